@@ -9,10 +9,11 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
+from bus.wording import count_text
 from foresail.diff_page import diff_page
 from foresail.flags import seconds
 from foresail.html_page import write_page
-from foresail.output import console, print_json
+from foresail.output import console, not_events, print_json
 from foresail.progress import reading
 from foresail.verbs import Verb
 from lab.rerun.diff import Diff, diff
@@ -73,14 +74,14 @@ def _print(difference: Diff) -> None:
     a, b = difference.sides
     for letter, side in (("A", a), ("B", b)):
         out.print(
-            f"{letter}: {side.file}, {side.cluster}, {side.events} messages, "
-            f"{side.totals.decisions} decisions, {side.alone} of cycles only here",
+            f"{letter}: {side.file}, {side.cluster}, {count_text(side.events, 'message')}, "
+            f"{count_text(side.totals.decisions, 'decision')}, {side.alone} of cycles only here",
             markup=False,
         )
         if side.damage:
             out.print(f"   read up to the damage: {side.damage}", markup=False)
         if side.unreadable:
-            out.print(f"   {side.unreadable} messages are no events of today's schemas")
+            out.print(f"   {not_events(side.unreadable)}")
     if difference.settings:
         settings = Table(box=None)
         for name in ("setting", "A", "B"):

@@ -20,6 +20,7 @@ from bus.login import Login, read_login, read_logins
 from bus.port import Bus, Messages, StoredMessage
 from bus.recording import Recording, open_recording
 from bus.recording.footer import stated_messages
+from bus.wording import count_text
 from foresail.output import print_error
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
@@ -237,7 +238,7 @@ def damage_of(recording: Recording) -> str:
     if not recording.damage:
         return ""
     count, seq = recording.messages_read, recording.last_seq_read
-    return f"{recording.damage}; {count:,} messages were read, up to seq {seq:,}"
+    return f"{recording.damage}; {count_text(count, 'message was', 'messages were')} read, up to seq {seq:,}"
 
 
 def reading_verdict(

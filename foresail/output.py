@@ -11,6 +11,8 @@ from typing import Any
 
 from rich.console import Console
 
+from bus.wording import count_text
+
 PAGE_COLUMNS = 100
 
 
@@ -43,3 +45,10 @@ def print_json(value: Any) -> None:
 def print_error(text: str) -> None:
     """Write one error line."""
     sys.stderr.write(f"foresail: {text}\n")
+
+
+def not_events(count: int) -> str:
+    """Return that so many messages cannot be read as events."""
+    return (
+        count_text(count, "message is no event", "messages are no events") + " of today's schemas"
+    )

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
+from bus.wording import count_text
 from foresail.flags import seconds
 from foresail.html_page import write_page
 from foresail.output import console, print_json
@@ -153,7 +154,7 @@ def _compute(sweep: Sweep, results: Path, workers: int) -> list[Row]:
                 rows.append(row)
                 advance("sweeping", len(rows), len(sweep.points))
         except KeyboardInterrupt:
-            kept = f"kept {len(rows)} of {len(sweep.points)} points in {results}; "
+            kept = f"kept {len(rows)} of {count_text(len(sweep.points), 'point')} in {results}; "
             sys.stderr.write(f"{kept}the same command goes on from there\n")
             raise
     return rows

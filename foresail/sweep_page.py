@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bus.wording import count_text
 from foresail.html_page import render
 from lab.rerun.what_if import OPEN_LOOP
 from projections.figures import cell
@@ -67,7 +68,7 @@ def sweep_page(result: SweepResult) -> str:
     """Return the page's text."""
     names = list(result.rows[0]["point"])
     about = (
-        f"{result.file}, {len(result.rows)} points, {len(result.front)} on the Pareto front of "
+        f"{result.file}, {count_text(len(result.rows), 'point')}, {len(result.front)} on the Pareto front of "
         f"{' and '.join(result.goals)}: no other point is better in both."
     )
     return render(

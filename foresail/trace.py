@@ -15,6 +15,7 @@ from bus.clock import SystemClock
 from bus.errors import BusUnavailable
 from bus.exit_codes import ExitCode
 from bus.port import Messages
+from bus.wording import count_text
 from foresail.log_source import RecordingSource, Source, open_source, reading_verdict
 from foresail.output import console, print_json
 from foresail.remote import add_remote, remote_of
@@ -74,7 +75,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.json:
         print_json({"sent": sender.sent, "lost": sender.lost})
     else:
-        console().print(f"sent {sender.sent} spans, {sender.lost} were not taken")
+        console().print(f"sent {count_text(sender.sent, 'span')}, {sender.lost} were not taken")
     return reading_verdict(source, differs=bool(sender.lost), nothing_compared=not sender.sent)
 
 

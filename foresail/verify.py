@@ -10,8 +10,9 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
+from bus.wording import count_text
 from foresail.flags import add_partial
-from foresail.output import console, print_json
+from foresail.output import console, not_events, print_json
 from foresail.progress import reading
 from foresail.verbs import Verb
 from lab.rerun.engine import LAYERS
@@ -88,14 +89,15 @@ def _print(report: Report) -> None:
     out.print(table)
     if report.damage:
         out.print(
-            f"read up to the damage: {report.damage}; {report.messages:,} messages were read",
+            f"read up to the damage: {report.damage}; "
+            f"{count_text(report.messages, 'message was', 'messages were')} read",
             markup=False,
         )
     for subject, count in sorted(report.unreadable.items()):
-        out.print(f"{count} messages on {subject} are no events of today's schemas", markup=False)
+        out.print(f"{subject}: {not_events(count)}", markup=False)
     for agent, count in sorted(report.as_recorded.items()):
         out.print(
-            f"{count} proposals of {agent} were taken as recorded: that agent is not installed here",
+            f"{count_text(count, 'proposal')} of {agent} taken as recorded: that agent is not installed here",
             markup=False,
         )
     for kind, fields in sorted(report.added.items()):
@@ -108,7 +110,7 @@ def _print(report: Report) -> None:
     if report.not_compared and report.compared:
         out.print(f"nothing was compared of: {', '.join(report.not_compared)}", style="bold red")
     out.print(
-        f"{report.file}: {_words(report)}; {report.compared} events compared over "
+        f"{report.file}: {_words(report)}; {count_text(report.compared, 'event')} compared over "
         f"{duration(report.recorded_seconds)} of recorded time",
         style=None if report.holds else "bold red",
         markup=False,

@@ -10,9 +10,10 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
+from bus.wording import count_text
 from foresail.flags import seconds
 from foresail.html_page import write_page
-from foresail.output import console, print_json
+from foresail.output import console, not_events, print_json
 from foresail.progress import reading
 from foresail.verbs import Verb
 from foresail.what_if_page import what_if_page
@@ -202,10 +203,10 @@ def print_result(result: Result) -> None:
     if result.damage:
         out.print(f"read up to the damage: {result.damage}", markup=False)
     if result.unreadable:
-        out.print(f"{result.unreadable} messages are no events of today's schemas")
+        out.print(not_events(result.unreadable))
     if result.not_computed:
         out.print(
-            f"{result.not_computed} decisions not computed: "
+            f"{count_text(result.not_computed, 'decision')} not computed: "
             "made from events that lie before the recording's beginning"
         )
     out.print(_figures(result))

@@ -6,6 +6,7 @@ from heapq import nsmallest
 from typing import Any
 
 from agent_registry.discovery import letter_of
+from bus.wording import count_text
 from projections.figures import duration, number, score, signed_score
 from projections.prediction_table import prediction_table
 from projections.times import CLUSTER
@@ -143,7 +144,7 @@ def _changes(framed: FramedData) -> str:
         row for delta in deltas.values() for change in delta.cells.values() for row in change.rows
     }
     removed = sum(len(delta.removed) for delta in deltas.values())
-    return f"{len(rows)} rows changed, {removed} removed"
+    return f"{count_text(len(rows), 'row')} changed, {removed} removed"
 
 
 def _outcome(

@@ -17,6 +17,7 @@ from bus.recording.format import FORMAT, READABLE, VERSION, parse_object_line
 from bus.recording.frames import CUT_OFF, Frame, FrameDamaged, next_whole_frame, read_frames
 from bus.recording.links import FrameLinks, links_of
 from bus.recording.reader import BUFFER_BYTES
+from bus.wording import count_text
 
 KEPT_FLAWS = 1_000
 """Flaws listed; of a file with more of them the others are counted."""
@@ -203,7 +204,7 @@ class FileWalk:
         """Say at the newest flaw how many messages it cost, now that a trailer tells."""
         if self.found.flaws and not self.found.flaws_left_out and content.messages:
             flaw = self.found.flaws[-1]
-            lost = f"{missing} messages are lost before seq {content.messages[0].seq}"
+            lost = f"{count_text(missing, 'message is', 'messages are')} lost before seq {content.messages[0].seq}"
             self.found.flaws[-1] = replace(flaw, why=f"{flaw.why}; {lost}")
 
     def _note_missing_at_end(self, footer: Content) -> None:
@@ -213,7 +214,8 @@ class FileWalk:
         if self._unsettled and len(self.found.flaws) == 1 and missing > 0:
             (flaw,) = self.found.flaws
             self.found.flaws[0] = replace(
-                flaw, why=f"{flaw.why}; {missing} messages are lost before the footer"
+                flaw,
+                why=f"{flaw.why}; {count_text(missing, 'message is', 'messages are')} lost before the footer",
             )
             self._unsettled = False
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from bus.recording.content import Content
 from bus.recording.proof import RunningProof, extend_chain
+from bus.wording import count_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class ChainLinks:
         if first is not None and first <= self.last_seq:
             return f"its messages from seq {first} on belong before those in front of it"
         if missing > 0:
-            return f"{missing} messages are missing before it"
+            return f"{count_text(missing, 'message is', 'messages are')} missing before it"
         return "it does not continue the frames before it"
 
 
@@ -147,4 +148,4 @@ def _last_seq(content: Content, before: int) -> int:
 def _count_missing(missing: int, own: int) -> str:
     if missing == 0 or own + missing < 0:
         return ""
-    return f" ({own} messages where its trailer counts {own + missing})"
+    return f" ({count_text(own, 'message')} where its trailer counts {own + missing})"

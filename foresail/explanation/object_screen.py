@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from bus.wording import count_text
 from projections.objects.answer import ObjectAnswer
 from projections.times import clock, cluster_clock
 
@@ -27,7 +28,7 @@ def object_screen(answer: ObjectAnswer, *, recording: str = "") -> Group:
     for cycle in answer.decisions[-3:]:
         parts.append(Text(f"why: foresail explain {cycle}{where}", style="dim"))
     if answer.unreadable:
-        text = f"{answer.unreadable} messages cannot be read by this version and are not in here"
+        text = f"{count_text(answer.unreadable, 'message')} cannot be read by this version and had to be left out"
         parts.append(Text(text, style="red"))
     return Group(*parts)
 

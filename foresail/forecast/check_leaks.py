@@ -9,6 +9,7 @@ from rich.table import Table
 
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode, verdict
+from bus.wording import count_text
 from features.history import FEATURE_SETS
 from foresail.output import console, print_json
 from foresail.workspace import workspace
@@ -76,7 +77,7 @@ def _moments_us(dataset: Dataset, count: int) -> list[int]:
 def _tell(report: LeakReport, feature_set: str) -> None:
     moments = ", ".join(duration(moment / 1e6) for moment in report.moments_us)
     console().print(
-        f"Deleted everything at or after {moments} and built {report.rows:,} rows again: "
+        f"Deleted everything at or after {moments} and built {count_text(report.rows, 'row')} again: "
         f"{report.features} features ({feature_set}), {len(report.leaks)} leaks."
     )
     if not report.leaks:

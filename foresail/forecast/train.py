@@ -16,6 +16,7 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
+from bus.wording import count_text
 from foresail.forecast._cost import cost, cost_text
 from foresail.forecast._horizons import horizons_of
 from foresail.forecast.evaluate import model_name
@@ -148,7 +149,7 @@ def _print(trained: TrainedModel, out: Console) -> None:
     if manifest.metrics["illusion"]:
         out.print("[bold red]ILLUSION: rows drawn at random; believe none of its figures[/]")
     out.print(
-        f"{manifest.model_id}: {data.rows:,} rows, {data.positives:,} positives "
+        f"{manifest.model_id}: {count_text(data.rows, 'row')}, {count_text(data.positives, 'positive')} "
         f"({percent(data.prevalence)}); {data.split}"
     )
     table = Table(box=None)
@@ -162,7 +163,7 @@ def _print(trained: TrainedModel, out: Console) -> None:
             known_number(one["average_precision"]),
             known_number(one["average_precision_unseen_jobs"]),
             known_number(one["brier_skill"]),
-            f"{steps.steps} steps, {'converged' if steps.converged else 'NOT converged'}",
+            f"{count_text(steps.steps, 'step')}, {'converged' if steps.converged else 'NOT converged'}",
             one["chosen"],
         )
     out.print(table)

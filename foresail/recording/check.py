@@ -10,6 +10,7 @@ from typing import Any
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from bus.recording.check import FileCheck, check_file
+from bus.wording import count_text
 from foresail.output import console, print_json
 from foresail.progress import reading_bytes
 from projections.figures import size
@@ -77,6 +78,6 @@ def _print(result: FileCheck) -> None:
     for stretch in result.stretches:
         proof = "" if stretch.proven else " (by checksums only)"
         out.print(
-            f"usable: seq {stretch.first_seq} to {stretch.last_seq}, {stretch.messages} messages "
+            f"usable: seq {stretch.first_seq} to {stretch.last_seq}, {count_text(stretch.messages, 'message')} "
             f"in frames {stretch.first_frame} to {stretch.last_frame}{proof}"
         )

@@ -10,6 +10,7 @@ from bus.exit_codes import ExitCode, verdict
 from bus.recording import open_recording
 from bus.recording.cut import CutSummary, cut_recording
 from bus.recording.window import Window, WindowUnit, cycle_of_decision
+from bus.wording import count_text
 from foresail.output import console, print_json
 from foresail.spans import numbers, times
 
@@ -70,7 +71,8 @@ def _window(arguments: argparse.Namespace) -> Window:
 def _print(path: Path, made: CutSummary) -> None:
     out = console()
     out.print(
-        f"{made.messages} messages in {path.name}: seq {made.from_seq} to {made.last_seq} were asked for; "
+        f"{count_text(made.messages, 'message')} in {path.name}: "
+        f"seq {made.from_seq} to {made.last_seq} were asked for; "
         f"what a re-run needs before them is there from seq {made.first_seq} on, and of what came before "
         f"that the {made.heads} newest messages that still hold, such as settings",
         markup=False,
@@ -78,6 +80,8 @@ def _print(path: Path, made: CutSummary) -> None:
     if not made.complete:
         out.print("the log begins too late: some checkpoint or keyframe is not there")
     if made.gaps:
-        out.print(f"messages are missing in {made.gaps} places: the source is damaged there")
+        out.print(
+            f"messages are missing in {count_text(made.gaps, 'place')} where the source is damaged"
+        )
     if made.damage:
         out.print(f"the source is damaged: {made.damage}", markup=False)

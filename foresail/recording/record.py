@@ -20,6 +20,7 @@ from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from bus.port import Bus, LogInfo
 from bus.recording import RecordingWriter
+from bus.wording import count_text
 from foresail.flags import seconds
 from foresail.log_source import connect
 from foresail.output import console, print_json
@@ -93,7 +94,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.json:
         print_json({"file": str(path), "messages": count})
     else:
-        console().print(f"{count} messages in {path}", markup=False)
+        console().print(f"{count_text(count, 'message')} in {path}", markup=False)
     cut_short = stopped and (not follow or arguments.for_seconds is not None)
     return ExitCode.INTERRUPTED if cut_short else ExitCode.GOOD
 

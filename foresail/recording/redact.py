@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
+from bus.wording import count_text
 from foresail.output import console, print_json
 from foresail.progress import reading
 
@@ -53,7 +54,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         print_json({"file": arguments.out.name, **asdict(made)})
     else:
         out = console()
-        out.print(f"{made.messages} messages in {arguments.out.name}, {made.names} names replaced")
+        out.print(
+            f"{count_text(made.messages, 'message')} in {arguments.out.name}, {count_text(made.names, 'name')} replaced"
+        )
         if made.damage:
             out.print(f"the source is damaged: {made.damage}", markup=False)
     return verdict(nothing_compared=made.messages == 0, cut_off=bool(made.damage))

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from bus.exit_codes import ExitCode, verdict
 from bus.recording import open_recording
-from foresail.output import console, print_json
+from foresail.output import console, not_events, print_json
 from foresail.progress import each, reading
 
 EXAMPLES = (("recording to-parquet run.fslog tables", "tables/*.parquet"),)
@@ -45,7 +45,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         table.add_row(f"{name}.parquet", str(rows))
     out.print(table)
     if made.unreadable:
-        out.print(f"{made.unreadable} messages are no events of today's schemas")
+        out.print(not_events(made.unreadable))
     if made.unresolved:
         out.print(f"{made.unresolved} deltas lie before their keyframe; their tables are left out")
     if recording.damage:

@@ -29,6 +29,7 @@ from bus.recording import open_recording
 from bus.recording.cut import CutSource, LocatedWindow, locate_window
 from bus.recording.format import rfc3339_nanoseconds
 from bus.recording.window import Window, WindowUnit
+from bus.wording import count_text
 from foresail import stopping
 from foresail.output import console, print_json
 from foresail.replay.keys import HELP, reading_keys
@@ -236,7 +237,7 @@ def _say_at_end(player: Player) -> None:
     """Say on what is no terminal that everything is played, and how the replay ends."""
     out = console()
     if not out.is_terminal and player.played.done:
-        out.print(f"at its end: {player.played.messages} messages replayed; {STAYS}")
+        out.print(f"at its end: {count_text(player.played.messages, 'message')} replayed; {STAYS}")
 
 
 async def _show(player: Player, part: LocatedWindow, clock: Clock) -> None:
@@ -303,4 +304,4 @@ def _conclude(
     else:
         stopped = f"stopped before its end, at seq {played.seq} of {part.last_seq}"
         end = "to its end" if played.done else stopped
-        console().print(f"{played.messages} messages replayed, {end}")
+        console().print(f"{count_text(played.messages, 'message')} replayed, {end}")

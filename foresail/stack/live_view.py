@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent_registry.discovery import action_label, letter_of
+from bus.wording import count_text
 from projections.event_text import execution_text
 from projections.figures import age, number, percent, score, signed_score
 from projections.operating import OperatingState
@@ -95,7 +96,7 @@ def _cluster(overview: Overview) -> Panel:
         if signal.status in _TROUBLE
     ]
     text = (
-        f"{totals.nodes_ready}/{totals.nodes} nodes ready, {totals.pods_running} pods running, "
+        f"{totals.nodes_ready}/{totals.nodes} nodes ready, {count_text(totals.pods_running, 'pod')} running, "
         f"queue {totals.queue_length}, SLA violations {totals.sla_violations}, done {totals.completed_tasks}\n"
         f"requested cpu {percent(totals.cpu_requested_ratio)} memory {percent(totals.memory_requested_ratio)}, "
         f"{number(totals.energy_watts / 1000)} kW (estimated)"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bus.wording import count_text
 from foresail.html_page import render
 from foresail.timeline.drawing import drawing
 from foresail.timeline.terminal import TITLES, duration_text, end_of, lag, lag_words, lead, places
@@ -54,7 +55,7 @@ def _figures(incident: Incident) -> list[tuple[str, str]]:
     if scaled:
         figures.append((duration_text(scaled[0].since_begin_seconds), "until the autoscaler acted"))
     for wait in incident.waits[:2]:
-        name = f"longest wait of {wait.pods} pods: {wait.pending_class}"
+        name = f"longest wait of {count_text(wait.pods, 'pod')}: {wait.pending_class}"
         figures.append((duration_text(wait.max_seconds), name))
     own = [
         step for step in incident.steps if step.kind == EXECUTED and step.since_begin_seconds >= 0

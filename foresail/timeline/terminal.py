@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from bus.wording import count_text
 from projections.figures import number
 from projections.incidents.incident import Incident, IncidentKind, Lane, Step
 from projections.times import clock, cluster_clock
@@ -63,9 +64,7 @@ def incident_view(incident: Incident, omitted: int = 0, unreadable: int = 0) -> 
         text = f"{omitted} reactions were left out of their events: counts here are too small"
         lines.append(Text(text, style="yellow"))
     if unreadable:
-        text = (
-            f"{unreadable} messages of the log cannot be read by this version and are not in here"
-        )
+        text = f"{count_text(unreadable, 'message')} of the log cannot be read by this version and had to be left out"
         lines.append(Text(text, style="yellow"))
     return Group(*lines)
 
@@ -117,7 +116,7 @@ def lead(incident: Incident) -> str:
 def waiting_lines(incident: Incident) -> list[str]:
     """Return one line for each class of reason for which pods waited."""
     return [
-        f"{wait.pods} pod{'s' if wait.pods > 1 else ''} for {wait.pending_class}: "
+        f"{count_text(wait.pods, 'pod')} for {wait.pending_class}: "
         f"median {duration_text(wait.median_seconds)}, at most {duration_text(wait.max_seconds)}"
         + (f", {wait.still_waiting} still do" if wait.still_waiting else "")
         for wait in incident.waits
@@ -138,7 +137,7 @@ def list_view(incidents: Sequence[Incident]) -> Table:
             TITLES[incident.kind],
             clock(incident.begin_seconds),
             duration_text(end_of(incident) - incident.begin_seconds) + open_,
-            f"{pods} pods" if pods else "",
+            count_text(pods, "pod") if pods else "",
             "none" if ahead is None else f"{'' if ahead >= 0 else '-'}{duration_text(ahead)}",
             places(incident),
         )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bus.wording import count_text
 from foresail.twin.validate import check_workload, is_scenario
 from projections.figures import number
 from twin.faults import read_scenario
@@ -59,10 +60,12 @@ def _notes(path: Path) -> Iterator[tuple[str, str]]:
 
 def _scenario_title(path: Path) -> str:
     scenario = read_scenario(path)
-    parts = [f"{len(scenario.faults)} faults"]
+    parts = [count_text(len(scenario.faults), "fault")]
     changes = [fault for fault in scenario.faults if isinstance(fault, Traffic)]
     if changes:
-        parts.append(f"traffic changes {len(changes)} times: {', '.join(map(_change, changes))}")
+        parts.append(
+            f"traffic changes {count_text(len(changes), 'time')}: {', '.join(map(_change, changes))}"
+        )
     levels = [fault.level for fault in scenario.faults if isinstance(fault, Weather)]
     parts.append(f"weather {', '.join(levels)}" if levels else "weather as it is")
     return "; ".join(parts)
@@ -88,7 +91,9 @@ def _workload_title(path: Path) -> str:
     content, errors = check_workload(path, plain_nodes(_PLAIN_NODES))
     if errors:
         raise errors[0]
-    parts = [f"{len(content.nodes)} nodes, {len(content.arrivals)} arrivals"]
+    parts = [
+        f"{count_text(len(content.nodes), 'node')}, {count_text(len(content.arrivals), 'arrival')}"
+    ]
     served = [arrival for arrival in content.arrivals if arrival.traffic]
     if served:
         who = ", ".join(f"{arrival.name} {_course(arrival.traffic)}" for arrival in served[:3])
@@ -99,4 +104,4 @@ def _workload_title(path: Path) -> str:
         arrival.late_after_seconds is not None or arrival.active_deadline_seconds is not None
         for arrival in content.arrivals
     )
-    return "; ".join([*parts, f"{late} tasks with deadlines"] if late else parts)
+    return "; ".join([*parts, f"{count_text(late, 'task')} with deadlines"] if late else parts)

@@ -9,6 +9,7 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
+from bus.wording import count_text
 from foresail.output import console, print_error, print_json
 from twin.faults import read_scenario
 from twin.workloads.arrival import NodeShape
@@ -78,7 +79,9 @@ def check(path: Path, nodes: int) -> tuple[dict[str, Any], list[InputError]]:
         content, errors = check_workload(path, plain_nodes(nodes))
     except InputError as error:
         return {"file": path.name, "holds": ""}, [error]
-    holds = f"{len(content.nodes)} nodes, {len(content.arrivals)} arrivals"
+    holds = (
+        f"{count_text(len(content.nodes), 'node')}, {count_text(len(content.arrivals), 'arrival')}"
+    )
     return {"file": path.name, "holds": holds}, errors
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from bus.errors import InputError
+from bus.wording import count_text
 from lab.workloads.parquet import check_parquet
 from twin.workloads.arrival import WorkloadArrival, windows_text
 from twin.workloads.row_files import CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX
@@ -74,7 +75,9 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    print(f"{options.out}: {len(content.nodes)} nodes, {len(content.arrivals)} arrivals")
+    print(
+        f"{options.out}: {count_text(len(content.nodes), 'node')}, {count_text(len(content.arrivals), 'arrival')}"
+    )
     return 0
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from bus.wording import count_text
 from projections.incidents.alarms import alarms_of
 from projections.incidents.curves import curves_of
 from projections.incidents.damage import WAIT_SECONDS, Wait, damages, waits
@@ -144,7 +145,7 @@ def names_text(names: Sequence[str]) -> str:
     """Return names shortly: one or two as they are, more as their number and an example."""
     if len(names) <= 2:
         return " and ".join(names) or "bare pods"
-    return f"{len(names)} workloads such as {names[0]}"
+    return f"{count_text(len(names), 'workload')} such as {names[0]}"
 
 
 def _nodes(history: ClusterHistory, group: DamageGroup) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bus.wording import count_text
 from projections.incidents.history import ClusterHistory
 from projections.incidents.incident import Curve
 
@@ -20,7 +21,7 @@ def curves_of(
     for node in sorted(nodes):
         for at, ratio in history.risks.get(node, ()):
             risk[at] = max(risk.get(at, 0.0), ratio)
-    several = f"{len(nodes)} nodes" if len(nodes) > 1 else next(iter(nodes), "")
+    several = count_text(len(nodes), "node") if len(nodes) > 1 else next(iter(nodes), "")
     sampled = (
         (f"CPU use of {several}", "cores", history.usage_of(nodes) if nodes else []),
         (f"highest risk of {several}", "ratio", sorted(risk.items())),

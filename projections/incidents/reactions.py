@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bus.wording import count_text
 from projections.incidents.damage import CLASS, DELIBERATE
 from projections.incidents.history import ClusterHistory, LoggedReaction, occurrence
 from projections.incidents.incident import DamageGroup, DamageKind, Lane, Occurrence
@@ -76,7 +77,7 @@ def _counts(reaction: LoggedReaction) -> str:
     item = reaction.item
     what = "sets" if item.kind is ReactionKind.HPA_CHANGE else "wants"
     after, before = round(item.after or 0), round(item.before or 0)
-    return f"{item.object} {what} {after} pods instead of {before}"
+    return f"{item.object} {what} {count_text(after, 'pod')} instead of {before}"
 
 
 def _pending(reaction: LoggedReaction, lane: Lane) -> Iterator[Occurrence]:

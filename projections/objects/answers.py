@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
 from agent_registry.discovery import action_label
+from bus.wording import count_text
 from projections.figures import number, number_beside, percent
 from projections.objects.answer import ObjectAnswer
 from projections.objects.entries import acts, cause_of, change_text, object_entries
@@ -170,7 +171,7 @@ def _because(history: ObjectHistory, room: NodeRoom) -> str:
 
 
 def _pods(count: int) -> str:
-    return f"{count} {'pod' if count == 1 else 'pods'}"
+    return count_text(count, "pod")
 
 
 def _workload_sentence(history: ObjectHistory) -> str:
@@ -181,7 +182,7 @@ def _workload_sentence(history: ObjectHistory) -> str:
         return f"it is gone; it was last seen at {clock(history.seen_seconds or 0.0)}"
     desired, ready = row["wanted"], row["ready"]
     if row["suspended"]:
-        return f"it is suspended: it wants {desired} pods and none may start"
+        return f"it is suspended: it wants {count_text(desired, 'pod')} and none may start"
     if "/Job/" in history.name:
         return f"it runs up to {_pods(desired)} at once; {row['succeeded']} succeeded, {row['failed']} failed"
     if ready >= desired:
@@ -239,7 +240,7 @@ def _hpa_sentence(history: ObjectHistory) -> str:
         return text
     state = f"{row['ready']} of {row['wanted']} pods are ready"
     if row["wanted"] != after:
-        return f"{text}, but {history.workload} wants {row['wanted']} pods now: somebody else changed it"
+        return f"{text}, but {history.workload} wants {count_text(row['wanted'], 'pod')} now: somebody else changed it"
     return f"{text}; {state}{f'; {reason_text}' if reason_text else ''}"
 
 
@@ -266,7 +267,7 @@ def _hpa_facts(history: ObjectHistory) -> Facts:
     yield f"scales {history.workload}"
     if (state := history.autoscaler) is not None:
         yield (
-            f"wants {state.desired_replicas} replicas and had {state.current_replicas}, "
+            f"wants {count_text(state.desired_replicas, 'replica')} and had {state.current_replicas}, "
             f"between {state.min_replicas} and {state.max_replicas}"
         )
     changes = [
@@ -276,7 +277,7 @@ def _hpa_facts(history: ObjectHistory) -> Facts:
     ]
     if len(changes) > 1:
         gaps = [later.time_seconds - earlier.time_seconds for earlier, later in pairwise(changes)]
-        yield f"changed its target {len(changes)} times, at least {duration(min(gaps))} apart"
+        yield f"changed its target {count_text(len(changes), 'time')}, at least {duration(min(gaps))} apart"
     for change in changes[-NEAREST:]:
         yield from _time_until_ready(history, change)
     yield from _placements(history, history.workload)
@@ -297,9 +298,9 @@ def _time_until_ready(history: ObjectHistory, change: ReactionItem) -> Facts:
     at = clock(change.time_seconds)
     if enough:
         lag = duration(enough[0].time_seconds - change.time_seconds)
-        yield f"the {target} pods asked for at {at} were ready within {lag}"
+        yield f"the {count_text(target, 'pod')} asked for at {at} became ready within {lag}"
     else:
-        yield f"the {target} pods asked for at {at} have not all been ready since"
+        yield f"the {count_text(target, 'pod')} asked for at {at} did not all become ready since"
 
 
 # ---- node
@@ -347,7 +348,7 @@ def _node_facts(history: ObjectHistory) -> Facts:
         measured = "usage unknown" if used is None else f"{percent(used)} used"
         yield (
             f"CPU {percent(observed['cpu_requested_ratio'])} requested, {measured}; memory "
-            f"{percent(observed['memory_requested_ratio'])} requested; {observed['pods']} pods, "
+            f"{percent(observed['memory_requested_ratio'])} requested; {count_text(observed['pods'], 'pod')}, "
             f"{observed['unhealthy_pods']} of them unhealthy"
         )
     limits = [

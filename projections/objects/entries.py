@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from agent_registry.discovery import action_label
+from bus.wording import count_text
 from projections.event_text import execution_text
 from projections.figures import duration, number
 from projections.incidents.history import LoggedReaction
@@ -52,7 +53,7 @@ def _without_repeats(entries: Sequence[Entry]) -> Iterator[Entry]:
     for _, group in groupby(entries, key=lambda entry: _NUMBER.sub("", entry.text)):
         first, *more = group
         if more:
-            text = f"{first.text}; {len(more)} times more until {clock(more[-1].time_seconds)}"
+            text = f"{first.text}; {count_text(len(more), 'more time')} until {clock(more[-1].time_seconds)}"
             first = first.model_copy(update={"text": text})
         yield first
 
@@ -114,7 +115,8 @@ def change_text(kind: ObjectKind, name: str, before: Any, after: Any) -> str:
         return TEXTS[name, after]
     words = name.removesuffix("_ratio").replace("_", " ")
     if kind in (ObjectKind.WORKLOAD, ObjectKind.HPA):
-        return f"{after} {'pod' if after == 1 else 'pods'} {words} instead of {before}"
+        pods = count_text(after, "pod") if isinstance(after, int) else f"{after} pods"
+        return f"{pods} {words} instead of {before}"
     if before in (None, ""):
         return f"{words} {_value(after)}"
     return f"{words} {_value(after)} instead of {_value(before)}"

@@ -83,7 +83,7 @@ def test_an_autoscaler_says_when_it_scaled_and_how_long_its_pods_took(explain: E
     assert "it last scaled default/Deployment/web from 4 to 6 at 00:10:45" in text
     assert "6 of 6 pods are ready; " in text
     assert "between 2 and " in text
-    assert "the 4 pods asked for at 00:10:30 were ready within 2 min 50 s" in text
+    assert "the 4 pods asked for at 00:10:30 became ready within 2 min 50 s" in text
 
 
 def test_a_node_asleep_names_the_execution_and_its_decision(explain: Explain) -> None:
@@ -109,7 +109,7 @@ def test_what_repeats_itself_is_one_entry(explain: Explain) -> None:
         entry["text"] for entry in entries(text) if "not executed (cool_down)" in entry["text"]
     ]
     assert len(refused) == 3
-    assert refused[0].endswith("10 times more until 00:07:40")
+    assert refused[0].endswith("10 more times until 00:07:40")
 
 
 def test_json_holds_the_answer_with_positions(explain: Explain) -> None:

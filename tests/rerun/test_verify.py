@@ -104,7 +104,7 @@ def test_an_agent_that_is_not_installed_is_named(
 
     assert ExitCode.NOTHING_COMPARED == main(["verify", str(recorded_run)])
     printed = " ".join(capsys.readouterr().out.split())
-    assert "proposals of efficiency were taken as recorded" in printed
+    assert "proposals of efficiency taken as recorded" in printed
     assert "that is not everything" in printed
     assert ExitCode.GOOD == main(["verify", str(recorded_run), "--from", "decision"])
 

@@ -1,7 +1,7 @@
 // One decision with the whole argument: who won, who lost to which rule, the numbers, and what came of it.
 
 import { byId, fill, h, write } from "./dom.js";
-import { age, COMPARISONS, measure, number, percent, signed, words } from "./format.js";
+import { age, COMPARISONS, measure, number, numberBeside, percent, signed, words } from "./format.js";
 
 const agents = new Map();
 const GOOD = new Set(["verified", "executed"]);
@@ -81,7 +81,7 @@ function beaten(agent, story) {
 
 function versus(lost) {
   if (lost.winner_score === null || lost.loser_score === null) return "";
-  return `score ${number(lost.loser_score)} against ${number(lost.winner_score)}, ` +
+  return `score ${numberBeside(lost.loser_score, lost.winner_score)} against ${numberBeside(lost.winner_score, lost.loser_score)}, ` +
     `priority ${lost.loser_priority} against ${lost.winner_priority}`;
 }
 
@@ -91,7 +91,7 @@ function evidence(agent) {
     h("span", { class: "evidence num", "data-holds": String(one.holds), 
       title: [one.subject, one.age_seconds === null ? "" : `${age(one.age_seconds)} old`].filter(Boolean).join(", ") },
       h("span", { class: "sign" }, one.holds ? "✓" : "✗"),
-      `${measure(one.name)} ${number(one.value, 3)} ${COMPARISONS[one.comparison] ?? one.comparison} ${number(one.threshold, 3)}`));
+      `${measure(one.name)} ${numberBeside(one.value, one.threshold)} ${COMPARISONS[one.comparison] ?? one.comparison} ${numberBeside(one.threshold, one.value)}`));
   const more = agent.evidence.length - shown.length;
   return h("div", { class: "numbers" }, shown, more > 0 ? h("span", { class: "note" }, `and ${more} more`) : null);
 }

@@ -5,10 +5,26 @@ export const words = (name) => (name ?? "").replaceAll("_", " ");
 /** A measured name without its unit: `risk_ratio` reads `risk`. */
 export const measure = (name) => words(name.replace(/_ratio$/, ""));
 
-/** A number with at most `digits` decimals; a value that is not there is named as missing. */
-export function number(value, digits = 2) {
-  if (value === null || value === undefined) return "missing";
-  return value.toLocaleString("en-US", { maximumFractionDigits: digits });
+const NOTHING = 1e-6;
+const SMALLEST = 0.0001;
+const MOST_DIGITS = 6;
+
+/** A number as `projections/figures.py` writes it: so many significant digits, all of its whole part, no
+ * exponent. A value that is not there is named as missing. */
+export function number(value, digits = 3) {
+  if (!Number.isFinite(value)) return "missing";
+  const size = Math.abs(value);
+  if (size < NOTHING) return "0";
+  if (size < SMALLEST) return value < 0 ? ">-0.0001" : "<0.0001";
+  if (size >= 10 ** (digits - 1)) return value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+  return Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: MOST_DIGITS });
+}
+
+/** A number with as many digits as tell it from the one that it is compared with. */
+export function numberBeside(value, other) {
+  let digits = 3;
+  while (digits < MOST_DIGITS && value !== other && number(value, digits) === number(other, digits)) digits += 1;
+  return number(value, digits);
 }
 
 /** A rate with three figures, so that it does not jump about. */
@@ -17,16 +33,18 @@ export function rate(value) {
 }
 
 export function signed(value, digits = 2) {
-  if (value === null || value === undefined) return "–";
-  return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
+  if (!Number.isFinite(value)) return "–";
+  const text = Math.abs(value).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return Number(text) === 0 ? text : (value < 0 ? "−" : "+") + text;
 }
 
 export function percent(ratio) {
-  return ratio === null || ratio === undefined ? "missing" : `${(ratio * 100).toFixed(0)} %`;
+  if (!Number.isFinite(ratio)) return "missing";
+  return ratio > 0 && ratio < 0.005 ? "<1 %" : `${number(Math.round(ratio * 100))} %`;
 }
 
 export function age(seconds) {
-  if (seconds === null || seconds === undefined) return "–";
+  if (!Number.isFinite(seconds)) return "–";
   const whole = Math.max(0, seconds);
   if (whole < 9.95) return `${whole.toFixed(1)} s`;
   if (whole < 120) return `${Math.round(whole)} s`;
@@ -35,7 +53,8 @@ export function age(seconds) {
 }
 
 export function watts(value) {
-  return value >= 10000 ? `${(value / 1000).toFixed(1)} kW` : `${number(value, 0)} W`;
+  if (!Number.isFinite(value)) return "missing";
+  return value >= 10000 ? `${number(value / 1000)} kW` : `${number(Math.round(value))} W`;
 }
 
 /** Cluster time: UTC, as events carry it. */

@@ -117,7 +117,7 @@ def test_validation_lists_every_bad_row(tmp_path: Path, capsys: pytest.CaptureFi
     )
     first, second = run_json(capsys, "validate", str(good), str(bad), code=2)
 
-    assert (first["ok"], first["holds"]) == (True, "0 nodes, 1 arrivals")
+    assert (first["ok"], first["holds"]) == (True, "0 nodes, 1 arrival")
     assert [error["field"] for error in second["errors"]] == [
         "bad.csv line 2: time_seconds",
         "bad.csv line 4: cpu_request_millicores",
