@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from foresail.__main__ import main
 from tests.architecture.source_tree import ROOT
 from twin.workloads import NAMES
 from twin.workloads.rows import ALL_FIELDS
@@ -25,14 +26,18 @@ RUNNABLE = re.compile(
 
 
 @pytest.mark.slow
-def test_the_examples_commands_run(tmp_path: Path) -> None:
+def test_the_examples_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Validating, converting and playing the examples works as the page shows, in its order."""
     commands = RUNNABLE.findall(PAGE)
     assert len(commands) >= 4
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FORESAIL_")}
     for command in commands:
         words = [word for word in shlex.split(command) if word != "python"]
+        if words[1:3] == ["twin", "validate"]:  # starts nothing: no process of its own
+            assert main(words[1:]) == 0, command
+            continue
         called = ["-m", "foresail", *words[1:]] if words[0] == "foresail" else words
         done = subprocess.run(
             [sys.executable, *called],

@@ -27,7 +27,7 @@ from foresail.stack.state_folder import StateFolder
 from tests.e2e.conftest import Cli, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(180)]
-SMALL = ("--workload", "idle", "--nodes", "3", "--interval", "1s", "--dashboard-port", "0")
+SMALL = ("--workload", "idle", "--nodes", "3", "--interval", "2s", "--dashboard-port", "0")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_second_up_offers_to_attach_to_the_first(running: Cli) -> None:
     for word in ("--state", holder, "http://127.0.0.1:"):
         assert word in line
 
-    attached = running.run("up", "--attach", "--for", "4s")
+    attached = running.run("up", "--attach", "--for", "10s")
     assert attached.returncode == ExitCode.GOOD, attached.stderr
     assert "mode shadow" in attached.stdout
     assert re.search(r"cycle +\d+", attached.stdout)

@@ -49,8 +49,9 @@ def test_the_stack_survives_kills_and_obeys_its_operator(
         *("up", "--workload", "openb", "--nodes", "20", "--interval", "2s", "--seed", "7"),
         *("--record", str(cli.folder / "run.fslog"), "--dashboard-port", "0"),
     )
-    wait_until(lambda: all_live(cli), 120, "every process is live")
+    # Looked for in this process; each `foresail status` is one of its own.
     wait_until(lambda: cli.newest_decided_cycle() >= 0, 120, "a first decision")
+    wait_until(lambda: all_live(cli), 120, "every process is live")
 
     os.kill(cli.pids()["agent-efficiency"], signal.SIGKILL)
     without = wait_until(

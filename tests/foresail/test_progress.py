@@ -6,12 +6,16 @@ import os
 import pty
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from bus.recording import open_recording
 from bus.recording.footer import stated_messages
+from foresail.__main__ import main
 from lab.forecast.progress import in_steps, within
 from tests.architecture.source_tree import ROOT
 
@@ -40,19 +44,14 @@ def on_terminal(folder: Path, *arguments: str) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-def test_a_virtual_run_shows_a_bar_with_the_time_left(tmp_path: Path) -> None:
-    """On a terminal, in place of the services' log lines."""
-    printed, terminal = on_terminal(tmp_path, *RUN)
+def test_a_watched_run_shows_the_time_left_and_records_the_same_bytes(tmp_path: Path) -> None:
+    """On a terminal a bar, in place of the services' log lines; it changes nothing of what is simulated."""
+    printed, terminal = on_terminal(tmp_path, *RUN, "--record", "watched.fslog")
     assert "simulating" in terminal
     assert "left" in terminal
     assert '"level"' not in printed + terminal
     assert "cycles" in printed
 
-
-@pytest.mark.slow
-def test_a_watched_run_records_the_same_bytes(tmp_path: Path) -> None:
-    """The bar changes nothing of what is simulated."""
-    on_terminal(tmp_path, *RUN, "--record", "watched.fslog")
     command = [sys.executable, "-m", "foresail", *RUN, "--record", "plain.fslog"]
     done = subprocess.run(
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -75,24 +74,54 @@ READERS = {
 }
 
 
+@contextmanager
+def terminal_as_stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
+    """Make this process' stderr a terminal inside the block; give what it got, complete after the block."""
+    ours, theirs = pty.openpty()
+    got: list[bytes] = []
+
+    def read() -> None:
+        with os.fdopen(ours, "rb", buffering=0) as terminal, suppress(OSError):
+            while chunk := terminal.read(65_536):
+                got.append(chunk)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        with os.fdopen(theirs, "w") as stderr, monkeypatch.context() as patched:
+            patched.setattr(sys, "stderr", stderr)
+            patched.setenv("TERM", "xterm")
+            patched.setenv("COLUMNS", "100")
+            yield got
+    finally:
+        reader.join()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", READERS)
-def test_what_reads_a_recording_shows_how_far_it_is(tmp_path: Path, command: str) -> None:
+def test_what_reads_a_recording_shows_how_far_it_is(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+) -> None:
     """With the time left on a terminal; in a pipe nothing but its result."""
-    (tmp_path / "run.fslog").write_bytes(GOLDEN.read_bytes())
-    _, terminal = on_terminal(tmp_path, *command.split())
+    for name in ("terminal", "pipe"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.fslog").write_bytes(GOLDEN.read_bytes())
+    monkeypatch.chdir(tmp_path / "terminal")
+    with terminal_as_stderr(monkeypatch) as got:
+        assert main(command.split()) == 0
+    terminal = b"".join(got).decode(errors="replace")
+    capsys.readouterr()
+    monkeypatch.chdir(tmp_path / "pipe")
+    main(command.split())
+    printed = capsys.readouterr()
+
     assert READERS[command] in terminal
     assert "left" in terminal
-
-    (tmp_path / "again").mkdir()
-    (tmp_path / "again" / "run.fslog").write_bytes(GOLDEN.read_bytes())
-    done = subprocess.run(
-        [sys.executable, "-m", "foresail", *command.split()], cwd=tmp_path / "again",
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-        timeout=300,
-    )  # fmt: skip
-    assert done.stderr == ""
-    assert READERS[command] not in done.stdout
+    assert printed.err == ""
+    assert READERS[command] not in printed.out
 
 
 def test_shares_of_parts_add_up() -> None:
