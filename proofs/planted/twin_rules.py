@@ -163,4 +163,18 @@ TWIN_RULES = (
         "alive >= self.configured - self.tolerance",
         "tests/twin/vertical/test_cases.py::test_case",
     ),
+    Defect(
+        "a custom resource with a value of a wrong type is stored",
+        "twin/admission/structural.py",
+        '    if stated_type not in schema.type.split(","):\n',
+        '    if stated_type == "null":\n',
+        "tests/twin/vertical/test_cases.py::test_the_schema_answers_as_a_real_server",
+    ),
+    Defect(
+        "unknown fields of a custom resource are kept",
+        "twin/admission/structural.py",
+        "            del value[name]\n",
+        "",
+        "tests/twin/vertical/test_cases.py::test_unknown_fields_are_dropped_and_said",
+    ),
 )

@@ -6,6 +6,7 @@ from proofs.planted.defect import Defect
 
 _SERVING = "tests/twin/serving/"
 _DAY = "tests/foresail/day/"
+_ALL = "tests/twin/determinism/test_all_of_it.py::"
 _SERVICES = f"{_SERVING}test_services.py::"
 _QUEUE = f"{_SERVING}test_exact_queue.py::"
 
@@ -157,6 +158,34 @@ TWIN_SERVING = (
         "sizes = [size for size, is_ready in zip(cores, ready, strict=True) if is_ready]",
         "sizes = [size for size, _ in zip(cores, ready, strict=True)]",
         f"{_DAY}test_recorded.py::test_amounts_are_those_that_were_observed",
+    ),
+    Defect(
+        "changes of traffic are not kept",
+        "twin/serving/traffic_changes.py",
+        'KEEPS = ("_running",)',
+        "KEEPS = ()",
+        f"{_ALL}test_a_killed_world_goes_on_as_if_nothing_had_been",
+    ),
+    Defect(
+        "which pods failed their probes is not kept",
+        "twin/health/probes.py",
+        'KEEPS = ("_failing_since", "_silent")',
+        'KEEPS = ("_silent",)',
+        f"{_ALL}test_a_killed_world_goes_on_as_if_nothing_had_been",
+    ),
+    Defect(
+        "the weather draws from the process",
+        "twin/health/programs.py",
+        "wait = span[0] + span[1] * self._crash_moments.uniform(uid, number)",
+        "wait = span[0] + span[1] * (id(self) % 1_000 / 1_000.0)",
+        f"{_ALL}test_equal_seeds_are_equal_to_the_byte",
+    ),
+    Defect(
+        "who waits at the end of an interval has not waited in it",
+        "twin/serving/exact.py",
+        "np.full(len(waited), until)",
+        "waited",
+        f"{_SERVICES}test_littles_law_holds_whatever_happens",
     ),
     Defect(
         "pods that serve keep using what they used before",

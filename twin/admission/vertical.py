@@ -5,54 +5,91 @@ Source: vertical-pod-autoscaler/pkg/admission-controller/resource/vpa of kuberne
 
 from __future__ import annotations
 
+from twin.admission import structural
 from twin.admission.findings import Findings
+from twin.admission.structural import AMOUNT, AMOUNTS, INTEGER, STRING, Schema, choice, record, rows
 from twin.records import Object
 
-_MODES = ("Off", "Initial", "Recreate", "InPlaceOrRecreate", "Auto")
-_FIELDS: dict[str, tuple[str, ...]] = {
-    "mode": ("Auto", "Off"),
-    "controlledValues": ("RequestsAndLimits", "RequestsOnly"),
-}
+_BOOST = record(
+    cpu=record(
+        ("type",),
+        type=choice("Factor", "Quantity"),
+        factor=INTEGER,
+        quantity=AMOUNT,
+        durationSeconds=INTEGER,
+    )
+)
+_AT_LEAST_ONE = Schema("integer", minimum=1)
+SPEC = record(
+    ("targetRef",),
+    targetRef=record(("kind", "name"), apiVersion=STRING, kind=STRING, name=STRING),
+    updatePolicy=record(
+        updateMode=choice("Off", "Initial", "Recreate", "InPlaceOrRecreate", "InPlace", "Auto"),
+        minReplicas=INTEGER,
+        evictAfterOOMSeconds=_AT_LEAST_ONE,
+        evictionRequirements=rows(
+            record(
+                ("changeRequirement", "resources"),
+                changeRequirement=choice("TargetHigherThanRequests", "TargetLowerThanRequests"),
+                resources=rows(STRING),
+            )
+        ),
+    ),
+    resourcePolicy=record(
+        containerPolicies=rows(
+            record(
+                containerName=STRING,
+                mode=choice("Auto", "Off"),
+                minAllowed=AMOUNTS,
+                maxAllowed=AMOUNTS,
+                controlledResources=rows(STRING),
+                controlledValues=choice("RequestsAndLimits", "RequestsOnly"),
+                oomBumpUpRatio=AMOUNT,
+                oomMinBumpUp=AMOUNT,
+                memoryAggregationIntervalSeconds=_AT_LEAST_ONE,
+                memoryAggregationIntervalCount=_AT_LEAST_ONE,
+                targetCPUPercentile=AMOUNT,
+                targetMemoryPercentile=AMOUNT,
+                startupBoost=_BOOST,
+            )
+        )
+    ),
+    recommenders=rows(record(("name",), name=STRING)),
+    startupBoost=_BOOST,
+)
+"""The `spec` of v1 in vertical-pod-autoscaler/deploy/vpa-v1-crd-gen.yaml (VPA 1.7)."""
 
 
 def check(obj: Object, findings: Findings) -> None:
-    """Default and check an object in place."""
-    spec = obj.setdefault("spec", {})
-    ref = spec.get("targetRef")
-    if not isinstance(ref, dict):
-        findings.require("spec.targetRef")
-    else:
-        for field in ("kind", "name"):
-            if not ref.get(field):
-                findings.require(f"spec.targetRef.{field}")
+    """Default and check an object in place: by its schema, then as VPA's own admission controller."""
+    if "spec" not in obj:
+        findings.require("spec")
+        return
+    spec = obj["spec"]
+    structural.check(spec, SPEC, findings, "spec")
+    if findings.causes:
+        return
     policy = spec.setdefault("updatePolicy", {})
-    _choose(findings, "spec.updatePolicy.updateMode", policy.setdefault("updateMode", "Recreate"),
-            _MODES)  # fmt: skip
-    if "minReplicas" in policy:
-        least = policy["minReplicas"]
-        if not isinstance(least, int) or isinstance(least, bool) or least <= 0:
-            findings.bad("spec.updatePolicy.minReplicas", least, "must be larger than 0")
-    rows = (spec.get("resourcePolicy") or {}).get("containerPolicies") or ()
-    for index, row in enumerate(rows):
+    if policy.setdefault("updateMode", "Recreate") == "InPlace":
+        why = "the feature gate InPlace is off in this cluster"
+        findings.bad("spec.updatePolicy.updateMode", "InPlace", why)
+    if policy.get("minReplicas", 1) <= 0:
+        findings.bad(
+            "spec.updatePolicy.minReplicas", policy["minReplicas"], "must be larger than 0"
+        )
+    for index, row in enumerate(spec.get("resourcePolicy", {}).get("containerPolicies", ())):
         _check_container(row, findings, f"spec.resourcePolicy.containerPolicies[{index}]")
 
 
 def _check_container(row: Object, findings: Findings, path: str) -> None:
     if not row.get("containerName"):
         findings.require(f"{path}.containerName")
-    for field, choices in _FIELDS.items():
-        if row.get(field) is not None:
-            _choose(findings, f"{path}.{field}", row[field], choices)
     if row.get("mode") == "Off" and row.get("controlledValues") is not None:
         findings.bad(f"{path}.controlledValues", row["controlledValues"], "must not be set when "
                      "mode is Off")  # fmt: skip
     for field in ("minAllowed", "maxAllowed"):
         findings.quantities(f"{path}.{field}", row.get(field) or {})
     for name in row.get("controlledResources") or ():
-        _choose(findings, f"{path}.controlledResources", name, ("cpu", "memory"))
-
-
-def _choose(findings: Findings, path: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        listed = ", ".join(f'"{choice}"' for choice in choices)
-        findings.add(path, f'Unsupported value: "{value}": supported values: {listed}')
+        if name not in ("cpu", "memory"):
+            text = f'Unsupported value: "{name}": supported values: "cpu", "memory"'
+            findings.add(f"{path}.controlledResources", text)

@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+from twin.admission import vertical
+from twin.admission.structural import prune
 from twin.api.limits import read_json, read_yaml
 from twin.api.messages import JSON, Object, Request
 from twin.api.schema import Field, message, root_of
@@ -26,6 +28,8 @@ WARNING_CHARACTERS = 4_096
 VALIDATIONS = ("Strict", "Warn", "Ignore")
 _META = Field("metadata", 0, "meta.v1.ObjectMeta")
 _OPEN = Field("", 0, "Any", pointer=True)
+_STRUCTURAL = {"verticalpodautoscalers": vertical.SPEC}
+"""Schemas of the `spec` of custom resources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ def check_object(
         cleaned = check.clean(obj, _OPEN)
         if "metadata" in cleaned:
             cleaned["metadata"] = check.clean(cleaned["metadata"], _META, "metadata")
+        if kind.resource in _STRUCTURAL and "spec" in cleaned:
+            check.unknown += prune(cleaned["spec"], _STRUCTURAL[kind.resource], "spec")
     else:
         cleaned = check.clean(obj, root)
     warnings = [f'unknown field "{path}"' for path in check.unknown]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from tests.twin.serving.web import Web
 from twin.checkpoint import Checkpoint
+from twin.config.health import HealthConfig
 from twin.engine import Engine
+from twin.errors import ApiError
+from twin.faults import scenario_of
 
 MODES = ["aggregate", "exact"]
 
@@ -148,9 +153,46 @@ def test_pod_that_warms_up_is_slow_at_first() -> None:
     assert young > 1.5 * web.latency(0.5)
 
 
+ROUGH = HealthConfig(
+    weather="rough",
+    rough_rate_factor=1.0,
+    rough_share_factor=1.0,
+    node_mttf_days=0.05,
+    node_down_mean_seconds=60.0,
+    pod_crashes_per_day=100.0,
+    answer_median_seconds=2.0,
+    warm_cpu_ratio=2.0,
+)
+"""Weather of which ten minutes hold something: machines that die, pods that crash, and cold starts."""
+PROBES = {
+    kind: {"httpGet": {"path": "/", "port": 80}, "periodSeconds": 5, "failureThreshold": 2}
+    for kind in ("readinessProbe", "livenessProbe")
+}
+
+
+def _play(web: Web, **fault: Any) -> None:
+    web.engine.faults.play(scenario_of({"faults": [fault]}, "s"))
+
+
 def _disturb(web: Web, luck: random.Random) -> None:
-    choice = luck.randrange(5)
-    if choice == 0:
+    choice = luck.randrange(9)
+    if choice == 5:
+        pods = [pod for pod in web.pods() if pod.node_name]
+        if pods:
+            with suppress(ApiError):
+                web.engine.evict("default", luck.choice(pods).name)
+    elif choice == 6:
+        _play(
+            web, fault="traffic", duration_seconds=luck.choice([7, 40]), factor=luck.choice([0, 3])
+        )
+    elif choice == 7:
+        course = luck.choice(["bursts base=10 burst=300 every_seconds=30 last_seconds=9",
+                              "recorded rates=0:200,5:0,11:90"])  # fmt: skip
+        _play(web, fault="traffic", duration_seconds=30, traffic=course)
+    elif choice == 8:
+        machine = {"names": [f"n{luck.randrange(3)}"]}
+        _play(web, fault="node_shutdown", duration_seconds=60, grace_seconds=20, nodes=machine)
+    elif choice == 0:
         web.scale(luck.randrange(6))
     elif choice == 1:
         web.engine.fail_node(f"n{luck.randrange(3)}", 90.0)
@@ -177,19 +219,47 @@ def _disturb(web: Web, luck: random.Random) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("seed", range(4))
 def test_every_request_ends_once_whatever_happens(mode: str, seed: int) -> None:
-    """Through scaling, dead machines, deleted and killed pods and changed traffic each request is served,
-    failed, lost or still present, exactly once.
+    """Through scaling, dead machines, machines that are shut down, deleted, evicted and killed pods, failing probes,
+    cold starts, and traffic that its owner or a scenario changes, each request is served, failed, lost or still
+    present, exactly once.
     """
-    web, luck = Web(mode=mode), random.Random(seed)
+    harsh = {"health": ROUGH, "container": PROBES} if seed % 2 else {}
+    web, luck = Web(mode=mode, **harsh), random.Random(seed)
     for _ in range(25):
         web.run(luck.choice([0.0, 1.3, 20.0]))
         _disturb(web, luck)
+        assert web.unaccounted() == pytest.approx(0.0, abs=1e-6 * (1.0 + web.account.arrived))
     web.run(20)
     assert web.account.arrived > 1_000
     assert web.unaccounted() == pytest.approx(0.0, abs=1e-6 * web.account.arrived)
     assert web.account.latencies.sum() == pytest.approx(web.account.served)
     if mode == "exact":
         assert web.account.arrived == int(web.account.arrived)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", range(3))
+def test_littles_law_holds_whatever_happens(mode: str, seed: int) -> None:
+    """The integral of how many are present is the time that all requests spent: of the served their latency, of
+    those who gave up their patience, and of the lost no more than it takes to lose patience and be served.
+    """
+    patience = 3.0
+    web = Web(mode=mode, health=ROUGH if seed else None, container=PROBES if seed else None,
+              request_timeout_seconds=f"{patience}")  # fmt: skip
+    luck = random.Random(seed)
+    for _ in range(15):
+        web.run(luck.choice([2.0, 20.0]))
+        _disturb(web, luck)
+    _play(web, fault="traffic", factor=0)
+    web.run(120)
+    account = web.account
+    assert float(web.backends["present"].sum()) == pytest.approx(0.0, abs=1e-6)
+    known = account.latency_seconds + patience * account.timed_out
+    most = known + (patience + 1.0) * account.lost
+    exact = mode == "exact"
+    assert account.present_seconds >= known * (1.0 - 1e-9 if exact else 0.85)
+    assert account.present_seconds <= most * (1.0 + 1e-9 if exact else 1.15)
+    assert account.served > 1_000
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -88,14 +88,87 @@ def test_clones_and_equal_seeds_agree() -> None:
 )
 def test_objects_are_checked(spec: Object, field: str) -> None:
     """422 names the field that is missing or wrong."""
+    ref = {} if "targetRef" in field else _REF
+    status, answer, _ = _create({**ref, **spec})
+    assert (status, answer["details"]["causes"][0]["field"]) == (422, field)
+
+
+_REF: Object = {"targetRef": {"kind": "Deployment", "name": "app"}}
+
+
+def _create(spec: Any, **query: str) -> tuple[int, Any, str]:
+    """Create an object; return status, document and warnings."""
     run = VerticalRun(TABLE["case"][0])
     path = "/apis/autoscaling.k8s.io/v1/namespaces/default/verticalpodautoscalers"
-    ref = {} if "targetRef" in field else {"targetRef": {"kind": "Deployment", "name": "app"}}
-    body = json.dumps({"metadata": {"name": "w"}, "spec": {**ref, **spec}}).encode()
-    answer = run.router.handle(
-        Request("POST", path, {}, {"content-type": "application/json"}, body)
-    )
-
+    document = {"metadata": {"name": "w"}, **({} if spec is None else {"spec": spec})}
+    headers = {"content-type": "application/json"}
+    answer = run.router.handle(Request("POST", path, query, headers, json.dumps(document).encode()))
     assert isinstance(answer, Response)
-    causes = json.loads(answer.body)["details"]["causes"]
-    assert (answer.status, causes[0]["field"]) == (422, field)
+    return answer.status, json.loads(answer.body), (answer.headers or {}).get("Warning", "")
+
+
+def _policy(**fields: Any) -> Object:
+    return {**_REF, "resourcePolicy": {"containerPolicies": [{"containerName": "c", **fields}]}}
+
+
+_ROW = "spec.resourcePolicy.containerPolicies[0]"
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentences"),
+    [
+        (None, ["spec: Required value"]),
+        (
+            {**_REF, "updatePolicy": {"minReplicas": "two"}},
+            [('spec.updatePolicy.minReplicas: Invalid value: "string": spec.updatePolicy.minReplicas in body '
+             'must be of type integer: "string"')],
+        ),
+        (
+            {**_REF, "updatePolicy": []},
+            [('spec.updatePolicy: Invalid value: "array": spec.updatePolicy in body must be of type object: '
+             '"array"')],
+        ),
+        (
+            {**_REF, "updatePolicy": {"updateMode": "Sometimes", "evictAfterOOMSeconds": 0}},
+            [('spec.updatePolicy.updateMode: Unsupported value: "Sometimes": supported values: "Off", "Initial", '
+             '"Recreate", "InPlaceOrRecreate", "InPlace", "Auto"'),
+             ("spec.updatePolicy.evictAfterOOMSeconds: Invalid value: 0: spec.updatePolicy.evictAfterOOMSeconds "
+             "in body should be greater than or equal to 1")],
+        ),
+        (
+            _policy(maxAllowed={"cpu": 0.5}),
+            [(f'{_ROW}.maxAllowed.cpu: Invalid value: "number": {_ROW}.maxAllowed.cpu in body must be of type '
+             'integer,string: "number"'),
+             f'<nil>: Invalid value: "": "{_ROW}.maxAllowed.cpu" must validate at least one schema (anyOf)',
+             (f'{_ROW}.maxAllowed.cpu: Invalid value: "number": {_ROW}.maxAllowed.cpu in body must be of type '
+             'integer: "number"')],
+        ),
+        (_policy(minAllowed={"memory": "lots"}), [f"{_ROW}.minAllowed.memory in body should match '^"]),
+        (_policy(mode=True), [f'{_ROW}.mode: Invalid value: "boolean": {_ROW}.mode in body must be of type s']),
+        ({**_REF, "updatePolicy": {"updateMode": "InPlace"}}, ["the feature gate InPlace is off"]),
+        ({"targetRef": "app"}, ['spec.targetRef in body must be of type object: "string"']),
+    ],
+)  # fmt: skip
+def test_the_schema_answers_as_a_real_server(spec: Any, sentences: list[str]) -> None:
+    """422 names every field that the definition's schema refuses, with its value, in a server's words."""
+    status, answer, _ = _create(spec)
+    assert status == 422
+    assert all(sentence in answer["message"] for sentence in sentences), answer["message"]
+    assert len(answer["details"]["causes"]) == len(sentences)
+
+
+def test_unknown_fields_are_dropped_and_said() -> None:
+    """What the definition does not know is pruned with a warning, and refused when asked strictly."""
+    spec = {**_policy(maxAllowed={"cpu": "1"}, limit="1"), "colour": "red"}
+    status, made, warning = _create(spec)
+
+    assert status == 201
+    assert "colour" not in made["spec"]
+    assert made["spec"]["resourcePolicy"]["containerPolicies"] == [
+        {"containerName": "c", "maxAllowed": {"cpu": "1"}}
+    ]
+    assert 'unknown field \\"spec.colour\\"' in warning
+    assert f'unknown field \\"{_ROW}.limit\\"' in warning
+    status, answer, _ = _create(spec, fieldValidation="Strict")
+    assert status == 400
+    assert 'strict decoding error: unknown field "spec.colour"' in answer["message"]
