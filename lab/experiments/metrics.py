@@ -1,0 +1,80 @@
+"""What is measured in every trial, from the twin's truth: names, units, and which direction is better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One figure of a trial."""
+
+    unit: str
+    better: Literal["higher", "lower"]
+    about: str
+    headline: bool = False
+    """Whether the report's first table shows it."""
+
+    def gain(self, difference: float) -> float:
+        """Return a difference so that more is better."""
+        return difference if self.better == "higher" else -difference
+
+
+METRICS: Mapping[str, Metric] = {
+    "score_dollars_per_hour": Metric(
+        "$/h", "higher", "outcome score at the default prices", headline=True
+    ),
+    "requests_served": Metric("requests", "higher", "answered in time"),
+    "requests_failed_ratio": Metric(
+        "ratio", "lower", "refused, timed out or lost, of all that came", headline=True
+    ),
+    "latency_p50_seconds": Metric("s", "lower", "median of what was served"),
+    "latency_p95_seconds": Metric(
+        "s", "lower", "95th percentile of what was served", headline=True
+    ),
+    "latency_p99_seconds": Metric("s", "lower", "99th percentile of what was served"),
+    "slo_minutes": Metric(
+        "min",
+        "lower",
+        "minutes in which a Service failed more than 1 % or had a p95 over 0.5 s",
+        headline=True,
+    ),
+    "jobs_completed": Metric("jobs", "higher", "Jobs that came to a good end", headline=True),
+    "jobs_failed": Metric("jobs", "lower", "Jobs that failed for good"),
+    "job_seconds_mean": Metric("s", "lower", "from creation to completion, of completed Jobs"),
+    "job_slowdown_mean": Metric(
+        "ratio", "lower", "that time over the work's own length, at least 10 s of it"
+    ),
+    "cpu_seconds_done": Metric("CPU s", "higher", "of Job containers that came to a good end"),
+    "cpu_seconds_lost": Metric(
+        "CPU s", "lower", "of Job containers that ended before", headline=True
+    ),
+    "waiting_pod_hours": Metric("pod h", "lower", "pods without a node", headline=True),
+    "waiting_pods_most": Metric("pods", "lower", "the most at one moment"),
+    "pending_clear_seconds": Metric(
+        "s", "lower", "longest time in which some pod was without a node"
+    ),
+    "held_pod_hours": Metric(
+        "pod h", "lower", "pods held back by a scheduling gate, or Jobs suspended"
+    ),
+    "replicas_removed_hours": Metric(
+        "pod h", "lower", "replicas fewer than the user deployed, over time"
+    ),
+    "evictions": Metric("pods", "lower", "pods evicted, preempted or taken by taints"),
+    "restarts": Metric("containers", "lower", "containers started again in their pod"),
+    "writes": Metric(
+        "actions", "lower", "writes to the cluster by Foresail that changed something"
+    ),
+    "node_hours": Metric("node h", "lower", "machines that were on", headline=True),
+    "activations": Metric("machines", "lower", "machines started or woken"),
+    "energy_kwh": Metric(
+        "kWh", "lower", "of all machines that were on, idle power included", headline=True
+    ),
+    "price_dollars": Metric(
+        "$", "lower", "of rented machines, as the cloud bills them", headline=True
+    ),
+}
+"""Every metric of a result, in the order of reports. A trial without requests, or without Jobs, leaves theirs
+out: nothing is not the same as 0."""
