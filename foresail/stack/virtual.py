@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,6 +34,7 @@ from schemas.outcome import Mode
 from services.cluster import TwinTransport
 from twin.config import START_2026, TwinConfig
 from twin.config.health import HealthConfig
+from twin.engine import Engine
 from twin.faults import read_scenario
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
@@ -47,8 +49,23 @@ KEPT_MESSAGES = 20_000
 """Readers here follow the tail: what lies far behind it is in the recording, if one was asked for."""
 
 
-def run_virtual_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
+Prepare = Callable[[Engine], None]
+
+
+def run_virtual_stack(
+    settings: StackSettings,
+    *,
+    quiet: bool,
+    prepare: Prepare | None = None,
+    without: Collection[str] = (),
+) -> dict[str, Any]:
     """Run for the time asked for and return the summary.
+
+    Args:
+        settings: of the whole stack.
+        quiet: print and show nothing.
+        prepare: called with the simulated cluster before anything happens in it.
+        without: names of services that do not run.
 
     Raises:
         InputError: something given does not work.
@@ -67,7 +84,18 @@ def run_virtual_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]
             _rare_collections(),
             instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
         ):
-            return run_virtual(lambda: _run(filled, workload, advance_to))
+            stage = _Stage(filled, workload, prepare, frozenset(without))
+            return run_virtual(lambda: _run(stage, advance_to))
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """What runs, and in which world."""
+
+    settings: StackSettings
+    workload: ChosenWorkload
+    prepare: Prepare | None
+    without: frozenset[str]
 
 
 @contextlib.contextmanager
@@ -83,9 +111,8 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*usual)
 
 
-async def _run(
-    settings: StackSettings, workload: ChosenWorkload, advance_to: Advance | None
-) -> dict[str, Any]:
+async def _run(stage: _Stage, advance_to: Advance | None) -> dict[str, Any]:
+    settings, workload = stage.settings, stage.workload
     clock = LoopClock(START_WALL_NS)
     origin = Origin(settings.run.cluster, INCARNATION)
     log = MemoryLog(wall_ns=clock.wall_ns, keep_messages=KEPT_MESSAGES)
@@ -99,7 +126,7 @@ async def _run(
         watch.listeners.append(lambda event: show((event.recorded_ns - START_WALL_NS) / 1e9))
     tasks = {
         name: asyncio.create_task(service, name=name)
-        for name, service in _services(settings, workload, log, origin, clock).items()
+        for name, service in _services(stage, log, origin, clock).items()
     }
     watching = asyncio.create_task(watch.run(), name="watch")
     try:
@@ -121,11 +148,12 @@ async def _run(
 
 
 def _services(
-    settings: StackSettings, workload: ChosenWorkload, log: MemoryLog, origin: Origin, clock: Clock
+    stage: _Stage, log: MemoryLog, origin: Origin, clock: Clock
 ) -> dict[str, Coroutine[Any, Any, None]]:
     """Return every service as a coroutine, each with a connection of its own, as its process would
     have.
     """
+    settings, workload = stage.settings, stage.workload
     twin = InProcessTwin.of(
         open_workload(workload.name_or_path, nodes=settings.run.nodes, seed=settings.run.seed),
         seed=settings.run.seed,
@@ -135,10 +163,13 @@ def _services(
     )
     if settings.run.scenario is not None:
         twin.engine.faults.play(read_scenario(Path(settings.run.scenario)))
+    if stage.prepare is not None:
+        stage.prepare(twin.engine)
     transport = TwinTransport(twin)
     return {
         name: service(name, settings, MemoryBus(log, origin.cluster), clock, origin, transport)
         for name in service_names(settings)
+        if name not in stage.without
     }
 
 

@@ -1,0 +1,35 @@
+"""`foresail experiment ACTION`: the same worlds under several arms, compared seed by seed.
+
+`run` plays what has no result yet and can be stopped and resumed at any time, `report` writes what people read,
+`gate` answers yes or no by its exit code, `list` shows arms, metrics and how far results are.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+from bus.exit_codes import ExitCode
+from foresail.verbs import Verb
+
+VERB = Verb(185, "compare arms fairly: the same worlds with and without us, HPA, Karpenter, ...")
+
+ACTIONS = {
+    "run": "play every trial that has no result yet, over all cores; the same command resumes",
+    "list": "show arms, metrics, or how far the results of an experiment are",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their arguments."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for action, text in ACTIONS.items():
+        sub = actions.add_parser(action, help=text, description=text)
+        import_module(f"foresail.experiment.{action}_action").add_arguments(sub)
+        sub.add_argument("--json", action="store_true", help="print JSON")
+
+
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Run one action in the main thread, where Ctrl-C interrupts a computation at once."""
+    code: ExitCode = import_module(f"foresail.experiment.{arguments.action}_action").run(arguments)
+    return code

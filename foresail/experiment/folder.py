@@ -1,0 +1,49 @@
+"""Where an experiment's results are, and which of them are meant: what every action's arguments share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bus.errors import InputError
+from lab.experiments.code_version import code_version
+from lab.experiments.run import Plan
+from lab.experiments.spec import FIRST_SEED, read_experiment
+
+
+def add_experiment(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Add the experiment's file, its folder and the split."""
+    about = "an experiment (docs/experiments.md)"
+    if optional:
+        parser.add_argument("file", metavar="FILE", nargs="?", help=about)
+    else:
+        parser.add_argument("file", metavar="FILE", help=about)
+    parser.add_argument("--dir", metavar="DIR",
+                        help="folder of the results (default: FILE without its suffix, with .results)")  # fmt: skip
+    parser.add_argument("--split", choices=tuple(FIRST_SEED), default="development",
+                        help="test has workloads and seeds of its own; uses are counted (default: development)")  # fmt: skip
+
+
+def plan_of(arguments: argparse.Namespace) -> Plan:
+    """Return the plan that the arguments mean.
+
+    Raises:
+        InputError: the file cannot be used, or nothing of it belongs to the split.
+    """
+    path = Path(arguments.file)
+    experiment = read_experiment(path)
+    if not any(workload.split == arguments.split for workload in experiment.workloads):
+        raise InputError(
+            "--split", arguments.split, f"{path} has no workload of it; use the other, or add one"
+        )
+    folder = path.with_suffix(".results") if arguments.dir is None else Path(arguments.dir)
+    return Plan(
+        experiment,
+        arguments.split,
+        folder,
+        code_version(),
+        recordings=getattr(arguments, "recordings", "first"),
+        jobs=max(1, getattr(arguments, "jobs", 1)),
+        engine=getattr(arguments, "engine", "local"),
+        ray_address=getattr(arguments, "ray_address", None),
+    )

@@ -1,0 +1,115 @@
+"""`foresail experiment run FILE`: plays every trial that has no result yet."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+from bus.exit_codes import ExitCode
+from foresail.experiment.folder import add_experiment, plan_of
+from foresail.experiment.trial import run_task
+from foresail.flags import seconds
+from foresail.output import console, print_json
+from foresail.progress import bar
+from lab.experiments.engine import ENGINES, Task
+from lab.experiments.results import ResultFolder, TrialResult
+from lab.experiments.run import RECORDINGS, Plan
+from lab.experiments.run import run as run_plan
+from projections.figures import duration, number
+
+PROBE_SECONDS = 300.0
+"""Cluster time of a probe, which says how dear the trials of a workload under an arm will be."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    add_experiment(parser)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
+                        help="trials at the same time (default: one a core)")  # fmt: skip
+    parser.add_argument("--time-limit", type=seconds, metavar="DURATION",
+                        help="begin no trial after this wall time; the same command resumes")  # fmt: skip
+    parser.add_argument("--recordings", choices=RECORDINGS, default="first",
+                        help="whose sealed logs stay: the first seed's, all, or none (default: first)")  # fmt: skip
+    parser.add_argument("--engine", choices=ENGINES, default="local",
+                        help="processes of this machine, or a Ray cluster (default: local)")  # fmt: skip
+    parser.add_argument("--ray-address", metavar="HOST:PORT",
+                        help="head of the Ray cluster (default: one of this machine alone)")  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Estimate, run, and say how far it got.
+
+    Raises:
+        InputError: the experiment, or something that it names, cannot be used.
+    """
+    plan = plan_of(arguments)
+    tasks = plan.tasks
+    results = ResultFolder(plan.folder)
+    known = results.read(task.fingerprint for task in tasks)
+    left = len(tasks) - len(known)
+    if left and not arguments.json:
+        hours = _estimate_cpu_hours(tasks, results)
+        console().print(
+            f"{left} of {len(tasks)} trials to play, about {number(hours)} CPU hours: "
+            f"{duration(3_600.0 * hours / max(1, min(plan.jobs, left)))} with {plan.jobs} jobs",
+            markup=False,
+            soft_wrap=True,
+        )
+    finished = _run(plan, tasks, arguments.time_limit)
+    if arguments.json:
+        print_json({"trials": len(tasks), "finished": finished, "folder": str(plan.folder)})
+    else:
+        console().print(
+            f"{finished} of {len(tasks)} trials in {plan.folder}", markup=False, soft_wrap=True
+        )
+    return ExitCode.GOOD if finished == len(tasks) else ExitCode.CUT_OFF
+
+
+def _run(plan: Plan, tasks: Sequence[Task], limit_seconds: float | None) -> int:
+    deadline = math.inf if limit_seconds is None else time.monotonic() + limit_seconds
+    finished = 0
+    try:
+        with bar("playing", len(tasks)) as advance:
+            for _ in run_plan(plan, run_task, lambda: time.monotonic() >= deadline):
+                finished += 1
+                advance(finished)
+    except KeyboardInterrupt:
+        kept = f"kept {finished} of {len(tasks)} trials in {plan.folder}; "
+        sys.stderr.write(f"{kept}the same command goes on from there\n")
+        raise
+    return finished
+
+
+def _estimate_cpu_hours(tasks: Sequence[Task], results: ResultFolder) -> float:
+    """Return what the missing trials will cost, from finished ones of their kind or from a short probe."""
+    spent: dict[tuple[str, str], list[TrialResult]] = defaultdict(list)
+    missing: dict[tuple[str, str], list[Task]] = defaultdict(list)
+    for task in tasks:
+        kind = (task.trial.workload.name, task.trial.arm.name)
+        result = results.find(task.fingerprint)
+        if result is None:
+            missing[kind].append(task)
+        else:
+            spent[kind].append(result)
+    total = 0.0
+    for kind, group in missing.items():
+        if spent[kind]:
+            each = math.fsum(result.cpu_seconds for result in spent[kind]) / len(spent[kind])
+        else:
+            each = _probe_cpu_seconds(group[0])
+        total += each * len(group)
+    return total / 3_600.0
+
+
+def _probe_cpu_seconds(task: Task) -> float:
+    """Play the first minutes of a trial and return what the whole will cost."""
+    trial = task.trial
+    whole = trial.world.warm_up + trial.world.length
+    short = trial.world.model_copy(update={"warm_up": 0.0, "length": min(PROBE_SECONDS, whole)})
+    probe = type(trial)(short, trial.workload, trial.arm, trial.seed)
+    return run_task(Task(probe, "", None)).cpu_seconds * whole / short.length

@@ -1,0 +1,55 @@
+"""What tells the code that ran a trial from any other code: a digest of every file that can change a result."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+PACKAGES = (
+    "agent_registry",
+    "bus",
+    "features",
+    "projections",
+    "schemas",
+    "services",
+    "twin",
+    "foresail.stack",
+)
+MODULES = (
+    "foresail.dependent_settings",
+    "foresail.run_settings",
+    "foresail.settings",
+    "foresail.settings_sources",
+    "foresail.experiment.controllers",
+    "foresail.experiment.trial",
+    "lab.experiments.arms",
+    "lab.experiments.served",
+    "lab.experiments.spec",
+    "lab.experiments.truth",
+    "lab.experiments.waiting",
+)
+SUFFIXES = (".py", ".json", ".toml", ".yaml", ".csv", ".ubj")
+
+
+def code_version() -> str:
+    """Return the first 16 digits of the digest over the installed code."""
+    digest = hashlib.sha256()
+    for name, path in _files():
+        digest.update(f"{name}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    for package in PACKAGES:
+        (folder,) = import_module(package).__path__
+        root = Path(folder)
+        for path in sorted(root.rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file():
+                yield f"{package}/{path.relative_to(root).as_posix()}", path
+    for name in MODULES:
+        package, _, module = name.rpartition(".")
+        (folder,) = import_module(package).__path__
+        yield name, Path(folder) / f"{module}.py"

@@ -1,0 +1,86 @@
+"""Who waits, and for how long, from changes alone: exact to the microsecond of cluster time.
+
+A pod waits while it has no node and has not ended; it is held while a scheduling gate keeps it from being placed,
+and so is a suspended Job, which stands for as many pods as it would run. Replicas are removed while a Deployment
+asks for fewer than it was created with.
+"""
+
+from __future__ import annotations
+
+from twin.changes import Change
+from twin.records import ObjectRecord, PodRecord
+
+
+class Waiting:
+    """Integrals in pod-seconds since the last `reset`; times are unix seconds of cluster time."""
+
+    def __init__(self, now: float) -> None:
+        """Begin with nobody waiting."""
+        self._waiting: set[str] = set()
+        self._held: dict[str, int] = {}  # pods held, by uid of the pod or Job
+        self._removed: dict[str, int] = {}  # replicas fewer than created, by uid of the Deployment
+        self._created: dict[str, int] = {}
+        self._now = now
+        self._waited_from: float | None = None
+        self.reset(now)
+
+    def reset(self, now: float) -> None:
+        """Forget what was; who waits now goes on waiting from now."""
+        self._now = now
+        self.waiting_seconds = self.held_seconds = self.removed_seconds = 0.0
+        self.most = len(self._waiting)
+        """Most pods that waited at one moment."""
+        self.longest_seconds = 0.0
+        """Longest stretch in which some pod waited."""
+        self._waited_from = now if self._waiting else None
+
+    def advance(self, now: float) -> None:
+        """Let the integrals reach `now`."""
+        passed, self._now = now - self._now, now
+        self.waiting_seconds += len(self._waiting) * passed
+        self.held_seconds += sum(self._held.values()) * passed
+        self.removed_seconds += sum(self._removed.values()) * passed
+        if self._waited_from is not None:
+            self.longest_seconds = max(self.longest_seconds, now - self._waited_from)
+
+    def follow(self, change: Change, now: float) -> None:
+        """Take in a change of a pod, Job or Deployment."""
+        record, gone = change.record, change.type == "DELETED"
+        if isinstance(record, PodRecord):
+            self._follow_pod(record, now, gone=gone)
+        elif isinstance(record, ObjectRecord) and change.resource == "jobs":
+            spec = record.body["spec"]
+            suspended = bool(spec.get("suspend")) and not gone
+            self._set(self._held, record.uid, spec.get("parallelism", 1) if suspended else 0, now)
+        elif isinstance(record, ObjectRecord) and change.resource == "deployments":
+            replicas = record.body["spec"].get("replicas", 1)
+            created = self._created.setdefault(record.uid, replicas)
+            self._set(self._removed, record.uid, 0 if gone else max(0, created - replicas), now)
+            if gone:
+                del self._created[record.uid]
+
+    def _follow_pod(self, pod: PodRecord, now: float, *, gone: bool) -> None:
+        unplaced = not gone and not pod.node_name and not pod.terminal and pod.deletion_at is None
+        gated = unplaced and bool(pod.shape.needs.gates)
+        self._set(self._held, pod.uid, int(gated), now)
+        waits = unplaced and not gated
+        if waits == (pod.uid in self._waiting):
+            return
+        self.advance(now)
+        if waits:
+            self._waiting.add(pod.uid)
+            self.most = max(self.most, len(self._waiting))
+            self._waited_from = now if self._waited_from is None else self._waited_from
+        else:
+            self._waiting.remove(pod.uid)
+            if not self._waiting:
+                self._waited_from = None
+
+    def _set(self, counts: dict[str, int], uid: str, count: int, now: float) -> None:
+        if counts.get(uid, 0) == count:
+            return
+        self.advance(now)
+        if count:
+            counts[uid] = count
+        else:
+            del counts[uid]
