@@ -21,7 +21,7 @@ def add_experiment(parser: argparse.ArgumentParser, *, optional: bool = False) -
     parser.add_argument("--dir", metavar="DIR",
                         help="folder of the results (default: FILE without its suffix, with .results)")  # fmt: skip
     parser.add_argument("--split", choices=tuple(FIRST_SEED), default="development",
-                        help="test has workloads and seeds of its own; uses are counted (default: development)")  # fmt: skip
+                        help="workloads and seeds; each use of test is counted (default: development)")  # fmt: skip
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from bus.exit_codes import ExitCode
+from foresail.experiment.checks import check_trials
 from foresail.experiment.folder import add_experiment, plan_of
 from foresail.experiment.trial import run_task
 from foresail.flags import seconds
@@ -48,6 +49,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         InputError: the experiment, or something that it names, cannot be used.
     """
     plan = plan_of(arguments)
+    check_trials(plan.experiment, plan.split)
     tasks = plan.tasks
     results = ResultFolder(plan.folder)
     known = results.read(task.fingerprint for task in tasks)

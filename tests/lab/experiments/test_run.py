@@ -1,0 +1,123 @@
+"""Running trials: kept one by one, resumed, spread, and the same whatever the order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.experiments.engine import Task
+from lab.experiments.results import ResultFolder, TrialResult
+from lab.experiments.run import Plan, run
+from lab.experiments.run import test_uses as count_test_uses
+from lab.experiments.spec import Experiment
+
+EXPERIMENT = Experiment.model_validate(
+    {
+        "name": "toy",
+        "arms": [{"name": "a"}, {"name": "b"}],
+        "workloads": [{"name": "openb"}, {"name": "surf", "split": "test"}],
+        "seeds": {"count": 3},
+        "hypothesis": {"arm": "a", "against": "b", "metric": "node_hours"},
+    }
+)
+
+
+def play(task: Task) -> TrialResult:
+    """Stand for a trial: a pure function of it."""
+    trial = task.trial
+    return TrialResult(
+        fingerprint=task.fingerprint,
+        workload=trial.workload.name,
+        arm=trial.arm.name,
+        seed=trial.seed,
+        metrics={"node_hours": trial.seed + len(trial.arm.name)},
+        cpu_seconds=1.0,
+    )
+
+
+def _plan(folder: Path) -> Plan:
+    return Plan(EXPERIMENT, "development", folder, "code", recordings="none")
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "trials").glob("*.json")}
+
+
+def _never() -> bool:
+    return False
+
+
+def test_what_was_finished_is_not_played_again(tmp_path: Path) -> None:
+    """A run that was cut off goes on where it stopped, and yields all results, old and new."""
+    played: list[str] = []
+
+    def counted(task: Task) -> TrialResult:
+        played.append(task.fingerprint)
+        return play(task)
+
+    stop = iter([False, False, True])
+    first = list(run(_plan(tmp_path), counted, lambda: next(stop)))
+    assert len(first) == 2
+    second = list(run(_plan(tmp_path), counted, _never))
+    assert len(second) == 6
+    assert len(played) == len(set(played)) == 6
+
+
+def test_a_result_that_was_half_written_is_played_again(tmp_path: Path) -> None:
+    """A file that a crash left behind in part is no result."""
+    plan = _plan(tmp_path)
+    list(run(plan, play, _never))
+    path = ResultFolder(tmp_path).path_of(plan.tasks[0].fingerprint)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert ResultFolder(tmp_path).find(plan.tasks[0].fingerprint) is None
+    list(run(plan, play, _never))
+    assert path.read_bytes() == whole
+
+
+def test_order_and_processes_change_no_byte(tmp_path: Path) -> None:
+    """Several processes leave the same files as one."""
+    alone, spread = tmp_path / "alone", tmp_path / "spread"
+    list(run(_plan(alone), play, _never))
+    list(run(replace(_plan(spread), jobs=2), play, _never))
+    assert _files(alone) == _files(spread)
+    assert len(_files(alone)) == 6
+
+
+def test_newer_code_takes_no_older_result(tmp_path: Path) -> None:
+    """Results of other code stay in the folder and count for nothing."""
+    list(run(_plan(tmp_path), play, _never))
+    newer = replace(_plan(tmp_path), code="newer")
+    results = ResultFolder(tmp_path)
+    assert results.read(task.fingerprint for task in newer.tasks) == []
+    list(run(newer, play, _never))
+    assert len(_files(tmp_path)) == 12
+
+
+def test_every_look_at_the_test_split_is_counted(tmp_path: Path) -> None:
+    """The same code may go on with an interrupted run; other code is another use."""
+    plan = replace(_plan(tmp_path), split="test")
+    assert count_test_uses(tmp_path) == 0
+    list(run(_plan(tmp_path), play, _never))
+    assert count_test_uses(tmp_path) == 0
+    stop = iter([False, True])
+    list(run(plan, play, lambda: next(stop)))
+    list(run(plan, play, _never))
+    assert count_test_uses(tmp_path) == 1
+    list(run(replace(plan, code="newer"), play, _never))
+    assert count_test_uses(tmp_path) == 2
+
+
+def test_a_failing_trial_loses_no_other(tmp_path: Path) -> None:
+    """What was finished before an error is kept."""
+
+    def fails(task: Task) -> TrialResult:
+        if task.trial.seed == 2:
+            raise RuntimeError("no luck")
+        return play(task)
+
+    with pytest.raises(RuntimeError):
+        list(run(_plan(tmp_path), fails, _never))
+    assert len(_files(tmp_path)) == 2

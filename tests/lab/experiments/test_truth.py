@@ -1,0 +1,128 @@
+"""What is measured of a trial: counted by hand in small worlds."""
+
+from __future__ import annotations
+
+import pytest
+
+from lab.experiments.metrics import METRICS
+from lab.experiments.truth import Truth
+from twin.config import TwinConfig
+from twin.engine import Engine
+from twin.workloads.arrival import NodeShape, WorkloadArrival
+
+GIB = 2**30
+
+
+def _task(name: str, at: float, cores: int = 1, seconds: float = 600.0) -> WorkloadArrival:
+    return WorkloadArrival(at, name, "task", cores * 1_000, GIB, 0, 1.0, 0.5, seconds, "succeed")
+
+
+def _service(name: str, at: float, replicas: int, traffic: str = "") -> WorkloadArrival:
+    return WorkloadArrival(
+        at, name, "service", 1_000, GIB, 0, 0.2, 0.5, None, "run",
+        replicas=replicas, traffic=traffic, request_cpu_seconds=0.02 if traffic else None,
+    )  # fmt: skip
+
+
+def _play(
+    *arrivals: WorkloadArrival, seconds: float = 3_600.0, warm_up: float = 0.0, nodes: int = 1
+) -> tuple[Engine, Truth]:
+    engine = Engine(TwinConfig(), seed=3)
+    engine.add_nodes([NodeShape(f"n{i}", 4_000, 16 * GIB, 0, {}) for i in range(nodes)])
+    truth = Truth(engine, warm_up)
+    engine.load(iter(arrivals))
+    engine.advance(engine.now + seconds)
+    return engine, truth
+
+
+def test_a_job_that_waits_is_counted_from_its_creation_to_its_place() -> None:
+    """Two Jobs that fill the machine one after the other: the second waits as long as the first works."""
+    _, truth = _play(_task("a", 10.0, cores=4), _task("b", 20.0, cores=4))
+    metrics = truth.metrics()
+    assert metrics["jobs_completed"] == 2.0
+    assert metrics["waiting_pod_hours"] * 3_600.0 == pytest.approx(600.0, abs=60.0)
+    assert metrics["waiting_pods_most"] == 1.0
+    assert metrics["pending_clear_seconds"] == pytest.approx(600.0, abs=60.0)
+    assert metrics["cpu_seconds_done"] == pytest.approx(2 * 4 * 600.0, rel=0.2)
+    assert metrics["job_seconds_mean"] == pytest.approx((600.0 + 1_200.0) / 2.0, abs=60.0)
+    assert metrics["job_slowdown_mean"] == pytest.approx(1.5, abs=0.1)
+
+
+def test_nothing_before_the_end_of_the_warm_up_counts() -> None:
+    """The same world with its first hour as warm-up shows only what came after."""
+    arrivals = (_task("a", 10.0), _task("b", 4_000.0))
+    _, truth = _play(*arrivals, seconds=7_200.0, warm_up=3_600.0)
+    metrics = truth.metrics()
+    assert metrics["jobs_completed"] == 1.0
+    assert metrics["cpu_seconds_done"] == pytest.approx(600.0, rel=0.3)
+    assert metrics["node_hours"] == pytest.approx(1.0, rel=0.02)
+
+
+def test_machines_cost_hours_and_energy_unless_they_sleep() -> None:
+    """An idle machine draws its 80 W; asleep it draws 12 W, is no node-hour, and waking it counts."""
+    engine, truth = _play(seconds=3_600.0, nodes=2)
+    before = truth.metrics()
+    assert before["node_hours"] == pytest.approx(2.0)
+    assert before["energy_kwh"] == pytest.approx(0.16)
+    node = engine.store.get("nodes", "", "n1")
+    for state in ("sleep", "on"):
+        node["metadata"]["annotations"] = {"foresail.dev/power-state": state}
+        node["metadata"].pop("resourceVersion", None)
+        engine.store.replace("nodes", "", "n1", node)
+        engine.advance(engine.now + 3_600.0)
+    after = truth.metrics()
+    assert after["node_hours"] - before["node_hours"] == pytest.approx(3.0, rel=0.03)
+    assert after["energy_kwh"] - before["energy_kwh"] == pytest.approx(0.08 * 3 + 0.012, rel=0.03)
+    assert after["activations"] == 1.0
+
+
+def test_requests_and_the_minutes_below_their_objective() -> None:
+    """A Service within its means has no bad minute; one with four times its capacity has hardly another."""
+    _, good = _play(_service("web", 0.0, 2, "constant requests_per_second=20"))
+    _, bad = _play(_service("web", 0.0, 1, "constant requests_per_second=200"))
+    well, ill = good.metrics(), bad.metrics()
+    assert well["requests_served"] == pytest.approx(20.0 * 3_600.0, rel=0.05)
+    assert well["slo_minutes"] < 3.0
+    assert well["requests_failed_ratio"] < 0.01
+    assert ill["slo_minutes"] > 50.0
+    assert ill["requests_failed_ratio"] > 0.5
+    assert well["latency_p50_seconds"] <= well["latency_p95_seconds"] <= well["latency_p99_seconds"]
+
+
+def test_replicas_that_are_taken_away_show_as_demand_held_back() -> None:
+    """Scaling what somebody deployed to nothing is not free: the missing replicas are counted over time."""
+    engine, truth = _play(_service("web", 0.0, 3), seconds=600.0)
+    obj = engine.store.get("deployments", "default", "web")
+    engine.store.replace(
+        "deployments", "default", "web", {**obj, "spec": {**obj["spec"], "replicas": 1}}
+    )
+    engine.advance(engine.now + 3_600.0)
+    assert truth.metrics()["replicas_removed_hours"] == pytest.approx(2.0)
+
+
+def test_what_does_not_apply_is_left_out() -> None:
+    """A world without requests and Jobs has neither latency nor slowdown: nothing is not the same as 0."""
+    _, truth = _play(seconds=600.0)
+    metrics = truth.metrics()
+    assert "requests_served" not in metrics
+    assert "jobs_completed" not in metrics
+    assert set(metrics) <= set(METRICS)
+
+
+def test_measuring_changes_nothing() -> None:
+    """The cluster under measurement does what it does without: same pods, same places, same times."""
+    arrivals = (
+        _task("a", 10.0, cores=3),
+        _service("web", 20.0, 2, "constant requests_per_second=9"),
+    )
+    measured, _ = _play(*arrivals, nodes=2)
+    alone = Engine(TwinConfig(), seed=3)
+    alone.add_nodes([NodeShape(f"n{i}", 4_000, 16 * GIB, 0, {}) for i in range(2)])
+    alone.load(iter(arrivals))
+    alone.advance(alone.now + 3_600.0)
+    for resource in ("pods", "nodes", "jobs", "deployments", "events"):
+        ours, theirs = (
+            [record.state() for record in engine.store.records(resource)]
+            for engine in (measured, alone)
+        )
+        assert ours == theirs
