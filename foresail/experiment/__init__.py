@@ -14,6 +14,10 @@ from foresail.verbs import Verb
 
 VERB = Verb(185, "compare arms fairly: the same worlds with and without us, HPA, Karpenter, ...")
 
+EXIT_CODES = {
+    ExitCode.CUT_OFF: "`run`: trials are missing, since the time limit was reached; the same command goes on"
+}
+
 ACTIONS = {
     "run": "play every trial that has no result yet, over all cores; the same command resumes",
     "list": "show arms, metrics, or how far the results of an experiment are",
