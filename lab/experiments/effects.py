@@ -201,7 +201,7 @@ def _mean_interval(differences: Sequence[Floats], inference: Inference) -> tuple
 
 def _p_value(differences: Sequence[Floats], inference: Inference) -> float:
     flips = SignFlips(differences, inference.resamples, inference.seed)
-    return float(flips.p_values(np.array([_over_workloads(differences)]))[0])
+    return float(flips.p_values([one[:, None] for one in differences])[0])
 
 
 def _interquartile_mean(differences: Sequence[Floats], inference: Inference) -> Interval:

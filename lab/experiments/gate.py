@@ -22,7 +22,7 @@ from lab.experiments.pairing import Pairing
 from lab.experiments.resampling import SignFlips, mean_intervals
 from lab.experiments.spec import Guard, Inference
 from lab.experiments.statistics import Analysis
-from projections.figures import number, signed_text
+from lab.experiments.wording import difference_text, p_text, signed_amount, unit_of
 
 LEAST_PAIRS = 5
 """Pairs of each workload: with fewer, intervals are not what they say (`docs/experiments.md`)."""
@@ -98,7 +98,8 @@ def _named(entries: Sequence[object]) -> str:
 
 
 def _primary(effect: Effect, inference: Inference) -> tuple[bool, str]:
-    text = f"{effect.arm} against {effect.reference}: {interval_text(effect, inference.confidence)}"
+    difference = difference_text(effect, inference.confidence)
+    text = f"{effect.arm} against {effect.reference} on {effect.metric}: {difference}"
     gain = effect.gain
     if effect.verdict == "equal":
         return False, f"{text}: every world came out the same"
@@ -110,9 +111,10 @@ def _primary(effect: Effect, inference: Inference) -> tuple[bool, str]:
         return False, f"{text}: the interval contains 0"
     if effect.p > 1.0 - inference.confidence:
         return False, (
-            f"{text}: the sign-flip test does not confirm the interval (p = {number(effect.p)}); too few worlds differ"
+            f"{text}: the interval excludes 0, but the sign-flip test does not confirm it ({p_text(effect.p)}); too few "
+            "worlds differ"
         )
-    return True, f"{text}, p = {number(effect.p)}: {effect.arm} helps"
+    return True, f"{text}, {p_text(effect.p)}: {effect.arm} helps"
 
 
 def _guard(
@@ -125,8 +127,8 @@ def _guard(
         ]
     metric = METRICS[guard.metric]
     margin = guard.margin * (abs(effect.reference_mean) if guard.relative else 1.0)
-    limit = metric.gain(-margin)
-    text = f"guard {guard.metric}: {interval_text(effect, confidence)}, margin {signed_text(limit)} {metric.unit}"
+    limit = signed_amount(metric.gain(-margin), unit_of(guard.metric))
+    text = f"guard {guard.metric}: {difference_text(effect, confidence)}, margin {limit}"
     missing = list(_values_missing(effect, least_pairs))
     if not effect.gain.known:
         return False, [f"{text}: too few pairs for an interval", *missing]
@@ -134,16 +136,6 @@ def _guard(
         worse = "lies beyond it: it harms" if effect.gain.high < -margin else "reaches beyond it"
         return False, [f"{text}: the interval {worse}", *missing]
     return not missing, missing or [f"{text}: the whole interval lies within"]
-
-
-def interval_text(effect: Effect, confidence: float) -> str:
-    """Return a mean difference with its interval, unit and number of pairs."""
-    unit, difference = METRICS[effect.metric].unit, effect.difference
-    value = f"{effect.metric} {signed_text(difference.value)} {unit}"
-    if not difference.known:
-        return f"{value} ({effect.pairs} pairs)"
-    limits = f"{signed_text(difference.low)} to {signed_text(difference.high)}"
-    return f"{value} ({number(100 * confidence)} % interval {limits}; {effect.pairs} pairs)"
 
 
 def shown_gains(
@@ -159,6 +151,6 @@ def shown_gains(
     flips = SignFlips(gains, inference.resamples, inference.seed)
     columns = [values[:, None] * sign for values, sign in zip(gains, signs, strict=True)]
     found = mean_intervals(columns, inference.confidence, inference.resamples, inference.seed)
-    confirmed = flips.p_values(found.mean) <= 1.0 - inference.confidence
+    confirmed = flips.p_values(columns) <= 1.0 - inference.confidence
     shown: npt.NDArray[np.bool_] = (found.low > 0.0) & confirmed
     return shown

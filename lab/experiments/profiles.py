@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from lab.experiments.metrics import METRICS, Metric
 from lab.experiments.pairing import PairedMetric, Stratum
 
-TAUS = tuple(step / 20 for step in range(-20, 21))
-"""Gains as a part of the reference's mean on the workload, from all of it lost to all of it gained."""
+TAUS = tuple(step / 40 for step in range(-20, 21))
+"""Gains as a part of the reference's mean on the workload, from half of it lost to half of it gained."""
 
 
 @dataclass(frozen=True, slots=True)

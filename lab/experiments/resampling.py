@@ -182,29 +182,66 @@ def outer_quantiles(drawn: Floats, tail: float) -> tuple[Floats, Floats]:
 
 
 class SignFlips:
-    """The distribution of a mean of differences when each one's sign is as likely plus as minus.
+    """The distribution of a studentized mean of differences when each one's sign is as likely plus as minus.
 
     Fisher (1935), The Design of Experiments, 21; Pitman (1937). Flips stay within their pair, so within their
-    workload. All flips are tried when they are at most `count` (the test is exact then), else `count` random ones,
-    and the observed one counts as one of them (Phipson and Smyth, 2010, Permutation P-values Should Never Be Zero,
+    workload. The mean over workloads is divided by its standard error, flip by flip, so that the test stays near its
+    level, too, where arms differ in spread but not in mean, and does not lose power where workloads differ in effect
+    (Chung and Romano, 2013, Exact and Asymptotically Robust Permutation Tests, The Annals of Statistics 41). All
+    flips are tried when they are at most `count` (the test is exact then), else `count` random ones, and the
+    observed one counts as one of them (Phipson and Smyth, 2010, Permutation P-values Should Never Be Zero,
     Statistical Applications in Genetics and Molecular Biology 9).
     """
 
     def __init__(self, strata: Sequence[Floats], count: int, seed: int) -> None:
         """Take each workload's differences (one dimension each)."""
-        weighted = [values / (len(values) * len(strata)) for values in strata]
-        parts = np.concatenate(weighted)
-        sizes = np.abs(parts[parts != 0.0])
-        self._allowance = LEAST_RATIO * float(sizes.sum())
-        self.exact = 2 ** len(sizes) <= count
-        blocks = [_all_signs(len(sizes))] if self.exact else _random_signs(len(sizes), count, seed)
-        self._means = np.sort(np.abs(np.concatenate([signs @ sizes for signs in blocks])))
+        self._sizes = tuple(len(values) for values in strata)
+        self._squares = [float((values**2).sum()) / len(values) for values in strata]
+        moving = [np.abs(values[values != 0.0]) for values in strata]
+        ends = np.cumsum([len(values) for values in moving])
+        pairs = int(ends[-1])
+        self.exact = 2**pairs <= count
+        blocks = [_all_signs(pairs)] if self.exact else _random_signs(pairs, count, seed)
+        flipped = [
+            self._ratios(
+                [
+                    part @ values / size
+                    for part, values, size in zip(
+                        np.split(signs, ends[:-1], axis=1), moving, self._sizes, strict=True
+                    )
+                ]
+            )
+            for signs in blocks
+        ]
+        self._flipped = np.sort(np.concatenate(flipped))
 
-    def p_values(self, means: Floats) -> Floats:
-        """Return two-sided p-values of means of such differences; 1 for 0."""
-        below = np.searchsorted(self._means, np.abs(means) - self._allowance)
+    def _ratios(self, means: Sequence[Floats]) -> Floats:
+        """Return |mean| over its standard error, from each workload's means; a sign leaves squares as they are."""
+        deviations = [
+            np.where(square - mean**2 > LEAST_RATIO * square, square - mean**2, 0.0)
+            for square, mean in zip(self._squares, means, strict=True)
+        ]
+        error = np.sqrt(_squared_error(deviations, self._sizes))
+        mean = np.abs(sum(means, np.zeros_like(means[0]))) / len(means)
+        largest = max(map(math.sqrt, self._squares))
+        mean[mean <= LEAST_RATIO * largest] = 0.0
+        still = error == 0.0
+        ratios: Floats = mean / np.where(still, 1.0, error)
+        ratios[still & (mean > 0.0)] = np.inf
+        return ratios
+
+    def p_values(self, strata: Sequence[Floats]) -> Floats:
+        """Return two-sided p-values of differences with these sizes and other signs (pairs x columns).
+
+        1 where the mean is 0, and where a workload has only one pair.
+        """
+        if min(self._sizes) < 2:
+            return np.ones(strata[0].shape[1])
+        observed = self._ratios([values.mean(axis=0) for values in strata])
+        # Equal ratios may differ in their last digits by the order of sums.
+        below = np.searchsorted(self._flipped, observed * (1.0 - LEAST_ERROR_RATIO))
         extra = 0 if self.exact else 1
-        values: Floats = (len(self._means) - below + extra) / (len(self._means) + extra)
+        values: Floats = (len(self._flipped) - below + extra) / (len(self._flipped) + extra)
         return values
 
 

@@ -1,0 +1,274 @@
+"""What people read of an experiment: the model of page and Markdown. What harmed stands as high as what helped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from lab.experiments.effects import Effect
+from lab.experiments.gate import GateResult, judge
+from lab.experiments.metrics import METRICS
+from lab.experiments.pressure import Lane, Series, lanes
+from lab.experiments.profiles import Profile, profile_of
+from lab.experiments.results import TrialResult
+from lab.experiments.spec import Experiment, Split
+from lab.experiments.statistics import Analysis, analyse
+from lab.experiments.tradeoffs import Ablation, Regret, Tradeoff, ablations, regrets, tradeoffs
+from lab.experiments.wording import (
+    effect_sentence,
+    metric_name,
+    workload_sentence,
+)
+from projections.figures import number, percent
+
+COSTS = ("price_dollars", "energy_kwh", "node_hours", "evictions")
+"""What an arm may cost, in the order in which it is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where results come from; the caller knows it."""
+
+    command: str = ""
+    commit: str = ""
+    machine: str = ""
+    cpu_hours: float = math.nan
+    test_uses: int = 0
+    """How often the test split was used, this report included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Rows of docs/fidelity.md about one kind of program."""
+
+    rows: int
+    holding: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence of the first screen."""
+
+    heading: str
+    verdict: str
+    """One of `effects.Verdict`, or empty."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that page and Markdown show."""
+
+    analysis: Analysis
+    gate: GateResult
+    findings: tuple[Finding, ...]
+    profiles: tuple[Profile, ...]
+    tradeoffs: tuple[Tradeoff, ...]
+    regrets: tuple[Regret, ...]
+    ablations: tuple[Ablation, ...]
+    lanes: tuple[Lane, ...]
+    boundary: tuple[str, ...]
+    origin: Origin = field(default_factory=Origin)
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        return self.analysis.experiment
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of every interval."""
+        return self.experiment.inference.confidence
+
+    def headline(self) -> list[str]:
+        """Return the hypothesis' metric, then those of the first table that any pair has."""
+        chosen = [self.experiment.hypothesis.metric]
+        chosen += [name for name, metric in METRICS.items() if metric.headline]
+        return [name for name in dict.fromkeys(chosen) if self.analysis.effects_on(name)]
+
+    def others(self) -> list[str]:
+        """Return the other metrics that any pair has."""
+        shown = set(self.headline())
+        return [name for name in METRICS if name not in shown and self.analysis.effects_on(name)]
+
+
+def make_report(
+    experiment: Experiment,
+    results: Iterable[TrialResult],
+    split: Split = "development",
+    *,
+    origin: Origin | None = None,
+    agreement: Mapping[str, Agreement] | None = None,
+    series: Iterable[Series] = (),
+) -> Report:
+    """Return the report of an experiment's results.
+
+    Args:
+        experiment: what was asked.
+        results: trials of any order; those that the experiment does not name are listed, not used.
+        split: whose workloads and seeds.
+        origin: machine, commit, command and uses of the test split.
+        agreement: rows that hold, by kind of program (`agreement.measure_agreement`).
+        series: pods without a node over time, where it is known; draws the pressure lanes.
+
+    Raises:
+        InputError: two different results stand at one place.
+    """
+    origin = origin or Origin()
+    analysis = analyse(experiment, results, split)
+    metric = experiment.hypothesis.metric
+    return Report(
+        analysis=analysis,
+        gate=judge(analysis),
+        findings=tuple(_findings(analysis)),
+        profiles=tuple(
+            profile_of(pairing.paired(metric), arm) for arm, pairing in analysis.pairings.items()
+        ),
+        tradeoffs=tuple(tradeoffs(analysis)),
+        regrets=tuple(regrets(analysis)),
+        ablations=tuple(ablations(analysis)),
+        lanes=tuple(lanes(series)),
+        boundary=tuple(_boundary(analysis, origin, agreement or {})),
+        origin=origin,
+    )
+
+
+def _findings(analysis: Analysis) -> Iterable[Finding]:
+    """Yield the first screen: what helps, how much, at what cost, where not."""
+    hypothesis, confidence = (
+        analysis.experiment.hypothesis,
+        analysis.experiment.inference.confidence,
+    )
+    primary = analysis.primary
+    if primary is None:
+        text = f"No world was tried with both {hypothesis.arm} and {hypothesis.against}."
+        yield Finding("The question", "too few", text)
+    else:
+        yield Finding("The question", primary.verdict, effect_sentence(primary, confidence))
+        yield Finding("Where not", "", workload_sentence(primary))
+    for metric in METRICS:
+        effect = analysis.effects.get((metric, hypothesis.arm))
+        if effect is None or metric in (hypothesis.metric, *COSTS) or not METRICS[metric].headline:
+            continue
+        if effect.verdict in ("helps", "harms"):
+            yield Finding("What else", effect.verdict, effect_sentence(effect, confidence))
+    yield from _costs(analysis)
+    for effect in analysis.effects_on(hypothesis.metric):
+        if effect.arm != hypothesis.arm:
+            yield Finding("Other arms", effect.verdict, effect_sentence(effect, confidence))
+
+
+def _costs(analysis: Analysis) -> Iterable[Finding]:
+    arm, confidence = analysis.experiment.hypothesis.arm, analysis.experiment.inference.confidence
+    for metric in COSTS:
+        effect = analysis.effects.get((metric, arm))
+        if effect is not None and effect.verdict != "equal":
+            yield Finding("At what cost", effect.verdict, effect_sentence(effect, confidence))
+
+
+def _boundary(
+    analysis: Analysis, origin: Origin, agreement: Mapping[str, Agreement]
+) -> Iterable[str]:
+    """Yield what these figures are no evidence of."""
+    experiment = analysis.experiment
+    yield (
+        "Everything here is of the twin, a simulated cluster: what it models and what not stands in docs/twin.md and "
+        "docs/limits.md. A real cluster may answer otherwise."
+    )
+    yield (
+        "Intervals speak of other seeds of the same workloads. The workloads were chosen, not drawn: nothing here "
+        "covers another workload, another size of cluster or other prices."
+    )
+    yield (
+        "Only the hypothesis was named before the trials ran. p-values are adjusted over arms (Holm), not over "
+        "metrics: of many metrics some differ by chance. `helps` needs interval and test, `harms` the interval alone."
+    )
+    yield from _program_lines(experiment, agreement)
+    if analysis.split == "test":
+        yield (
+            f"Test split, use {max(1, origin.test_uses)}: every further use after changes makes it less of a test."
+        )
+    else:
+        yield "Development split: arms may have been tuned on these very workloads and seeds. It is no test."
+
+
+def _program_lines(experiment: Experiment, agreement: Mapping[str, Agreement]) -> Iterable[str]:
+    by_program: dict[str, list[str]] = {}
+    for arm in experiment.arms:
+        if arm.provisioner in ("cluster-autoscaler", "karpenter"):
+            by_program.setdefault(arm.provisioner, []).append(arm.name)
+        if arm.autoscaling is not None or arm.vertical:
+            by_program.setdefault("control-plane", []).append(arm.name)
+    titles = {
+        "cluster-autoscaler": "this repository's Cluster Autoscaler",
+        "karpenter": "this repository's Karpenter",
+        "control-plane": "this repository's controllers (HPA, VPA)",
+    }
+    for program, arms in by_program.items():
+        measured = agreement.get(program)
+        text = "its agreement with the real program stands in docs/fidelity.md"
+        if measured is not None:
+            text = f"{measured.holding} of {measured.rows} rows measured on real programs hold (docs/fidelity.md)"
+        yield f"{', '.join(arms)}: run by {titles[program]}; {text}."
+
+
+def missing_lines(analysis: Analysis) -> list[str]:
+    """Return what could not be compared: trials without a result, values without a partner, results of nobody."""
+    lines = [f"No result: {trial}." for trial in analysis.missing]
+    lines += [
+        f"{metric_name(metric)}: no value from {value}."
+        for (metric, _), effect in analysis.effects.items()
+        for value in effect.missing
+    ]
+    lines += [f"Not of this experiment, not used: {trial}." for trial in analysis.trials.surplus]
+    return list(dict.fromkeys(lines))
+
+
+def about(report: Report) -> list[str]:
+    """Return what was tried, where and by what command, in sentences."""
+    experiment, origin = report.experiment, report.origin
+    world = experiment.world
+    hours = number(world.length / 3_600)
+    warm_up = number(world.warm_up / 60)
+    inference, workloads = experiment.inference, len(report.analysis.trials.workloads)
+    tried = (
+        f"{len(experiment.arms)} arms, {workloads} workloads, {experiment.seeds.count} seeds "
+        f"({report.analysis.split} split), {world.nodes} machines from the beginning, {hours} h after {warm_up} min of "
+        f"warm-up, a cycle every {number(world.cycle)} s, weather {world.weather}."
+    )
+    judged = (
+        f"Reference: {report.analysis.reference}. Intervals: {percent(report.confidence)}, {inference.resamples} "
+        f"resamples of seeds within each workload, seed {inference.seed}."
+    )
+    lines = [tried, judged]
+    facts = {"Command": origin.command, "Commit": origin.commit, "Machine": origin.machine}
+    lines += [f"{name}: {value}." for name, value in facts.items() if value]
+    if not math.isnan(origin.cpu_hours):
+        lines.append(f"Processor time of all trials: {number(origin.cpu_hours)} h.")
+    return lines
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return gate and effects as plain data; NaN as null."""
+    analysis = report.analysis
+    effects: Sequence[Effect] = list(analysis.effects.values())
+    document: dict[str, Any] = {
+        "experiment": report.experiment.name,
+        "split": analysis.split,
+        "passes": report.gate.passes,
+        "reasons": list(report.gate.reasons),
+        "missing": missing_lines(analysis),
+        "effects": [asdict(effect) for effect in effects],
+    }
+    plain: dict[str, Any] = _without_nan(document)
+    return plain
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nan(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

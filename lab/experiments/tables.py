@@ -1,0 +1,272 @@
+"""The tables of a report, as text, for page and Markdown alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lab.experiments.effects import Effect, Interval, Verdict
+from lab.experiments.metrics import METRICS
+from lab.experiments.profiles import TAUS
+from lab.experiments.report import Report, missing_lines
+from lab.experiments.tradeoffs import ArmPoint
+from lab.experiments.wording import (
+    VERDICTS,
+    amount,
+    limits_text,
+    metric_name,
+    p_text,
+    signed_amount,
+    unit_of,
+)
+from projections.figures import number, percent, signed_text
+
+PROFILE_TAUS = (-0.5, -0.25, -0.1, -0.05, 0.0, 0.05, 0.1, 0.25, 0.5)
+"""Those of `profiles.TAUS` that stand in the table."""
+MOST_MISSING = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Text in rows; the first `names` columns are names, the others figures."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    names: int = 1
+    verdicts: tuple[Verdict | None, ...] = ()
+    """Of each row, which ends with it in words; empty: rows have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report."""
+
+    kind: str
+    """What a picture of it shows: `effect`, `workloads`, `worst`, `tradeoff`, `profile`, ..."""
+    title: str
+    about: str
+    table: Table
+    metric: str = ""
+    """Of an `effect` section."""
+    place: int = 0
+    """Which of several of its kind."""
+
+
+def sections(report: Report) -> list[Section]:
+    """Return every part that has something to show, in the order of the report."""
+    found = [
+        *(_effect_section(report, metric) for metric in report.headline()),
+        _workloads(report),
+        _worst(report),
+        *_tradeoffs(report),
+        _profiles(report),
+        _regrets(report),
+        *_ablations(report),
+        _others(report),
+        _missing(report),
+    ]
+    return [section for section in found if section is not None]
+
+
+def _effect_section(report: Report, metric: str) -> Section:
+    effects = report.analysis.effects_on(metric)
+    columns = (
+        "arm", "mean", "difference", "interval", "interquartile mean", "better in", "improvement", "p, Holm",
+        "detectable", "verdict",
+    )  # fmt: skip
+    rows = tuple(_effect_row(effect) for effect in effects)
+    reference = effects[0]
+    about = (
+        f"{METRICS[metric].about}; {METRICS[metric].better} is better. {reference.reference}'s mean is "
+        f"{amount(reference.reference_mean, unit_of(metric))}."
+    )
+    verdicts = tuple(effect.verdict for effect in effects)
+    table = Table(columns, rows, 1, verdicts)
+    return Section("effect", _heading(metric), about[0].upper() + about[1:], table, metric)
+
+
+def _heading(metric: str) -> str:
+    name = metric_name(metric)
+    return name[0].upper() + name[1:]
+
+
+def _effect_row(effect: Effect) -> tuple[str, ...]:
+    unit = unit_of(effect.metric)
+    return (
+        effect.arm,
+        amount(effect.arm_mean, unit),
+        signed_amount(effect.difference.value, unit),
+        limits_text(effect.difference, unit),
+        f"{signed_text((100.0 if unit == 'ratio' else 1.0) * effect.middle.value)} ({limits_text(effect.middle, unit)})",
+        percent(effect.better),
+        f"{percent(effect.improvement.value)} ({_shares_text(effect.improvement)})",
+        _p(effect.p_adjusted),
+        signed_amount(effect.detectable, unit).lstrip("+"),
+        VERDICTS[effect.verdict],
+    )
+
+
+def _shares_text(interval: Interval) -> str:
+    return (
+        f"{number(100 * interval.low)} to {number(100 * interval.high)}" if interval.known else "-"
+    )
+
+
+def _p(value: float) -> str:
+    return p_text(value).removeprefix("p ").removeprefix("= ")
+
+
+def _workloads(report: Report) -> Section | None:
+    hypothesis = report.experiment.hypothesis
+    rows, verdicts = [], []
+    for metric in report.headline():
+        effect = report.analysis.effects.get((metric, hypothesis.arm))
+        for one in effect.workloads if effect else ():
+            unit = unit_of(metric)
+            rows.append((
+                metric_name(metric), one.workload, str(one.pairs), amount(one.reference_mean, unit),
+                amount(one.arm_mean, unit), signed_amount(one.difference.value, unit),
+                limits_text(one.difference, unit), _p(one.p), VERDICTS[one.verdict],
+            ))  # fmt: skip
+            verdicts.append(one.verdict)
+    columns = (
+        "metric", "workload", "pairs", hypothesis.against, hypothesis.arm, "difference", "interval", "p", "verdict",
+    )  # fmt: skip
+    about = f"{hypothesis.arm} against {hypothesis.against} on each workload by itself; p-values are not adjusted."
+    table = Table(columns, tuple(rows), 2, tuple(verdicts))
+    return Section("workloads", "By workload", about, table) if rows else None
+
+
+def _worst(report: Report) -> Section | None:
+    metric = report.experiment.hypothesis.metric
+    unit = unit_of(metric)
+    rows = [
+        (
+            effect.arm, one.workload, str(one.worst.seed), signed_amount(one.worst.difference, unit),
+            signed_amount(one.worst_tenth, unit), signed_amount(effect.worst_tenth, unit),
+        )
+        for effect in report.analysis.effects_on(metric)
+        for one in effect.workloads
+    ]  # fmt: skip
+    columns = (
+        "arm",
+        "workload",
+        "worst seed",
+        "difference there",
+        "worst tenth",
+        "worst tenth of all workloads",
+    )
+    about = f"{_heading(metric)}: the world in which an arm did worst, and the mean of the worst tenth of worlds."
+    return Section("worst", "Worst seeds", about, Table(columns, tuple(rows), 2)) if rows else None
+
+
+def _tradeoffs(report: Report) -> Iterable[Section]:
+    for place, one in enumerate(report.tradeoffs):
+        cost, service = unit_of(one.cost), unit_of(one.service)
+        rows = tuple(
+            (
+                point.arm, amount(point.cost, cost), amount(point.service, service),
+                amount(_score(report, point), "$/h"), "yes" if point.on_front else "no",
+            )
+            for point in one.points
+        )  # fmt: skip
+        columns = (
+            "arm",
+            metric_name(one.cost),
+            metric_name(one.service),
+            "outcome score",
+            "on the front",
+        )
+        about = (
+            f"Means over {one.worlds} worlds that every arm was tried in; less is better on both. An arm is on the Pareto "
+            "front when no other is at least as good on both and better on one."
+        )
+        title = f"{_heading(one.service)} beside {metric_name(one.cost)}"
+        yield Section("tradeoff", title, about, Table(columns, rows), place=place)
+
+
+def _score(report: Report, point: ArmPoint) -> float:
+    metric = "score_dollars_per_hour"
+    effects = report.analysis.effects_on(metric)
+    if point.arm == report.analysis.reference and effects:
+        return effects[0].reference_mean
+    effect = report.analysis.effects.get((metric, point.arm))
+    return effect.arm_mean if effect is not None else math.nan
+
+
+def _profiles(report: Report) -> Section | None:
+    shown = [profile for profile in report.profiles if not math.isnan(profile.shares[0])]
+    if not shown:
+        return None
+    places = [place for place, tau in enumerate(TAUS) if tau in PROFILE_TAUS]
+    columns = ("arm", *(f"above {signed_text(100 * TAUS[place])}%" for place in places))
+    rows = tuple((one.arm, *(percent(one.shares[place]) for place in places)) for one in shown)
+    about = (
+        f"Share of worlds in which the gain in {metric_name(shown[0].metric)} is above a part of the reference's mean "
+        "on that workload. An arm whose line lies higher everywhere is better everywhere."
+    )
+    return Section("profile", "Performance profiles", about, Table(columns, rows))
+
+
+def _regrets(report: Report) -> Section | None:
+    rows = tuple(
+        (
+            one.effect.arm, signed_amount(one.effect.difference.value, unit_of(one.effect.metric)),
+            limits_text(one.effect.difference, unit_of(one.effect.metric)),
+            "-" if math.isnan(one.share) else percent(one.share),
+        )
+        for one in report.regrets
+    )  # fmt: skip
+    columns = ("arm", "behind the oracle", "interval", "of what the oracle gains")
+    about = (
+        "The oracle knows what will come; nothing that has to guess can be expected to reach it."
+    )
+    return Section("regret", "Regret", about, Table(columns, rows)) if rows else None
+
+
+def _ablations(report: Report) -> Iterable[Section]:
+    for place, one in enumerate(report.ablations):
+        rows = tuple(
+            (
+                metric_name(effect.metric), signed_amount(effect.difference.value, unit_of(effect.metric)),
+                limits_text(effect.difference, unit_of(effect.metric)), _p(effect.p), VERDICTS[effect.verdict],
+            )
+            for effect in one.effects
+        )  # fmt: skip
+        verdicts = tuple(effect.verdict for effect in one.effects)
+        columns = ("metric", "difference", "interval", "p", "verdict")
+        about = (
+            f"{one.arm} minus {one.whole}, world by world: where leaving the part out harms, it earns its place; where "
+            "it helps, the part does harm. p-values are not adjusted."
+        )
+        table = Table(columns, rows, 1, verdicts)
+        yield Section("ablation", f"Ablation: {one.arm}", about, table, place=place)
+
+
+def _others(report: Report) -> Section | None:
+    effects = [
+        effect for metric in report.others() for effect in report.analysis.effects_on(metric)
+    ]
+    rows = tuple(
+        (
+            metric_name(one.metric), one.arm, amount(one.arm_mean, unit_of(one.metric)),
+            signed_amount(one.difference.value, unit_of(one.metric)), limits_text(one.difference, unit_of(one.metric)),
+            _p(one.p_adjusted), VERDICTS[one.verdict],
+        )
+        for one in effects
+    )  # fmt: skip
+    columns = ("metric", "arm", "mean", "difference", "interval", "p, Holm", "verdict")
+    about = "Not asked beforehand: of so many, some differ by chance."
+    table = Table(columns, rows, 2, tuple(one.verdict for one in effects))
+    return Section("others", "Other metrics", about, table) if rows else None
+
+
+def _missing(report: Report) -> Section | None:
+    lines: Sequence[str] = missing_lines(report.analysis)
+    rows = [(line,) for line in lines[:MOST_MISSING]]
+    if len(lines) > MOST_MISSING:
+        rows.append((f"and {number(len(lines) - MOST_MISSING)} more",))
+    about = "A comparison without these may flatter whoever they are missing from."
+    table = Table(("missing",), tuple(rows))
+    return Section("missing", "Not compared", about, table) if rows else None
