@@ -30,6 +30,7 @@ NAMES = (
     "forecast_build",
     "rerun_speed",
     "hostile_readers",
+    "gate_errors",
 )
 JSON_TOO = (
     *NAMES[:6],

@@ -111,8 +111,8 @@ def _primary(effect: Effect, inference: Inference) -> tuple[bool, str]:
         return False, f"{text}: the interval contains 0"
     if effect.p > 1.0 - inference.confidence:
         return False, (
-            f"{text}: the interval excludes 0, but the sign-flip test does not confirm it ({p_text(effect.p)}); too few "
-            "worlds differ"
+            f"{text}: the interval excludes 0, but the sign-flip test does not confirm it ({p_text(effect.p)}); too "
+            "few worlds differ"
         )
     return True, f"{text}, {p_text(effect.p)}: {effect.arm} helps"
 

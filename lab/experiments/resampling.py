@@ -23,8 +23,10 @@ from lab.experiments.quantiles import student_quantile
 Floats = npt.NDArray[np.float64]
 BLOCK_COUNTS = 4_000_000
 """Most counts that are held at once: 32 MB."""
-LEAST_RATIO = 1e-12
+LEAST_RATIO = 1e-9
 """What is smaller than this part of the values is their rounding, not their spread."""
+LEAST_SQUARE_RATIO = 1e-12
+"""The same for mean squares."""
 LEAST_ERROR_RATIO = 1e-7
 """A resample whose standard error is smaller than this part of the sample's drew one value only."""
 BYTES = 8
@@ -105,20 +107,20 @@ def mean_intervals(
     mean: Floats = sum(
         (values.mean(axis=0) for values in strata), np.zeros(strata[0].shape[1])
     ) / len(strata)
-    centred = [_centred(values) for values in strata]
+    centred = [centre(values) for values in strata]
     error = np.sqrt(_squared_error([(values**2).mean(axis=0) for values in centred], sizes))
     if min(sizes) < 2:
         nothing = np.full_like(mean, math.nan)
         return MeanIntervals(mean, nothing, nothing, nothing)
-    drawn, errors = _resampled(centred, resampling(sizes, count, seed))
-    low, high = _expanded_percentiles(drawn, sizes, confidence)
-    low_t, high_t = _student_limits(drawn, errors, error, confidence)
+    drawn, errors = resample_means(centred, resampling(sizes, count, seed))
+    low, high = expanded_percentiles(drawn, sizes, confidence)
+    low_t, high_t = student_limits(drawn, errors, error, confidence)
     return MeanIntervals(
         mean, mean + np.minimum(low, low_t), mean + np.maximum(high, high_t), error
     )
 
 
-def _centred(values: Floats) -> Floats:
+def centre(values: Floats) -> Floats:
     """Return values minus their mean; equal values give exactly 0."""
     away: Floats = values - values.mean(axis=0)
     away[np.abs(away) <= LEAST_RATIO * np.abs(values).max(axis=0)] = 0.0
@@ -132,7 +134,7 @@ def _squared_error(squares: Sequence[Floats], sizes: Sequence[int]) -> Floats:
     return total / float(len(sizes) ** 2)
 
 
-def _resampled(centred: Sequence[Floats], draws: Resampling) -> tuple[Floats, Floats]:
+def resample_means(centred: Sequence[Floats], draws: Resampling) -> tuple[Floats, Floats]:
     """Return each resample's mean and standard error (resamples x columns), of centred differences."""
     drawn = np.zeros((draws.count, centred[0].shape[1]))
     errors = np.zeros_like(drawn)
@@ -146,7 +148,7 @@ def _resampled(centred: Sequence[Floats], draws: Resampling) -> tuple[Floats, Fl
     return drawn, errors
 
 
-def _expanded_percentiles(
+def expanded_percentiles(
     drawn: Floats, sizes: Sequence[int], confidence: float
 ) -> tuple[Floats, Floats]:
     """Return percentiles of the resampled means, further out by what a bootstrap of few pairs is too narrow."""
@@ -157,7 +159,7 @@ def _expanded_percentiles(
     return outer_quantiles(drawn, NormalDist().cdf(-quantile))
 
 
-def _student_limits(
+def student_limits(
     drawn: Floats, errors: Floats, error: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
     """Return limits from the distribution of mean over standard error; infinite ones become 0, the mean."""
@@ -218,7 +220,7 @@ class SignFlips:
     def _ratios(self, means: Sequence[Floats]) -> Floats:
         """Return |mean| over its standard error, from each workload's means; a sign leaves squares as they are."""
         deviations = [
-            np.where(square - mean**2 > LEAST_RATIO * square, square - mean**2, 0.0)
+            np.where(square - mean**2 > LEAST_SQUARE_RATIO * square, square - mean**2, 0.0)
             for square, mean in zip(self._squares, means, strict=True)
         ]
         error = np.sqrt(_squared_error(deviations, self._sizes))

@@ -18,6 +18,7 @@ from lab.experiments.wording import (
     metric_name,
     p_text,
     signed_amount,
+    signed_scaled,
     unit_of,
 )
 from projections.figures import number, percent, signed_text
@@ -98,7 +99,7 @@ def _effect_row(effect: Effect) -> tuple[str, ...]:
         amount(effect.arm_mean, unit),
         signed_amount(effect.difference.value, unit),
         limits_text(effect.difference, unit),
-        f"{signed_text((100.0 if unit == 'ratio' else 1.0) * effect.middle.value)} ({limits_text(effect.middle, unit)})",
+        f"{signed_scaled(effect.middle.value, unit)} ({limits_text(effect.middle, unit)})",
         percent(effect.better),
         f"{percent(effect.improvement.value)} ({_shares_text(effect.improvement)})",
         _p(effect.p_adjusted),
@@ -179,8 +180,8 @@ def _tradeoffs(report: Report) -> Iterable[Section]:
             "on the front",
         )
         about = (
-            f"Means over {one.worlds} worlds that every arm was tried in; less is better on both. An arm is on the Pareto "
-            "front when no other is at least as good on both and better on one."
+            f"Means over {one.worlds} worlds that every arm was tried in; less is better on both. An arm is on the "
+            "Pareto front when no other is at least as good on both and better on one."
         )
         title = f"{_heading(one.service)} beside {metric_name(one.cost)}"
         yield Section("tradeoff", title, about, Table(columns, rows), place=place)

@@ -55,8 +55,8 @@ def signed_amount(value: float, unit: str) -> str:
     if math.isnan(value):
         return known_number(value)
     if unit == "ratio":
-        return f"{signed_text(100 * value)} percentage points"
-    return f"{signed_text(value)} {unit}"
+        return f"{signed_scaled(value, unit)} percentage points"
+    return f"{signed_scaled(value, unit)} {unit}"
 
 
 def unit_of(metric: str) -> str:
@@ -66,12 +66,16 @@ def unit_of(metric: str) -> str:
     return METRICS[metric].unit
 
 
+def signed_scaled(value: float, unit: str) -> str:
+    """Return a difference as `signed_amount` does, without naming its unit."""
+    return signed_text(100.0 * value if unit == "ratio" else value)
+
+
 def limits_text(interval: Interval, unit: str) -> str:
-    """Return `LOW to HIGH` in the unit of `signed_amount`, without naming it; `-` without an interval."""
-    scale = 100.0 if unit == "ratio" else 1.0
+    """Return `LOW to HIGH`, without naming their unit; `-` without an interval."""
     if not interval.known:
         return UNKNOWN
-    return f"{signed_text(scale * interval.low)} to {signed_text(scale * interval.high)}"
+    return f"{signed_scaled(interval.low, unit)} to {signed_scaled(interval.high, unit)}"
 
 
 def p_text(p: float) -> str:

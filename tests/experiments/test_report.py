@@ -1,0 +1,254 @@
+"""The report says what helps, harms and lacks, with units and intervals, on a page of its own and in Markdown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from random import Random
+
+import pytest
+
+from foresail.experiment_drawing import draw_forest
+from foresail.experiment_page import experiment_page
+from lab.experiments.effects import Interval
+from lab.experiments.markdown import markdown
+from lab.experiments.pressure import Series, lanes
+from lab.experiments.profiles import TAUS, profile_of
+from lab.experiments.report import Agreement, Origin, Report, make_report
+from lab.experiments.results import TrialResult
+from lab.experiments.spec import Experiment
+from lab.experiments.statistics import analyse
+from lab.experiments.tradeoffs import ablations, regrets, tradeoffs
+from tests.experiments.made_up import SCORE, experiment, results, shifted
+
+ARMS = ("none", "hpa+karpenter", "baseline-rules", "without-safety", "oracle")
+GAINS = {
+    "none": 0.0,
+    "hpa+karpenter": -3.0,
+    "baseline-rules": 2.0,
+    "without-safety": 1.0,
+    "oracle": 4.0,
+}
+MINUTES = {
+    "none": 30.0,
+    "hpa+karpenter": 20.0,
+    "baseline-rules": 25.0,
+    "without-safety": 26.0,
+    "oracle": 10.0,
+}
+DOLLARS = {
+    "none": 50.0,
+    "hpa+karpenter": 80.0,
+    "baseline-rules": 50.0,
+    "without-safety": 60.0,
+    "oracle": 55.0,
+}
+
+
+def draw(arm: str, workload: str, seed: int, random: Random) -> Mapping[str, float]:
+    """Return a score with a gain by arm, but a loss of `baseline-rules` on batch, and figures without chance."""
+    gain = GAINS[arm]
+    if (arm, workload) == ("baseline-rules", "batch"):
+        gain = -1.0
+    score = shifted({arm: gain}, noise=0.2)(arm, workload, seed, random)
+    return {**score, "slo_minutes": MINUTES[arm], "price_dollars": DOLLARS[arm]}
+
+
+def asked() -> Experiment:
+    """Return an experiment with every kind of arm."""
+    return experiment(ARMS, seeds=6, resamples=200)
+
+
+@cache
+def whole() -> Report:
+    """Return its report."""
+    of = asked()
+    points = [(300.0 * step, float(step % 3)) for step in range(5)]
+    return make_report(
+        of,
+        results(of, draw),
+        origin=Origin("foresail experiment report made-up", "abc", "two cores", 1.5),
+        agreement={"karpenter": Agreement(52, 51)},
+        series=[Series("web", "none", seed, points) for seed in (1, 2)],
+    )
+
+
+def test_the_first_screen_says_what_helps_and_what_harms() -> None:
+    """In these words, with unit and interval; what helps over all is said to harm where it harms."""
+    findings = {(one.heading, one.verdict): one.text for one in whole().findings}
+    question = findings["The question", "helps"]
+    assert re.search(
+        r"baseline-rules helps on outcome score: \+0\.\d+ \$/h \(95% interval \+", question
+    )
+    assert re.search(
+        r"harms on batch \(-0\.8\d* \$/h\); helps on web \(\+", findings["Where not", ""]
+    )
+    assert "hpa+karpenter harms on outcome score: -" in findings["Other arms", "harms"]
+    assert "baseline-rules helps on time outside the SLO: -5 min" in findings["What else", "helps"]
+
+
+def test_costs_are_said_where_they_rise() -> None:
+    """The price of an arm that rents machines, as harm."""
+    of = experiment(ARMS, seeds=6, arm="hpa+karpenter", resamples=200)
+    found = make_report(of, results(of, draw)).findings
+    (cost,) = (one for one in found if one.heading == "At what cost")
+    assert cost.verdict == "harms"
+    assert (
+        "price of rented machines: +30 $ (95% interval +30 to +30, +60% of none's 50 $)"
+        in cost.text
+    )
+
+
+def test_an_effect_that_is_not_shown_says_what_would_have_been() -> None:
+    """Instead of silence."""
+    of = experiment(seeds=6, resamples=200)
+    (question, *_) = make_report(of, results(of, shifted({}))).findings
+    assert question.verdict == "unclear"
+    assert re.search(r"a true difference of [0-9.]+ \$/h would have been seen", question.text)
+
+
+@pytest.mark.parametrize("write", [experiment_page, markdown])
+def test_page_and_markdown_hold_every_part(write: object) -> None:
+    """Gate, arms, workloads, worst seeds, goals, profiles, regret, ablation, origin and boundary."""
+    assert callable(write)
+    text = write(whole())
+    for part in (
+        "baseline-rules passes", "Outcome score", "By workload", "Worst seeds", "Performance profiles", "Regret",
+        "Ablation: without-safety", "Time outside the SLO beside price of rented machines", "two cores",
+        "51 of 52 rows measured on real programs hold", "simulated cluster", "It is no test",
+    ):  # fmt: skip
+        assert part in text, part
+
+
+def test_the_page_needs_nothing_else() -> None:
+    """Pictures are drawn in it, nothing is loaded, its result is strict JSON."""
+    text = experiment_page(whole())
+    assert not re.findall(r"(?:src|href)=", text)
+    assert "default-src 'none'" in text
+    assert text.count("<svg") == 8
+    found = re.search(r'<script type="application/json" id="result">(.*)</script>', text)
+    assert found is not None
+    document = json.loads(found[1], parse_constant=pytest.fail)
+    assert document["passes"] is True
+    assert len(document["effects"]) == 12
+
+
+def test_text_of_an_experiment_file_is_escaped() -> None:
+    """A question is text, not markup."""
+    of = asked().model_copy(update={"question": "<script>alert(1)</script>"})
+    text = experiment_page(make_report(of, results(of, draw)))
+    assert "<script>alert(1)" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_the_order_of_results_does_not_show() -> None:
+    """Page and Markdown are the same to the byte."""
+    of = asked()
+    found = results(of, draw)
+    one = make_report(of, found)
+    Random(5).shuffle(found)
+    other = make_report(of, found)
+    assert markdown(other) == markdown(one)
+    assert experiment_page(other) == experiment_page(one)
+
+
+def test_what_is_missing_stands_in_the_report() -> None:
+    """Trials without a result, values of one side, and results of nobody."""
+    of = asked()
+    found: list[TrialResult] = results(of, draw)
+    gone = found.pop()
+    found[0].metrics.pop("slo_minutes")
+    found.append(gone.model_copy(update={"arm": "stranger"}))
+    text = markdown(make_report(of, found))
+    assert f"No result: {gone.arm} on {gone.workload}, seed {gone.seed}." in text
+    assert "time outside the SLO: no value from none on web, seed 1." in text
+    assert "Not of this experiment, not used: stranger" in text
+    assert "## Not compared" not in markdown(whole())
+
+
+def test_uses_of_the_test_split_are_counted() -> None:
+    """The report of a test says the how-manieth it is."""
+    of = asked()
+    found = make_report(of, [], "test", origin=Origin(test_uses=3))
+    assert any("Test split, use 3" in line for line in found.boundary)
+    assert "does not pass" in markdown(found)
+    assert experiment_page(found)
+
+
+def test_arms_on_the_front_are_beaten_by_none() -> None:
+    """Less of both is better; equal in one and better in the other beats."""
+    (price,) = tradeoffs(analyse(asked(), results(asked(), draw)))
+    assert (price.cost, price.service, price.worlds) == ("price_dollars", "slo_minutes", 12)
+    assert {point.arm for point in price.points if point.on_front} == {"baseline-rules", "oracle"}
+
+
+def test_regret_is_the_distance_to_the_oracle() -> None:
+    """None went no part of the way; baseline-rules gained about half a $/h of four."""
+    found = {one.effect.arm: one for one in regrets(analyse(asked(), results(asked(), draw)))}
+    assert set(found) == set(ARMS) - {"oracle"}
+    assert found["none"].share == pytest.approx(0.0, abs=1e-9)
+    assert found["baseline-rules"].share == pytest.approx(0.5 / 4.0, abs=0.06)
+    assert found["none"].effect.verdict == "harms"
+
+
+def test_an_ablation_is_compared_with_the_whole_arm() -> None:
+    """Not with the reference."""
+    (one,) = ablations(analyse(asked(), results(asked(), draw)))
+    assert (one.arm, one.whole) == ("without-safety", "baseline-rules")
+    assert one.effects[0].metric == SCORE
+    assert one.effects[0].difference.value == pytest.approx(0.5, abs=0.3)
+
+
+def test_a_profile_counts_worlds_above_a_part_of_the_mean() -> None:
+    """Of four worlds with gains of -10, 0, 10 and 20 % of 100."""
+    values = {1: 90.0, 2: 100.0, 3: 110.0, 4: 120.0}
+    of = experiment(workloads=("web",), seeds=4, metric="requests_served")
+    found = results(
+        of, lambda arm, _, seed, __: {"requests_served": 100.0 if arm == "none" else values[seed]}
+    )
+    paired = analyse(of, found).pairings["baseline-rules"].paired("requests_served")
+    shares = dict(zip(TAUS, profile_of(paired, "baseline-rules").shares, strict=True))
+    assert [shares[tau] for tau in (-0.5, -0.1, 0.0, 0.1, 0.2)] == [1.0, 0.75, 0.5, 0.25, 0.0]
+
+
+def test_a_gain_over_nothing_is_above_every_part() -> None:
+    """Where the reference's mean is 0 a gain has no bound, and none is none."""
+    of = experiment(workloads=("web",), seeds=2, metric="requests_served")
+    found = results(
+        of, lambda arm, _, seed, __: {"requests_served": float(arm != "none" and seed == 1)}
+    )
+    paired = analyse(of, found).pairings["baseline-rules"].paired("requests_served")
+    shares = profile_of(paired, "baseline-rules").shares
+    assert (shares[0], shares[-1]) == (1.0, 0.5)
+
+
+def test_lanes_join_seeds_where_all_have_a_value() -> None:
+    """Median, lowest and highest at the times that every seed has."""
+    found = lanes(
+        Series("web", "none", seed, [(0.0, 1.0 * seed), (60.0, 5.0 * seed)][: 2 if seed < 3 else 1])
+        for seed in (1, 2, 3)
+    )
+    (lane,) = found
+    assert (lane.seeds, lane.seconds, lane.low, lane.middle, lane.high) == (
+        3,
+        (0.0,),
+        (1.0,),
+        (2.0,),
+        (3.0,),
+    )
+
+
+def test_a_forest_plot_shows_0_and_both_ends() -> None:
+    """Left to right by value, the line at 0 in sight although no interval reaches it; no picture without a number."""
+    nan = float("nan")
+    picture = draw_forest(SCORE, [
+        ("a", Interval(3.0, 2.0, 4.0), "helps", ""),
+        ("b", Interval(-3.0, nan, nan), "too few", ""),
+    ])  # fmt: skip
+    assert picture is not None
+    first, second = picture.rows
+    assert second.low == second.x == second.high < picture.zero < first.low < first.x < first.high
+    assert (first.colour, second.colour) == ("appeared", "soft")
+    assert draw_forest(SCORE, [("a", Interval(nan, nan, nan), "too few", "")]) is None
