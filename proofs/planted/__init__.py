@@ -17,6 +17,7 @@ from rich.progress import track
 from proofs.planted.decisions import DECISIONS
 from proofs.planted.defect import Defect, DefectResult, copy_tree, run_tests, try_defect
 from proofs.planted.execution import EXECUTION
+from proofs.planted.experiments import EXPERIMENTS
 from proofs.planted.forecast import FORECAST
 from proofs.planted.guard_rails import GUARD_RAILS
 from proofs.planted.log import LOG
@@ -51,6 +52,7 @@ LONGEST_RUN_SECONDS = 3_600.0
 DEFECTS: tuple[Defect, ...] = (
     *DECISIONS,
     *EXECUTION,
+    *EXPERIMENTS,
     *FORECAST,
     *GUARD_RAILS,
     *LOG,

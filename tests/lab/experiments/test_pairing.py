@@ -10,7 +10,7 @@ import pytest
 from bus.errors import InputError
 from lab.experiments.pairing import Trials
 from lab.experiments.results import TrialResult
-from tests.experiments.made_up import SCORE, experiment, results, shifted
+from tests.lab.experiments.made_up import SCORE, experiment, results, shifted
 
 ARM, REFERENCE = "baseline-rules", "none"
 

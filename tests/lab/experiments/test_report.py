@@ -21,7 +21,7 @@ from lab.experiments.results import TrialResult
 from lab.experiments.spec import Experiment
 from lab.experiments.statistics import analyse
 from lab.experiments.tradeoffs import ablations, regrets, tradeoffs
-from tests.experiments.made_up import SCORE, experiment, results, shifted
+from tests.lab.experiments.made_up import SCORE, experiment, results, shifted
 
 ARMS = ("none", "hpa+karpenter", "baseline-rules", "without-safety", "oracle")
 GAINS = {
@@ -133,6 +133,17 @@ def test_the_page_needs_nothing_else() -> None:
     document = json.loads(found[1], parse_constant=pytest.fail)
     assert document["passes"] is True
     assert len(document["effects"]) == 12
+
+
+def test_what_is_no_number_is_null_in_the_pages_result() -> None:
+    """One pair has no interval; a script that reads the page must not stumble over it."""
+    of = experiment(workloads=("web",), seeds=2)
+    text = experiment_page(make_report(of, results(of, shifted({}))[:2]))
+    found = re.search(r'id="result">(.*)</script>', text)
+    assert found is not None
+    (effect,) = json.loads(found[1], parse_constant=pytest.fail)["effects"]
+    assert effect["difference"]["low"] is None
+    assert effect["verdict"] == "too few"
 
 
 def test_text_of_an_experiment_file_is_escaped() -> None:

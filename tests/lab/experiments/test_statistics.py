@@ -18,7 +18,7 @@ from lab.experiments.metrics import METRICS
 from lab.experiments.resampling import SignFlips, mean_intervals
 from lab.experiments.results import TrialResult
 from lab.experiments.statistics import Analysis, analyse, holm
-from tests.experiments.made_up import SCORE, experiment, results, shifted
+from tests.lab.experiments.made_up import SCORE, experiment, results, shifted
 
 ARM, REFERENCE = "baseline-rules", "none"
 SMALL = settings(max_examples=15, deadline=None)
@@ -103,10 +103,10 @@ def test_two_copies_of_an_arm_differ_by_exactly_nothing() -> None:
 
 
 def test_a_constant_gain_has_an_interval_without_width() -> None:
-    """All resamples have the same mean; the test alone counts the pairs."""
-    effect = with_differences(*[0.1] * 8)
+    """All resamples have the same mean, although seven tenths over seven are not quite a tenth in binary."""
+    effect = with_differences(*[0.1] * 7)
     assert effect.difference.low == effect.difference.high == pytest.approx(0.1)
-    assert effect.p == pytest.approx(2 / 2**8, abs=0.02)
+    assert effect.p == 2 / 2**7
     assert effect.verdict == "helps"
 
 
@@ -119,6 +119,7 @@ def test_workloads_weigh_the_same_whatever_their_pairs() -> None:
     effect = primary(analyse(of, found))
     assert (effect.pairs, effect.difference.value) == (8, 2.5)
     assert (effect.arm_mean, effect.reference_mean) == (2.5, 0.0)
+    assert (effect.better, effect.worst_tenth) == pytest.approx((1.0, 1.0))
 
 
 def test_the_interval_contains_the_true_mean_in_19_of_20_draws() -> None:
@@ -159,8 +160,14 @@ def test_a_sign_flip_p_value_is_a_count_of_flips() -> None:
     exact = SignFlips([values], 16, 1)
     assert exact.exact
     assert exact.p_values([values[:, None]])[0] == expected
-    drawn = SignFlips([np.tile(values, 5)], 2_000, 1)
+
+
+def test_a_p_value_is_never_0() -> None:
+    """Of 300 drawn flips none reaches twenty equal gains; the observed signs count as one more."""
+    values = np.linspace(1.0, 1.1, 20)
+    drawn = SignFlips([values], 300, 1)
     assert not drawn.exact
+    assert drawn.p_values([values[:, None]])[0] == 1 / 301
 
 
 def test_p_values_over_arms_are_holms() -> None:

@@ -1,0 +1,66 @@
+"""Defects in what experiments are judged by."""
+
+from __future__ import annotations
+
+from proofs.planted.defect import Defect
+
+TESTS = "tests/lab/experiments"
+
+EXPERIMENTS = (
+    Defect(
+        "an arm's trial without a result leaves the comparison quietly",
+        "lab/experiments/pairing.py",
+        "                if side is None\n",
+        "                if side is None and name == reference\n",
+        f"{TESTS}/test_pairing.py::test_a_trial_without_a_result_is_named",
+    ),
+    Defect(
+        "a value that one arm lacks passes for nothing",
+        "lab/experiments/gate.py",
+        "if len(value.arms) == 1]",
+        "if len(value.arms) > 2]",
+        f"{TESTS}/test_gate.py::test_a_value_that_one_arm_alone_has_fails",
+    ),
+    Defect(
+        "a workload of fewer pairs weighs less",
+        "lab/experiments/effects.py",
+        "math.fsum(_total(one) / len(one) for one in values) / len(values)",
+        "math.fsum(map(_total, values)) / sum(map(len, values))",
+        f"{TESTS}/test_statistics.py::test_workloads_weigh_the_same_whatever_their_pairs",
+    ),
+    Defect(
+        "less is taken for worse whatever the metric",
+        "lab/experiments/effects.py",
+        '        if metric.better == "higher":\n            return self\n',
+        "        if metric.better:\n            return self\n",
+        f"{TESTS}/test_statistics.py::test_what_is_more_is_good_or_bad_by_the_metric",
+    ),
+    Defect(
+        "p-values over arms fall again",
+        "lab/experiments/statistics.py",
+        "largest = max(largest, min(",
+        "largest = max(0.0, min(",
+        f"{TESTS}/test_statistics.py::test_p_values_over_arms_are_holms",
+    ),
+    Defect(
+        "a guard looks at the mean instead of the whole interval",
+        "lab/experiments/gate.py",
+        "if effect.gain.low < -margin:",
+        "if effect.gain.value < -margin:",
+        f"{TESTS}/test_gate.py::test_a_guards_whole_interval_has_to_lie_within",
+    ),
+    Defect(
+        "four lucky worlds pass the gate",
+        "lab/experiments/gate.py",
+        "(found.low > 0.0) & confirmed",
+        "(found.low > 0.0) | confirmed",
+        f"{TESTS}/test_gate.py::test_few_lucky_worlds_are_not_enough",
+    ),
+    Defect(
+        "harm is called unclear",
+        "lab/experiments/effects.py",
+        "    if gain.high < 0.0:\n        return",
+        "    if gain.high < 0.0 and p < 0.0:\n        return",
+        f"{TESTS}/test_report.py::test_the_first_screen_says_what_helps_and_what_harms",
+    ),
+)
