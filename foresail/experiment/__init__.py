@@ -20,6 +20,8 @@ EXIT_CODES = {
 
 ACTIONS = {
     "run": "play every trial that has no result yet, over all cores; the same command resumes",
+    "report": "write what the results say, as a page and as Markdown: what helps, harms, costs, and lacks",
+    "gate": "say by the exit code whether the hypothesis' arm may be taken into use: 0 yes, 1 no",
     "list": "show arms, metrics, or how far the results of an experiment are",
 }
 

@@ -25,6 +25,11 @@ from projections.figures import number, percent
 
 COSTS = ("price_dollars", "energy_kwh", "node_hours", "evictions")
 """What an arm may cost, in the order in which it is said."""
+PROGRAMS = {
+    "cluster-autoscaler": "this repository's Cluster Autoscaler",
+    "karpenter": "this repository's Karpenter",
+    "control-plane": "this repository's controllers (HPA, VPA)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,8 @@ class Origin:
     """Where results come from; the caller knows it."""
 
     command: str = ""
-    commit: str = ""
+    code: str = ""
+    """Commit, or the digest of `code_version`."""
     machine: str = ""
     cpu_hours: float = math.nan
     test_uses: int = 0
@@ -109,7 +115,7 @@ def make_report(
         experiment: what was asked.
         results: trials of any order; those that the experiment does not name are listed, not used.
         split: whose workloads and seeds.
-        origin: machine, commit, command and uses of the test split.
+        origin: machine, code, command and uses of the test split.
         agreement: rows that hold, by kind of program (`agreement.measure_agreement`).
         series: pods without a node over time, where it is known; draws the pressure lanes.
 
@@ -194,24 +200,24 @@ def _boundary(
         yield "Development split: arms may have been tuned on these very workloads and seeds. It is no test."
 
 
-def _program_lines(experiment: Experiment, agreement: Mapping[str, Agreement]) -> Iterable[str]:
+def programs_of(experiment: Experiment) -> dict[str, list[str]]:
+    """Return the arms by the kind of program of Kubernetes (`Scenario.kind`) that the twin runs for them."""
     by_program: dict[str, list[str]] = {}
     for arm in experiment.arms:
         if arm.provisioner in ("cluster-autoscaler", "karpenter"):
             by_program.setdefault(arm.provisioner, []).append(arm.name)
         if arm.autoscaling is not None or arm.vertical:
             by_program.setdefault("control-plane", []).append(arm.name)
-    titles = {
-        "cluster-autoscaler": "this repository's Cluster Autoscaler",
-        "karpenter": "this repository's Karpenter",
-        "control-plane": "this repository's controllers (HPA, VPA)",
-    }
-    for program, arms in by_program.items():
+    return by_program
+
+
+def _program_lines(experiment: Experiment, agreement: Mapping[str, Agreement]) -> Iterable[str]:
+    for program, arms in programs_of(experiment).items():
         measured = agreement.get(program)
         text = "its agreement with the real program stands in docs/fidelity.md"
         if measured is not None:
             text = f"{measured.holding} of {measured.rows} rows measured on real programs hold (docs/fidelity.md)"
-        yield f"{', '.join(arms)}: run by {titles[program]}; {text}."
+        yield f"{', '.join(arms)}: run by {PROGRAMS[program]}; {text}."
 
 
 def missing_lines(analysis: Analysis) -> list[str]:
@@ -243,7 +249,7 @@ def about(report: Report) -> list[str]:
         f"resamples of seeds within each workload, seed {inference.seed}."
     )
     lines = [tried, judged]
-    facts = {"Command": origin.command, "Commit": origin.commit, "Machine": origin.machine}
+    facts = {"Command": origin.command, "Code": origin.code, "Machine": origin.machine}
     lines += [f"{name}: {value}." for name, value in facts.items() if value]
     if not math.isnan(origin.cpu_hours):
         lines.append(f"Processor time of all trials: {number(origin.cpu_hours)} h.")

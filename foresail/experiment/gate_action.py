@@ -1,0 +1,40 @@
+"""`foresail experiment gate FILE`: whether the hypothesis' arm may be taken into use, by exit code."""
+
+from __future__ import annotations
+
+import argparse
+
+from bus.exit_codes import ExitCode
+from foresail.experiment.folder import add_experiment, plan_of
+from foresail.output import console, print_json
+from lab.experiments.gate import judge
+from lab.experiments.results import ResultFolder
+from lab.experiments.statistics import analyse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    add_experiment(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Say yes or no, and why; 0 is yes, 1 no.
+
+    Raises:
+        InputError: the experiment cannot be used.
+    """
+    plan = plan_of(arguments)
+    results = ResultFolder(plan.folder).read(task.fingerprint for task in plan.tasks)
+    answer = judge(analyse(plan.experiment, results, plan.split))
+    if arguments.json:
+        print_json(
+            {"passes": answer.passes, "reasons": answer.reasons, "evidence": answer.evidence}
+        )
+    else:
+        verdict = "passes" if answer.passes else "does not pass"
+        lines = [
+            f"{plan.experiment.hypothesis.arm} {verdict}",
+            *(f"  {reason}" for reason in answer.reasons),
+        ]
+        console().print("\n".join(lines), markup=False, soft_wrap=True)
+    return answer.exit_code
