@@ -15,7 +15,9 @@ from foresail.verbs import Verb
 VERB = Verb(185, "compare arms fairly: the same worlds with and without us, HPA, Karpenter, ...")
 
 EXIT_CODES = {
-    ExitCode.CUT_OFF: "`run`: trials are missing, since the time limit was reached; the same command goes on"
+    ExitCode.DIFFERS: "`gate`: the arm harms, no gain is shown, a guard does not hold, or trials are missing",
+    ExitCode.NOTHING_COMPARED: "`report`: no trial has a result",
+    ExitCode.CUT_OFF: "`run`: trials are missing, since the time limit was reached; the same command goes on",
 }
 
 ACTIONS = {
