@@ -9,7 +9,6 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
-from bus.wording import count_text
 from foresail.diff_page import diff_page
 from foresail.flags import seconds
 from foresail.html_page import write_page
@@ -20,6 +19,7 @@ from lab.rerun.diff import Diff, diff
 from lab.rerun.what_if import WINDOW_SECONDS
 from projections.figures import cell, number, signed_text
 from projections.policy_totals import comparison_rows
+from schemas.wording import count_text
 
 VERB = Verb(190, "compare two recordings cycle by cycle")
 EXAMPLES = (("diff before.fslog after.fslog", "where two runs first differ, and by how much"),)

@@ -20,10 +20,10 @@ from bus.login import Login, read_login, read_logins
 from bus.port import Bus, Messages, StoredMessage
 from bus.recording import Recording, open_recording
 from bus.recording.footer import stated_messages
-from bus.wording import count_text
 from foresail.output import print_error
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
+from schemas.wording import count_text
 
 EVERYTHING = (">",)
 OBSERVATION = ("observation",)

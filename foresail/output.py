@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from bus.wording import count_text
+from schemas.wording import count_text
 
 PAGE_COLUMNS = 100
 

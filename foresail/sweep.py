@@ -18,7 +18,6 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
-from bus.wording import count_text
 from foresail.flags import seconds
 from foresail.html_page import write_page
 from foresail.output import console, print_json
@@ -31,6 +30,7 @@ from lab.rerun.sweep import Sweep, pareto, read_parameter, run
 from lab.rerun.sweep_drawing import drawn
 from lab.rerun.what_if import OPEN_LOOP, WINDOW_SECONDS
 from projections.figures import number
+from schemas.wording import count_text
 
 VERB = Verb(180, "run a what-if for every combination of values of some settings, over all cores")
 EXAMPLES = (

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bus.wording import count_text
 from foresail.html_page import render
 from lab.rerun.what_if import OPEN_LOOP
 from projections.figures import cell
+from schemas.wording import count_text
 
 Row = Mapping[str, Any]
 WIDTH, HEIGHT = 900, 420

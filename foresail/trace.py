@@ -15,11 +15,11 @@ from bus.clock import SystemClock
 from bus.errors import BusUnavailable
 from bus.exit_codes import ExitCode
 from bus.port import Messages
-from bus.wording import count_text
 from foresail.log_source import RecordingSource, Source, open_source, reading_verdict
 from foresail.output import console, print_json
 from foresail.remote import add_remote, remote_of
 from foresail.verbs import Verb
+from schemas.wording import count_text
 from services.tracing.export import SpanSender
 from services.tracing.service import trace
 from services.tracing.settings import TracingSettings

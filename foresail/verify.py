@@ -10,7 +10,6 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
-from bus.wording import count_text
 from foresail.flags import add_partial
 from foresail.output import console, not_events, print_json
 from foresail.progress import reading
@@ -18,6 +17,7 @@ from foresail.verbs import Verb
 from lab.rerun.engine import LAYERS
 from lab.rerun.verify import Difference, Report, as_json, verify
 from projections.figures import duration
+from schemas.wording import count_text
 from services.model_folders import folder_of, read_manifest
 
 VERB = Verb(

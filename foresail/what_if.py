@@ -10,7 +10,6 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
-from bus.wording import count_text
 from foresail.flags import seconds
 from foresail.html_page import write_page
 from foresail.output import console, not_events, print_json
@@ -29,6 +28,7 @@ from lab.rerun.engine import LAYERS
 from lab.rerun.what_if import WINDOW_SECONDS, Result, what_if
 from projections.figures import number, signed_text
 from projections.policy_totals import comparison_rows
+from schemas.wording import count_text
 
 VERB = Verb(170, "show what other thresholds, models or rules would have decided on a recording")
 EXAMPLES = (

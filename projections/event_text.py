@@ -6,7 +6,6 @@ from heapq import nsmallest
 from typing import Any
 
 from agent_registry.discovery import letter_of
-from bus.wording import count_text
 from projections.figures import duration, number, score, signed_score
 from projections.prediction_table import prediction_table
 from projections.times import CLUSTER
@@ -32,6 +31,7 @@ from schemas.run import RunDataSource, RunError, RunStage
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
+from schemas.wording import count_text
 
 TIME_COLUMNS = len(CLUSTER)
 HEADING = f"{'seq':>7}  {CLUSTER}  {'subject':<22}  event"

@@ -17,7 +17,7 @@ from bus.recording.format import FORMAT, READABLE, VERSION, parse_object_line
 from bus.recording.frames import CUT_OFF, Frame, FrameDamaged, next_whole_frame, read_frames
 from bus.recording.links import FrameLinks, links_of
 from bus.recording.reader import BUFFER_BYTES
-from bus.wording import count_text
+from schemas.wording import count_text
 
 KEPT_FLAWS = 1_000
 """Flaws listed; of a file with more of them the others are counted."""

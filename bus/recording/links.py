@@ -8,7 +8,7 @@ from typing import Protocol
 
 from bus.recording.content import Content
 from bus.recording.proof import RunningProof, extend_chain
-from bus.wording import count_text
+from schemas.wording import count_text
 
 
 @dataclass(frozen=True, slots=True)

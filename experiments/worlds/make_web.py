@@ -41,7 +41,9 @@ def main() -> None:
         rate = cores / work
         replicas = max(2, math.ceil(cores / UTILISATION))
         if number % 4 == 3:
-            traffic = f"bursts base={0.4 * rate:.0f} burst={rate:.0f} every_seconds=3600 last_seconds=600"
+            traffic = (
+                f"bursts base={0.4 * rate:.0f} burst={rate:.0f} every_seconds=3600 last_seconds=600"
+            )
         else:
             traffic = f"daily low={0.3 * rate:.0f} high={rate:.0f} peak_hour={rng.randint(2, 6)}"
         cv = rng.choice((0.5, 1.0, 2.0))

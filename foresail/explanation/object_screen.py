@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bus.wording import count_text
 from projections.objects.answer import ObjectAnswer
 from projections.times import clock, cluster_clock
+from schemas.wording import count_text
 
 MOST_ENTRIES = 24
 STYLES = {"foresail": "green", "kubernetes": "", "snapshot": "dim"}

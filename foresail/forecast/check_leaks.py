@@ -9,13 +9,13 @@ from rich.table import Table
 
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode, verdict
-from bus.wording import count_text
 from features.history import FEATURE_SETS
 from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.dataset import Dataset, open_dataset
 from lab.forecast.leaks import LeakReport, check_dataset, rows_to_check
 from projections.figures import duration, number
+from schemas.wording import count_text
 
 EXAMPLES = (("forecast check-leaks --dataset mine", "no feature may know the future"),)
 

@@ -16,7 +16,6 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from bus.wording import count_text
 from foresail.forecast._cost import cost, cost_text
 from foresail.forecast._horizons import horizons_of
 from foresail.forecast.evaluate import model_name
@@ -31,6 +30,7 @@ from lab.forecast.risk.run_training import TrainedModel, train_model
 from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.splits import TRAIN_SHARE
 from projections.figures import known_number, number, percent
+from schemas.wording import count_text
 
 EXAMPLES = (("forecast train --dataset mine --horizon 15m", "one horizon"),)
 

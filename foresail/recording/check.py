@@ -10,10 +10,10 @@ from typing import Any
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from bus.recording.check import FileCheck, check_file
-from bus.wording import count_text
 from foresail.output import console, print_json
 from foresail.progress import reading_bytes
 from projections.figures import size
+from schemas.wording import count_text
 
 SHOWN_FLAWS = 20
 

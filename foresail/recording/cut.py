@@ -10,9 +10,9 @@ from bus.exit_codes import ExitCode, verdict
 from bus.recording import open_recording
 from bus.recording.cut import CutSummary, cut_recording
 from bus.recording.window import Window, WindowUnit, cycle_of_decision
-from bus.wording import count_text
 from foresail.output import console, print_json
 from foresail.spans import numbers, times
+from schemas.wording import count_text
 
 EXAMPLES = (
     ("recording cut run.fslog part.fslog --cycle 40..60", "21 cycles that can be verified"),

@@ -20,7 +20,6 @@ from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from bus.port import Bus, LogInfo
 from bus.recording import RecordingWriter
-from bus.wording import count_text
 from foresail.flags import seconds
 from foresail.log_source import connect
 from foresail.output import console, print_json
@@ -29,6 +28,7 @@ from foresail.spans import NANOSECONDS, moment
 from foresail.stack.preflight import check_writable
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas.config import CODE_VERSION
+from schemas.wording import count_text
 
 BEGINNING, NOW = "beginning", "now"
 _FROM = re.compile("(seq|cycle):([0-9]{1,18})")

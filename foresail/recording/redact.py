@@ -9,9 +9,9 @@ from pathlib import Path
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
-from bus.wording import count_text
 from foresail.output import console, print_json
 from foresail.progress import reading
+from schemas.wording import count_text
 
 LEAST_SALT_BYTES = 16
 

@@ -29,7 +29,6 @@ from bus.recording import open_recording
 from bus.recording.cut import CutSource, LocatedWindow, locate_window
 from bus.recording.format import rfc3339_nanoseconds
 from bus.recording.window import Window, WindowUnit
-from bus.wording import count_text
 from foresail import stopping
 from foresail.output import console, print_json
 from foresail.replay.keys import HELP, reading_keys
@@ -39,6 +38,7 @@ from foresail.spans import moment
 from foresail.verbs import Verb
 from projections.figures import number
 from projections.times import WALL
+from schemas.wording import count_text
 
 VERB = Verb(40, "play a recording as a cluster of its own, for the dashboard and taps")
 EXAMPLES = (

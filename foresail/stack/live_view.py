@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from agent_registry.discovery import action_label, letter_of
-from bus.wording import count_text
 from projections.event_text import execution_text
 from projections.figures import age, number, percent, score, signed_score
 from projections.operating import OperatingState
@@ -23,6 +22,7 @@ from projections.overview import Overview
 from projections.times import WALL, cluster_clock
 from schemas.outcome import OutcomeReward
 from schemas.signals import SignalStatus
+from schemas.wording import count_text
 
 COLOURS = {"A": "red", "B": "green", "C": "yellow", "Referee": "cyan"}
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bus.wording import count_text
 from foresail.html_page import render
 from foresail.timeline.drawing import drawing
 from foresail.timeline.terminal import TITLES, duration_text, end_of, lag, lag_words, lead, places
 from projections.incidents.executions import EXECUTED
 from projections.incidents.incident import Incident, Lane, Step
 from projections.times import clock, cluster_clock
+from schemas.wording import count_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bus.wording import count_text
 from projections.figures import number
 from projections.incidents.incident import Incident, IncidentKind, Lane, Step
 from projections.times import clock, cluster_clock
+from schemas.wording import count_text
 
 BAR_COLUMNS = 22
 SHOWN_PLACES = 4

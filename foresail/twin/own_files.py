@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bus.wording import count_text
 from foresail.twin.validate import check_workload, is_scenario
 from projections.figures import number
+from schemas.wording import count_text
 from twin.faults import read_scenario
 from twin.faults.scenario import Traffic, Weather
 from twin.traffic import Recorded, read_traffic

@@ -9,8 +9,8 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from bus.wording import count_text
 from foresail.output import console, print_error, print_json
+from schemas.wording import count_text
 from twin.faults import read_scenario
 from twin.workloads.arrival import NodeShape
 from twin.workloads.catalog import plain_nodes

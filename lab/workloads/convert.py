@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from bus.errors import InputError
-from bus.wording import count_text
 from lab.workloads.parquet import check_parquet
+from schemas.wording import count_text
 from twin.workloads.arrival import WorkloadArrival, windows_text
 from twin.workloads.row_files import CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX
 from twin.workloads.trace_file import FileContent, check_trace_file, write_trace_file

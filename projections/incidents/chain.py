@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from bus.wording import count_text
 from projections.incidents.alarms import alarms_of
 from projections.incidents.curves import curves_of
 from projections.incidents.damage import WAIT_SECONDS, Wait, damages, waits
@@ -25,6 +24,7 @@ from projections.incidents.incident import (
     WaitGroup,
 )
 from projections.incidents.reactions import reactions_of
+from schemas.wording import count_text
 
 PAUSE_SECONDS, PAUSE_RATIO = 60.0, 0.1
 """Occurrences of one kind are one step until a pause longer than 60 s, or than a tenth of the incident.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bus.wording import count_text
 from projections.incidents.history import ClusterHistory
 from projections.incidents.incident import Curve
+from schemas.wording import count_text
 
 MOST_POINTS = 400
 MARGIN_SECONDS = 60.0

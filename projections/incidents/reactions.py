@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bus.wording import count_text
 from projections.incidents.damage import CLASS, DELIBERATE
 from projections.incidents.history import ClusterHistory, LoggedReaction, occurrence
 from projections.incidents.incident import DamageGroup, DamageKind, Lane, Occurrence
 from schemas.reaction import ReactionKind
 from schemas.reasons import PendingClass
+from schemas.wording import count_text
 
 LANES = {
     ReactionKind.HPA_CHANGE: Lane.AUTOSCALER,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
 from agent_registry.discovery import action_label
-from bus.wording import count_text
 from projections.figures import number, number_beside, percent
 from projections.objects.answer import ObjectAnswer
 from projections.objects.entries import acts, cause_of, change_text, object_entries
@@ -19,6 +18,7 @@ from projections.times import clock
 from schemas.outcome import ExecutionPhase
 from schemas.reaction import ReactionItem, ReactionKind
 from schemas.snapshot import AutoscalerState
+from schemas.wording import count_text
 
 QUESTIONS: Mapping[ObjectKind, str] = {
     ObjectKind.POD: "why is it pending?",

@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 from agent_registry.discovery import action_label
-from bus.wording import count_text
 from projections.event_text import execution_text
 from projections.figures import duration, number
 from projections.incidents.history import LoggedReaction
@@ -19,6 +18,7 @@ from projections.times import clock
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason
+from schemas.wording import count_text
 
 ENDED = ("Succeeded", "Failed", "Unknown")
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.wording import count_text
+from schemas.wording import count_text
 
 ROOT = Path(__file__).parents[2]
 NOUNS = "pods|nodes|events|messages|cycles|decisions|rows|executions|spans|incidents|points|workloads|proposals"
