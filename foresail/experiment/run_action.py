@@ -6,10 +6,10 @@ import argparse
 import math
 import os
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 
+from bus.clock import SystemClock
 from bus.exit_codes import ExitCode
 from foresail.experiment.checks import check_trials
 from foresail.experiment.folder import add_experiment, plan_of
@@ -73,11 +73,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _run(plan: Plan, tasks: Sequence[Task], limit_seconds: float | None) -> int:
-    deadline = math.inf if limit_seconds is None else time.monotonic() + limit_seconds
+    clock = SystemClock()
+    deadline = math.inf if limit_seconds is None else clock.monotonic() + limit_seconds
     finished = 0
     try:
         with bar("playing", len(tasks)) as advance:
-            for _ in run_plan(plan, run_task, lambda: time.monotonic() >= deadline):
+            for _ in run_plan(plan, run_task, lambda: clock.monotonic() >= deadline):
                 finished += 1
                 advance(finished)
     except KeyboardInterrupt:

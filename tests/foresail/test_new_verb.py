@@ -44,7 +44,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
 '''
 DOCUMENTED = (
     "up", "tap", "recording", "replay", "explain", "timeline", "status", "trace", "kill", "pause",
-    "resume", "doctor", "reset", "twin", "forecast", "verify", "what-if", "sweep", "diff", "completion",
+    "resume", "doctor", "reset", "twin", "forecast", "verify", "what-if", "sweep", "experiment", "diff",
+    "completion",
 )  # fmt: skip
 
 
