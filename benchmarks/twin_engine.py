@@ -110,7 +110,7 @@ def with_placement(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 def draw_tasks(count: int, node_count: int, seed: int) -> Tasks:
     """Draw tasks at the load ratio."""
     span = DAY_SECONDS * count / (TASKS_PER_NODE_AND_DAY * node_count)
-    return Tasks.drawn(count, span, mean_seconds(), seed)
+    return Tasks.draw(count, span, mean_seconds(), seed)
 
 
 def mean_seconds() -> float:

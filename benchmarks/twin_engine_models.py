@@ -31,7 +31,7 @@ class Tasks:
     cores: list[int]
 
     @classmethod
-    def drawn(cls, count: int, span_seconds: float, mean_seconds: float, seed: int) -> Tasks:
+    def draw(cls, count: int, span_seconds: float, mean_seconds: float, seed: int) -> Tasks:
         """Draw a Poisson process with exponential work."""
         random, at, arrivals = Random(seed), 0.0, []
         for _ in range(count):

@@ -72,7 +72,7 @@ def main(lock: Path) -> int:
 
 def _install_with_bar(command: list[str], lock: Path) -> int:
     packages = len(set(PINNED.findall(lock.read_text(encoding="utf-8"))))
-    steps = Steps(packages, installed())
+    steps = Steps(packages, package_count())
     began = time.monotonic()  # noqa: TID251 - runs before there is anything to take a clock from
     newest: deque[str] = deque(maxlen=KEPT_LINES)
     with subprocess.Popen(
@@ -99,12 +99,12 @@ def _install_with_bar(command: list[str], lock: Path) -> int:
 def _draw(steps: Steps, began: float, ended: threading.Event) -> None:
     while not ended.wait(REDRAWN_SECONDS):
         so_far = time.monotonic() - began  # noqa: TID251
-        text = bar_text(steps.share(installed()), so_far)
+        text = bar_text(steps.share(package_count()), so_far)
         sys.stderr.write(f"\r{text}\033[K")
         sys.stderr.flush()
 
 
-def installed() -> int:
+def package_count() -> int:
     """Return how many packages this interpreter has."""
     return sum(1 for _ in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
 

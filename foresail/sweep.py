@@ -27,7 +27,7 @@ from foresail.sweep_page import SweepResult, sweep_page
 from foresail.verbs import Verb
 from foresail.what_if import add_changes, changes_of
 from lab.rerun.sweep import Sweep, pareto, read_parameter, run
-from lab.rerun.sweep_drawing import drawn
+from lab.rerun.sweep_drawing import terminal_plot
 from lab.rerun.what_if import OPEN_LOOP, WINDOW_SECONDS
 from projections.figures import number
 from schemas.wording import count_text
@@ -184,7 +184,7 @@ def _print(
         if "refused" in row:
             out.print(_refusal(row), style="dim", markup=False)
     if _tells_something(usable, goals):
-        out.print(drawn(usable, front, *goals), markup=False)
+        out.print(terminal_plot(usable, front, *goals), markup=False)
 
 
 def _heading(name: str) -> str:

@@ -249,9 +249,9 @@ async def drive(
         if until > began:
             if journal is not None:
                 journal.reserve(until, pace.ahead_seconds(MARK_SECONDS))
-            pace.started()
+            pace.begin_advance()
             engine.advance(until)
-            pace.ended(engine.now - began)
+            pace.end_advance(engine.now - began)
         if journal is not None and checkpoints is not None:
             await checkpoints.keep(engine, journal)
         await clock.sleep(pace.rest_seconds(SLICE_SECONDS))

@@ -45,7 +45,7 @@ class Draws:
     def bits(self, entity: str | int, ordinal: int = 0) -> int:
         """Return 64 random bits."""
         key = key_of(entity) if isinstance(entity, str) else entity
-        return _mixed(key ^ self._salt(ordinal))
+        return _mix(key ^ self._salt(ordinal))
 
     def uniform(self, entity: str | int, ordinal: int = 0) -> float:
         """Return a number in [0, 1)."""
@@ -65,7 +65,7 @@ class Draws:
 
     def bits_of(self, entities: Keys, ordinal: int = 0) -> Keys:
         """Return 64 random bits for each entity key."""
-        return _mixed_all(entities ^ np.uint64(self._salt(ordinal)))
+        return _mix_all(entities ^ np.uint64(self._salt(ordinal)))
 
     def uniforms_of(self, entities: Keys, ordinal: int = 0) -> Floats:
         """Return one number in [0, 1) for each entity key."""
@@ -75,11 +75,11 @@ class Draws:
         """Return one number in [0, 1) for each ordinal of one entity."""
         key = key_of(entity) if isinstance(entity, str) else entity
         steps = np.uint64(self.concern) + ordinals * np.uint64(_GOLDEN)  # wraps at 64 bits
-        bits = _mixed_all(np.uint64(key) ^ _mixed_all(steps))
+        bits = _mix_all(np.uint64(key) ^ _mix_all(steps))
         return (bits >> np.uint64(11)).astype(np.float64) * _TO_UNIT
 
     def _salt(self, ordinal: int) -> int:
-        return _mixed((self.concern + ordinal * _GOLDEN) & _MASK)
+        return _mix((self.concern + ordinal * _GOLDEN) & _MASK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,14 @@ class Chance:
         return Draws(key_of(self.seed, concern))
 
 
-def _mixed(number: int) -> int:
+def _mix(number: int) -> int:
     """Return a well mixed 64-bit number (splitmix64's finaliser)."""
     number = ((number ^ (number >> 30)) * _FIRST) & _MASK
     number = ((number ^ (number >> 27)) * _SECOND) & _MASK
     return number ^ (number >> 31)
 
 
-def _mixed_all(numbers: Keys) -> Keys:
+def _mix_all(numbers: Keys) -> Keys:
     mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(_FIRST)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(_SECOND)
     return mixed ^ (mixed >> np.uint64(31))

@@ -63,10 +63,10 @@ class Identities(Part):
         prefix = metadata.get("generateName")
         owner = _live_controller(metadata, namespace, find)
         if owner:
-            return self._owned(resource, owner, stands_for or str(name or prefix))
+            return self._owned_identity(resource, owner, stands_for or str(name or prefix))
         if name:
-            return self._named(resource, namespace, str(name))
-        return self._generated(resource, namespace, str(prefix))
+            return self._named_identity(resource, namespace, str(name))
+        return self._generated_identity(resource, namespace, str(prefix))
 
     def add(self, identity: Identity) -> None:
         """Count an object that is there now."""
@@ -88,18 +88,18 @@ class Identities(Part):
         if object_uid(self._seed, self._era, place, count) == record.uid:
             counts[place] = count + 1
 
-    def _owned(self, resource: str, owner_uid: str, scope: str) -> Identity:
+    def _owned_identity(self, resource: str, owner_uid: str, scope: str) -> Identity:
         """Return the identity of the next object that stands for `scope` under a live owner."""
         place = _place(resource, "", scope)
         count = self._counts.get(owner_uid, {}).get(place, 0)
         return Identity(object_uid(self._seed, owner_uid, place, count), owner_uid, place)
 
-    def _generated(self, resource: str, namespace: str, prefix: str) -> Identity:
+    def _generated_identity(self, resource: str, namespace: str, prefix: str) -> Identity:
         """Return the identity of the next object with this generateName and no owner."""
         place = _place(resource, namespace, prefix, "")
         return Identity(self._next_unowned(place), "", place)
 
-    def _named(self, resource: str, namespace: str, name: str) -> Identity:
+    def _named_identity(self, resource: str, namespace: str, name: str) -> Identity:
         """Return the identity of the next object of this name and no owner."""
         return Identity(self._next_unowned(_place(resource, namespace, name)), "", "")
 

@@ -60,11 +60,11 @@ class Pace:
         self.behind = target > now + self._chunk
         return max(now, min(target, now + self._chunk))
 
-    def started(self) -> None:
+    def begin_advance(self) -> None:
         """Note that an advance begins."""
         self._advancing_since = self._clock.monotonic()
 
-    def ended(self, advanced_seconds: float) -> None:
+    def end_advance(self, advanced_seconds: float) -> None:
         """Note that it ended after so many cluster seconds, and choose the next one's length."""
         took = max(self._clock.monotonic() - self._advancing_since, 1e-6)
         if advanced_seconds >= 0.9 * self._chunk or took > CHUNK_SECONDS:

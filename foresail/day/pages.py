@@ -23,7 +23,7 @@ def figures_of(day: Day) -> list[tuple[str, str]]:
         if not math.isnan(share)
     ]
     if day.serves:
-        rows += _served(day)
+        rows += _request_rows(day)
     rows.append(("pods pending at most", str(max(moment.pending for moment in day.moments))))
     rows += _jobs(day)
     nodes = math.fsum(sum(moment.machines.values()) for moment in day.moments) / len(day.moments)
@@ -53,7 +53,7 @@ def _jobs(day: Day) -> list[tuple[str, str]]:
     return [(text, number(hours[name])) for name, text in names.items() if hours.get(name)]
 
 
-def _served(day: Day) -> list[tuple[str, str]]:
+def _request_rows(day: Day) -> list[tuple[str, str]]:
     begin, came, failed = 0.0, 0.0, 0.0
     for moment in day.moments:
         requests = moment.requests_per_second * (moment.at_seconds - begin)

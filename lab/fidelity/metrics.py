@@ -25,7 +25,7 @@ def measure(metric: str, recording: Recording) -> Value:
 
 def node_counts(recording: Recording) -> list[float]:
     """Return the mean number of rented nodes in each whole minute."""
-    rented = _rented(recording)
+    rented = _rented_nodes(recording)
     return [
         fsum(_overlap(one, minute * 60.0, recording.seconds) for one in rented) / 60.0
         for minute in range(int(recording.seconds / 60.0))
@@ -38,7 +38,7 @@ def node_counts(recording: Recording) -> list[float]:
 def most_pods(recording: Recording, app: str, since: str) -> Value:
     """Most pods at once that were not ending."""
     return float(max(
-        sum(one.created <= at and not _reached(one.terminating, at) and not _reached(one.gone, at)
+        sum(one.created <= at and not _is_reached(one.terminating, at) and not _is_reached(one.gone, at)
             for one in _of(recording, app))
         for at in _moments(recording, float(since))
     ))  # fmt: skip
@@ -93,31 +93,33 @@ def all_ready_after(recording: Recording, app: str, count: str, since: str) -> V
 
 def bound_after(recording: Recording, name: str) -> Value:
     """Seconds from a pod's creation to its binding."""
-    pod = _named(recording, name)
+    pod = _pod_by_name(recording, name)
     return None if pod is None or pod.bound is None else pod.bound - pod.created
 
 
 def node_of(recording: Recording, name: str) -> Value:
     """Node of a pod."""
-    pod = _named(recording, name)
+    pod = _pod_by_name(recording, name)
     return pod.node if pod is not None and pod.node else None
 
 
 def on_node_at(recording: Recording, app: str, node: str, at: str) -> Value:
     """Pods on a node at a moment."""
     moment = float(at)
-    pods = [one for one in _of(recording, app) if one.node == node and _reached(one.bound, moment)]
-    return float(sum(not _reached(one.gone, moment) for one in pods))
+    pods = [
+        one for one in _of(recording, app) if one.node == node and _is_reached(one.bound, moment)
+    ]
+    return float(sum(not _is_reached(one.gone, moment) for one in pods))
 
 
 def terminated_between(recording: Recording, since: str, until: str) -> Value:
     """Names of the pods that were deleted between two moments, in order."""
-    return ", ".join(one.name for one in _terminated(recording, since, until)) or "none"
+    return ", ".join(one.name for one in _terminated_pods(recording, since, until)) or "none"
 
 
 def terminated_count_between(recording: Recording, since: str, until: str) -> Value:
     """How many pods were deleted between two moments."""
-    return float(len(_terminated(recording, since, until)))
+    return float(len(_terminated_pods(recording, since, until)))
 
 
 def terminating_at_end(recording: Recording) -> Value:
@@ -199,40 +201,42 @@ def evicted_after_not_ready(recording: Recording, node: str, app: str) -> Value:
 
 def machines_chosen(recording: Recording) -> Value:
     """Machines that were rented over the whole scenario, with their number."""
-    return _counted(one.machine for one in _rented(recording))
+    return _machine_counts(one.machine for one in _rented_nodes(recording))
 
 
 def machines_removed(recording: Recording) -> Value:
     """Machines that were given back."""
-    return _counted(one.machine for one in _rented(recording) if one.gone is not None)
+    return _machine_counts(one.machine for one in _rented_nodes(recording) if one.gone is not None)
 
 
 def machines_at_end(recording: Recording) -> Value:
     """Machines that are there at the end."""
-    return _counted(one.machine for one in _rented(recording) if one.gone is None)
+    return _machine_counts(one.machine for one in _rented_nodes(recording) if one.gone is None)
 
 
 def machines_at(recording: Recording, at: str) -> Value:
     """Machines that are there at a moment."""
-    return _counted(one.machine for one in _rented(recording) if _is_there(one, float(at)))
+    return _machine_counts(
+        one.machine for one in _rented_nodes(recording) if _is_there(one, float(at))
+    )
 
 
 def first_node_after(recording: Recording, since: str) -> Value:
     """Seconds until the first node was registered after a moment."""
-    times = [one.registered for one in _rented(recording) if one.registered >= float(since)]
+    times = [one.registered for one in _rented_nodes(recording) if one.registered >= float(since)]
     return min(times) - float(since) if times else None
 
 
 def first_bound_after_node(recording: Recording) -> Value:
     """Seconds from the first node's being Ready until the first pod was bound."""
-    nodes = [one.ready for one in _rented(recording) if one.ready is not None]
+    nodes = [one.ready for one in _rented_nodes(recording) if one.ready is not None]
     pods = [one.bound for one in recording.pods if one.bound is not None]
     return min(pods) - min(nodes) if nodes and pods else None
 
 
 def first_removal_after(recording: Recording, since: str) -> Value:
     """Seconds until the first node was gone."""
-    times = [one.gone for one in _rented(recording) if one.gone is not None]
+    times = [one.gone for one in _rented_nodes(recording) if one.gone is not None]
     late = [one for one in times if one >= float(since)]
     return min(late) - float(since) if late else None
 
@@ -255,31 +259,35 @@ def _of(recording: Recording, app: str) -> list[PodLife]:
     return [one for one in recording.pods if one.app == app]
 
 
-def _named(recording: Recording, name: str) -> PodLife | None:
+def _pod_by_name(recording: Recording, name: str) -> PodLife | None:
     return next((one for one in recording.pods if one.name == name), None)
 
 
-def _rented(recording: Recording) -> list[NodeLife]:
+def _rented_nodes(recording: Recording) -> list[NodeLife]:
     return [one for one in recording.nodes if one.machine]
 
 
-def _terminated(recording: Recording, since: str, until: str) -> list[PodLife]:
+def _terminated_pods(recording: Recording, since: str, until: str) -> list[PodLife]:
     found = [(one.terminating, one) for one in recording.pods if one.terminating is not None]
     late = [(at, one) for at, one in found if float(since) <= at <= float(until)]
     return [one for _, one in sorted(late, key=lambda pair: (pair[0], pair[1].name))]
 
 
-def _reached(when: float | None, at: float) -> bool:
+def _is_reached(when: float | None, at: float) -> bool:
     return when is not None and when <= at
 
 
 def _is_ready(one: PodLife, at: float) -> bool:
-    lost = _reached(one.unready, at) or _reached(one.terminating, at) or _reached(one.gone, at)
-    return _reached(one.ready, at) and not lost
+    lost = (
+        _is_reached(one.unready, at)
+        or _is_reached(one.terminating, at)
+        or _is_reached(one.gone, at)
+    )
+    return _is_reached(one.ready, at) and not lost
 
 
 def _is_there(one: NodeLife, at: float) -> bool:
-    return one.registered <= at and not _reached(one.gone, at)
+    return one.registered <= at and not _is_reached(one.gone, at)
 
 
 def _overlap(one: NodeLife, begin: float, end_of_all: float) -> float:
@@ -288,7 +296,7 @@ def _overlap(one: NodeLife, begin: float, end_of_all: float) -> float:
     return max(0.0, min(end, begin + 60.0) - max(one.registered, begin))
 
 
-def _counted(machines: Iterable[str]) -> str:
+def _machine_counts(machines: Iterable[str]) -> str:
     counts = sorted(Counter(machines).items())
     return ", ".join(f"{count} {name}" for name, count in counts) or "none"
 

@@ -168,11 +168,11 @@ class Observer:
         """Return what was seen; generated names become `app#1` and `machine#1`, in order of arrival."""
         nodes, pods = list(self._nodes.values()), list(self._pods.values())
         names = {one.name: one.name for one in nodes}
-        for number, one in _numbered(
+        for number, one in _number_lives(
             [one for one in nodes if one.machine], "machine", "registered"
         ):
             names[one.name] = f"{one.machine}#{number}"
-        for number, life in _numbered([one for one in pods if one.version], "app", "created"):
+        for number, life in _number_lives([one for one in pods if one.version], "app", "created"):
             life.name = f"{life.app}#{number}"
         for life in pods:
             life.node = names.get(life.node, life.node)
@@ -204,7 +204,7 @@ def _is_to_go(obj: Object) -> bool:
     )
 
 
-def _numbered(lives: list[Any], group: str, order: str) -> list[tuple[int, Any]]:
+def _number_lives(lives: list[Any], group: str, order: str) -> list[tuple[int, Any]]:
     counts: dict[str, int] = {}
     found = []
     for life in sorted(lives, key=lambda one: (getattr(one, order), one.name)):

@@ -123,7 +123,7 @@ class _Rewriting:
         """Yield messages with other names to the re-run; each is written once that is done with it."""
         newest: StoredMessage | None = None
         for message in self._recording:
-            renamed = self._renamed(message)
+            renamed = self._redact_message(message)
             if newest is not None:
                 self._write(newest)
             newest = renamed
@@ -131,7 +131,7 @@ class _Rewriting:
         if newest is not None:
             self._write(newest)
 
-    def _renamed(self, message: StoredMessage) -> StoredMessage:
+    def _redact_message(self, message: StoredMessage) -> StoredMessage:
         before = _content(message)
         event_type = attributes_of(message.headers).get("type", "")
         kind = BY_TYPE.get(event_type)
@@ -177,12 +177,12 @@ class _Rewriting:
         if made is not None:
             content["features_hash"] = made
         elif content["status"] == "result":
-            content["features_hash"] = self._renaming.hidden(content["features_hash"])
+            content["features_hash"] = self._renaming.placeholder(content["features_hash"])
         return to_json(content)
 
     def _unreadable(self, message: StoredMessage) -> bytes:
         """Return what stands for a message that is no event of ours: its bytes could hold any name."""
-        return to_json({"redacted": self._renaming.hidden(message.data.hex())})
+        return to_json({"redacted": self._renaming.placeholder(message.data.hex())})
 
 
 def _view_in(content: Any) -> dict[int, dict[str, Any]]:

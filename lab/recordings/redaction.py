@@ -142,7 +142,7 @@ class Renaming:
             return "".join((*parts, self._keep_sentence(text[last:])))
         return TOKEN.sub(lambda match: self._word(text, match), text)
 
-    def hidden(self, text: str) -> str:
+    def placeholder(self, text: str) -> str:
         """Return what stands for a text that may not be shown, the same each time."""
         return hmac.new(self._salt, text.encode(), hashlib.sha256).hexdigest()
 
@@ -182,7 +182,7 @@ class Renaming:
 
     def _word_for(self, word: str) -> str:
         """Return the other name of a name, and of any other word nothing that tells what it was."""
-        return self.names.get(word) or f"redacted-{self.hidden(word)[:_HASH_LETTERS]}"
+        return self.names.get(word) or f"redacted-{self.placeholder(word)[:_HASH_LETTERS]}"
 
 
 def _is_distinct(name: str) -> bool:

@@ -71,7 +71,7 @@ class Rederivation:
         except (KeyError, TypeError, ValueError, ValidationError):
             # A delta whose keyframe lies before the recording: nobody can apply it either.
             self._tables.pop(kind.TYPE, None)
-            frame["state_hash"] = self._renaming.hidden(str(frame.get("state_hash")))
+            frame["state_hash"] = self._renaming.placeholder(str(frame.get("state_hash")))
             return
         self._tables[kind.TYPE] = tables
         self._states[frame["state_hash"]] = state_hash(tables)
@@ -129,7 +129,7 @@ class Rederivation:
         return headers
 
     def _state_of(self, old: str) -> str:
-        return self._states.get(old) or (self._renaming.hidden(old) if old else old)
+        return self._states.get(old) or (self._renaming.placeholder(old) if old else old)
 
 
 class Folded:

@@ -11,7 +11,7 @@ Row = Mapping[str, Any]
 WIDTH, HEIGHT = 60, 16
 
 
-def drawn(rows: Sequence[Row], front: Sequence[Row], across: str, up: str) -> str:
+def terminal_plot(rows: Sequence[Row], front: Sequence[Row], across: str, up: str) -> str:
     """Return the plot in characters: `.` a point, `o` on the front, `*` what was recorded."""
     baseline = rows[0]["baseline"]
     xs = [float(row[across]) for row in (*rows, baseline)]

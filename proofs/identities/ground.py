@@ -125,7 +125,7 @@ async def connect(url: str, login: Login) -> Caller:
     """Connect with nats-py alone, so that nothing of ours keeps anybody from trying."""
     refusals: list[str] = []
 
-    async def refused(error: Exception) -> None:
+    async def note_refusal(error: Exception) -> None:
         refusals.append(str(error))
 
     client = Client()
@@ -135,7 +135,7 @@ async def connect(url: str, login: Login) -> Caller:
             user=login.user,
             password=login.password,
             inbox_prefix=login.inbox_prefix,
-            error_cb=refused,
+            error_cb=note_refusal,
             allow_reconnect=False,
         )
     except NatsError:

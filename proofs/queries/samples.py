@@ -65,7 +65,7 @@ def samples() -> Set:
     add("gappy", [(at, value) for at, value in _gauge(chance, 10.0) if at < 2_000], kind="ends")
     add("gappy", [(at, value) for at, value in _gauge(chance, 10.0) if at > 5_000], kind="begins")
     add("sparse", [(at, at / 7.0) for at in range(0, SECONDS, 240)])
-    add("jittered", _jittered(chance), job="web")
+    add("jittered", _jittered_samples(chance), job="web")
     add("signed", [(at, math.sin(at / 500.0) * 3.0) for at in range(0, SECONDS, INTERVAL)])
     add("strange", _strange(), kind="mixed")
     add("strange", _constant(math.nan), kind="nan")
@@ -144,7 +144,7 @@ def _gauge(chance: Random, size: float) -> Iterator[tuple[float, float]]:
         yield at, value
 
 
-def _jittered(chance: Random) -> Iterator[tuple[float, float]]:
+def _jittered_samples(chance: Random) -> Iterator[tuple[float, float]]:
     value = 0.0
     for at in _times():
         value += 30.0 * chance.random()

@@ -79,12 +79,12 @@ async def _publish_late(publishing: Any) -> None:
 def id_from_causes() -> Iterator[None]:
     """An event's id depends on its causes, which can differ after a restart."""
 
-    def stamped(new_event: NewEvent, *context: Any) -> Event[Any]:
+    def stamp_with_new_id(new_event: NewEvent, *context: Any) -> Event[Any]:
         event = stamp(new_event, *context)
         name = f"{event.id} {' '.join(new_event.causes)}"
         return replace(event, id=str(uuid.uuid5(uuid.NAMESPACE_OID, name)))
 
-    with patch.object(bus.follow, "stamp", stamped):
+    with patch.object(bus.follow, "stamp", stamp_with_new_id):
         yield
 
 

@@ -59,7 +59,7 @@ class Outputs:
     history_each_cycle: bool = False
     """Whether an active model reads the history."""
 
-    def owed(self, cycle: int) -> tuple[str, ...]:
+    def outputs_of_cycle(self, cycle: int) -> tuple[str, ...]:
         """Return the outputs of one cycle."""
         return self.outputs if self.shadows_speak(cycle) else (RISK, DEMAND)
 
@@ -81,7 +81,7 @@ class InferenceState(DataModel):
     """Windows of use; None when no model reads them."""
 
     @model_serializer(mode="wrap")
-    def _stored(self, store: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _fit_into_checkpoint(self, store: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what would not fit a checkpoint's message beside the observation.
 
         After a restart it begins anew, and what the predictions say of their features shows it.
@@ -127,7 +127,7 @@ def _apply_observation(
         live = (live or LiveHistory()).with_observation(view, with_changes=with_changes)
     if view is not None and outputs.usage:
         followed = node_usage.usage_after(followed, view)
-    new = outputs.owed(event.data.cycle)
+    new = outputs.outputs_of_cycle(event.data.cycle)
     open_cycles = ((name, state.owed.get(name, ())) for name in outputs.outputs)
     owed = {
         name: add_open_cycle(cycles, event) if name in new else cycles

@@ -196,7 +196,7 @@ def _settle(
         age = view.cycle - decision.cycle
         if age >= settle:
             shown = situation if age <= settle + late else None
-            state = _paid(state, decision, view, shown, settings)
+            state = _settle_reward(state, decision, view, shown, settings)
     waiting = tuple(
         decision for decision in state.decisions if view.cycle - decision.cycle < settle
     )
@@ -205,7 +205,7 @@ def _settle(
     )
 
 
-def _paid(
+def _settle_reward(
     state: ScoreboardState,
     pending: PendingDecision,
     view: ObservationView,

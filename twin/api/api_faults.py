@@ -64,11 +64,11 @@ class ApiFaults:
 
         def hear(resources: tuple[str, ...], expired: bool) -> None:
             if not resources or resource in resources:
-                cut(self._expired() if expired else b"")
+                cut(self._expired_event() if expired else b"")
 
         return self._engine.faults.listen(hear)
 
-    def _expired(self) -> bytes:
+    def _expired_event(self) -> bytes:
         version = self._engine.store.resource_version
         text = f"too old resource version: {version} ({version})"
         status = ApiError(410, "Expired", text).to_status()

@@ -29,12 +29,12 @@ def exposition(engine: Engine) -> bytes:
     for name, kind, text, samples in FAMILIES:
         lines += (f"# HELP {name} {text}", f"# TYPE {name} {kind}")
         for suffix, labels, value in samples(engine):
-            shown = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
+            shown = ",".join(f'{key}="{_escape_label(label)}"' for key, label in labels.items())
             lines.append(f"{name}{suffix}{{{shown}}} {value!r}")
     return "\n".join([*lines, ""]).encode()
 
 
-def _escaped(label: str) -> str:
+def _escape_label(label: str) -> str:
     return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
@@ -177,7 +177,7 @@ def _durations(engine: Engine) -> Iterator[Sample]:
         yield "_count", labels, columns["served"]
 
 
-def _lost(engine: Engine) -> Iterator[Sample]:
+def _lost_samples(engine: Engine) -> Iterator[Sample]:
     for key, account in engine.serving.accounts().items():
         namespace, service = key.split("/", 1)
         labels = {"namespace": namespace, "service": service}
@@ -233,7 +233,7 @@ FAMILIES: tuple[Family, ...] = (
         "foresail_requests_unserved_total",
         "counter",
         "Requests of a Service that nobody served, as people count them.",
-        _lost,
+        _lost_samples,
     ),
     (
         "foresail_job_cpu_seconds_total",

@@ -144,14 +144,14 @@ class Contention(Part):
         usage = self._usage
         return usage["work_left"] <= usage["rate"] * self._world.config.scrape_seconds
 
-    def _elapsed(self) -> float:
+    def _elapsed_seconds(self) -> float:
         return self._world.now - self._world.config.start_time
 
     def _grant_cpu(self, rows: Any) -> None:
         usage, nodes = self._usage, self._nodes
         count = nodes.count
         node = usage.node[rows]
-        factor = variation(self._draws, usage.key[rows], self._elapsed(), CPU_WAVES)
+        factor = variation(self._draws, usage.key[rows], self._elapsed_seconds(), CPU_WAVES)
         factor = np.maximum(factor, _LEAST_VARIATION) * self._coldness(rows)
         uncapped = usage["cpu_mean"][rows] * factor
         wanted = np.minimum(uncapped, usage["cpu_limit"][rows])
@@ -209,7 +209,7 @@ class Contention(Part):
         age = self._world.now - usage["started_at"][rows]
         warm = np.minimum(1.0, _COLD_RATIO + (1.0 - _COLD_RATIO) * age / _WARM_UP_SECONDS)
         wanted = usage["memory_mean"][rows] * warm
-        wanted *= variation(self._draws, usage.key[rows], self._elapsed(), MEMORY_WAVES)
+        wanted *= variation(self._draws, usage.key[rows], self._elapsed_seconds(), MEMORY_WAVES)
         wanted += usage["leak"][rows] * age
         held = wanted * self._set.memory_scale[node]
         if self._set.capped:

@@ -99,11 +99,11 @@ class SchedulerConfig:
         """Check names and ranges; raises ConfigError."""
         known = {name for name, _ in SCORES}
         for name in self.filters:
-            _known("scheduler.filters", name, FILTERS)
+            _require_known("scheduler.filters", name, FILTERS)
         for name, weight in self.scores:
-            _known("scheduler.scores", name, tuple(sorted(known)))
+            _require_known("scheduler.scores", name, tuple(sorted(known)))
             _at_least(f"scheduler.scores.{name}", weight, 1)
-        _known("scheduler.strategy", self.strategy, _STRATEGIES)
+        _require_known("scheduler.strategy", self.strategy, _STRATEGIES)
         if not 0 <= self.percentage_of_nodes_to_score <= 100:
             raise ConfigError(
                 "scheduler.percentage_of_nodes_to_score",
@@ -132,7 +132,7 @@ class SchedulerConfig:
         )
 
 
-def _known(field: str, value: str, names: tuple[str, ...]) -> None:
+def _require_known(field: str, value: str, names: tuple[str, ...]) -> None:
     if value not in names:
         raise ConfigError(field, value, f"choose from {', '.join(names)}")
 

@@ -157,13 +157,13 @@ class Budgets:
         least = spec.get("minAvailable")
         if isinstance(least, int):
             return len(pods), least
-        expected = self._expected(record, pods, tell=tell)
+        expected = self._expected_pods(record, pods, tell=tell)
         if least is not None:
             return expected, math.ceil(part_of(least, expected))
         most = math.ceil(part_of(spec.get("maxUnavailable", 0), expected))
         return expected, max(0, expected - most)
 
-    def _expected(self, record: ObjectRecord, pods: list[PodRecord], *, tell: bool) -> int:
+    def _expected_pods(self, record: ObjectRecord, pods: list[PodRecord], *, tell: bool) -> int:
         """Return what the owners want; pods without a scalable owner do not count."""
         replicas_by_owner: dict[str, int] = {}
         unmanaged = False

@@ -215,7 +215,7 @@ class Deployments:
                                 sorted(old, key=_revision)[-1:])  # fmt: skip
             for entry in latest:
                 self._resize(record, entry, desired)
-        elif current is not None and self._saturated(record, current):
+        elif current is not None and self._is_saturated(record, current):
             for entry in old:
                 self._resize(record, entry, 0)
         elif spec["strategy"]["type"] == "RollingUpdate":
@@ -227,7 +227,7 @@ class Deployments:
             for entry, replicas in zip(active, proportional(sizes, desired, surge), strict=True):
                 self._resize(record, entry, replicas)
 
-    def _saturated(self, record: ObjectRecord, current: ObjectRecord) -> bool:
+    def _is_saturated(self, record: ObjectRecord, current: ObjectRecord) -> bool:
         desired = int(record.body["spec"]["replicas"])
         full = _replicas(current) == desired == _note(current, DESIRED)
         return full and self._size(record, current).available == desired

@@ -45,7 +45,7 @@ class Garbage(Part):
             ):
                 place = (change.resource, record.namespace, record.name)
                 clock.after(0.0, "garbage.finish", *place)
-        elif change.type == "ADDED" and record.owners and not self._owned(record):
+        elif change.type == "ADDED" and record.owners and not self._has_live_owner(record):
             clock.after(0.0, "garbage.check", change.resource, record.namespace, record.name)
 
     def _collect(self, uid: str) -> None:
@@ -59,7 +59,7 @@ class Garbage(Part):
     def _check(self, resource: str, namespace: str, name: str) -> None:
         """Delete an object none of whose owners exists."""
         record = self._world.store.find(resource, namespace, name)
-        if record is not None and record.owners and not self._owned(record):
+        if record is not None and record.owners and not self._has_live_owner(record):
             self._world.store.delete(resource, namespace, name)
 
     def _finish(self, resource: str, namespace: str, name: str) -> None:
@@ -95,7 +95,7 @@ class Garbage(Part):
         dependents = self._world.store.dependents.get(uid, {})
         return [(resource, record) for (resource, _), record in dependents.items()]
 
-    def _owned(self, record: Record) -> bool:
+    def _has_live_owner(self, record: Record) -> bool:
         return any(self._exists(record.namespace, owner) for owner in record.owners)
 
     def _exists(self, namespace: str, owner: Object) -> bool:

@@ -91,7 +91,7 @@ class Quotas:
             spec = record.body["spec"]
             if not _is_covered(spec, kind, obj):
                 continue
-            hard, used = parse_amounts(spec.get("hard")), self._charged(record)
+            hard, used = parse_amounts(spec.get("hard")), self._charged_amounts(record)
             if kind.resource == "pods" and old is None:
                 missing = unspecified_resources(obj["spec"], hard)
                 if missing:
@@ -129,7 +129,7 @@ class Quotas:
         if isinstance(record, ObjectRecord):
             self._write(record, self._count_usage(record))
 
-    def _charged(self, record: ObjectRecord) -> Amounts:
+    def _charged_amounts(self, record: ObjectRecord) -> Amounts:
         """Return what is charged; a quota that was just written is counted first."""
         status = record.body.get("status") or {}
         if set(status.get("used") or ()) != set(record.body["spec"].get("hard") or ()):

@@ -147,10 +147,14 @@ def _down_limit(ask: Ask, rules: Object, added: Past, removed: Past) -> int:
 
 def _at_start(ask: Ask, policy: Object, added: Past, removed: Past) -> int:
     """Return the replicas at the start of the policy's period."""
-    return ask.current - _changed(ask.now, policy, added) + _changed(ask.now, policy, removed)
+    return (
+        ask.current
+        - _recent_change(ask.now, policy, added)
+        + _recent_change(ask.now, policy, removed)
+    )
 
 
-def _changed(now: float, policy: Object, past: Past) -> int:
+def _recent_change(now: float, policy: Object, past: Past) -> int:
     return sum(count for at, count in past if at > now - policy["periodSeconds"])
 
 

@@ -71,7 +71,7 @@ class NodeRules(Part):
         elif len(known.reasons) < count:
             known.reasons += [None] * (count - len(known.reasons))
             known.allowed = np.pad(known.allowed, (0, count - len(known.allowed)))
-        for row in self._changed(known.generation):
+        for row in self._changed_rows(known.generation):
             node = self._node(row)
             reason = None if node is None else refusal(node, shape, self._filters)
             known.reasons[row] = reason
@@ -143,13 +143,13 @@ class NodeRules(Part):
         if known.generation != generation:
             if len(known.values) < count:
                 known.values = np.pad(known.values, (0, count - len(known.values)))
-            for row in self._changed(known.generation):
+            for row in self._changed_rows(known.generation):
                 node = self._node(row)
                 known.values[row] = 0 if node is None else read(node)
             known.generation = generation
         return known.values
 
-    def _changed(self, since: int) -> list[int]:
+    def _changed_rows(self, since: int) -> list[int]:
         changed: list[int] = np.flatnonzero(
             self._nodes.changed_at[: self._nodes.count] > since
         ).tolist()

@@ -118,8 +118,8 @@ def estimates(histories: Mapping[str, History], config: VerticalConfig) -> dict[
     """Return what follows for the containers of a pod, by name."""
     share = 1.0 / max(1, len(histories))
     least = {
-        "cpu": _scaled(int(config.least_cpu_millicores), share),
-        "memory": _scaled(int(config.least_memory_mib * _MIB), share),
+        "cpu": _scale_amount(int(config.least_cpu_millicores), share),
+        "memory": _scale_amount(int(config.least_memory_mib * _MIB), share),
     }
     return {name: _estimate(history, least, config) for name, history in sorted(histories.items())}
 
@@ -141,14 +141,17 @@ def _estimate(history: History, least: Amounts, config: VerticalConfig) -> Estim
         }
         found.append(
             {
-                name: max(least[name], _scaled(base + _scaled(base, config.margin_ratio), factor))
+                name: max(
+                    least[name],
+                    _scale_amount(base + _scale_amount(base, config.margin_ratio), factor),
+                )
                 for name, base in amounts.items()
             }
         )
     return Estimate(*found)
 
 
-def _scaled(amount: int, factor: float) -> int:
+def _scale_amount(amount: int, factor: float) -> int:
     return _whole(amount * factor) if amount else 0
 
 

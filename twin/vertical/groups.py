@@ -47,7 +47,7 @@ def groups_of(
     least = (vpa.body["spec"].get("updatePolicy") or {}).get("minReplicas", config.least_replicas)
     found: dict[str, Group] = {}
     for (kind, name), members in by_owner.items():
-        configured = _configured(client, vpa.namespace, kind, name, len(members))
+        configured = _configured_replicas(client, vpa.namespace, kind, name, len(members))
         if len(members) < least or not configured:
             continue
         running = sum(pod.phase != "Pending" for pod in members)
@@ -56,7 +56,7 @@ def groups_of(
     return found
 
 
-def _configured(client: Client, namespace: str, kind: str, name: str, live: int) -> int:
+def _configured_replicas(client: Client, namespace: str, kind: str, name: str, live: int) -> int:
     """Return how many pods a controller wants; 0 when that is not known."""
     if kind == "Job":
         return live

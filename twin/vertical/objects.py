@@ -125,7 +125,7 @@ def capped_recommendation(
             limits = resources[name].get("limits") or {}
         found[name] = {
             bound: {
-                resource: _bounded(policy, limits, resource, amount_of(resource, text))
+                resource: _bound_by_limit(policy, limits, resource, amount_of(resource, text))
                 for resource, text in (entry.get(bound) or {}).items()
             }
             for bound in ("target", "lowerBound", "upperBound")
@@ -133,7 +133,7 @@ def capped_recommendation(
     return found
 
 
-def _bounded(policy: Object, limits: Object, resource: str, amount: int) -> int:
+def _bound_by_limit(policy: Object, limits: Object, resource: str, amount: int) -> int:
     amount = capped(policy, resource, amount)
     return min(amount, amount_of(resource, limits[resource])) if resource in limits else amount
 

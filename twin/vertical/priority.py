@@ -40,7 +40,7 @@ def pods_to_update(
     for pod in pods:
         resources = current_resources(pod)
         priority = _priority(capped_recommendation(vpa, resources), resources)
-        if _accepted(vpa, pod, priority, now, config):
+        if _is_accepted(vpa, pod, priority, now, config):
             found.append((not priority.grows, -priority.difference, pod.name, pod))
     return [entry[-1] for entry in sorted(found, key=lambda entry: entry[:-1])]
 
@@ -71,7 +71,7 @@ def _priority(
     return Priority(outside, grows, difference)
 
 
-def _accepted(
+def _is_accepted(
     vpa: ObjectRecord, pod: PodRecord, priority: Priority, now: float, config: VerticalConfig
 ) -> bool:
     quick = _ran_out_quickly(vpa, pod, config)

@@ -79,7 +79,7 @@ def run_demand(folder: Path, options: DemandOptions, progress: Progress) -> Dema
         InputError: the folder holds no demand file, one cannot be read, or `only` fits no family.
     """
     absent = absent_files(folder)
-    boosters, pool_rows, families = _fitted(folder, options, progress)
+    boosters, pool_rows, families = _fit_models(folder, options, progress)
     judging = in_steps(within(progress, "judging", FITTED, 1.0), families * len(options.spans))
     tables: list[FamilyTable] = []
     samples: list[CalibrationSample] = []
@@ -106,7 +106,7 @@ def input_hash(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _fitted(
+def _fit_models(
     folder: Path, options: DemandOptions, progress: Progress
 ) -> tuple[dict[Horizon, Boosters], int, int]:
     """Return the boosters, the most rows that one learnt from, and how many families there are."""

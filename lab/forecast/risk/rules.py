@@ -38,10 +38,10 @@ def formula_scores(matrix: Matrix, names: Sequence[str]) -> Floats | None:
     free_cpu, free_memory, starts = (
         matrix[:, names.index(name)].astype(np.float64) for name in FORMULA_INPUTS
     )
-    load = CPU_WEIGHT * _requested(free_cpu) + MEMORY_WEIGHT * _requested(free_memory)
+    load = CPU_WEIGHT * _requested_ratio(free_cpu) + MEMORY_WEIGHT * _requested_ratio(free_memory)
     return np.maximum(np.where(starts > 0, RESTARTED_RISK, 0.0), load)
 
 
-def _requested(free: Floats) -> Floats:
+def _requested_ratio(free: Floats) -> Floats:
     """Requested / capacity; 0 where the machine is not known."""
     return np.clip(1.0 - np.nan_to_num(free, nan=1.0), 0.0, 1.0)

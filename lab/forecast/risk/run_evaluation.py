@@ -54,14 +54,14 @@ def evaluate_model(
     past = Past(read_events(source))
     store = TrainingStore(folder)
     reports: list[HorizonReport] = []
-    chosen = _wanted(manifest, horizons)
+    chosen = _horizons_to_report(manifest, horizons)
     for place, minutes in enumerate(chosen):
         part = within(progress, f"{minutes} min", place / len(chosen), (place + 1) / len(chosen))
         part("reading rows", 0.0)
         subject = _subject(model, store, minutes, same)
         figures = evaluate_horizon(
             source, read_rows(source, minutes), past, subject,
-            _scored(part), splits,
+            _scoring_progress(part), splits,
         )  # fmt: skip
         reports.append(
             HorizonReport(
@@ -88,7 +88,7 @@ def evaluate_model(
     }
 
 
-def _scored(progress: Progress) -> Callable[[int, int], None]:
+def _scoring_progress(progress: Progress) -> Callable[[int, int], None]:
     return lambda done, rows: progress(f"scored {done:,} of {rows:,} rows", done / max(1, rows))
 
 
@@ -104,7 +104,7 @@ def _check(manifest: ModelManifest, source: DatasetSource) -> None:
         )
 
 
-def _wanted(manifest: ModelManifest, horizons: tuple[int, ...]) -> list[int]:
+def _horizons_to_report(manifest: ModelManifest, horizons: tuple[int, ...]) -> list[int]:
     known = [int(one // SECONDS_PER_MINUTE) for one in manifest.horizons_seconds]
     for minutes in horizons:
         if minutes not in known:

@@ -42,10 +42,10 @@ def drive(engine: Engine, pace: Pace, clock: HandClock, wall_seconds: float) -> 
     while clock.at < end:
         before, until = engine.now, pace.until(engine.now)
         if until > before:
-            pace.started()
+            pace.begin_advance()
             engine.advance(until)
             clock.at += (engine.now - before) / 1_000.0
-            pace.ended(engine.now - before)
+            pace.end_advance(engine.now - before)
         clock.at += 0.0 if pace.behind else 0.05
 
 
