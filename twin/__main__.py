@@ -43,6 +43,7 @@ from twin.faults import read_scenario
 from twin.kubeconfig import write_kubeconfig
 from twin.pace import Pace
 from twin.resuming import Checkpoints, resume
+from twin.samples.scraper import SampleSettings, Scraper
 from twin.settings import TwinSettings, provisioning_of, read_settings
 from twin.workloads import open_workload
 
@@ -139,6 +140,18 @@ def build_engine(settings: TwinSettings) -> Engine:
     return engine
 
 
+def scraper_of(settings: TwinSettings, engine: Engine) -> Scraper | None:
+    """Return what takes samples from now on; None when nobody wants them."""
+    if not settings.metrics_scrape_seconds:
+        return None
+    kept = SampleSettings(
+        settings.metrics_scrape_seconds,
+        settings.metrics_retention_seconds,
+        settings.metrics_megabytes << 20,
+    )
+    return Scraper(engine, kept)
+
+
 def check_folder(settings: TwinSettings) -> None:
     """Make the folder of the kubeconfigs; raises ConfigError when it cannot be written."""
     folder = settings.kubeconfig_dir
@@ -201,10 +214,14 @@ async def serve(
         keep=journal is not None,
     )
     make_room()
-    server = create_server(ApiServer(engine, tokens, journal, pace), credentials.server_file)
+    scraper = scraper_of(settings, engine)
+    samples = None if scraper is None else scraper.store
+    server = create_server(
+        ApiServer(engine, tokens, journal, pace, samples), credentials.server_file
+    )
     place = settings.journal
     kept = None if place is None else Checkpoints(place, world_of(settings), clock)
-    driving = asyncio.create_task(drive(engine, clock, pace, journal, kept), name="engine")
+    driving = asyncio.create_task(drive(engine, clock, pace, journal, kept, scraper), name="engine")
     driving.add_done_callback(lambda _task: setattr(server, "should_exit", True))
     announcing = asyncio.create_task(
         _announce(server, settings, tokens, credentials, listener), name="ready"
@@ -242,6 +259,7 @@ async def drive(
     pace: Pace,
     journal: Journal | None = None,
     checkpoints: Checkpoints | None = None,
+    scraper: Scraper | None = None,
 ) -> None:
     """Advance the engine with wall time, in slices, for ever; never beyond what the journal says."""
     while True:
@@ -250,7 +268,11 @@ async def drive(
             if journal is not None:
                 journal.reserve(until, pace.ahead_seconds(MARK_SECONDS))
             pace.begin_advance()
-            engine.advance(until)
+            if scraper is None:
+                engine.advance(until)
+            else:
+                for _ in scraper.pieces(engine, until, engine.advance):
+                    await asyncio.sleep(0)
             pace.end_advance(engine.now - began)
         if journal is not None and checkpoints is not None:
             await checkpoints.keep(engine, journal)

@@ -9,19 +9,29 @@ from collections.abc import Mapping
 from bus.clock import Clock
 from twin.api.api_faults import ApiFaults
 from twin.api.messages import JSON, Request, Response, WatchResponse
+from twin.api.prometheus import answer_prometheus, is_prometheus
 from twin.api.router import Router
 from twin.config import TwinConfig
 from twin.engine import Engine
+from twin.samples.scraper import SampleSettings, Scraper
 from twin.workloads import Workload
 
 
 class InProcessTwin:
     """Lets cluster time pass with the clock, then answers."""
 
-    def __init__(self, engine: Engine, *, clock: Clock | None = None, speed: float = 1.0) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        clock: Clock | None = None,
+        speed: float = 1.0,
+        samples: SampleSettings | None = None,
+    ) -> None:
         """Serve `engine`; with a clock, cluster time runs at `speed` times its pace, without one
-        it is paused.
+        it is paused. Given `samples`, it keeps them and answers PromQL.
         """
+        self._scraper = None if samples is None else Scraper(engine, samples)
         self.engine = engine
         self._router = Router(engine)
         self._faults = ApiFaults(engine)
@@ -61,11 +71,14 @@ class InProcessTwin:
         """Answer one request; a watch gives the lines there are now."""
         if self._clock is not None:
             cluster, wall = self._began
-            self.engine.advance(
-                max(self.engine.now, cluster + (self._clock.monotonic() - wall) * self._speed)
-            )
+            until = cluster + (self._clock.monotonic() - wall) * self._speed
+            self._advance(max(self.engine.now, until))
         headers = {"content-type": content_type, "accept": JSON}
         request = Request(method, path, query, headers, body)
+        if is_prometheus(path):
+            store = None if self._scraper is None else self._scraper.store
+            found = answer_prometheus(store, request, self.engine.now)
+            return found.status, found.body
         answer = self._faults.refusal(request) or self._router.handle(request)
         if isinstance(answer, Response):
             return answer.status, answer.body
@@ -74,3 +87,9 @@ class InProcessTwin:
         whole = b"".join(answer.chunks)
         answer.close()
         return 200, whole
+
+    def _advance(self, until: float) -> None:
+        if self._scraper is None:
+            self.engine.advance(until)
+        else:
+            self._scraper.advance(self.engine, until)

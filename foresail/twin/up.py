@@ -197,6 +197,7 @@ def _show(
     )
     out.print(f"  kubectl --kubeconfig {kubeconfig} get nodes", markup=False)
     out.print(f"  export KUBECONFIG={kubeconfig}", markup=False)
+    out.print(f"  PromQL at {place.address}/api/v1/query (docs/twin/metrics.md)", markup=False)
     out.print("Ctrl-C stops it")
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from proofs.planted.defect import Defect
 
 _EVALUATOR = "tests/twin/promql/test_evaluator.py::"
+_STORE = "tests/twin/samples/test_store.py::"
+_SCRAPER = "tests/twin/samples/test_scraper.py::"
+_API = "tests/twin/api/test_prometheus_api.py::"
 
 TWIN_QUERIES = (
     Defect(
@@ -76,5 +79,68 @@ TWIN_QUERIES = (
         "np.add.reduceat(values, self.starts, axis=0)",
         "values[self.starts]",
         f"{_EVALUATOR}test_groups_add_up_to_the_whole",
+    ),
+    Defect(
+        "a sample is kept although nothing has changed",
+        "twin/samples/store.py",
+        "if not series.there or series.value != value:",
+        "if True:",
+        f"{_STORE}test_what_does_not_change_is_kept_once",
+    ),
+    Defect(
+        "a series that is gone is current for five minutes",
+        "twin/samples/store.py",
+        "stacked[:, there], ended)",
+        "stacked[:, there])",
+        f"{_STORE}test_a_series_is_gone_with_the_scrape_that_lacks_it",
+    ),
+    Defect(
+        "a scrape shows before it is whole",
+        "twin/samples/store.py",
+        "        first, times = self._scrapes\n        series.pairs.extend((first + len(times), value))",
+        "        first, times = self._scrapes\n        series.pairs.extend((first + len(times) - 1, value))",
+        f"{_STORE}test_a_scrape_shows_when_it_is_whole",
+    ),
+    Defect(
+        "what is kept moves when old samples are dropped",
+        "twin/samples/store.py",
+        "pairs[keep + 2] <= first",
+        "pairs[keep + 2] <= first + 5",
+        f"{_STORE}test_old_samples_are_dropped_and_others_stay_as_they_were",
+    ),
+    Defect(
+        "samples may take any memory",
+        "twin/samples/store.py",
+        "            if self.bytes > self._most_bytes and kept > 1:\n",
+        "            if self.bytes > self._most_bytes and kept > 9_999:\n",
+        f"{_STORE}test_bytes_are_bounded_and_readers_are_warned",
+    ),
+    Defect(
+        "a deleted object's series stay",
+        "twin/samples/scraper.py",
+        "            self._replace(known.pop(uid), {})\n",
+        "            known.pop(uid)\n",
+        f"{_SCRAPER}test_what_is_deleted_is_gone_at_the_next_scrape",
+    ),
+    Defect(
+        "an object is read only once",
+        "twin/samples/scraper.py",
+        "if entry.version != record.resource_version:",
+        "if entry.version < 0:",
+        f"{_SCRAPER}test_a_change_of_an_object_shows_and_what_it_was_does_not",
+    ),
+    Defect(
+        "scrapes are at other moments after a restart",
+        "twin/samples/scraper.py",
+        "math.ceil((engine.now - self._start) / settings.scrape_seconds)",
+        "(engine.now - self._start) / settings.scrape_seconds",
+        f"{_SCRAPER}test_scrapes_are_at_even_times_whenever_it_begins",
+    ),
+    Defect(
+        "everybody may ask",
+        "twin/api/server.py",
+        'require_path("GET", "/metrics")',
+        'require_path("GET", request.path)',
+        f"{_API}test_only_who_may_scrape_may_ask",
     ),
 )

@@ -231,14 +231,14 @@ TWIN_SERVING = (
     ),
     Defect(
         "idle seconds of a node are all of its seconds",
-        "twin/api/exposition.py",
-        "_age_at_start(engine, node)) - busy)",
-        "_age_at_start(engine, node)))",
+        "twin/exporters/machines.py",
+        "idle = max(0.0, cores * alive - busy)",
+        "idle = max(0.0, cores * alive)",
         f"{_SERVING}test_exposition.py::test_cpu_counters_are_the_work_that_was_done",
     ),
     Defect(
         "a bucket counts what is within it alone",
-        "twin/api/exposition.py",
+        "twin/exporters/requests.py",
         "max(before, count)",
         "max(0.0, count - before)",
         f"{_SERVING}test_exposition.py::test_requests_have_counters_and_buckets",
@@ -260,8 +260,8 @@ TWIN_SERVING = (
     Defect(
         "anybody may scrape",
         "twin/api/router.py",
-        '            identity.require_path("GET", path)\n            return Response(200, exposition',
-        "            return Response(200, exposition",
+        '            identity.require_path("GET", path)\n            page = exposition',
+        "            page = exposition",
         f"{_SERVING}test_exposition.py::test_readers_of_objects_may_not_scrape",
     ),
 )

@@ -26,6 +26,8 @@ class Request:
     body: bytes = b""
     fault: ApiError | None = field(default=None, compare=False)
     """Why its body cannot be read, after an attempt; raised where the body is needed."""
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Every parameter in order, where one may be there several times; `query` has the last of each."""
 
     def flag(self, name: str) -> bool:
         """Say whether a query parameter is set: to anything but false or 0, as the API reads it."""

@@ -12,7 +12,6 @@ from twin.api.access import ADMIN, Attributes, Identity, effective_identity
 from twin.api.administration import PREFIX, administer
 from twin.api.custom_metrics import answer_metrics
 from twin.api.documents import document
-from twin.api.exposition import CONTENT_TYPE, exposition
 from twin.api.limits import check_request
 from twin.api.listing import plain_list
 from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
@@ -22,6 +21,7 @@ from twin.api.subresources import Subresources
 from twin.api.views import View
 from twin.engine import Engine
 from twin.errors import ApiError, not_found, unknown_resource
+from twin.exporters.registry import CONTENT_TYPE, exposition
 from twin.kinds import KINDS, Kind
 from twin.records import Object
 
@@ -65,7 +65,8 @@ class Router:
             return response
         if path == "/metrics" and request.method == "GET":
             identity.require_path("GET", path)
-            return Response(200, exposition(self._engine), CONTENT_TYPE)
+            page = exposition(self._engine)
+            return StreamedResponse(page, page.close, CONTENT_TYPE)
         metrics = answer_metrics(self._engine, path, request, identity)
         if metrics is not None:
             return metrics

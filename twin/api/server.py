@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, unquote
 import yaml
 
 from twin.api import clock_control, presenting
-from twin.api.access import ADMIN, Identity
+from twin.api.access import ADMIN, Identity, effective_identity
 from twin.api.api_faults import ApiFaults
 from twin.api.journal import Journal
 from twin.api.limits import (
@@ -41,6 +41,7 @@ from twin.api.messages import (
     respond,
 )
 from twin.api.patching import APPLY
+from twin.api.prometheus import answer_prometheus, is_prometheus
 from twin.api.router import WRITING, Router
 from twin.api.streaming import stream
 from twin.api.tokens import Tokens
@@ -48,6 +49,7 @@ from twin.api.turns import Turns
 from twin.engine import Engine
 from twin.errors import ApiError, bad_request
 from twin.pace import Pace
+from twin.samples.store import SampleStore
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/livez"})
 REVIEW_PATHS = ("/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/")
@@ -58,6 +60,8 @@ MOST_HELD_BYTES = 64 << 20
 """Bytes of all bodies that are arriving; more are refused until some have been read."""
 MOST_DRAINED_BYTES = 16 << 20
 """Bytes of a refused body that are read and dropped, so that its client gets to read the answer."""
+MOST_QUESTIONS = 32
+"""Queries that are evaluated or wait for it."""
 MOST_WATCHES = 128
 """Watches of one user at a time."""
 
@@ -75,10 +79,12 @@ class ApiServer:
         tokens: Tokens,
         journal: Journal | None = None,
         pace: Pace | None = None,
+        samples: SampleStore | None = None,
     ) -> None:
         """Serve `engine` to every client with a token; write its changes to `journal`. With a `pace`
-        the administrator may change how fast cluster time passes.
+        the administrator may change how fast cluster time passes; `samples` are what PromQL is asked of.
         """
+        self._samples = samples
         self._engine = engine
         self._journal = journal
         self._pace = pace
@@ -91,6 +97,8 @@ class ApiServer:
         # One thread reads YAML and one writes it, since either takes up to seconds.
         self._reader = ThreadPoolExecutor(1, "twin-yaml-reader")
         self._writer = ThreadPoolExecutor(1, "twin-yaml-writer")
+        self._asker = ThreadPoolExecutor(1, "twin-queries")
+        self._questions = 0
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -116,6 +124,9 @@ class ApiServer:
             self._pace.asked = True
         if delay := self._faults.latency_seconds(request):
             await asyncio.sleep(delay)
+        if is_prometheus(request.path):
+            await self._send(send, await self._answer_query(request, identity))
+            return
         answer = self._handle_and_journal(request, identity)
         style = presenting.response_style(answer, request)
         if style is not None and not isinstance(answer, WatchResponse):
@@ -199,6 +210,24 @@ class ApiServer:
             return presenting.too_long()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._writer, presenting.restyle, answer, style)
+
+    async def _answer_query(self, request: Request, identity: Identity) -> Response:
+        """Answer a question in PromQL in a thread of its own, one after the other."""
+        try:
+            # Who may scrape may ask; below /api every identity may read.
+            effective_identity(identity, request.headers).require_path("GET", "/metrics")
+        except ApiError as error:
+            return respond(error.status, error.to_status())
+        if self._questions >= MOST_QUESTIONS:
+            busy = f"at most {MOST_QUESTIONS} queries may wait; try again later"
+            return respond(503, {"status": "error", "errorType": "unavailable", "error": busy})
+        self._questions += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._asker, answer_prometheus, self._samples, request, self._engine.now
+            )
+        finally:
+            self._questions -= 1
 
     def _handle_and_journal(self, request: Request, identity: Identity) -> Answer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any
@@ -348,7 +377,10 @@ def _request(scope: dict[str, Any], headers: dict[str, str], body: bytes) -> Req
     if scope["method"] in WRITING and not headers.get("content-type", "").startswith(APPLY):
         # Who writes is part of what is written, so it has to be in the journal, too.
         query["fieldManager"] = query.get("fieldManager") or _program_name(headers)
-    return Request(scope["method"], unquote(scope["path"]), query, headers, body)
+    parameters = tuple(pairs)
+    return Request(
+        scope["method"], unquote(scope["path"]), query, headers, body, parameters=parameters
+    )
 
 
 def _program_name(headers: dict[str, str]) -> str:

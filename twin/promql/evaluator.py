@@ -15,7 +15,7 @@ import promql_parser as ast
 
 from twin.promql import functions, operators
 from twin.promql.aggregation import Grouping, aggregate
-from twin.promql.failures import Budget, QueryFailed
+from twin.promql.failures import SERIES_WORK, Budget, QueryFailed
 from twin.promql.parsing import matching, milliseconds
 from twin.promql.values import (
     NAME,
@@ -96,7 +96,7 @@ class Evaluator:
     def _batches(self, node: Any, begin: int, end: int) -> list[Batch]:
         found = []
         for batch in self.source.select(matchers_of(node), begin, end):
-            self.budget.spend(batch.values.size + 20 * len(batch.labels))
+            self.budget.spend(batch.values.size + SERIES_WORK * len(batch.labels))
             found.append(batch)
         return found
 

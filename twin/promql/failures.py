@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-MOST_WORK = 20_000_000
-"""Samples, cells of results and, at a fixed rate, calls that one query may take: about a second of CPU."""
+MOST_WORK = 50_000_000
+"""Samples, cells of results and, at a fixed rate, calls that one query may take: some seconds of CPU."""
 CALL_WORK = 200
 """What one pass over arrays costs beside its cells."""
+SERIES_WORK = 200
+"""What it costs to find a series and make its labels."""
+SHOWN_SERIES_WORK, SHOWN_VALUE_WORK = 1_250, 100
+"""What it costs to write a series, and a value, into an answer."""
 
 
 class QueryFailed(Exception):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 _LEAST_PLAIN, _MOST_PLAIN = 1e-6, 1e21
+_LEAST_REPR, _MOST_REPR = 1e-4, 1e16
 
 
 def number_text(value: float) -> str:
@@ -15,6 +16,8 @@ def number_text(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "+Inf" if value > 0 else "-Inf"
+    if _LEAST_REPR <= abs(value) < _MOST_REPR:  # what Python writes without an exponent
+        return repr(value).removesuffix(".0")
     return str(np.format_float_positional(value, trim="-")) if value else _zero(value)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import promql_parser as ast
 
 from twin.promql.evaluator import LOOKBACK_MS, Evaluator
-from twin.promql.failures import Budget, QueryFailed
+from twin.promql.failures import SHOWN_SERIES_WORK, SHOWN_VALUE_WORK, Budget, QueryFailed
 from twin.promql.numbers import json_number, seconds
 from twin.promql.parsing import parse
 from twin.promql.values import Ranges, Scalar, Source, Value, Vector, key_of
@@ -29,15 +29,16 @@ def instant_query(
     """Return `resultType` and `result` of an expression at one moment; raises QueryFailed."""
     tree = parse(text)
     steps = np.array([at_ms], np.int64)
-    evaluator = Evaluator(source, steps, lookback_ms, budget or Budget())
-    value = evaluator.run(tree)
+    budget = budget or Budget()
+    value = Evaluator(source, steps, lookback_ms, budget).run(tree)
     moment = seconds(at_ms)
     if isinstance(value, str):
         return {"resultType": "string", "result": [moment, value]}
     if isinstance(value, Scalar):
         return {"resultType": "scalar", "result": [moment, json_number(float(value.values[0]))]}
     if isinstance(value, Ranges):
-        return {"resultType": "matrix", "result": _samples(value)}
+        return {"resultType": "matrix", "result": _samples(value, budget)}
+    _spend_on_answer(budget, len(value.labels), len(value.labels))
     result = [
         {"metric": dict(labels), "value": [moment, json_number(number)]}
         for labels, number, there in zip(
@@ -84,16 +85,22 @@ def range_query(
             "bad_data",
         )
     steps = np.arange(begin_ms, end_ms + 1, step_ms, dtype=np.int64)
-    value = Evaluator(source, steps, lookback_ms, budget or Budget()).run(tree)
-    return {"resultType": "matrix", "result": _matrix(value, steps)}
+    budget = budget or Budget()
+    value = Evaluator(source, steps, lookback_ms, budget).run(tree)
+    return {"resultType": "matrix", "result": _matrix(value, steps, budget)}
 
 
-def _matrix(value: Value, steps: Any) -> list[Data]:
+def _spend_on_answer(budget: Budget, series: int, values: int) -> None:
+    budget.spend(series * SHOWN_SERIES_WORK + values * SHOWN_VALUE_WORK)
+
+
+def _matrix(value: Value, steps: Any, budget: Budget) -> list[Data]:
     if isinstance(value, Scalar):
         shape = (1, len(steps))
         value = Vector([{}], value.values.reshape(shape), np.ones(shape, np.bool_))
     assert isinstance(value, Vector), "checked before"
     value = value.nowhere_dropped()
+    _spend_on_answer(budget, len(value.labels), value.values.size)
     moments = [seconds(step) for step in steps.tolist()]
     rows = sorted(range(len(value.labels)), key=lambda row: key_of(value.labels[row]))
     return [
@@ -111,11 +118,12 @@ def _matrix(value: Value, steps: Any) -> list[Data]:
     ]
 
 
-def _samples(ranges: Ranges) -> list[Data]:
+def _samples(ranges: Ranges, budget: Budget) -> list[Data]:
     end, begin = int(ranges.ends[0]), int(ranges.ends[0]) - ranges.range_ms
     rows = []
     for batch in ranges.batches:
         inside = np.flatnonzero((batch.times >= begin) & (batch.times <= end))
+        _spend_on_answer(budget, len(batch.labels), len(batch.labels) * len(inside))
         moments = [seconds(time) for time in batch.times[inside].tolist()]
         if not moments:
             continue

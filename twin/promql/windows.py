@@ -68,7 +68,8 @@ def apply_to_windows(name: str, ranges: Ranges, parameter: Floats, budget: Budge
         filled = high - low >= least
         if not filled.any():
             continue
-        series, used = len(batch.labels), int((high - low).sum())
+        series = len(batch.labels)
+        used = len(batch.times) if name in _AT_ENDS else int((high - low).sum())
         looped = len(ranges.ends) if name in _LOOPED else 4
         budget.spend(series * (used + len(ranges.ends)), looped)
         window = Window(
@@ -269,6 +270,19 @@ RANGE_FUNCTIONS: Mapping[str, tuple[int, Reduction]] = {
     "predict_linear": (2, _predict),
 }
 """By name: how many samples a window needs, and the function."""
+_AT_ENDS = frozenset(
+    {
+        "rate",
+        "increase",
+        "delta",
+        "irate",
+        "idelta",
+        "last_over_time",
+        "present_over_time",
+        "count_over_time",
+    }
+)
+"""Functions that look at a window's first and last samples, and at falls, of which there are few."""
 _LOOPED = frozenset(
     {"stdvar_over_time", "stddev_over_time", "quantile_over_time", "deriv", "predict_linear"}
 )

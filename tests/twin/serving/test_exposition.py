@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.twin.serving.web import Web
 from twin.api.access import READER
-from twin.api.messages import Request, Response
+from twin.api.messages import Request, Response, StreamedResponse
 from twin.api.router import Router
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]
@@ -18,9 +18,9 @@ Samples = dict[str, list[tuple[dict[str, str], float]]]
 
 def _text(web: Web) -> str:
     answer = Router(web.engine).handle(Request("GET", "/metrics"))
-    assert isinstance(answer, Response)
-    assert (answer.status, answer.content_type.split(";")[0]) == (200, "text/plain")
-    return answer.body.decode()
+    assert isinstance(answer, StreamedResponse)
+    assert answer.content_type.split(";")[0] == "text/plain"
+    return b"".join(answer.chunks).decode()
 
 
 def _samples(web: Web) -> Samples:
@@ -60,7 +60,10 @@ def test_cpu_counters_are_the_work_that_was_done() -> None:
     web = Web("constant requests_per_second=40", replicas=3, nodes=1, cores=4)
     web.run(600)
     found = _samples(web)
-    modes = {labels["mode"]: value for labels, value in found["node_cpu_seconds_total"]}
+    cores = found["node_cpu_seconds_total"]
+    assert {labels["cpu"] for labels, _ in cores} == {"0", "1", "2", "3"}
+    modes = {mode: sum(value for labels, value in cores if labels["mode"] == mode)
+             for mode in ("user", "idle")}  # fmt: skip
     pods = sum(value for _, value in found["container_cpu_usage_seconds_total"])
     assert modes["user"] == pytest.approx(pods, rel=1e-6)
     assert pods == pytest.approx(600 * (40 * 0.02 + 3 * 0.005), rel=0.1)

@@ -1,0 +1,102 @@
+"""What samples of the twin cost: `python -m benchmarks.twin_samples [NODES PODS]`.
+
+A still cluster of Deployments runs for ten minutes of cluster time with and without a scraper; then queries are
+timed, all in CPU time. Prints one row of docs/twin/metrics.md.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from typing import Any
+
+from twin.__main__ import RARE_COLLECTIONS
+from twin.config import TwinConfig
+from twin.engine import Engine
+from twin.promql.queries import range_query
+from twin.samples.scraper import SampleSettings, Scraper
+from twin.workloads.arrival import NodeShape
+
+SIZES = ((100, 1_500), (1_000, 10_000))
+SECONDS = 600.0
+REPLICAS = 100
+GIB = 2**30
+QUERIES = (
+    "sum by (namespace) (rate(container_cpu_usage_seconds_total[5m]))",
+    "sum by (phase) (kube_pod_status_phase)",
+)
+
+
+def cluster(nodes: int, pods: int) -> Engine:
+    """Return a cluster whose pods all run."""
+    engine = Engine(TwinConfig(kube_events=False), 7)
+    engine.add_nodes([NodeShape(f"n{i}", 32_000, 128 * GIB, 0, {}) for i in range(nodes)])
+    resources = {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"cpu": "1"}}
+    pod = {"containers": [{"name": "c", "image": "i", "resources": resources}]}
+    for number in range(pods // REPLICAS):
+        labels = {"app": f"d{number}"}
+        template = {"metadata": {"labels": labels}, "spec": pod}
+        spec = {"replicas": REPLICAS, "selector": {"matchLabels": labels}, "template": template}
+        engine.store.create(
+            "deployments", "default", {"metadata": {"name": f"d{number}"}, "spec": spec}
+        )
+    engine.advance(engine.now + 300.0)
+    return engine
+
+
+def measure(nodes: int, pods: int) -> str:
+    """Return one row: nodes, pods, series, first scrape, scrape, megabytes, longest piece, queries."""
+    engine = cluster(nodes, pods)
+    began = time.process_time()
+    engine.advance(engine.now + SECONDS)
+    plain = time.process_time() - began
+    engine = cluster(nodes, pods)
+    scraper = Scraper(engine, SampleSettings(most_bytes=1 << 30))
+    began = time.process_time()
+    scraper.advance(engine, scraper.next_at)
+    first = time.process_time() - began
+    began = time.process_time()
+    scraper.advance(engine, engine.now + SECONDS)
+    each = (time.process_time() - began - plain) / (SECONDS / 15.0)
+    asked = " / ".join(f"{_asked(scraper, engine.now, query):.2f}" for query in QUERIES)
+    store = scraper.store
+    return (
+        f"| {nodes:,} | {pods:,} | {store.series:,} | {first:.2f} | {each * 1e3:.0f} | "
+        f"{store.bytes / 1e6:.0f} | {_longest_piece(scraper, engine) * 1e3:.0f} | {asked} |"
+    )
+
+
+def _asked(scraper: Scraper, now: float, query: str) -> float:
+    began = time.process_time()
+    answer: Any = range_query(
+        scraper.store, query, round((now - SECONDS) * 1e3), round(now * 1e3), 15_000
+    )
+    assert answer["result"], query
+    return time.process_time() - began
+
+
+def _longest_piece(scraper: Scraper, engine: Engine) -> float:
+    began, longest = time.process_time(), 0.0
+    for _ in scraper.pieces(engine, scraper.next_at, engine.advance):
+        longest = max(longest, time.process_time() - began)
+        began = time.process_time()
+    return longest
+
+
+def main(arguments: list[str]) -> int:
+    """Measure the given size, or those of the page."""
+    gc.freeze()
+    gc.set_threshold(*RARE_COLLECTIONS)
+    sizes = SIZES if not arguments else ((int(arguments[0]), int(arguments[1])),)
+    print(
+        "| nodes | pods | series | first scrape, s | a scrape, ms | MB | longest piece, ms | queries, s |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for nodes, pods in sizes:
+        print(measure(nodes, pods))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

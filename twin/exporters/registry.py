@@ -1,0 +1,58 @@
+"""All families, and the page that a Prometheus scrapes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+from twin.engine import Engine
+from twin.exporters.family import Exporters, Row, expand
+from twin.exporters.machines import CADVISOR, NODE_EXPORTERS, TARGETS
+from twin.exporters.nodes import NODES
+from twin.exporters.pods import PODS
+from twin.exporters.requests import REQUESTS
+from twin.exporters.workloads import WORKLOADS
+
+PIECE_ROWS = 1_000
+"""Samples that are read, or written, before others have their turn: some milliseconds."""
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+PAGE = Exporters((NODES, PODS, *WORKLOADS), (NODE_EXPORTERS, CADVISOR, REQUESTS))
+"""What `GET /metrics` shows."""
+KEPT = Exporters(PAGE.objects, (*PAGE.engines, TARGETS))
+"""What the twin scrapes of itself: the same, and `up`."""
+
+
+def exposition(engine: Engine) -> Generator[bytes, None, None]:
+    """Yield all metrics in Prometheus' text format, in pieces, some of them empty: between two pieces others
+    may have their turn, so a long page may show more than one moment.
+    """
+    families: dict[str, list[str]] = {name: [] for name in PAGE.families}
+    for number, row in enumerate(_rows(engine)):
+        _add(families, row)
+        if number % PIECE_ROWS == PIECE_ROWS - 1:
+            yield b""
+    for name, rows in families.items():
+        family = PAGE.families[name]
+        lines = [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}", *rows]
+        for begin in range(0, len(lines), PIECE_ROWS):
+            yield "".join(f"{line}\n" for line in lines[begin : begin + PIECE_ROWS]).encode()
+
+
+def _rows(engine: Engine) -> Iterator[Row]:
+    for group in PAGE.objects:
+        for record in list(engine.store.records(group.resource)):
+            yield from group.rows(record)
+    for live in PAGE.engines:
+        yield from live.rows(engine)
+
+
+def _add(families: dict[str, list[str]], row: Row) -> None:
+    name, values, number = row
+    family, labels = PAGE.labels[name]
+    for texts in expand(values):
+        shown = [*zip(labels, texts, strict=True), *family.constant]
+        inner = ",".join(f'{label}="{_escaped(text)}"' for label, text in shown)
+        families[family.name].append(f"{name}{{{inner}}} {number!r}")
+
+
+def _escaped(label: str) -> str:
+    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,1 @@
+"""The twin's own Prometheus: samples in memory, scraped at even cluster times, queried by `twin.promql`."""
