@@ -50,9 +50,9 @@ def _add(families: dict[str, list[str]], row: Row) -> None:
     family, labels = PAGE.labels[name]
     for texts in expand(values):
         shown = [*zip(labels, texts, strict=True), *family.constant]
-        inner = ",".join(f'{label}="{_escaped(text)}"' for label, text in shown)
+        inner = ",".join(f'{label}="{_escape_label(text)}"' for label, text in shown)
         families[family.name].append(f"{name}{{{inner}}} {number!r}")
 
 
-def _escaped(label: str) -> str:
+def _escape_label(label: str) -> str:
     return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -35,16 +35,16 @@ _MILLISECOND = timedelta(milliseconds=1)
 def parse(text: str) -> Any:
     """Return the tree of an expression; raises QueryFailed bad_data."""
     if not text.strip():
-        raise _bad("unknown position: parse error: no expression found in input")
+        raise _refusal("unknown position: parse error: no expression found in input")
     if len(text) > LONGEST_QUERY:
-        raise _bad(f"the query is longer than {LONGEST_QUERY} characters")
+        raise _refusal(f"the query is longer than {LONGEST_QUERY} characters")
     # Raw strings are written with escapes, since the library reads escapes in them, too.
-    text = "".join(_escaped(piece) if piece.startswith("`") else piece for piece in _pieces(text))
+    text = "".join(_quote_raw(piece) if piece.startswith("`") else piece for piece in _pieces(text))
     _check_size(text)
     try:
         return ast.parse(text)
     except ValueError as error:
-        raise _bad(f"parse error: {error}") from error
+        raise _refusal(f"parse error: {error}") from error
 
 
 def matching(pattern: str) -> Any:
@@ -54,7 +54,7 @@ def matching(pattern: str) -> Any:
     except re2.error as error:
         why = error.args[0] if error.args else "unreadable"
         words = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
-        raise _bad(f'error parsing regexp "{pattern}": {words}') from error
+        raise _refusal(f'error parsing regexp "{pattern}": {words}') from error
 
 
 def milliseconds(duration: timedelta | None) -> int:
@@ -83,13 +83,13 @@ def _pieces(text: str) -> list[str]:
         pattern = _COMMENT if quoted[0] == "#" else _TEXT
         found = pattern.match(text, quoted.start())
         if found is None:
-            raise _bad("parse error: unterminated quoted string")
+            raise _refusal("parse error: unterminated quoted string")
         pieces.append(" " if quoted[0] == "#" else found[0])
         at = found.end()
     return pieces
 
 
-def _escaped(raw: str) -> str:
+def _quote_raw(raw: str) -> str:
     inner = raw[1:-1].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{inner}"'
 
@@ -108,9 +108,9 @@ def _check_size(text: str) -> None:
             elif bracket in ")]}":
                 depth -= 1
             if depth > DEEPEST:
-                raise _bad(f"the query nests more than {DEEPEST} brackets")
+                raise _refusal(f"the query nests more than {DEEPEST} brackets")
     if operators > MOST_OPERATORS:
-        raise _bad(f"the query has more than {MOST_OPERATORS} operators, brackets and commas")
+        raise _refusal(f"the query has more than {MOST_OPERATORS} operators, brackets and commas")
 
 
 def _check_repetitions(quoted: str) -> None:
@@ -119,8 +119,8 @@ def _check_repetitions(quoted: str) -> None:
     for least, most in _REPEATED.findall(quoted):
         cost = max(cost, 1) * max(int((least or "1")[:9]), int((most or "1")[:9]), 1)
     if cost > MOST_REPETITION:
-        raise _bad(f"a regular expression repeats more than {MOST_REPETITION} times")
+        raise _refusal(f"a regular expression repeats more than {MOST_REPETITION} times")
 
 
-def _bad(message: str) -> QueryFailed:
+def _refusal(message: str) -> QueryFailed:
     return QueryFailed(message, "bad_data")
