@@ -10,9 +10,11 @@ import argparse
 from importlib import import_module
 
 from bus.exit_codes import ExitCode
-from foresail.verbs import Verb
+from foresail.verbs import Verb, set_texts
 
-VERB = Verb(185, "compare arms fairly: the same worlds with and without us, HPA, Karpenter, ...")
+VERB = Verb(
+    185, "compare arms fairly: the same simulated worlds with and without us, HPA or Karpenter"
+)
 
 EXIT_CODES = {
     ExitCode.DIFFERS: "`gate`: the arm harms, no gain is shown, a guard does not hold, or trials are missing",
@@ -23,7 +25,7 @@ EXIT_CODES = {
 ACTIONS = {
     "run": "play every trial that has no result yet, over all cores; the same command resumes",
     "report": "write what the results say, as a page and as Markdown: what helps, harms, costs, and lacks",
-    "gate": "say by the exit code whether the hypothesis' arm may be taken into use: 0 yes, 1 no",
+    "gate": "say by its exit code whether the arm under test may be taken into use: 0 yes, 1 no",
     "list": "show arms, metrics, or how far the results of an experiment are",
 }
 
@@ -32,9 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, text in ACTIONS.items():
-        sub = actions.add_parser(action, help=text, description=text)
-        import_module(f"foresail.experiment.{action}_action").add_arguments(sub)
-        sub.add_argument("--json", action="store_true", help="print JSON")
+        sub = actions.add_parser(action, help=text)
+        module = import_module(f"foresail.experiment.{action}_action")
+        set_texts(sub, text, module.EXAMPLES)
+        module.add_arguments(sub)
+        sub.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

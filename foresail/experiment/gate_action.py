@@ -11,6 +11,10 @@ from lab.experiments.gate import judge
 from lab.experiments.results import ResultFolder
 from lab.experiments.statistics import analyse
 
+EXAMPLES = (
+    ("experiment gate experiments/short.toml", "exit code 0 when the arm may be taken into use"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""

@@ -15,6 +15,11 @@ from lab.experiments.metrics import METRICS
 from lab.experiments.results import ResultFolder
 from projections.figures import number
 
+EXAMPLES = (
+    ("experiment list", "built-in arms and metrics"),
+    ("experiment list experiments/short.toml", "how far its results are"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""

@@ -22,6 +22,10 @@ from lab.experiments.run import Plan, test_uses
 
 PAGE, TEXT = "report.html", "report.md"
 
+EXAMPLES = (
+    ("experiment report experiments/short.toml", "the page and the Markdown beside the results"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""

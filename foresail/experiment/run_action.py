@@ -26,6 +26,14 @@ from projections.figures import duration, number
 PROBE_SECONDS = 300.0
 """Cluster time of a probe, which says how dear the trials of a workload under an arm will be."""
 
+EXAMPLES = (
+    ("experiment run experiments/short.toml", "every trial that has no result yet"),
+    (
+        "experiment run experiments/short.toml --time-limit 1h",
+        "an hour of it; the same command resumes",
+    ),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
