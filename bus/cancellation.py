@@ -1,7 +1,7 @@
 """Ending tasks for sure.
 
 Before Python 3.12 `asyncio.wait_for` loses a cancellation when what it waits for arrives at the same
-moment, and nats-py waits so for every reply. A task that reads quickly then goes on for ever, and
+moment, and nats-py waits so for every reply. A task that reads quickly then never ends, and
 whatever waits for its end hangs as well: a referee that had lost its subject lived on without deciding.
 """
 

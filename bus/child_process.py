@@ -14,7 +14,7 @@ from functools import partial
 from typing import IO
 
 PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)  # loaded before any fork, where loading could lock for ever
+_LIBC = ctypes.CDLL(None)  # loaded before any fork, where loading could deadlock
 
 PARENT_VARIABLE = "FORESAIL_PARENT"
 """Tells a Python child its parent, so that it asks the kernel again after its own forks."""

@@ -75,7 +75,7 @@ async def connect_client(
             connect_timeout=3,
             allow_reconnect=retry,
             reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds; the library only adds it up
-            max_reconnect_attempts=-1 if retry else 1,  # 0 would mean for ever, too
+            max_reconnect_attempts=-1 if retry else 1,  # 0 would mean forever, too
             ping_interval=PING_SECONDS,
             pending_size=64 * 1024**2,
         )

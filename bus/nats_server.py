@@ -138,7 +138,7 @@ class NatsServer:
     def persist(self) -> None:
         """Sync everything in the folder to the disk, file names included.
 
-        The server syncs messages as told, but not the definition of a new stream: without power in
+        The server syncs messages as configured, but not the definition of a new stream: without power in
         the seconds after its creation the whole log would be gone, whatever the sync setting.
         """
         for path in (self._folder, *sorted(self._folder.rglob("*"))):

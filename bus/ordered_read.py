@@ -52,7 +52,7 @@ async def read_ordered(
     *,
     losses: Callable[[], int] = lambda: 0,
 ) -> Messages:
-    """Yield stored messages from `start_seq` on, for ever.
+    """Yield stored messages from `start_seq` on, without end.
 
     Args:
         log: where holes are fetched from.

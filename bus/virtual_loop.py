@@ -21,7 +21,7 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class NothingToWaitFor(RuntimeError):
-    """Every task waits and no timer is set: in virtual time that is for ever."""
+    """Every task waits and no timer is set: in virtual time that lasts forever."""
 
 
 class _JumpingSelector(selectors.SelectSelector):

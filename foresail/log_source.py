@@ -60,7 +60,7 @@ class Source(Protocol):
         Args:
             patterns: subjects after `foresail.<cluster>.`, with wildcards.
             start_seq: the first position wanted.
-            follow: go on with what is stored later, for ever.
+            follow: keep yielding what is stored later, without end.
         """
         ...
 

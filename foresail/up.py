@@ -60,7 +60,7 @@ def _check_models(settings: StackSettings) -> None:
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:
-    """Run the stack until it is told to stop; return its exit code: Ctrl-C is how a
+    """Run the stack until a signal or `--for` stops it; return its exit code. Ctrl-C is how a
     stack without `--for` ends.
     """
     file = None if arguments.config is None else Path(arguments.config)

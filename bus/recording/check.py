@@ -235,7 +235,7 @@ class FileWalk:
 
 
 def check_file(path: Path, on_bytes: Callable[[float], None] | None = None) -> FileCheck:
-    """Walk over a whole file; see `FileCheck`. `on_bytes` is told how far it has come."""
+    """Walk over a whole file; see `FileCheck`. `on_bytes` is called with the bytes read so far."""
     walk = FileWalk(path)
     for content in walk.usable_frames():
         del content

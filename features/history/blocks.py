@@ -55,7 +55,7 @@ class Block:
     windows: tuple[int, ...] = ()
     """Minutes; each counts the events of [t - window, t)."""
     since: tuple[str, ...] = ()
-    """Kinds whose last time is told as a distance in seconds."""
+    """Kinds whose last time is given as seconds ago."""
     derived: tuple[str, ...] = ()
 
     def features(self) -> tuple[Feature, ...]:

@@ -2,7 +2,7 @@
 
 The problem: live, usage arrives once per cycle and a feature row needs a day of five-minute
 windows. Guarantee: the state holds a fixed number of windows per series, and its `past` after any
-run of pushes equals the one that training cuts out of the whole series.
+run of pushes equals what training cuts out of the whole series.
 """
 
 from __future__ import annotations

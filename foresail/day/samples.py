@@ -41,7 +41,7 @@ _ONE_AND_THE_SAME_SECONDS = 600.0
 
 
 def play_day(engine: Engine, seconds: float, advance: Callable[[float], None]) -> Day:
-    """Let `seconds` pass and return what there was to see; `advance` is told the seconds played."""
+    """Let `seconds` pass and return what there was to see; `advance` is called with the seconds played."""
     day = Day(engine.now, seconds)
     watcher = _Watcher(engine, day)
     stop = engine.store.subscribe(watcher.follow)

@@ -57,7 +57,7 @@ class _Child:
 
 
 class Keeper:
-    """Keeps processes running until it is told to stop them."""
+    """Keeps processes running until `stop` is called."""
 
     def __init__(self, clock: Clock, *, patience_seconds: float) -> None:
         """Count a process as frozen after `patience_seconds` of silence (0: never)."""

@@ -18,7 +18,7 @@ from twin.workloads.row_files import PARQUET_SUFFIX
 
 @dataclass(frozen=True)
 class ChosenWorkload:
-    """What the twin is told to play."""
+    """What the twin is to play."""
 
     name_or_path: str
     kind: Literal["fitted_model", "trace_file", "file", "idle"]

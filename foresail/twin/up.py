@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
-    """Start the twin, say how to reach it, and stay until it is told to stop."""
+    """Start the twin, say how to reach it, and run until a signal stops it."""
     settings = _settings(arguments)
     _check(arguments)
     folder = twin_folder(Path(arguments.state))

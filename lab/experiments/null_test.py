@@ -49,7 +49,7 @@ def measure_null_rate(
 ) -> NullRate:
     """Return the gate's pass rate over random signs of gains (one array a workload).
 
-    `advance` is told how many flips were asked since the last call.
+    `advance` is called with the number of flips since the last call.
     """
     random, passes = Random(f"{seed}/null"), 0
     for first in range(0, flips, BLOCK_FLIPS):

@@ -152,7 +152,7 @@ def write_features(
 ) -> Mapping[str, object]:
     """Write features/part-NNNNN.parquet for every row of a schedule dataset, in its order.
 
-    Parts that are there stay as they are, so an interrupted build goes on. `progress` is told
+    Parts that are there stay as they are, so an interrupted build goes on. `progress` is called with
     (rows done, rows) after each part. Returns what the dataset's manifest says about them.
     """
     chosen = FEATURE_SETS[feature_set]

@@ -85,7 +85,7 @@ def bands(samples: Sequence[Sample]) -> list[Band]:
 
 
 def late_by_gpus(arrivals: Sequence[WorkloadArrival], played: Played) -> dict[int, int]:
-    """Pods that waited longer than LATE_SECONDS, or for ever, by the GPUs that they ask for."""
+    """Pods that waited longer than LATE_SECONDS, or were never placed, by the GPUs that they request."""
     late = Counter(
         entry.gpus
         for entry in arrivals

@@ -21,7 +21,7 @@ class Side:
     closeness: list[Closeness]
     bands: list[Band]
     late_by_gpus: dict[int, int]
-    """Pods that waited for more than a second, or for ever, by the GPUs that they ask for."""
+    """Pods that waited for more than a second, or were never placed, by the GPUs that they request."""
     waits: Waits
     distance: float
     """Kolmogorov-Smirnov distance of its waits to the trace's."""

@@ -80,7 +80,7 @@ class Pair:
     layer: str
     recorded: Recorded
     computed: NewEvent | None
-    """None: today's code says nothing here."""
+    """None: today's code publishes nothing here."""
     equal: bool
     """Equal in id, subject, causes and data bytes."""
     grounded: bool = True

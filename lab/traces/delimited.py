@@ -38,7 +38,7 @@ def delimited_rows(
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """Open a file; gzip is told by its first bytes, not by its name."""
+    """Open a file; gzip is recognized by its first bytes, not by its name."""
     with path.open("rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
     return cast("BinaryIO", gzip.open(path, "rb")) if packed else path.open("rb")

@@ -1,7 +1,7 @@
 """One client's connection: how long it may take to ask, how much it may ask, and that it must read.
 
 A connection that has no whole request after `REQUEST_SECONDS` is closed, however it trickles; when
-too many wait at once, the one that has waited longest goes first, so that a new client is answered.
+too many wait at once, the one that has waited longest is closed first, so that a new client is answered.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class DashboardSettings(DataModel):
     heartbeat_seconds: float = Field(default=15.0, gt=0)
     """Wall seconds of silence after which a comment keeps the connection open through proxies."""
     max_pages: int = Field(default=50, ge=1)
-    """Pages served at once; one more is told to come back later (503)."""
+    """Pages served at the same time; one more gets 503 (try again later)."""
 
     def announcement(self) -> dict[str, Any]:
         """Return the settings; none of them can change a result."""

@@ -17,7 +17,7 @@ WRITTEN = {
 
 
 class Marked(DataModel):
-    """An object that asks to be left alone, or whose wish cannot be known."""
+    """An object that is marked do-not-disrupt, or may be marked so."""
 
     what: str
     """Kind and name, e.g. `statefulset shop/db`."""

@@ -1,7 +1,7 @@
 """One cycle as trained risk models see it: a row for each workload on each node, and its features.
 
 Features are made once, however many models read them. Those whose source is stale or missing are
-given as missing, and every source's age is told.
+given as missing, and every source's age is stated.
 """
 
 from __future__ import annotations

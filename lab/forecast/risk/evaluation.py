@@ -61,7 +61,7 @@ class Subject:
     trained: Trained | None
     """What training left beside the model; without it there is no logistic regression."""
     same_dataset: bool
-    """Whether the dataset is the one that the model learnt from."""
+    """Whether the model was trained on this dataset."""
 
 
 def tests_of(rows: Rows, past: Past, subject: Subject) -> dict[str, Bools]:

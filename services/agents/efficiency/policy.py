@@ -2,7 +2,7 @@
 
 First match wins: demand < 0.12 sleep, < 0.30 dvfs (clock 0.65), < 0.45 memory_balloon (memory
 0.75). Only nodes that are ready and whose power state is `on` are considered: the baseline only ever
-had such nodes, and one that sleeps already would otherwise stay the lowest for ever. Ties go to the
+had such nodes, and one that sleeps already would otherwise stay the lowest forever. Ties go to the
 first node by name. The score is 1 - demand.
 """
 
