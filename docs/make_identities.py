@@ -68,7 +68,7 @@ given. docker-compose.yml does this, with a volume for each login.
 
 ## What it does not cover
 
-- Whoever runs as the same user of the machine can read the passwords.
+- Any process of the same user on the machine can read the passwords.
 - Connections are not encrypted; the embedded server listens on loopback only.
 - `bootstrap` could do anything to the stream. Its password serves the start, and repairs.
 - The server remembers about 3 kB for each batched read until its inbox is given up. Our readers give theirs up at
