@@ -61,6 +61,10 @@ STREAM = (
     b'{"seq":1,"time":"2026-01-01T00:00:00.000000000Z","subject":"foresail.c.control","headers":{},'
 )
 SCENARIO = b"faults:\n- {fault: node_death, at_seconds: 30, nodes: {count: 1}}\n"
+TRAFFIC = (
+    b"faults:\n- {fault: traffic, services: [a/b], traffic: 'recorded rates=0:1,2:3'}\n"
+    b"- {fault: traffic, traffic: file r.csv}\n"
+)
 KUBECONFIG = (
     b"clusters:\n- {name: c, cluster: {server: 'http://127.0.0.1:1'}}\nusers:\n- {name: u, user: {}}\n"
     b"contexts:\n- {name: c, context: {cluster: c, user: u}}\ncurrent-context: c\n"
@@ -275,7 +279,7 @@ ENTRIES = (
     Entry("settings-file", read_settings_file, (b"[run]\nnodes = 5\n", b"a.b.c = [1, {d = 2}]\n")),
     Entry("workload-csv", _input("w.csv", read_trace_file), (CSV,)),
     Entry("workload-json-lines", _input("w.jsonl", read_trace_file), (JSON_LINE,)),
-    Entry("scenario", _input("s.yaml", read_scenario), (SCENARIO, ALIASES)),
+    Entry("scenario", _input("s.yaml", read_scenario), (SCENARIO, TRAFFIC, ALIASES)),
     Entry("kubeconfig", _input("kubeconfig", OfficialClientTransport), (KUBECONFIG, ALIASES)),
     Entry(
         "model-manifest",

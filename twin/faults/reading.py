@@ -14,7 +14,7 @@ from bus.limited_files import BadFile, read_limited
 from bus.limited_yaml import MOST_BYTES, BadYaml, find_line, load_yaml
 from twin.faults.scenario import Fault, Scenario
 from twin.traffic import RATE_FILE, recorded_text
-from twin.workloads.rate_file import read_rate_file
+from twin.workloads.rate_file import named_rate_file, read_rate_file
 
 LineOf = Callable[[Sequence[int | str]], int | None]
 """From the keys to a place in a document to its line, from one; None where it is not known."""
@@ -51,12 +51,12 @@ def _read_rate_files(document: object, path: Path, line_of: LineOf) -> None:
         text = fault.get("traffic") if isinstance(fault, dict) else None
         if not isinstance(text, str) or not text.startswith(RATE_FILE):
             continue
-        name = text.removeprefix(RATE_FILE).strip()
-        if Path(name).name != name or not name:
+        file = named_rate_file(text, path.parent)
+        if file is None:
             place = ("faults", index, "traffic")
             field = _field(path.name, line_of(place), f"faults[{index}].traffic")
             raise InputError(field, _short(text), "name a .csv file beside the scenario")
-        fault["traffic"] = recorded_text(read_rate_file(path.parent / name))
+        fault["traffic"] = recorded_text(read_rate_file(file))
 
 
 def scenario_of(document: object, source: str, line_of: LineOf = lambda _: None) -> Scenario:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from bus.errors import InputError
 from bus.limited_files import BadFile, read_text_limited
-from twin.traffic import MOST_POINTS, MOST_REQUESTS_PER_SECOND, Recorded, recorded
+from twin.traffic import MOST_POINTS, MOST_REQUESTS_PER_SECOND, RATE_FILE, Recorded, recorded
 from twin.workloads.row_place import RowPlace
 
 COLUMNS = ("time_seconds", "requests_per_second")
 _MOST_BYTES = 4 << 20
+_LONGEST_NAME = 200
 _LATEST_SECONDS = 1e10
 
 
@@ -30,6 +31,13 @@ def is_rate_file(path: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         pass
     return False
+
+
+def named_rate_file(text: str, folder: Path) -> Path | None:
+    """Return the file in a folder that `file NAME` names; None for what is no plain name of a file."""
+    name = text.removeprefix(RATE_FILE).strip()
+    plain = name.isprintable() and 0 < len(name) <= _LONGEST_NAME and Path(name).name == name
+    return folder / name if plain else None
 
 
 def read_rate_file(path: Path) -> Recorded:

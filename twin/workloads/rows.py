@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from pathlib import Path
 from typing import Literal, TypeVar
 
 from twin.admission.metadata import LABEL_VALUE, MAX_LABEL, is_label_key
@@ -21,7 +20,7 @@ from twin.workloads.arrival import (
     read_windows,
     windows_from_text,
 )
-from twin.workloads.rate_file import read_rate_file
+from twin.workloads.rate_file import named_rate_file, read_rate_file
 from twin.workloads.row_place import RowPlace
 
 Cell = object  # CSV gives str, JSON Lines gives its own types; both are read by the same checks
@@ -301,10 +300,11 @@ def _traffic(fields: RowFields) -> str:
     if fields.row.get("kind") != "service":
         raise fields.place.error("traffic", text, "give traffic to services only")
     if text.startswith(RATE_FILE):
-        name = text.removeprefix(RATE_FILE).strip()
-        if fields.place.folder is None or Path(name).name != name:
+        folder = fields.place.folder
+        path = None if folder is None else named_rate_file(text, folder)
+        if path is None:
             raise fields.place.error("traffic", text, "name a .csv file beside this one")
-        return recorded_text(read_rate_file(fields.place.folder / name))
+        return recorded_text(read_rate_file(path))
     try:
         read_traffic(text)
     except ValueError as error:

@@ -42,6 +42,7 @@ DEATH = "{fault: node_death, nodes: {names: [n1]}"
         ("faults:\n- {fault: traffic, factor: 2, services: [A b]}", "'A b' is no Service"),
         ("faults:\n- {fault: traffic, traffic: steady 4}", "give one of constant"),
         ("faults:\n- {fault: traffic, traffic: file ../x.csv}", "beside the scenario"),
+        ('faults:\n- {fault: traffic, traffic: "file a\\0b.csv"}', "beside the scenario"),
     ],
 )
 def test_a_wrong_scenario_is_one_clear_line(tmp_path: Path, text: str, expected_text: str) -> None:

@@ -86,6 +86,7 @@ def test_service_of_a_workload_file_has_people(tmp_path: Path) -> None:
     [
         ("service,file missing.csv", "rate file", "readable UTF-8 file"),
         ("service,file ../rates.csv", "traffic", "beside this one"),
+        ("service,file a\0b.csv", "traffic", "beside this one"),
         ("service,steady 5", "traffic", "give one of constant"),
         ("task,constant requests_per_second=5", "traffic", "services only"),
     ],
