@@ -31,8 +31,15 @@ from schemas.prediction import (
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
+from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.stimulus import Stimulus
+from schemas.untouched import (
+    UntouchedNodes,
+    UntouchedObservation,
+    UntouchedPlacements,
+    UntouchedWorkloads,
+)
 
 AGENT_PREFIX = "agent-"
 """An agent's process is called `agent-<name>`."""
@@ -114,7 +121,16 @@ _BEFORE_AGENTS: tuple[Identity, ...] = (
 _AFTER_AGENTS: tuple[Identity, ...] = (
     _service_identity("referee", "decides", Decision),
     _service_identity("executor", "acts", OutcomeExecution, OutcomeVerification),
-    _service_identity("scoreboard", "scores", OutcomeReward, OutcomeForecast),
+    _service_identity(
+        "scoreboard",
+        "scores",
+        *(OutcomeReward, OutcomeForecast, OutcomeScore, OutcomeCounterfactual),
+    ),
+    _service_identity(
+        "untouched",
+        "looks at the simulated world without us",
+        *(UntouchedNodes, UntouchedPlacements, UntouchedWorkloads, UntouchedObservation),
+    ),
     _service_identity("exerciser", "stirs its own namespace", Stimulus),
     Identity("dashboard", "shows the log to browsers", sends_heartbeats=True),
     Identity("tracing", "turns cycles into traces", sends_heartbeats=True),

@@ -30,6 +30,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "namespaces": run.namespaces if run.kubeconfig else None,
         },
         "exerciser": {"seed": run.seed},
+        "scoreboard": {"score": settings.score},
     }
     filled: dict[str, DataModel] = {}
     for name, fields in dependents.items():

@@ -57,6 +57,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--data", "run.data", SIMULATED, "FOLDER"),
     Flag("--scenario", "run.scenario", SIMULATED, "FILE"),
     Flag("--weather", "run.weather", SIMULATED, "off|mild|rough"),
+    Flag("--untouched", "run.untouched", SIMULATED, "on|off"),
     Flag("--provisioner", "run.provisioner", SIMULATED, "NAME"),
     Flag("--machines", "run.machines", SIMULATED, "FILE"),
     Flag("--state", "run.state_folder", SERVER, "FOLDER"),

@@ -76,6 +76,9 @@ class RunSettings(DataModel):
 
     weather: Weather = "mild"
     """How much goes wrong in the simulated cluster by itself: off, mild or rough (docs/twin/health.md)."""
+    untouched: Literal["on", "off"] = "on"
+    """on: the simulated cluster also runs without the executor, and `outcome.counterfactual` says what acting
+    changed (docs/outcome-score.md); a real cluster has no such world."""
     start_time: AwareDatetime | None = None
     """Cluster time at the start of the simulated cluster, such as 2026-01-01T00:00:00Z; unset: now, and
     2026-01-01T00:00:00Z with virtual time. What was chosen is in the log."""

@@ -26,6 +26,7 @@ from foresail.settings_sources import (
     SourceWithOrigins,
     origins_of,
 )
+from projections.score.prices import ScorePrices
 from schemas.model import DataModel
 from services.agents.settings import AgentSettings
 from services.collector.settings import CollectorSettings
@@ -53,6 +54,7 @@ class StackSettings(BaseSettings):
     referee: RefereeSettings = Field(default_factory=RefereeSettings)
     executor: ExecutorSettings = Field(default_factory=ExecutorSettings)
     scoreboard: ScoreboardSettings = Field(default_factory=ScoreboardSettings)
+    score: ScorePrices = Field(default_factory=ScorePrices)
     exerciser: ExerciserSettings = Field(default_factory=ExerciserSettings)
     dashboard: DashboardSettings = Field(default_factory=DashboardSettings)
 

@@ -15,6 +15,7 @@ from schemas.model import DataModel
 from schemas.numbers import Count, Ratio, Rounded, Seconds
 from schemas.signals import Signal
 from schemas.tables import Table
+from schemas.work import WorkCounters
 
 
 class ObservedNodes(Table):
@@ -88,12 +89,9 @@ class ClusterTotals(DataModel):
     """Per kWh; assumed."""
 
 
-class Observation(FramedData):
-    """The cluster as the agents may know it."""
+class ObservedState(FramedData):
+    """What every observation of a cluster says, whichever of two worlds it is of."""
 
-    TYPE: ClassVar[str] = "foresail.observation.v1"
-    PRODUCER: ClassVar[str] = "collector"
-    PATTERN: ClassVar[tuple[str, ...]] = ("observation",)
     TABLES: ClassVar[tuple[str, ...]] = ("nodes", "pods")
 
     cluster_time_seconds: Seconds
@@ -104,5 +102,15 @@ class Observation(FramedData):
     """Prefixes of the watched namespaces; empty: all."""
     totals: ClusterTotals
     signals: tuple[Signal, ...]
+    work: WorkCounters | None = None
+    """What became of work so far, as the snapshot counts it; None in recordings from before it did."""
     nodes: ObservedNodes | None
     pods: ObservedPods | None
+
+
+class Observation(ObservedState):
+    """The cluster as the agents may know it."""
+
+    TYPE: ClassVar[str] = "foresail.observation.v1"
+    PRODUCER: ClassVar[str] = "collector"
+    PATTERN: ClassVar[tuple[str, ...]] = ("observation",)

@@ -25,9 +25,16 @@ from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShado
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
+from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
+from schemas.untouched import (
+    UntouchedNodes,
+    UntouchedObservation,
+    UntouchedPlacements,
+    UntouchedWorkloads,
+)
 from schemas.upcast import UPCASTERS, upcast
 
 EVENT_TYPES: tuple[type[EventData], ...] = (
@@ -44,8 +51,14 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     OutcomeVerification,
     OutcomeReward,
     OutcomeForecast,
+    OutcomeScore,
+    OutcomeCounterfactual,
     Reaction,
     Stimulus,
+    UntouchedNodes,
+    UntouchedPlacements,
+    UntouchedWorkloads,
+    UntouchedObservation,
     Control,
     Config,
     RunStage,

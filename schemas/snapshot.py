@@ -14,6 +14,7 @@ from schemas.model import DataModel
 from schemas.numbers import Count, Rounded, Seconds
 from schemas.reasons import Reason
 from schemas.tables import Table
+from schemas.work import WorkCounters
 
 
 class SourceRead(DataModel):
@@ -141,12 +142,9 @@ class AutoscalerState(DataModel):
     """Reason of the condition AbleToScale, e.g. `ReadyForNewScale` or `ScaleDownStabilized`."""
 
 
-class SnapshotNodes(FramedData):
-    """Nodes with their allocatable resources, usage and actuator state."""
+class NodesState(FramedData):
+    """What every snapshot of nodes says."""
 
-    TYPE: ClassVar[str] = "foresail.snapshot.nodes.v1"
-    PRODUCER: ClassVar[str] = "collector"
-    PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "nodes")
     TABLES: ClassVar[tuple[str, ...]] = ("nodes",)
 
     cluster_time_seconds: Seconds
@@ -156,24 +154,34 @@ class SnapshotNodes(FramedData):
     nodes: NodeTable | None
 
 
-class SnapshotPlacements(FramedData):
-    """What runs where, by node and workload."""
+class SnapshotNodes(NodesState):
+    """Nodes with their allocatable resources, usage and actuator state."""
 
-    TYPE: ClassVar[str] = "foresail.snapshot.placements.v1"
+    TYPE: ClassVar[str] = "foresail.snapshot.nodes.v1"
     PRODUCER: ClassVar[str] = "collector"
-    PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "placements")
+    PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "nodes")
+
+
+class PlacementsState(FramedData):
+    """What every snapshot of placements says."""
+
     TABLES: ClassVar[tuple[str, ...]] = ("placements",)
 
     cluster_time_seconds: Seconds
     placements: PlacementTable | None
 
 
-class SnapshotWorkloads(FramedData):
-    """Workloads, and the single pods that need a look."""
+class SnapshotPlacements(PlacementsState):
+    """What runs where, by node and workload."""
 
-    TYPE: ClassVar[str] = "foresail.snapshot.workloads.v1"
+    TYPE: ClassVar[str] = "foresail.snapshot.placements.v1"
     PRODUCER: ClassVar[str] = "collector"
-    PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "workloads")
+    PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "placements")
+
+
+class WorkloadsState(FramedData):
+    """What every snapshot of workloads says."""
+
     TABLES: ClassVar[tuple[str, ...]] = ("workloads", "pods")
 
     cluster_time_seconds: Seconds
@@ -187,5 +195,15 @@ class SnapshotWorkloads(FramedData):
     """Succeeded pods that no Job owns (the baseline counts them as completed tasks)."""
     autoscalers: tuple[AutoscalerState, ...] = ()
     """At most 200, by name; empty too where their source did not answer."""
+    work: WorkCounters | None = None
+    """What became of work since the collector first looked; None in recordings from before it counted."""
     workloads: WorkloadTable | None
     pods: PodTable | None
+
+
+class SnapshotWorkloads(WorkloadsState):
+    """Workloads, and the single pods that need a look."""
+
+    TYPE: ClassVar[str] = "foresail.snapshot.workloads.v1"
+    PRODUCER: ClassVar[str] = "collector"
+    PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "workloads")

@@ -14,8 +14,9 @@ from schemas.envelope import Event
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.model import DataModel
 from schemas.numbers import Cycle, Seconds
-from schemas.observation import ClusterTotals, Observation, ObservedNodes, ObservedPods
+from schemas.observation import ClusterTotals, ObservedNodes, ObservedPods, ObservedState
 from schemas.signals import Signal
+from schemas.work import WorkCounters
 
 OPEN_LIMIT = 1_000
 """Open cycles kept; a service that was away for longer answers only the newest of them."""
@@ -35,6 +36,7 @@ class ObservationView(DataModel):
     namespaces: tuple[str, ...]
     totals: ClusterTotals
     signals: tuple[Signal, ...]
+    work: WorkCounters | None = None
     nodes: ObservedNodes
     pods: ObservedPods
 
@@ -50,10 +52,10 @@ def update_view(previous: ObservationView | None, event: Event[Any]) -> Observat
 
     Args:
         previous: what this function returned for the observation before.
-        event: an event whose data is an `Observation`.
+        event: an event whose data is an observation, always of the same world.
     """
     data = event.data
-    if not isinstance(data, Observation):
+    if not isinstance(data, ObservedState):
         raise TypeError(f"not an observation: {event.type}")
     try:
         full = apply_frame(_full_state(previous), data)
@@ -73,6 +75,7 @@ def update_view(previous: ObservationView | None, event: Event[Any]) -> Observat
         namespaces=data.namespaces,
         totals=data.totals,
         signals=data.signals,
+        work=data.work,
         nodes=nodes,
         pods=pods,
     )

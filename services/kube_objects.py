@@ -140,6 +140,7 @@ class PodSpec(KubeStruct, frozen=True):
     overhead: dict[str, str] = {}
     resources: ResourceRequirements | None = None
     priority: int = 0
+    priority_class_name: str = ""
 
 
 class StateDetail(KubeStruct, frozen=True):
@@ -267,7 +268,9 @@ class JobSpec(KubeStruct, frozen=True):
     """spec of a Job."""
 
     parallelism: int = 1
+    completions: int | None = None
     suspend: bool = False
+    ttl_seconds_after_finished: int | None = None
 
 
 class JobStatus(KubeStruct, frozen=True):
@@ -276,6 +279,7 @@ class JobStatus(KubeStruct, frozen=True):
     ready: int | None = None
     succeeded: int = 0
     failed: int = 0
+    conditions: tuple[Condition, ...] = ()
 
 
 class Job(KubeStruct, frozen=True):
@@ -337,8 +341,7 @@ class ListMeta(msgspec.Struct, frozen=True, kw_only=True):
 def parse_time(text: str) -> float:
     """Return an RFC 3339 time of the API as seconds since the Unix epoch, to the microsecond.
 
-    Raises:
-        ValueError: the text is no such time.
+    Raises ValueError where the text is no such time.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
@@ -358,10 +361,9 @@ class EffectiveRequest:
 def effective_request(spec: PodSpec) -> EffectiveRequest:
     """Return what the scheduler reserves for a pod.
 
-    The larger of all containers together and of each init container with the sidecars started
-    before it, plus the runtime's overhead; a request of the pod as a whole, where it has one, takes
-    the place of its containers' (Kubernetes, "Resource usage within containers: init containers,
-    pod overhead, pod-level resources").
+    The larger of all containers together and of each init container with the sidecars before it, plus
+    the runtime's overhead; a request of the whole pod takes the place of its containers' (Kubernetes,
+    "Resource usage within containers: init containers, pod overhead, pod-level resources").
     """
     return EffectiveRequest(
         cpu_cores=_effective_amount(spec, _micro_cores) / 1_000_000,

@@ -29,6 +29,9 @@ from foresail.stack.recording import open_writer
 from foresail.stack.run_events import announce_start, run_complete
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload
+from foresail.untouched.service import NAME as UNTOUCHED
+from foresail.untouched.service import run as run_untouched
+from foresail.untouched.world import MirroredWrites, MirroringTransport, UntouchedWorld
 from schemas.identity import Origin
 from schemas.outcome import Mode
 from services.cluster import TwinTransport
@@ -64,7 +67,8 @@ def run_virtual_stack(
     Args:
         settings: of the whole stack.
         quiet: print and show nothing.
-        prepare: called with the simulated cluster before anything happens in it.
+        prepare: called with the simulated cluster before anything happens in it; such a world has no
+            untouched one beside it.
         without: names of services that do not run.
 
     Raises:
@@ -154,23 +158,38 @@ def _services(
     have.
     """
     settings, workload = stage.settings, stage.workload
-    twin = InProcessTwin.of(
-        open_workload(workload.name_or_path, nodes=settings.run.nodes, seed=settings.run.seed),
-        seed=settings.run.seed,
-        speed=workload.speed,
-        clock=clock,
-        config=_twin_config(settings.run),
-    )
-    if settings.run.scenario is not None:
-        twin.engine.faults.play(read_scenario(Path(settings.run.scenario)))
+    engine = _engine(settings.run, workload)
     if stage.prepare is not None:
-        stage.prepare(twin.engine)
-    transport = TwinTransport(twin)
-    return {
-        name: service(name, settings, MemoryBus(log, origin.cluster), clock, origin, transport)
+        stage.prepare(engine)
+    writes = MirroredWrites()
+    plain = TwinTransport(InProcessTwin(engine, clock=clock, speed=workload.speed))
+    mirrored = MirroringTransport(plain, writes)
+
+    def bus() -> MemoryBus:
+        return MemoryBus(log, origin.cluster)
+
+    twice = settings.run.untouched == "on" and stage.prepare is None
+    transports = {"collector": mirrored, "exerciser": mirrored} if twice else {}
+    services = {
+        name: service(name, settings, bus(), clock, origin, transports.get(name, plain))
         for name in service_names(settings)
         if name not in stage.without
     }
+    if twice:
+        world = UntouchedWorld(_engine(settings.run, workload), writes, settles_at_requests=True)
+        services[UNTOUCHED] = run_untouched(settings.collector, bus(), clock, origin, world)
+    return services
+
+
+def _engine(run: RunSettings, workload: ChosenWorkload) -> Engine:
+    """Return the simulated cluster at its beginning; each call gives the same."""
+    played = open_workload(workload.name_or_path, nodes=run.nodes, seed=run.seed)
+    engine = Engine(_twin_config(run), run.seed)
+    engine.add_nodes(played.nodes)
+    engine.load(played.arrivals)
+    if run.scenario is not None:
+        engine.faults.play(read_scenario(Path(run.scenario)))
+    return engine
 
 
 def _twin_config(run: RunSettings) -> TwinConfig:

@@ -41,6 +41,7 @@ PUBLIC_FIELDS = frozenset(
             "state_hash",
         ),
         *("code_version", "uid"),
+        "currency",
         # Models by name and version: without them nothing could be computed again.
         *("demand_model_id", "model_id", "model_ids"),
         # Names of agents: folders of the code, not objects of the cluster.

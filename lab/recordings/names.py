@@ -16,7 +16,10 @@ NODE_FIELDS = frozenset(
 )
 """Names of nodes, or `namespace/name`, `namespace/kind/name`, `node|namespace/kind/name`."""
 NAME_FIELDS = NODE_FIELDS | frozenset(
-    ("workload", "workloads", "deployment", "namespace", "namespaces", "protected_namespaces")
+    (
+        *("workload", "workloads", "deployment", "service"),
+        *("namespace", "namespaces", "protected_namespaces"),
+    )
 )
 """Fields that hold a name, alone or composed, or a list of them."""
 OBJECT_FIELDS = frozenset(("object", "target"))

@@ -128,6 +128,7 @@ class ObservingStage:
             namespaces=settings.namespaces,
             totals=interpretation.totals,
             signals=interpretation.signals,
+            work=interpretation.work,
         )
         frame = data.frame
         return data, FullState(cycle, frame.keyframe_cycle, tables, frame.state_hash)
@@ -156,6 +157,7 @@ class ObservingStage:
             waiting_omitted=workloads.waiting_omitted,
             bare_pods_succeeded=workloads.bare_pods_succeeded,
             autoscalers={},
+            work=workloads.work,
         )
 
     def _remember(self, recorded: Observation) -> None:

@@ -17,6 +17,7 @@ from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.identity import Origin
 from schemas.outcome import OutcomeForecast, OutcomeReward
+from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.upcast import WEIGHT_NAMES
 from services.scoreboard.service import ScoreboardHandler, build
 from services.scoreboard.settings import ScoreboardSettings
@@ -31,7 +32,12 @@ class ScoringStage:
     process = "scoreboard"
     layer = "outcome"
     reads: tuple[Pattern, ...] = ScoreboardHandler.reads
-    writes: tuple[Pattern, ...] = (OutcomeReward.PATTERN, OutcomeForecast.PATTERN)
+    writes: tuple[Pattern, ...] = (
+        OutcomeReward.PATTERN,
+        OutcomeForecast.PATTERN,
+        OutcomeScore.PATTERN,
+        OutcomeCounterfactual.PATTERN,
+    )
 
     def __init__(self, changes: Changes, origin: Origin, *, from_start: bool) -> None:
         """Score again; `from_start` says that the recording holds the log's beginning."""
@@ -55,7 +61,11 @@ class ScoringStage:
         Raises:
             InputError: they are not what today's scoreboard knows.
         """
-        config = config.model_copy(update={"settings": _with_weights(config.settings)})
+        announced = {
+            "score": None,
+            **config.settings,
+        }  # before there were prices nothing was scored
+        config = config.model_copy(update={"settings": _with_weights(announced)})
         settings = settings_from(ScoreboardSettings, "scoreboard", config, self._changes)
         self._handler = build(settings, self._origin)
         if self._grounded:

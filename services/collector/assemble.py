@@ -17,15 +17,21 @@ from services.collector.pod_rows import PodRows, SnapshotLimits, pod_rows
 from services.collector.reading import CycleReads, failed_read
 from services.collector.scalings import scaling_rows
 from services.collector.snapshot import Snapshot
+from services.collector.work_ledger import WorkLedger
 from services.collector.workload_rows import deployment_rows, job_rows
 
 V = TypeVar("V")
 
 
 def assemble(
-    reading: CycleReads, time_seconds: float, cuts: SnapshotLimits, *, simulated: bool
+    reading: CycleReads,
+    time_seconds: float,
+    cuts: SnapshotLimits,
+    work: WorkLedger | None = None,
+    *,
+    simulated: bool,
 ) -> Snapshot:
-    """Build the snapshot of one cycle at cluster time `time_seconds`."""
+    """Build the snapshot of one cycle at cluster time `time_seconds`; `work` is what it has counted."""
     sources = {source.source: source for source in reading.sources}
 
     def rows(name: str, make: Callable[[], V]) -> V | None:
@@ -56,4 +62,5 @@ def assemble(
         waiting_omitted=pods.waiting_omitted,
         bare_pods_succeeded=pods.bare_succeeded,
         autoscalers=scalings,
+        work=None if work is None else work.counters,
     )

@@ -7,7 +7,7 @@ sources untouched; rows of an earlier cycle are never handed out again in its pl
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import msgspec
@@ -15,7 +15,8 @@ import msgspec
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.collector.reading import CycleReads, ListRead, failed_read
+from services.collector import work_metrics
+from services.collector.reading import CycleReads, ListRead, WorkRead, failed_read
 from services.kube_lists import ListPage, list_decoder, read_list
 from services.kube_objects import (
     Autoscaler,
@@ -59,8 +60,42 @@ AUTOSCALERS = ApiList(
 )
 
 
+async def read_every_source(
+    transport: Transport, otherwise_time_seconds: float, *, simulated: bool = False
+) -> CycleReads:
+    """Read every source; a failed one carries `otherwise_time_seconds` as its time.
+
+    Only the embedded cluster counts requests and CPU time at its own /metrics.
+    """
+    lists = await read_every_list(transport, otherwise_time_seconds)
+    if not simulated:
+        return lists
+    return replace(lists, work=await read_work(transport, otherwise_time_seconds))
+
+
+async def read_work(transport: Transport, otherwise_time_seconds: float) -> WorkRead:
+    """Read the counters of work; never raises for what the API server or the network does."""
+    name, reason = "work_metrics", Reason.SOURCE_ERROR
+    try:
+        answer = await transport.request("GET", work_metrics.PATH, work_metrics.QUERY)
+        metrics = work_metrics.read_work_metrics(answer.body)
+    except ClusterUnavailable as error:
+        reason, message = Reason.API_UNREACHABLE, str(error)
+    except ClusterRefused as error:
+        message = error.message
+    except ValueError as error:
+        message = " ".join(str(error).split())
+    else:
+        at = answer.cluster_time_seconds
+        items = len(metrics.services)
+        return WorkRead(
+            SourceRead(source=name, ok=True, read_time_seconds=at, items=items), metrics
+        )
+    return WorkRead(failed_read(name, otherwise_time_seconds, reason, message))
+
+
 async def read_every_list(transport: Transport, otherwise_time_seconds: float) -> CycleReads:
-    """Read every source; a failed one carries `otherwise_time_seconds` as its time."""
+    """Read all pages of every list; a failed one carries `otherwise_time_seconds` as its time."""
     nodes, pods, deployments, jobs, metrics, autoscalers = await asyncio.gather(
         read_one_list(transport, NODES, otherwise_time_seconds),
         read_one_list(transport, PODS, otherwise_time_seconds),

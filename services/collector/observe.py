@@ -18,6 +18,7 @@ from schemas.numbers import rounded
 from schemas.observation import ClusterTotals, ObservedNodes, ObservedPods
 from schemas.signals import Signal, SignalStatus
 from schemas.tables import table_of
+from schemas.work import WorkCounters
 from services.collector.pending import pending_class
 from services.collector.power import node_watts
 from services.collector.provenance import (
@@ -40,6 +41,7 @@ class Interpretation:
     pods: ObservedPods
     totals: ClusterTotals
     signals: tuple[Signal, ...]
+    work: WorkCounters | None
 
 
 def interpret_snapshot(snapshot: Snapshot, settings: CollectorSettings) -> Interpretation:
@@ -60,7 +62,8 @@ def interpret_snapshot(snapshot: Snapshot, settings: CollectorSettings) -> Inter
         power_signal(snapshot, requests, usage),
         assumed_signal("energy_price"),
     )
-    return Interpretation(nodes, pods, _totals(snapshot, nodes, pods, settings), signals)
+    totals = _totals(snapshot, nodes, pods, settings)
+    return Interpretation(nodes, pods, totals, signals, snapshot.work)
 
 
 @lru_cache(maxsize=4_096)  # asked for every workload of every node in every cycle

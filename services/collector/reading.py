@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
+from services.collector.work_metrics import WorkMetrics
 from services.kube_objects import Autoscaler, Deployment, Job, KubeStruct, Node, NodeMetrics, Pod
 
 T = TypeVar("T", bound=KubeStruct)
@@ -21,6 +22,14 @@ class ListRead(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class WorkRead:
+    """What the endpoint of work counters said; None when it did not answer."""
+
+    source: SourceRead
+    metrics: WorkMetrics | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CycleReads:
     """Everything read in one cycle."""
 
@@ -30,6 +39,8 @@ class CycleReads:
     jobs: ListRead[Job]
     node_metrics: ListRead[NodeMetrics]
     autoscalers: ListRead[Autoscaler]
+    work: WorkRead | None = None
+    """None where the cluster has no such counters."""
 
     @property
     def sources(self) -> tuple[SourceRead, ...]:
@@ -41,6 +52,7 @@ class CycleReads:
             self.jobs.source,
             self.node_metrics.source,
             self.autoscalers.source,
+            *(() if self.work is None else (self.work.source,)),
         )
 
 

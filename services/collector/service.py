@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import structlog
@@ -27,32 +27,53 @@ from schemas.envelope import NewEvent
 from schemas.frames import FramedData, FullState, frame_of
 from schemas.identity import Origin
 from schemas.model import EventData
-from schemas.observation import Observation
+from schemas.observation import Observation, ObservedState
 from schemas.reaction import Reaction
-from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
+from schemas.snapshot import (
+    NodesState,
+    PlacementsState,
+    SnapshotNodes,
+    SnapshotPlacements,
+    SnapshotWorkloads,
+    WorkloadsState,
+)
 from schemas.tables import Table
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.cluster_version import is_simulated
 from services.collector.assemble import assemble
-from services.collector.cluster import read_every_list
+from services.collector.cluster import read_every_source
 from services.collector.observe import interpret_snapshot
 from services.collector.outages import dated_failures, failing_since
 from services.collector.pod_rows import SnapshotLimits
 from services.collector.reaction import LastTables, find_reactions, update_last_tables
+from services.collector.reading import CycleReads
 from services.collector.scalings import autoscaler_states
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
+from services.collector.work_ledger import WorkLedger, WorkRules, count_work
 
 NAME = "collector"
-OWN_TYPES: tuple[type[EventData], ...] = (
-    SnapshotNodes,
-    SnapshotPlacements,
-    SnapshotWorkloads,
-    Observation,
-    Reaction,
-)
-"""What it numbers; a restart continues after the highest cycle of any."""
 
+
+@dataclass(frozen=True, slots=True)
+class PublishedKinds:
+    """Under which types, and as which process, a collector says what it saw."""
+
+    producer: str
+    nodes: type[NodesState]
+    placements: type[PlacementsState]
+    workloads: type[WorkloadsState]
+    observation: type[ObservedState]
+    reactions: bool = True
+
+    @property
+    def numbered(self) -> tuple[type[EventData], ...]:
+        """What it numbers; a restart continues after the highest cycle of any."""
+        reactions = (Reaction,) if self.reactions else ()
+        return (self.nodes, self.placements, self.workloads, self.observation, *reactions)
+
+
+OWN_KINDS = PublishedKinds(NAME, SnapshotNodes, SnapshotPlacements, SnapshotWorkloads, Observation)
 F = TypeVar("F", bound=FramedData)
 Progress = Callable[[str, int], None]
 
@@ -97,6 +118,7 @@ class Collector:
         transport: Transport,
         *,
         code_version: str = CODE_VERSION,
+        kinds: PublishedKinds = OWN_KINDS,
     ) -> None:
         """Collect through `transport`; `resume` must come before the first cycle."""
         self._settings = settings
@@ -105,8 +127,9 @@ class Collector:
         self._origin = origin
         self._transport = transport
         self._code_version = code_version
-        self._publisher = Publisher(bus, origin, NAME)
-        self._log = structlog.get_logger(NAME)
+        self._kinds = kinds
+        self.publisher = Publisher(bus, origin, kinds.producer)
+        self._log = structlog.get_logger(kinds.producer)
         self._announced = False
         self._simulated: bool | None = None
         self._frames: dict[str, FullState] = {}
@@ -114,32 +137,40 @@ class Collector:
         self._seen = LastTables()
         self._newest_answer: tuple[float, float] | None = None
         self._newest_time_seconds = 0.0
+        self._work = WorkLedger()
         self.cycle = 0
         """Number of the newest cycle."""
 
     async def resume(self) -> None:
         """Continue the numbering of the log."""
-        for kind in OWN_TYPES:
+        for kind in self._kinds.numbered:
             subject = subjects.build(self._origin.cluster, kind.PATTERN)
             stored = await self._bus.last(subject)
             if stored is not None:
                 event = event_of(stored)
                 self.cycle = max(self.cycle, event.cycle)
-                if isinstance(event.data, SnapshotNodes):
+                if isinstance(event.data, NodesState):
                     self._failing_since = failing_since(event.data.sources)
-                if isinstance(event.data, Reaction | Observation):
+                if isinstance(event.data, WorkloadsState) and event.data.work is not None:
+                    self._work = WorkLedger(event.data.work, event.data.cluster_time_seconds)
+                if isinstance(event.data, Reaction | ObservedState):
                     at = event.data.cluster_time_seconds
                     self._newest_time_seconds = max(self._newest_time_seconds, at)
 
-    async def collect_once(self) -> bool:
-        """Publish one cycle; False when there was nothing to say or the bus could not take it."""
+    async def collect_once(self, *, cycle: int | None = None, causes: tuple[str, ...] = ()) -> bool:
+        """Publish one cycle; False when there was nothing to say or the bus could not take it.
+
+        Args:
+            cycle: its number, above that of the newest; None: the next.
+            causes: ids of the events because of which it looks.
+        """
         snapshot = await self._read_cluster()
         if snapshot is None:
             return False
         # A number is never used twice: what a failed publish stored under it is not known.
-        self.cycle += 1
+        self.cycle = self.cycle + 1 if cycle is None else cycle
         try:
-            await self._publish(snapshot)
+            await self._publish(snapshot, causes)
         except Temporary as error:
             self._log.warning("cycle not published", cycle=self.cycle, error=str(error))
             self._frames.clear()
@@ -150,7 +181,9 @@ class Collector:
     async def _read_cluster(self) -> Snapshot | None:
         expected = self._expected_time()
         await self._learn_provenance()
-        reading = await read_every_list(self._transport, expected or 0.0)
+        reading = await read_every_source(
+            self._transport, expected or 0.0, simulated=bool(self._simulated)
+        )
         answers = [source.read_time_seconds for source in reading.sources if source.ok]
         for source in reading.sources:
             if not source.ok:
@@ -166,10 +199,19 @@ class Collector:
             listed_pods=self._settings.listed_pods,
         )
         self._newest_time_seconds = at
-        snapshot = assemble(reading, at, cuts, simulated=bool(self._simulated))
+        self._count_work(reading, at)
+        snapshot = assemble(reading, at, cuts, self._work, simulated=bool(self._simulated))
         snapshot = replace(snapshot, sources=dated_failures(snapshot, self._failing_since))
         self._failing_since = failing_since(snapshot.sources)
         return snapshot
+
+    def _count_work(self, reading: CycleReads, time_seconds: float) -> None:
+        rules = WorkRules(self._settings.namespaces, self._settings.overdue_seconds)
+        metrics = None if reading.work is None else reading.work.metrics
+        try:
+            self._work = count_work(self._work, reading, metrics, time_seconds, rules)
+        except ValueError as error:
+            self._log.warning("work not counted", error=" ".join(str(error).split()))
 
     def _expected_time(self) -> float | None:
         """Return the cluster time that the newest answer and the wall clock imply."""
@@ -186,15 +228,15 @@ class Collector:
         except (ClusterUnavailable, ClusterRefused) as error:
             self._log.warning("version not readable", error=str(error))
 
-    async def _publish(self, snapshot: Snapshot) -> None:
+    async def _publish(self, snapshot: Snapshot, before: tuple[str, ...]) -> None:
         at = snapshot.cluster_time_seconds
         await self._publish_config(at)
         layer1 = self._snapshot_data(snapshot)
-        new_events = [NewEvent(data, self.cycle, at) for data in layer1]
-        causes = tuple(event.id for event in await self._publisher.publish(new_events))
+        new_events = [NewEvent(data, self.cycle, at, before) for data in layer1]
+        causes = tuple(event.id for event in await self.publisher.publish(new_events))
         observed = interpret_snapshot(snapshot, self._settings)
         observation = self._frame(
-            Observation,
+            self._kinds.observation,
             {"nodes": observed.nodes, "pods": observed.pods},
             cluster_time_seconds=at,
             interval_seconds=self._settings.cycle_seconds,
@@ -202,31 +244,34 @@ class Collector:
             namespaces=self._settings.namespaces,
             totals=observed.totals,
             signals=observed.signals,
+            work=observed.work,
         )
-        await self._publisher.publish([NewEvent(observation, self.cycle, at, causes)])
+        await self.publisher.publish([NewEvent(observation, self.cycle, at, causes)])
+        if not self._kinds.reactions:
+            return
         listed, omitted = find_reactions(self._seen, snapshot, self._settings.listed_reactions)
         reaction = Reaction(
             cycle=self.cycle, cluster_time_seconds=at, reactions=listed, omitted=omitted
         )
-        await self._publisher.publish([NewEvent(reaction, self.cycle, at, causes)])
+        await self.publisher.publish([NewEvent(reaction, self.cycle, at, causes)])
 
     def _snapshot_data(self, snapshot: Snapshot) -> tuple[EventData, ...]:
         at = snapshot.cluster_time_seconds
         return (
             self._frame(
-                SnapshotNodes,
+                self._kinds.nodes,
                 {"nodes": snapshot.nodes},
                 cluster_time_seconds=at,
                 simulated=snapshot.simulated,
                 sources=snapshot.sources,
             ),
             self._frame(
-                SnapshotPlacements,
+                self._kinds.placements,
                 {"placements": snapshot.placements},
                 cluster_time_seconds=at,
             ),
             self._frame(
-                SnapshotWorkloads,
+                self._kinds.workloads,
                 {"workloads": snapshot.workloads, "pods": snapshot.pods},
                 cluster_time_seconds=at,
                 pods_running=snapshot.pods_running,
@@ -235,6 +280,7 @@ class Collector:
                 waiting_omitted=snapshot.waiting_omitted,
                 bare_pods_succeeded=snapshot.bare_pods_succeeded,
                 autoscalers=autoscaler_states(snapshot.autoscalers),
+                work=snapshot.work,
             ),
         )
 
@@ -257,6 +303,6 @@ class Collector:
     async def _publish_config(self, time_seconds: float) -> None:
         if self._announced:
             return
-        config = config_of(NAME, self._settings.announcement(), self._code_version)
-        await self._publisher.publish_config(config, time_seconds)
+        config = config_of(self._kinds.producer, self._settings.announcement(), self._code_version)
+        await self.publisher.publish_config(config, time_seconds)
         self._announced = True

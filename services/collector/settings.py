@@ -63,6 +63,9 @@ class CollectorSettings(DataModel):
     listed_pods: int = Field(default=500, ge=1)
     """Most single pods listed in one snapshot (the message must stay under 1 MiB); the queue counts
     the others too."""
+    overdue_seconds: float = Field(default=300.0, ge=0)
+    """Cluster seconds that a pod may be Pending before its waiting counts as overdue (`outcome.score`): our
+    own choice, about what a new machine takes to come."""
     listed_reactions: int = Field(default=200, ge=1)
     """Most reactions listed in one cycle."""
     request_timeout_seconds: float = Field(default=10.0, gt=0)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, SourceRead, WorkloadTable
+from schemas.work import WorkCounters
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Snapshot:
     bare_pods_succeeded: int
     autoscalers: Mapping[str, Scaling]
     """By `<namespace>/HorizontalPodAutoscaler/<name>`; published as they are, and read for reactions."""
+    work: WorkCounters | None = None
 
     def source(self, name: str) -> SourceRead:
         """Return one read."""

@@ -18,8 +18,8 @@ from services.cluster import MERGE_PATCH, ApiResponse, ClusterRefused, ClusterUn
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts, already_shows
 from services.executor.marked_objects import MarkedPod
 from services.executor.paths import object_path
-from services.executor.plans.admission import HELD
 from services.executor.verification import has_reached_end
+from services.held import HELD
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import Deployment, Job, Meta, Node, effective_request, parse_time
 from services.protection import do_not_disrupt_mark

@@ -20,6 +20,7 @@ class ScoreboardHandler:
         ("prediction", "shadow", "*"),
         ("decision",),
         ("outcome", "*"),
+        ("untouched", "observation"),
     )
     state_version = 3
     deadline_seconds: float | None = None
@@ -39,12 +40,14 @@ class ScoreboardHandler:
 
     def open_cycle(self, state: ScoreboardState) -> int | None:
         """Return the newest cycle with an outcome that is owed."""
-        return max((outcome.cycle for outcome in state.owed), default=None)
+        cycles = [outcome.cycle for outcome in state.owed]
+        cycles += [outcome.cycle for outcome in state.worlds.owed]
+        return max(cycles, default=None)
 
     def decide(self, state: ScoreboardState, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return the outcomes owed, in the order in which they were settled."""
         del overdue  # nothing is ever waited for
-        return tuple(_draft(outcome) for outcome in state.owed)
+        return (*(_draft(outcome) for outcome in state.owed), *state.worlds.new_events())
 
 
 def _draft(owed: Owed) -> NewEvent:

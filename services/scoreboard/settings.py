@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from agent_registry.discovery import agent_names, registered_agents
 from bus.errors import ConfigError
+from projections.score.prices import ScorePrices
 from schemas.actions import AgentName
 from schemas.model import DataModel
 from schemas.upcast import WEIGHT_NAMES
@@ -49,6 +50,8 @@ class ScoreboardSettings(DataModel):
     waiting still fit a checkpoint.
     """
 
+    score: ScorePrices | None = Field(default_factory=ScorePrices)
+    """Prices of the outcome score, which `score.*` sets; without them there is none."""
     forecast_cycles: int = Field(default=25, ge=1)
     """Predictions of one model that wait for their horizon at once; of a model that looks further
     ahead than so many cycles every n-th is scored.

@@ -33,6 +33,8 @@ from schemas.prediction import (
     PredictionShadow,
 )
 from schemas.reasons import Reason
+from schemas.score import OutcomeCounterfactual, OutcomeScore
+from schemas.untouched import UntouchedObservation
 from schemas.upcast import reward_by_agent
 from schemas.view import ObservationView, update_view
 from services.scoreboard.forecast import Running, score_forecast
@@ -47,6 +49,7 @@ from services.scoreboard.pending import (
 )
 from services.scoreboard.predicted import predict_situation, situation_of
 from services.scoreboard.rewards import agent_rewards, reward_parts, scale_of
+from services.scoreboard.scored_worlds import ScoredWorlds, acted_observed, untouched_observed
 from services.scoreboard.settings import ScoreboardSettings
 
 
@@ -109,6 +112,8 @@ class ScoreboardState(DataModel):
     """Sum of the observed totals so far."""
     scored: Count = 0
     """How many decisions that sum covers."""
+    worlds: ScoredWorlds = ScoredWorlds()
+    """The outcome score, and what acting changed."""
 
 
 def evolve(
@@ -126,7 +131,15 @@ def evolve(
             return _apply_execution(state, event.data)
         case OutcomeReward() | OutcomeForecast():
             return _drop_published(state, event.data)
+        case UntouchedObservation():
+            return _with_worlds(state, untouched_observed(state.worlds, event, settings.score))
+        case OutcomeScore() | OutcomeCounterfactual():
+            return _with_worlds(state, state.worlds.without(event.data))
     return state
+
+
+def _with_worlds(state: ScoreboardState, worlds: ScoredWorlds) -> ScoreboardState:
+    return state.model_copy(update={"worlds": worlds})
 
 
 def _apply_observation(
@@ -139,7 +152,9 @@ def _apply_observation(
     before = Before(cycle=view.cycle, observation_id=view.id, situation=situation)
     older = tuple(earlier for earlier in state.befores if earlier.cycle < view.cycle)
     keep = settings.keep_cycles
-    noted = state.model_copy(update={"view": view, "befores": (*older, before)[-keep:]})
+    worlds = acted_observed(state.worlds, view, settings.score)
+    changes = {"view": view, "befores": (*older, before)[-keep:], "worlds": worlds}
+    noted = state.model_copy(update=changes)
     pods = None if state.view is None else state.view.pods
     return _settle(_foreseen(noted, view, pods), view, situation, settings)
 

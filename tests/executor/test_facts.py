@@ -9,7 +9,7 @@ import pytest
 from schemas.actions import ActionKind
 from services.executor.cluster import read_facts
 from services.executor.facts import Facts, already_shows, apply_merge_patch
-from services.executor.plans.admission import HELD
+from services.held import HELD
 from tests.builders import make_action
 from tests.executor.api_server import ApiServer
 

@@ -12,9 +12,9 @@ from schemas.outcome import Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
 from services.executor.plans import PLANS, example
-from services.executor.plans.admission import HELD
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.settings import ExecutorSettings
+from services.held import HELD
 from tests.builders import make_action
 
 SETTINGS = ExecutorSettings()

@@ -134,7 +134,7 @@ PATH_VERBS = {"GET": "get", "POST": "post", "PUT": "put", "PATCH": "patch", "DEL
 _READ_ALL = Rule(READ, ALL, ALL)
 ADMIN = Identity("admin", (Rule(ALL, ALL, ALL),), ("system:masters",), ("*",))
 READER = Identity("reader", (_READ_ALL,))
-COLLECTOR = Identity("collector", (_READ_ALL,))
+COLLECTOR = Identity("collector", (_READ_ALL,), paths=(*READER.paths, "/metrics"))
 EXECUTOR = Identity(
     "executor",
     (

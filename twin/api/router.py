@@ -65,7 +65,7 @@ class Router:
             return response
         if path == "/metrics" and request.method == "GET":
             identity.require_path("GET", path)
-            page = exposition(self._engine)
+            page = exposition(self._engine, request.query.get("families", ""))
             return StreamedResponse(page, page.close, CONTENT_TYPE)
         metrics = answer_metrics(self._engine, path, request, identity)
         if metrics is not None:

@@ -10,23 +10,29 @@ from twin.exporters.machines import CADVISOR, NODE_EXPORTERS, TARGETS
 from twin.exporters.nodes import NODES
 from twin.exporters.pods import PODS
 from twin.exporters.requests import REQUESTS
+from twin.exporters.services import SERVICES
 from twin.exporters.workloads import WORKLOADS
 
 PIECE_ROWS = 1_000
 """Samples that are read, or written, before others have their turn: some milliseconds."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-PAGE = Exporters((NODES, PODS, *WORKLOADS), (NODE_EXPORTERS, CADVISOR, REQUESTS))
+PAGE = Exporters((NODES, PODS, *WORKLOADS), (NODE_EXPORTERS, CADVISOR, REQUESTS, SERVICES))
 """What `GET /metrics` shows."""
 KEPT = Exporters(PAGE.objects, (*PAGE.engines, TARGETS))
 """What the twin scrapes of itself: the same, and `up`."""
 
 
-def exposition(engine: Engine) -> Generator[bytes, None, None]:
-    """Yield all metrics in Prometheus' text format, in pieces, some of them empty: between two pieces others
-    may have their turn, so a long page may show more than one moment.
+def exposition(engine: Engine, wanted: str = "") -> Generator[bytes, None, None]:
+    """Yield metrics in Prometheus' text format, in pieces, some of them empty: between two pieces others may
+    have their turn, so a long page may show more than one moment.
+
+    Args:
+        engine: what is shown.
+        wanted: names of families, separated by commas; empty: all.
     """
-    families: dict[str, list[str]] = {name: [] for name in PAGE.families}
-    for number, row in enumerate(_rows(engine)):
+    names = frozenset(wanted.split(",")) if wanted else frozenset(PAGE.families)
+    families: dict[str, list[str]] = {name: [] for name in PAGE.families if name in names}
+    for number, row in enumerate(_rows(engine, names)):
         _add(families, row)
         if number % PIECE_ROWS == PIECE_ROWS - 1:
             yield b""
@@ -37,17 +43,23 @@ def exposition(engine: Engine) -> Generator[bytes, None, None]:
             yield "".join(f"{line}\n" for line in lines[begin : begin + PIECE_ROWS]).encode()
 
 
-def _rows(engine: Engine) -> Iterator[Row]:
+def _rows(engine: Engine, names: frozenset[str]) -> Iterator[Row]:
+    """Yield the rows of every group that has one of these families."""
     for group in PAGE.objects:
+        if names.isdisjoint(family.name for family in group.families):
+            continue
         for record in list(engine.store.records(group.resource)):
             yield from group.rows(record)
     for live in PAGE.engines:
-        yield from live.rows(engine)
+        if not names.isdisjoint(family.name for family in live.families):
+            yield from live.rows(engine)
 
 
 def _add(families: dict[str, list[str]], row: Row) -> None:
     name, values, number = row
     family, labels = PAGE.labels[name]
+    if family.name not in families:
+        return
     for texts in expand(values):
         shown = [*zip(labels, texts, strict=True), *family.constant]
         inner = ",".join(f'{label}="{_escape_label(text)}"' for label, text in shown)

@@ -19,9 +19,7 @@ from schemas.reasons import Reason
 from services.executor.facts import Facts, WorkloadFacts
 from services.executor.plans.planned import OperationPlan, PlanRefusal, workload_patch
 from services.executor.settings import ExecutorSettings
-
-HELD = "foresail.dev/held"
-"""Annotation on a workload we hold; its value is the former value as JSON."""
+from services.held import HELD
 
 
 def plan(

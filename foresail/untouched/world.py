@@ -1,0 +1,126 @@
+"""The untouched world: an engine that gets others' writes at their time, and passes no moment unasked.
+
+Chance belongs to entities (`twin.chance`), so a world with the same writes is the same world: without an
+action of the executor this one equals the acted one to the byte.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from services.cluster import JSON, ApiResponse, Json, Method, Transport
+from twin.api.messages import Request
+from twin.api.router import WRITING, Router
+from twin.engine import Engine
+from twin.inprocess import InProcessTwin
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A request that changed the acted world, which its executor did not send."""
+
+    time_seconds: float
+    """Cluster time."""
+    request: Request
+
+
+class Writes(Protocol):
+    """Where others' writes come from, in their order."""
+
+    def until(self, time_seconds: float) -> Iterator[Write]:
+        """Yield each write up to this cluster time that was not yielded before."""
+        ...
+
+
+class UntouchedWorld:
+    """One engine and the writes that are still to come."""
+
+    def __init__(self, engine: Engine, writes: Writes, *, settles_at_requests: bool) -> None:
+        """Take over an engine at the beginning of its world.
+
+        With `settles_at_requests` what is due at the moment of a request happens before it, as in the twin
+        in process; without, once a moment, as in the served twin.
+        """
+        self._engine = engine
+        self._router = Router(engine)
+        self._writes = writes
+        self._settles_at_requests = settles_at_requests
+        self.twin = InProcessTwin(engine)
+        """The world for a collector; reading lets no time pass."""
+        engine.advance(engine.now)
+
+    def advance(self, until: float) -> None:
+        """Let everything happen up to a cluster time, others' writes included; never goes back."""
+        for write in self._writes.until(until):
+            self._pass(write.time_seconds)
+            self._router.handle(write.request)
+        self._pass(until)
+
+    def _pass(self, until: float) -> None:
+        if until > self._engine.now or self._settles_at_requests:
+            self._engine.advance(max(until, self._engine.now))
+
+
+class MirroredWrites:
+    """Writes of the same process, kept until the untouched world has caught up."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._waiting: deque[tuple[int, Write]] = deque()
+        self._written = 0
+        self._looks: deque[tuple[float, int]] = deque()
+
+    def note_write(self, write: Write) -> None:
+        """Keep a write that was accepted."""
+        self._waiting.append((self._written, write))
+        self._written += 1
+
+    def note_look(self, time_seconds: float) -> None:
+        """Keep which writes the acted world's collector sees: those before its first read at a moment."""
+        if not self._looks or self._looks[-1][0] != time_seconds:
+            self._looks.append((time_seconds, self._written))
+
+    def until(self, time_seconds: float) -> Iterator[Write]:
+        """Yield each write that a look at this cluster time saw, once."""
+        seen = self._written
+        while self._looks and self._looks[0][0] <= time_seconds:
+            at, before = self._looks.popleft()
+            seen = before if at == time_seconds else seen
+        while self._waiting and self._waiting[0][0] < seen:
+            yield self._waiting.popleft()[1]
+
+
+class MirroringTransport:
+    """Reaches the acted world, and notes for the untouched one what changed it and what was seen when."""
+
+    def __init__(self, inner: Transport, writes: MirroredWrites) -> None:
+        """Pass requests to `inner`."""
+        self._inner = inner
+        self._writes = writes
+
+    async def request(
+        self,
+        method: Method,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        content_type: str = JSON,
+    ) -> ApiResponse:
+        """Send one request; see `Transport.request`. What was refused changed nothing."""
+        answer = await self._inner.request(method, path, query, body, content_type)
+        if method in WRITING:
+            headers = {"content-type": content_type, "accept": JSON}
+            raw = b"" if body is None else json.dumps(body).encode()
+            request = Request(method, path, dict(query or {}), headers, raw)
+            self._writes.note_write(Write(answer.cluster_time_seconds, request))
+        else:
+            self._writes.note_look(answer.cluster_time_seconds)
+        return answer
+
+    async def close(self) -> None:
+        """Close the inner transport."""
+        await self._inner.close()
