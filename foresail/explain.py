@@ -16,6 +16,7 @@ from pathlib import Path
 from bus.errors import InputError
 from bus.events import cycle_of_message, read_events
 from bus.exit_codes import ExitCode
+from bus.port import StoredMessage
 from foresail.explain_object import explain_object
 from foresail.explanation import screen
 from foresail.explanation.object_screen import object_screen
@@ -29,8 +30,10 @@ from foresail.remote import add_remote, remote_of
 from foresail.verbs import Verb
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
 from projections.objects.names import ObjectKind
+from schemas import subjects
 from schemas.decision import Decision
 from schemas.envelope import attributes_of, rfc3339
+from schemas.score import OutcomeCounterfactual
 
 VERB = Verb(50, "explain one decision, or why a pod, workload, HPA or node is where it is")
 EXAMPLES = (
@@ -41,6 +44,8 @@ EXAMPLES = (
 )
 
 LAST = "last"
+SETTLING_CYCLES = 30
+"""Cycles after a decision of which is read what acting had changed by then."""
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(:[0-5]\d)?")
 _AGO = re.compile(r"[0-9.]+(ms|s|m|h)")
 _SINCE_FIRST = re.compile(r"\+([0-9.]+(ms|s|m|h))")
@@ -130,9 +135,14 @@ async def read_record(source: Source, cycle: int) -> CycleRecord:
     """Read everything that a log holds about one cycle."""
     record = CycleRecord(cycle)
     messages = source.messages(CYCLE_SUBJECTS, start_seq=await source.start_of_cycle(cycle))
-    async for entry in read_events(
-        messages, selects=lambda message: cycle_of_message(message) == cycle
-    ):
+    later = subjects.pattern("*", OutcomeCounterfactual.PATTERN)
+
+    def belongs(message: StoredMessage) -> bool:
+        of_cycle = cycle_of_message(message)
+        settles = 0 < of_cycle - cycle <= SETTLING_CYCLES
+        return of_cycle == cycle or (settles and subjects.matches(later, message.subject))
+
+    async for entry in read_events(messages, selects=belongs):
         event = entry.event
         record = record.after_unreadable(entry.seq) if event is None else record.after(event)
     return record

@@ -24,6 +24,7 @@ from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.disk_space import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.verbs import Verb
+from projections.event_text import event_text
 from projections.figures import duration, percent, size
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
@@ -31,7 +32,9 @@ from projections.times import WALL
 from schemas import subjects
 from schemas.control import Control
 from schemas.limited_json import BadJson, load_json
+from schemas.model import EventData
 from schemas.registry import EVENT_TYPES
+from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes
 
 VERB = Verb(70, "show whether the stack is well: processes, layers, log, dashboard address")
@@ -112,6 +115,8 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
             "reason": operating.reason,
             "text": operating.hold_text(),
         },
+        "score": await newest_content(bus, stack.cluster, OutcomeScore),
+        "counterfactual": await newest_content(bus, stack.cluster, OutcomeCounterfactual),
         "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
@@ -162,6 +167,15 @@ async def newest_outage(bus: Bus, cluster: str) -> Outage | None:
     if event is None or not isinstance(event.data, SnapshotNodes):
         return None
     return outage_of(event.data)
+
+
+async def newest_content(bus: Bus, cluster: str, kind: type[EventData]) -> dict[str, Any] | None:
+    """Return the newest event of a kind as JSON values, with a line of text; None where there is none."""
+    stored = await bus.last(subjects.build(cluster, kind.PATTERN))
+    event = None if stored is None else read_entry(stored).event
+    if event is None:
+        return None
+    return {**event.data.model_dump(mode="json"), "text": event_text(event)}
 
 
 async def collect_heartbeats(bus: Bus) -> dict[str, Any]:
@@ -217,6 +231,9 @@ def _print(status: dict[str, Any]) -> None:
         out.print(status["hold"]["text"], style="bold red", markup=False)
     if status["running"]:
         out.print(f"dashboard {status['dashboard_url']}   log {status['nats_url']}")
+    for name in ("score", "counterfactual"):
+        if status[name] is not None:
+            out.print(f"{name} of {status[name]['text']}", markup=False)
     table = Table(box=None)
     for column in ("process", "state", "pid", "seq", "events behind", "memory", "health port"):
         table.add_column(column)

@@ -21,6 +21,7 @@ from schemas.outcome import (
 )
 from schemas.prediction import Prediction
 from schemas.proposal import Proposal
+from schemas.score import OutcomeCounterfactual, OutcomeScore
 
 CYCLE_SUBJECTS = ("observation", "prediction.>", "proposal.*", "decision", "outcome.*")
 """Subjects of the events that a record holds."""
@@ -43,6 +44,10 @@ class CycleRecord:
     verifications: tuple[Event[OutcomeVerification], ...] = ()
     reward: Event[OutcomeReward] | None = None
     forecasts: tuple[Event[OutcomeForecast], ...] = ()
+    score: Event[OutcomeScore] | None = None
+    """Of the time up to this cycle's observation."""
+    counterfactuals: tuple[Event[OutcomeCounterfactual], ...] = ()
+    """What acting had changed up to this cycle, and up to some cycles after it."""
     unreadable: tuple[int, ...] = ()
     """Positions of messages of the cycle that this version cannot read."""
 
@@ -65,6 +70,10 @@ class CycleRecord:
                 return replace(self, reward=event)
             case OutcomeForecast():
                 return replace(self, forecasts=(*self.forecasts, event))
+            case OutcomeScore():
+                return replace(self, score=event)
+            case OutcomeCounterfactual():
+                return replace(self, counterfactuals=(*self.counterfactuals, event))
             case _:
                 return self
 
@@ -108,6 +117,15 @@ class CycleRecord:
         return self.execution is not None and self.execution.phase is not ExecutionPhase.STARTED
 
     @property
+    def settled_cycle(self) -> int:
+        """The cycle by which the decision's effect has been judged: the later one of reward and
+        verification; the next one while there is neither.
+        """
+        judged = [None if self.reward is None else self.reward.data.observed_cycle]
+        judged += [event.data.observed_cycle for event in self.verifications]
+        return max((cycle for cycle in judged if cycle is not None), default=self.cycle + 1)
+
+    @property
     def result(self) -> str:
         """What came of the decision, in a word; empty while it is open."""
         if self.rollback is not None:
@@ -127,7 +145,7 @@ class CycleRecord:
         return sorted(self._unordered_events(), key=lambda event: event.seq)
 
     def _unordered_events(self) -> Iterator[Event[Any]]:
-        for single in (self.observation, self.decision, self.reward):
+        for single in (self.observation, self.decision, self.reward, self.score):
             if single is not None:
                 yield single
         yield from self.predictions
@@ -135,6 +153,7 @@ class CycleRecord:
         yield from self.executions
         yield from self.verifications
         yield from self.forecasts
+        yield from (event for event in self.counterfactuals if event.cycle == self.cycle)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values; tables are left out."""
@@ -148,6 +167,8 @@ class CycleRecord:
             "executions": [_event_json(event) for event in self.executions],
             "verifications": [_event_json(event) for event in self.verifications],
             "reward": _event_json(self.reward),
+            "score": _event_json(self.score),
+            "counterfactuals": [_event_json(event) for event in self.counterfactuals],
             "forecasts": [_event_json(event) for event in self.forecasts],
             "unreadable": list(self.unreadable),
         }

@@ -8,6 +8,7 @@ from typing import Any
 from agent_registry.discovery import letter_of
 from projections.figures import duration, number, score, signed_score
 from projections.prediction_table import prediction_table
+from projections.score.text import difference_text, score_text
 from projections.times import CLUSTER
 from schemas.actions import Action
 from schemas.checkpoint import Checkpoint
@@ -16,7 +17,7 @@ from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
-from schemas.observation import Observation
+from schemas.observation import ObservedState
 from schemas.outcome import (
     ExecutionPhase,
     OutcomeExecution,
@@ -28,7 +29,8 @@ from schemas.prediction import Prediction
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunDataSource, RunError, RunStage
-from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
+from schemas.score import OutcomeCounterfactual, OutcomeScore
+from schemas.snapshot import NodesState, PlacementsState, WorkloadsState
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
 from schemas.wording import count_text
@@ -58,6 +60,10 @@ def event_text(event: Event[Any]) -> str:
             return decision_line(decision)
         case FramedData() as framed:
             return _frame_text(framed)
+        case OutcomeScore() as scored:
+            return f"cycle {scored.cycle}: {score_text(scored)}"
+        case OutcomeCounterfactual() as difference:
+            return f"cycle {difference.cycle}: acting changed {difference_text(difference)}"
         case OutcomeExecution() | OutcomeVerification() | OutcomeReward() | OutcomeForecast():
             return _outcome(event.data)
         case Reaction() as reaction:
@@ -117,20 +123,20 @@ def _prediction(prediction: Prediction) -> str:
 def _frame_text(framed: FramedData) -> str:
     kind = framed.frame.frame
     match framed:
-        case Observation(totals=totals):
+        case ObservedState(totals=totals):
             return (
                 f"{kind}: {totals.nodes_ready}/{totals.nodes} nodes ready, "
                 f"{totals.pods_running} running, queue {totals.queue_length}, "
                 f"SLA violations {totals.sla_violations}"
             )
-        case SnapshotNodes(sources=sources):
+        case NodesState(sources=sources):
             failed = [read.source for read in sources if not read.ok]
             return f"{kind}: " + (
                 f"no answer for {', '.join(failed)}" if failed else "all answered"
             )
-        case SnapshotWorkloads():
+        case WorkloadsState():
             return f"{kind}: {framed.pods_running} of {framed.pods_total} pods running"
-        case SnapshotPlacements():
+        case PlacementsState():
             return f"{kind}: {_changes(framed)}"
         case _:
             return kind

@@ -17,6 +17,7 @@ from schemas.prediction import PredictionDemand, PredictionRisk
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction, ReactionItem
 from schemas.registry import LAYERS
+from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes
 from schemas.stimulus import Stimulus
 
@@ -71,6 +72,10 @@ class Overview:
     """The newest ones, oldest first."""
     forecast: OutcomeForecast | None = None
     """The newest score of the active models."""
+    score: OutcomeScore | None = None
+    """The newest outcome score."""
+    counterfactual: OutcomeCounterfactual | None = None
+    """The newest of what acting changed."""
     reactions: tuple[ReactionItem, ...] = ()
     """Newest first."""
     stimulus: Stimulus | None = None
@@ -104,6 +109,10 @@ class Overview:
                 return replace(after, cycles=self.cycles.after(event))
             case OutcomeForecast(slot=0):
                 return replace(after, forecast=event.data)
+            case OutcomeScore():
+                return replace(after, score=event.data)
+            case OutcomeCounterfactual():
+                return replace(after, counterfactual=event.data)
             case Reaction(reactions=items):
                 return replace(after, reactions=(*reversed(items), *self.reactions)[:REACTIONS])
             case Stimulus():

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from projections.decision_totals import MICRO, DecisionTotals
+from projections.score.text import difference_text, score_text
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
@@ -18,6 +19,7 @@ from schemas.outcome import (
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.registry import LAYERS
+from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
 
@@ -44,6 +46,10 @@ class RunTotals:
         self.missing: Counter[str] = Counter()
         self.briers = 0
         """Forecasts of the active models whose Brier score is known."""
+        self.score: OutcomeScore | None = None
+        """The newest outcome score."""
+        self.counterfactual: OutcomeCounterfactual | None = None
+        """The newest of what acting changed."""
         self._brier_micro = 0
         self._latencies: dict[str, list[float]] = {step: [] for step in STEPS}
         self._observed: dict[int, int] = {}
@@ -90,6 +96,14 @@ class RunTotals:
             "latency_ms": {
                 step: _quantiles(values) for step, values in self._latencies.items() if values
             },
+            "score_money_per_hour": None if self.score is None else self.score.total_money_per_hour,
+            "score_text": "" if self.score is None else score_text(self.score),
+            "acting_changed_money": (
+                None if self.counterfactual is None else self.counterfactual.total_money
+            ),
+            "acting_changed_text": (
+                "" if self.counterfactual is None else difference_text(self.counterfactual)
+            ),
             "reward_mean": self.decided.reward_mean,
             "rewards_scored": self.decided.rewarded,
             "risk_brier_mean": (
@@ -103,6 +117,10 @@ class RunTotals:
         match event.data:
             case OutcomeVerification() as verification:
                 self.verifications[verification.status] += 1
+            case OutcomeScore() as score:
+                self.score = score
+            case OutcomeCounterfactual() as difference:
+                self.counterfactual = difference
             case OutcomeForecast(slot=0) as forecast:
                 if forecast.risk is not None and forecast.risk.brier is not None:
                     self.briers += 1

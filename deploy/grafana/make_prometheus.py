@@ -29,6 +29,7 @@ CONTAINERS = (
     "referee",
     "executor",
     "scoreboard",
+    "untouched",
     "exerciser",
     "dashboard",
 )

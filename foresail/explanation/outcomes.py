@@ -11,6 +11,7 @@ from agent_registry.discovery import letter_of
 from foresail.explanation.section import Section
 from projections import figures
 from projections.cycle_record import CycleRecord
+from projections.score.text import window_text
 from schemas.outcome import (
     ExecutionPhase,
     ForecastScore,
@@ -44,6 +45,7 @@ def outcome_sections(record: CycleRecord) -> Iterator[Section]:
         yield _execution_section("TAKEN BACK", back[-1])
     reward = None if record.reward is None else record.reward.data
     yield Section("REWARD", _reward(reward))
+    yield Section("SCORE", _score(record))
     yield Section("SCORED", [_forecast_text(event.data) for event in record.forecasts], "dim")
 
 
@@ -126,6 +128,24 @@ def _reward(data: OutcomeReward | None) -> list[Text]:
     )
     head = f"observed {figures.signed_score(seen.total)} in cycle {data.observed_cycle}, {predicted}; {weighted}"
     return [Text(head), *([Text(f"  {parts}", style="dim")] if parts else [])]
+
+
+def _score(record: CycleRecord) -> list[Text]:
+    """Return the score of the cycle, and what acting changed while this decision settled."""
+    score = None if record.score is None else record.score.data
+    worth = (
+        []
+        if score is None
+        else [f"{figures.signed_text(score.step_money_per_hour)} {score.currency}/h"]
+    )
+    seen = [event.data for event in record.counterfactuals if event.cycle <= record.settled_cycle]
+    after = [data for data in seen if data.cycle > record.cycle]
+    if not after:
+        return [Text(text) for text in worth]
+    before = next((data for data in seen if data.cycle == record.cycle), None)
+    window = f"acting changed {window_text(before, after[-1])}"
+    caveat = "" if "nothing in" in window else " (by all actions so far: effects overlap)"
+    return [Text("; ".join([*worth, window + caveat]))]
 
 
 def _parts(parts: Sequence[RewardPart]) -> str:

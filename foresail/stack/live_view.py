@@ -19,6 +19,7 @@ from projections.event_text import execution_text
 from projections.figures import age, number, percent, score, signed_score
 from projections.operating import OperatingState
 from projections.overview import Overview
+from projections.score.text import difference_text, score_text
 from projections.times import WALL, cluster_clock
 from schemas.outcome import OutcomeReward
 from schemas.signals import SignalStatus
@@ -48,6 +49,7 @@ def view(
         _operating(overview.run.operating),
         _layers(overview, now_ns, processes),
         _cluster(overview),
+        *_score(overview),
         _decision(overview),
         Text("\n".join(notes), style="dim"),
     )
@@ -135,10 +137,23 @@ def _decision(overview: Overview) -> Panel:
     return Panel(Group(table, *lines), title=title, title_align="left")
 
 
+def _score(overview: Overview) -> list[Text]:
+    """Return the outcome score and what acting changed, where they are known."""
+    lines = []
+    if overview.score is not None:
+        lines.append(Text(f"score {score_text(overview.score)}"))
+    if overview.counterfactual is not None:
+        difference = overview.counterfactual
+        colour = "red" if difference.total_money < 0 else "green"
+        style = colour if number(difference.total_money) != "0" else "dim"
+        lines.append(Text(f"acting changed {difference_text(difference)}", style=style))
+    return lines
+
+
 def _reward(reward: OutcomeReward) -> Text:
     assert reward.observed is not None
     text = (
-        f"cycle {reward.cycle} earned {signed_score(reward.observed.total)}, "
+        f"reward.baseline of cycle {reward.cycle}: {signed_score(reward.observed.total)}, "
         f"predicted {signed_score(reward.predicted.total)}"
     )
     return Text(text, style="dim")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent_registry.discovery import agent_names
@@ -41,6 +41,8 @@ class Connections:
     kubeconfigs: Mapping[str, str]
     """Kubeconfig of each service that touches the cluster."""
     context: str | None
+    world: tuple[str, ...] = ()
+    """Words of a command line that make the simulated world; none for a real cluster."""
     logins: Logins = field(default_factory=dict, repr=False)
     """Login of each process by name."""
 
@@ -78,6 +80,10 @@ def process_specs(settings: StackSettings, connections: Connections) -> tuple[Pr
         _spec("scoreboard", settings.scoreboard, connections, 6),
         _spec("dashboard", settings.dashboard, connections, 7),
     ]
+    if settings.run.untouched == "on" and connections.world:
+        spec = _spec("untouched", settings.collector, connections, 2)
+        command = (sys.executable, "-m", "foresail.untouched", *connections.world)
+        specs.append(replace(spec, command=command))
     if settings.run.exercise:
         specs.append(
             _spec(

@@ -262,6 +262,7 @@ def _add_services(stack: RunningStack) -> None:
         nats_url=stack.log.url,
         kubeconfigs=stack.plant.kubeconfigs,
         context=stack.settings.run.context,
+        world=() if stack.plant.twin is None else stack.plant.twin.world_arguments(),
         logins=stack.log.logins,
     )
     frozen_seconds = stack.settings.run.frozen_seconds

@@ -59,9 +59,12 @@ def _counts(summary: dict[str, Any]) -> Table:
     for name, counts in rows:
         if counts:
             table.add_row(name, "  ".join(f"{key} {count}" for key, count in counts.items()))
+    for name in ("score", "acting_changed"):
+        if summary[f"{name}_text"]:
+            table.add_row(name.replace("_", " "), summary[f"{name}_text"])
     mean = summary["reward_mean"]
     table.add_row(
-        "reward",
+        "reward.baseline",
         "none scored"
         if mean is None
         else f"mean {signed_score(mean)} over {summary['rewards_scored']}",

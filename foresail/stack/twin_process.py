@@ -104,26 +104,38 @@ class TwinProcess:
         """Stop it and wait."""
         await self._child.stop(STOP_SECONDS)
 
+    def world_arguments(self) -> tuple[str, ...]:
+        """Return the words of a command line that make this world, its journal included."""
+        return _words(self._world_options())
+
     def _command(self) -> tuple[str, ...]:
-        run = self._settings.run
         options = {
             "--host": "127.0.0.1",
             "--port": str(self._port),
-            "--seed": str(run.seed),
             "--speed": str(self._workload.speed),
+            "--kubeconfig-dir": str(self._folder),
+            **self._world_options(),
+            **self._options,
+        }
+        return (sys.executable, "-m", "twin", *_words(options))
+
+    def _world_options(self) -> dict[str, str]:
+        run = self._settings.run
+        return {
+            "--seed": str(run.seed),
             "--nodes": str(run.nodes),
             "--workload": self._workload.name_or_path,
-            "--kubeconfig-dir": str(self._folder),
             "--journal": str(self._folder / JOURNAL_FILE),
             "--scenario": run.scenario or "",
             "--provisioner": "" if run.provisioner == "none" else run.provisioner,
             "--machines": run.machines or "",
             "--weather": run.weather,
             "--start-time": "" if run.start_time is None else run.start_time.isoformat(),
-            **self._options,
         }
-        words = [word for option in options.items() if option[1] for word in option]
-        return (sys.executable, "-m", "twin", *words)
+
+
+def _words(options: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(word for option in options.items() if option[1] for word in option)
 
 
 def last_line(log: Path) -> str:

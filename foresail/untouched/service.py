@@ -6,6 +6,7 @@ instead of falling behind.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -102,7 +103,8 @@ async def run(
 
     async def look(newest: NewestObservation) -> None:
         if newest.cycle > collector.cycle:
-            world.advance(newest.time_seconds)
+            for _ in world.advance(newest.time_seconds):
+                await asyncio.sleep(0)
             await collector.collect_once(cycle=newest.cycle, causes=(newest.id,))
 
     await Follower(

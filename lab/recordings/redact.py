@@ -9,7 +9,7 @@ that hold packed history (by applying again).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,17 @@ from bus.recording import Recording, RecordingWriter, open_recording
 from bus.recording.format import message_line
 from bus.recording.writer import writing_recording
 from lab.recordings.redaction import CollectedNames, Renaming
-from lab.recordings.rederivation import Folded, Rederivation
+from lab.recordings.rederivation import Folded, Rederivation, Views
 from lab.rerun.engine import Plan, Rerun
 from lab.rerun.settings import NO_CHANGES, Changes
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.envelope import attributes_of
 from schemas.frames import FramedData
+from schemas.observation import Observation
 from schemas.prediction import Prediction
 from schemas.registry import BY_TYPE, to_json
+from schemas.untouched import UntouchedObservation
 
 SHOWN_LEAKS = 5
 KEPT_VIEWS = 16
@@ -73,7 +75,7 @@ def redact(
     recording = open_recording(path)
     gathered = CollectedNames()
     gathered.take(recording.header)
-    views: dict[int, dict[str, Any]] = {}
+    views: Views = {}
     for message in recording:
         content = _content(message)
         gathered.take(content)
@@ -96,7 +98,7 @@ class _Rewriting:
         recording: Recording,
         renaming: Renaming,
         writer: RecordingWriter,
-        views: Mapping[int, dict[str, Any]],
+        views: Views,
         changes: Changes,
     ) -> None:
         self._recording = recording
@@ -185,13 +187,19 @@ class _Rewriting:
         return to_json({"redacted": self._renaming.placeholder(message.data.hex())})
 
 
-def _view_in(content: Any) -> dict[int, dict[str, Any]]:
-    """Return the observation that a checkpoint holds, by its cycle."""
-    state = content.get("state") if isinstance(content, dict) else None
-    view = state.get("view") if isinstance(state, dict) else None
-    if isinstance(view, dict) and isinstance(view.get("cycle"), int):
-        return {view["cycle"]: view}
-    return {}
+def _view_in(content: Any) -> Views:
+    """Return the observations that a checkpoint holds, by type and cycle."""
+    state = _part_of(content, "state")
+    views = {
+        Observation.TYPE: _part_of(state, "view"),
+        UntouchedObservation.TYPE: _part_of(_part_of(state, "worlds"), "untouched_view"),
+    }
+    return {(kind, view["cycle"]): view for kind, view in views.items() if "cycle" in view}
+
+
+def _part_of(content: Any, name: str) -> dict[str, Any]:
+    part = content.get(name) if isinstance(content, dict) else None
+    return part if isinstance(part, dict) else {}
 
 
 def _content(message: StoredMessage) -> Any:

@@ -20,7 +20,6 @@ from schemas.envelope import MESSAGE_ID, Event, attributes_of
 from schemas.frames import FramedData
 from schemas.identity import Origin, cycle_of, event_id, traceparent
 from schemas.model import DataModel
-from schemas.observation import Observation
 from schemas.registry import to_json
 from schemas.tables import Table, TableDelta, apply_delta, state_hash
 from services.inference.service import build as build_inference
@@ -31,16 +30,16 @@ KEPT_HASHES = 4_096
 PACKED = ("live", "usage")
 """Fields of inference's state that hold names inside packed arrays."""
 WAITING_EVENTS = 50_000
+Views = dict[tuple[str, int], dict[str, Any]]
+"""Full observations by type and cycle."""
 
 
 class Rederivation:
     """Hashes and ids over changed content, event by event in the log's order."""
 
-    def __init__(
-        self, origin: Origin, renaming: Renaming, views: Mapping[int, dict[str, Any]]
-    ) -> None:
-        """Begin before the first event; `views` are observations by cycle that checkpoints hold: the
-        deltas of a cut recording may continue one of them.
+    def __init__(self, origin: Origin, renaming: Renaming, views: Views) -> None:
+        """Begin before the first event; `views` are observations that checkpoints hold: the deltas of a
+        cut recording may continue one of them.
         """
         self._origin = origin
         self._renaming = renaming
@@ -81,9 +80,9 @@ class Rederivation:
 
     def _before(self, kind: type[FramedData], cycle: int) -> Mapping[str, Table]:
         """Return the full tables that a delta builds on."""
-        if kind.TYPE in self._tables or kind is not Observation:
+        if kind.TYPE in self._tables:
             return self._tables[kind.TYPE]
-        view = self._renaming.take(self._views[cycle])
+        view = self._renaming.take(self._views[kind.TYPE, cycle])
         return {
             name: _table_kind(kind, name).model_validate_json(to_json(view[name]))
             for name in kind.TABLES

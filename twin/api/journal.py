@@ -164,7 +164,7 @@ class Journal:
                 continue
             if "m" in line:
                 _advance(engine, at)
-                router.handle(_request(line))
+                router.handle(request_of(line))
                 writes += 1
             else:  # a mark is later than the writes that follow it
                 marked = max(marked, at)
@@ -185,8 +185,8 @@ class Journal:
             self._marked = until + ahead_seconds
             self._append({"t": self._marked})
 
-    def note(self, at: float, request: Request) -> None:
-        """Keep a request that changed the cluster at engine time `at`, before it is answered.
+    def note(self, at: float, request: Request, user: str = "admin") -> None:
+        """Keep a request of `user` that changed the cluster at engine time `at`, before it is answered.
 
         Raises:
             JournalUnwritable: it is not kept, so it must not be answered as done.
@@ -194,6 +194,7 @@ class Journal:
         self._append(
             {
                 "t": at,
+                "u": user,
                 "m": request.method,
                 "p": request.path,
                 "q": dict(request.query),
@@ -251,7 +252,8 @@ def _advance(engine: Engine, until: float) -> None:
         engine.advance(until)
 
 
-def _request(line: dict[str, Any]) -> Request:
+def request_of(line: dict[str, Any]) -> Request:
+    """Return the request that a line keeps."""
     headers = {"content-type": line["c"], "accept": JSON}
     return Request(line["m"], line["p"], line["q"], headers, base64.b64decode(line["b"]))
 

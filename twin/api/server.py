@@ -247,7 +247,7 @@ class ApiServer:
             return answer
         accepted = isinstance(answer, Response) and answer.status < HTTPStatus.BAD_REQUEST
         if accepted or self._engine.store.resource_version != before:
-            self._journal.note(self._engine.now, request)
+            self._journal.note(self._engine.now, request, identity.name)
         return answer
 
     def _headers(self, answer: Answer) -> list[tuple[bytes, bytes]]:

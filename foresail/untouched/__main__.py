@@ -1,0 +1,45 @@
+"""`python -m foresail.untouched`: the world without us as a process, beside a served twin.
+
+Its arguments are those of `python -m twin` that make the world (seed, nodes, workload, ...), and its journal.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from bus.errors import ConfigError
+from bus.process import ProcessContext, run_process, settings_from
+from foresail.untouched.journal_writes import JournaledWrites
+from foresail.untouched.service import NAME, run
+from foresail.untouched.world import UntouchedWorld
+from services.collector.settings import CollectorSettings
+from twin.__main__ import build_engine
+from twin.api.journal import recorded_start
+from twin.settings import read_settings
+
+
+async def main(context: ProcessContext) -> None:
+    """Play the world again until told to stop.
+
+    Raises:
+        ConfigError: an argument does not fit, or there is no journal yet.
+    """
+    settings = settings_from(context.environment, CollectorSettings)
+    twin = read_settings(sys.argv[1:])
+    start = None if twin.journal is None else recorded_start(twin.journal)
+    if twin.journal is None or start is None:
+        raise ConfigError("--journal", twin.journal, "name the journal of a twin that runs")
+    engine = build_engine(twin.model_copy(update={"start_time_seconds": start}))
+    world = UntouchedWorld(engine, JournaledWrites(twin.journal), settles_at_requests=False)
+    await run(
+        settings,
+        context.bus,
+        context.clock,
+        context.origin,
+        world,
+        on_progress=context.progress,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(run_process(NAME, main))

@@ -1,0 +1,101 @@
+"""The outcome score and what acting changed, as lines for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from projections.figures import duration, number, signed_score, signed_text
+from projections.score.tally import WAITING
+from schemas.score import ComponentDifference, OutcomeCounterfactual, OutcomeScore
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "work": (
+        *("requests_served", "requests_failed", "requests_lost"),
+        *("jobs_completed", "jobs_failed", "jobs_dropped", "job_cpu_done", "job_cpu_lost"),
+    ),
+    "SLO": ("slo_services",),
+    "waiting": ("waiting", "overdue", "held"),
+    "disruptions": ("evictions", "restarts"),
+    "machines": ("nodes", "cores", "memory"),
+    "energy": ("energy",),
+}
+"""What people are shown instead of every component."""
+MOST_DIFFERENCES = 8
+
+
+def score_text(score: OutcomeScore) -> str:
+    """Return the score since it began, by groups, and that of the newest step."""
+    parts = []
+    for label, names in GROUPS.items():
+        money = math.fsum(
+            component.total_money
+            for component in score.components
+            if _group_name(component.name) in names
+        )
+        if money:
+            parts.append(f"{label} {signed_score(money)}")
+    made_of = f": {', '.join(parts)}" if parts else ""
+    missing = f"; not shown: {', '.join(score.missing)}" if score.missing else ""
+    return (
+        f"{signed_score(score.total_money_per_hour)} {score.currency}/h since the start "
+        f"({duration(score.total_seconds)}), {signed_score(score.step_money_per_hour)} in this cycle; "
+        f"in all {signed_score(score.total_money)} {score.currency}{made_of}{missing}"
+    )
+
+
+def difference_text(difference: OutcomeCounterfactual) -> str:
+    """Return what acting has changed since the start."""
+    head = f"since the start ({duration(difference.total_seconds)})"
+    if not changed(difference.components):
+        return f"nothing {head}"
+    return (
+        f"{signed_text(difference.total_money)} {difference.currency} {head}, "
+        f"{signed_text(difference.total_money_per_hour)} {difference.currency}/h: "
+        f"{components_text(difference.components)}"
+    )
+
+
+def window_text(before: OutcomeCounterfactual | None, after: OutcomeCounterfactual) -> str:
+    """Return what acting changed between two cycles; from the start where `before` is None."""
+    earlier = {} if before is None else {part.name: part for part in before.components}
+    parts = [
+        part
+        if part.name not in earlier
+        else part.model_copy(
+            update={
+                "total": part.total - earlier[part.name].total,
+                "total_money": part.total_money - earlier[part.name].total_money,
+            }
+        )
+        for part in after.components
+    ]
+    began = 0 if before is None else before.cycle
+    seconds = after.total_seconds - (0.0 if before is None else before.total_seconds)
+    cycles = f"cycles {began + 1} to" if after.cycle > began + 1 else "cycle"
+    window = f"{cycles} {after.cycle} ({duration(seconds)})"
+    if not changed(parts):
+        return f"nothing in {window}"
+    money = after.total_money - (0.0 if before is None else before.total_money)
+    return f"{signed_text(money)} {after.currency} in {window}: {components_text(parts, most=3)}"
+
+
+def changed(parts: Sequence[ComponentDifference]) -> list[ComponentDifference]:
+    """Return the components that differ, those that are worth most first."""
+    differing = [part for part in parts if number(part.total) != "0"]
+    return sorted(differing, key=lambda part: (-abs(part.total_money), part.name))
+
+
+def components_text(parts: Sequence[ComponentDifference], most: int = MOST_DIFFERENCES) -> str:
+    """Return the components that differ, in their own units."""
+    differing = changed(parts)
+    texts = [
+        f"{part.name.replace('_', ' ')} {signed_text(part.total)} {part.unit}"
+        for part in differing[:most]
+    ]
+    more = len(differing) - len(texts)
+    return ", ".join([*texts, *([f"{more} more"] if more > 0 else [])])
+
+
+def _group_name(name: str) -> str:
+    return WAITING.rstrip("/") if name.startswith(WAITING) else name
