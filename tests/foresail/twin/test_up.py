@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from lab.workloads.convert import main as convert
 from services.cluster import OfficialClientTransport
 from tests.architecture.source_tree import ROOT
 
@@ -127,11 +128,15 @@ async def test_a_cluster_for_kubectl_and_back(twins: Twins) -> None:
 
 
 def test_it_stops_by_itself_and_says_how_to_use_it(twins: Twins) -> None:
-    """With --for it ends; without --json it prints a ready kubectl line."""
-    done = twins.run("up", "--workload", "idle", "--nodes", "3", "--for", "1s")
+    """With --for it ends; without --json it prints a ready kubectl line, and what is played: a parquet
+    file, too, that was made of another.
+    """
+    assert convert([str(EXAMPLE), str(twins.folder / "w.parquet")]) == 0
+    done = twins.run("up", "--workload", "w.parquet", "--for", "1s")
     assert done.returncode == 0, done.stderr
     path = twins.folder / ".foresail" / "twin" / "admin.kubeconfig"
     assert f"kubectl --kubeconfig {path} get nodes" in done.stdout
+    assert "3 arrivals" in done.stdout
 
 
 async def test_keep_goes_on_with_the_same_world(twins: Twins) -> None:
@@ -147,17 +152,6 @@ async def test_keep_goes_on_with_the_same_world(twins: Twins) -> None:
     assert before & uids
     second.send_signal(signal.SIGTERM)
     second.wait(120)
-
-
-def test_parquet_files_are_played(twins: Twins) -> None:
-    """A parquet workload file is converted on the way."""
-    converted = subprocess.run(
-        [sys.executable, "-m", "lab.workloads.convert", str(EXAMPLE), "w.parquet"],
-        cwd=twins.folder, env=twins.environment, check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    assert converted.returncode == 0, converted.stderr
-    _, ready = twins.up("--workload", "w.parquet", "--for", "1s")
-    assert any("3 arrivals" in line for line in ready["workload"])
 
 
 async def dead_nodes(kubeconfig: str) -> list[str]:
