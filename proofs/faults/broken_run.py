@@ -78,6 +78,5 @@ async def _wait_for_recovery(stack: LiveStack, verdict: LogVerdict) -> None:
     down = sorted({*SERVICES, "twin"} - set(stack.processes()))
     verdict.problems.append(
         f"no {RECOVERED_CYCLES} complete and answered cycles of a readable cluster within "
-        f"{RECOVERY_SECONDS:g} s; down: {down}; "
-        f"up said {stack.output[-200:]!r}"
+        f"{RECOVERY_SECONDS:g} s; down: {down}\n{stack.last_words}"
     )

@@ -34,6 +34,7 @@ READY_SECONDS = 180.0
 STOP_SECONDS = 120.0
 GONE_SECONDS = 5.0
 """After kill -9 of `foresail up` no process may be left for longer."""
+WORDS_CHARACTERS = 400
 SETTLED_SECONDS = 0.3
 """A watch that has seen its connection end is closed at once; before, it would wait for an answer."""
 AGENTS = tuple(f"agent-{name}" for name in sorted(agent_names()))
@@ -88,6 +89,15 @@ class LiveStack:
             return (self.folder / "up.log").read_text(encoding="utf-8", errors="replace")
         return ""
 
+    @property
+    def last_words(self) -> str:
+        """What `foresail up` and each of its processes printed last, a line each, for a failure."""
+        ends = [f"up: {self.output[-WORDS_CHARACTERS:]!r}"]
+        for log in sorted((self.folder / "state").glob("incarnations/*/logs/*.log")):
+            text = log.read_text(encoding="utf-8", errors="replace")[-WORDS_CHARACTERS:]
+            ends += [f"{log.stem}: {text!r}"] if text else []
+        return "\n".join(ends)
+
     def login(self, identity: str) -> Login:
         """Return the login of one identity on the stack's own server."""
         folder = self.folder / "state" / "incarnations" / self.file["incarnation"]
@@ -123,7 +133,7 @@ class LiveStack:
         )
         if not known or up.poll() is not None:
             await self.kill()
-            raise NotReady(f"foresail up ended or hung: {self.output[-300:]!r}")
+            raise NotReady(f"foresail up ended or hung\n{self.last_words}")
         file = self.file
         self.watch = LogWatch(
             file["nats_url"], file["cluster"], file["stream"], self.login("reader")
@@ -131,7 +141,7 @@ class LiveStack:
         self._watching = asyncio.create_task(self.watch.run(), name="log-watch")
         if not await self.watch.wait_for_decisions(cycles, READY_SECONDS):
             await self.kill()
-            raise NotReady(f"no decisions: {self.output[-300:]!r}")
+            raise NotReady(f"no decisions\n{self.last_words}")
 
     def processes(self) -> dict[str, psutil.Process]:
         """Return the stack's living processes by name."""
