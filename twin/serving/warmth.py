@@ -41,8 +41,10 @@ def request_cost(
     """
     begin, end = span
     ages = begin - usage["started_at"][rows]
+    warm_seconds = usage["warm_seconds"][rows] if warm_up_seconds is None else warm_up_seconds
+    if not (ages < warm_seconds).any():  # as nearly always
+        return np.ones(len(rows))
+    cold = cold_share(warm_seconds, ages, end - begin)
     if warm_up_seconds is None:
-        cold = cold_share(usage["warm_seconds"][rows], ages, end - begin)
         return np.asarray(1.0 + (config.health.warm_cpu_ratio - 1.0) * cold)
-    cold = cold_share(warm_up_seconds, ages, end - begin)
     return np.asarray(1.0 / (1.0 - (1.0 - config.serving.cold_speed) * cold))
