@@ -9,11 +9,14 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from twin.__main__ import RARE_COLLECTIONS
 from twin.config import TwinConfig
 from twin.engine import Engine
+from twin.promql.failures import QueryFailed
 from twin.promql.queries import range_query
 from twin.samples.scraper import SampleSettings, Scraper
 from twin.workloads.arrival import NodeShape
@@ -22,6 +25,15 @@ SIZES = ((100, 1_500), (1_000, 10_000))
 SECONDS = 600.0
 REPLICAS = 100
 GIB = 2**30
+HEAVY = (
+    '{job=~".+"}',
+    "container_memory_rss",
+    "count by (pod, phase) (kube_pod_status_phase)",
+    "sort(kube_pod_info)",
+    "stddev_over_time(container_memory_rss[5m])",
+    "+".join(["up"] * 250),
+    r'up{job=~"(\\pL{10}){10}"}',
+)
 QUERIES = (
     "sum by (namespace) (rate(container_cpu_usage_seconds_total[5m]))",
     "sum by (phase) (kube_pod_status_phase)",
@@ -46,7 +58,7 @@ def cluster(nodes: int, pods: int) -> Engine:
 
 
 def measure(nodes: int, pods: int) -> str:
-    """Return one row: nodes, pods, series, first scrape, scrape, megabytes, longest piece, queries."""
+    """Return one row of the table that `main` heads."""
     engine = cluster(nodes, pods)
     began = time.process_time()
     engine.advance(engine.now + SECONDS)
@@ -61,9 +73,10 @@ def measure(nodes: int, pods: int) -> str:
     each = (time.process_time() - began - plain) / (SECONDS / 15.0)
     asked = " / ".join(f"{_asked(scraper, engine.now, query):.2f}" for query in QUERIES)
     store = scraper.store
+    wait = _longest_wait(scraper, engine.now)
     return (
         f"| {nodes:,} | {pods:,} | {store.series:,} | {first:.2f} | {each * 1e3:.0f} | "
-        f"{store.bytes / 1e6:.0f} | {_longest_piece(scraper, engine) * 1e3:.0f} | {asked} |"
+        f"{store.bytes / 1e6:.0f} | {_longest_piece(scraper, engine) * 1e3:.0f} | {asked} | {wait * 1e3:.0f} |"
     )
 
 
@@ -84,15 +97,36 @@ def _longest_piece(scraper: Scraper, engine: Engine) -> float:
     return longest
 
 
+def _longest_wait(scraper: Scraper, now: float) -> float:
+    """Return the most CPU seconds that the process takes before another thread has its turn, over queries of
+    every kind, those that are refused for their work included.
+    """
+    longest = 0.0
+    with ThreadPoolExecutor(1) as asker:
+        for query in (*QUERIES, *HEAVY):
+            asked = asker.submit(_ask_or_be_refused, scraper, now, query)
+            while not asked.done():
+                began = time.process_time()
+                time.sleep(0.002)
+                longest = max(longest, time.process_time() - began)
+    return longest
+
+
+def _ask_or_be_refused(scraper: Scraper, now: float, query: str) -> None:
+    with suppress(QueryFailed):
+        moments = (round((now - SECONDS) * 1e3), round(now * 1e3), 15_000)
+        range_query(scraper.store, query, *moments)
+
+
 def main(arguments: list[str]) -> int:
     """Measure the given size, or those of the page."""
     gc.freeze()
     gc.set_threshold(*RARE_COLLECTIONS)
     sizes = SIZES if not arguments else ((int(arguments[0]), int(arguments[1])),)
     print(
-        "| nodes | pods | series | first scrape, s | a scrape, ms | MB | longest piece, ms | queries, s |"
+        "| nodes | pods | series | first scrape, s | a scrape, ms | MB | longest piece, ms | queries, s | wait, ms |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for nodes, pods in sizes:
         print(measure(nodes, pods))
     return 0

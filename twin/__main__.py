@@ -1,7 +1,8 @@
 """`python -m twin`: the embedded cluster as a process of its own.
 
 Prints one line of JSON when it is ready: `address`, `version`, and for each identity of
-`twin.api.access` the path of its own kubeconfig, such as `admin_kubeconfig`.
+`twin.api.access` the path of its own kubeconfig, such as `admin_kubeconfig`; `metrics_url` where it answers
+PromQL.
 """
 
 from __future__ import annotations
@@ -291,6 +292,8 @@ async def _announce(
     host, port = listener.getsockname()[:2]
     url = f"https://{settings.advertise or host}:{port}"
     ready = {"address": url, "version": VERSION["gitVersion"]}
+    if settings.metrics_scrape_seconds:
+        ready["metrics_url"] = f"{url}/api/v1/query"
     for name, token in tokens.of_all().items():
         path = settings.kubeconfig_dir / f"{name}.kubeconfig"
         write_kubeconfig(

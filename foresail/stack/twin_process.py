@@ -130,6 +130,7 @@ class TwinProcess:
             "--provisioner": "" if run.provisioner == "none" else run.provisioner,
             "--machines": run.machines or "",
             "--weather": run.weather,
+            "--metrics-scrape-seconds": f"{run.metrics_scrape_seconds:g}",
             "--start-time": "" if run.start_time is None else run.start_time.isoformat(),
         }
 

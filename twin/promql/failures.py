@@ -8,7 +8,7 @@ MOST_WORK = 50_000_000
 """Samples, cells of results and, at a fixed rate, calls that one query may take: some seconds of CPU."""
 CALL_WORK = 200
 """What one pass over arrays costs beside its cells."""
-SERIES_WORK = 200
+SERIES_WORK = 400
 """What it costs to find a series and make its labels."""
 SHOWN_SERIES_WORK, SHOWN_VALUE_WORK = 1_250, 100
 """What it costs to write a series, and a value, into an answer."""
