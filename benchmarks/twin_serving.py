@@ -115,7 +115,7 @@ def a_day(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     engine = Engine(TwinConfig(kube_events=False), seed=options.seed)
     engine.add_nodes(plain_nodes(options.nodes))
     for number in range(SERVICES):
-        _add_service(engine, f"s{number}", REQUESTS_PER_SECOND / SERVICES)
+        add_service(engine, f"s{number}", REQUESTS_PER_SECOND / SERVICES)
     engine.advance(engine.now + WARM_SECONDS)
     began, handled = time.process_time(), engine.clock.handled
     engine.advance(engine.now + options.hours * 3_600.0)
@@ -128,7 +128,8 @@ def a_day(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     yield {"what": what, "unit": "requests served, million", "value": round(served / 1e6, 1)}
 
 
-def _add_service(engine: Engine, name: str, mean: float) -> None:
+def add_service(engine: Engine, name: str, mean: float) -> None:
+    """Add a Service with a daily curve around `mean` requests a second, its Deployment and its HPA."""
     labels, store = {"app": name}, engine.store
     amounts = {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"cpu": "1"}}
     pod = {"containers": [{"name": "c", "image": "i", "resources": amounts}]}

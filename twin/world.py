@@ -6,6 +6,7 @@ that watchers see changes in order of version.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -15,7 +16,8 @@ from twin.clock import Clock
 from twin.config import TwinConfig
 from twin.kube_events import Reporter
 from twin.part import Part
-from twin.records import NodeRecord, PodRecord
+from twin.pod_selections import PodSelections
+from twin.records import NodeRecord, Object, PodRecord
 from twin.store import Store
 
 
@@ -24,6 +26,7 @@ class World(Part):
     """The shared parts of one simulated cluster."""
 
     KEEPS: ClassVar[tuple[str, ...]] = ("pods", "pods_on", "down")
+    LEAVES: ClassVar[tuple[str, ...]] = ("selections",)
     config: TwinConfig
     seed: int
     clock: Clock
@@ -36,6 +39,11 @@ class World(Part):
     """Live pods by node name and uid, in order of binding."""
     down: dict[str, float] = field(default_factory=dict)
     """Nodes whose machine has failed, with the time of the failure."""
+    selections: PodSelections = field(default_factory=PodSelections)
+
+    def restored(self) -> None:
+        """Forget which pods were asked for: they were others."""
+        self.selections.forget()
 
     @property
     def now(self) -> float:
@@ -51,16 +59,33 @@ class World(Part):
         if change.type == "DELETED":
             self.pods.pop(record.uid, None)
             self.pods_on.get(record.node_name, {}).pop(record.uid, None)
+            self.selections.follow(record, record.labels, gone=True)
             return
         before, live = change.before, self.pods.get(record.uid)
         if live is None:
             found = self.store.find("pods", record.namespace, record.name)
             assert isinstance(found, PodRecord)
             live = self.pods[record.uid] = found
-        elif isinstance(before, PodRecord) and before.node_name == live.node_name:
-            return
+            self.selections.follow(live, None)
+        else:
+            labels = change.previous_labels
+            if labels is not None and labels != live.labels:
+                self.selections.follow(live, labels)
+            if isinstance(before, PodRecord) and before.node_name == live.node_name:
+                return
         if live.node_name:
             self.pods_on.setdefault(live.node_name, {})[live.uid] = live
+
+    def select_pods(self, namespace: str, selector: Object | None) -> list[PodRecord]:
+        """Return the live pods of a namespace that a selector finds, by name; do not change the list."""
+        if selector is None:
+            return []
+        return self.selections.find(namespace, selector, self._pods_in(namespace))
+
+    def _pods_in(self, namespace: str) -> Iterator[PodRecord]:
+        for record in self.store.records("pods", namespace):
+            assert isinstance(record, PodRecord)
+            yield record
 
     def node(self, name: str) -> NodeRecord | None:
         """Return the live node of that name."""

@@ -7,6 +7,7 @@ from proofs.planted.defect import Defect
 _AUTOSCALER = "tests/twin/provisioners/test_cluster_autoscaler.py::test_case"
 _KARPENTER = "tests/twin/provisioners/test_karpenter.py::test_case"
 _CONTINUING = "tests/twin/provisioners/test_continuing.py::"
+_MEMORY = "tests/twin/provisioners/test_memory.py::"
 _CLOUD = "tests/twin/machines/test_cloud.py::"
 _PROVISIONERS = "twin/provisioners/"
 _SCALE_UP = f"{_PROVISIONERS}cluster_autoscaler/scale_up.py"
@@ -31,7 +32,7 @@ MACHINES = (
     ),
     Defect(
         "a node at the threshold counts as used",
-        _SCALE_DOWN,
+        f"{_PROVISIONERS}cluster_autoscaler/view.py",
         "if utilization <= self._config.utilization_threshold:",
         "if utilization < self._config.utilization_threshold:",
         f"{_AUTOSCALER}[a node at exactly half is drained when its pods fit elsewhere]",
@@ -126,5 +127,33 @@ MACHINES = (
         "catalogue[machine.machine].cpu_millicores for machine in self.machines.values()\n",
         "catalogue[machine.machine].cpu_millicores * machine.booted for machine in self.machines.values()\n",
         f"{_CLOUD}test_a_quota_counts_the_cores_that_run",
+    ),
+    Defect(
+        "Cluster Autoscaler does not hear of pods that come to a node",
+        f"{_PROVISIONERS}place_table.py",
+        "if isinstance(record, PodRecord):",
+        "if isinstance(record, PodRecord) and record.deletion_at is not None:",
+        f"{_MEMORY}test_cluster_autoscaler_knows_the_nodes_as_they_are",
+    ),
+    Defect(
+        "Karpenter does not hear of pods that come to a node",
+        f"{_OURS}memory.py",
+        'case "pods":',
+        'case "pods" if record.deletion_at is not None:',
+        f"{_MEMORY}test_karpenter_knows_the_cluster_as_it_is",
+    ),
+    Defect(
+        "what was put on nodes in thought stays there",
+        f"{_OURS}solver.py",
+        "        self.snapshot.revert(mark)\n",
+        "",
+        f"{_MEMORY}test_karpenter_knows_the_cluster_as_it_is",
+    ),
+    Defect(
+        "a pod with other labels stays in the old selection",
+        "twin/pod_selections.py",
+        "if entry.pods.pop(pod.uid, None) is not None:",
+        "if gone and entry.pods.pop(pod.uid, None) is not None:",
+        "tests/twin/engine/test_pod_selections.py::test_selections_follow_pods",
     ),
 )

@@ -57,9 +57,12 @@ INTS = (
     "twin/controllers/stateful_set.py: self._available(record, pod)",
     "twin/intake.py: parse_quantity(amount)",  # decimals: exact
     "twin/machines/cloud.py: catalogue[machine.machine].cpu_millicores",
+    "twin/provisioners/cluster_autoscaler/autoscaler.py: entry.unready",
     "twin/provisioners/cluster_autoscaler/scale_up.py: pod.shape.cpu_request_millicores",
     "twin/provisioners/cluster_autoscaler/scale_up.py: pod.shape.memory_request_bytes",
     "twin/provisioners/cluster_autoscaler/status.py: entry.candidates",
+    "twin/provisioners/cluster_autoscaler/status.py: part.ready",
+    "twin/provisioners/cluster_autoscaler/status.py: part.unready",
     "twin/scheduling/default_preemption.py: priority + _OFFSET",
     "twin/scheduling/node_rules.py: weight",
     "twin/workloads/fitted_play.py: row.size * row.weight",

@@ -37,7 +37,7 @@ class Metrics(Part):
         "_node_memory",
         "_silent",
     )
-    LEAVES = ("_by_uid",)
+    LEAVES = ("_place_of", "_listed", "_turns")
 
     def __init__(
         self, world: World, nodes: NodeTable, usage: UsageTable, impairments: Impairments
@@ -53,7 +53,9 @@ class Metrics(Part):
         self._uids: list[str] = []
         self._cpu: Floats = np.zeros(0)  # millicores of these pods
         self._memory: Floats = np.zeros(0)  # bytes
-        self._by_uid: dict[str, tuple[float, float]] | None = None  # made when somebody asks
+        self._place_of: dict[str, int] | None = None  # in `_uids`; made when somebody asks
+        self._turns = -1  # of the usage table when `_uids` were read
+        self._listed: Ints = np.zeros(0, np.int64)  # the rows that they were read for
         self._node_cpu: Floats = np.zeros(0)
         self._node_memory: Floats = np.zeros(0)
         self._silent: frozenset[str] = frozenset()  # nodes that did not answer
@@ -75,10 +77,11 @@ class Metrics(Part):
         del previous  # memory is a reading, not a rate
         usage, held = self._usage, self._usage["memory_now"]
         self._node_memory = node_sums(usage.node[rows], held[rows], self._nodes.count)
-        uids = usage.uids
-        self._uids = [uids[row] for row in self._rows.tolist()]
+        if self._turns != usage.turns or not np.array_equal(self._rows, self._listed):
+            uids = usage.uids
+            self._uids = [uids[row] for row in self._rows.tolist()]
+            self._turns, self._listed, self._place_of = usage.turns, self._rows, None
         self._memory = held[self._rows]
-        self._by_uid = None
         self._silent = frozenset(self._world.down) | self._impairments.unscraped
         self._scraped_at = self._world.now
 
@@ -132,7 +135,7 @@ class Metrics(Part):
             return 0.0, None
         if self._stale and (old := self._stale.pod(pod.node_name, pod.uid)):
             return old
-        return self._scraped_at, self._samples().get(pod.uid)
+        return self._scraped_at, self._newest(pod.uid)
 
     def _hold_stale(self) -> None:
         """Keep the newest scrape of nodes whose metrics are to stay, before the next is taken."""
@@ -148,8 +151,8 @@ class Metrics(Part):
         return float(self._node_cpu[row]), float(self._node_memory[row])
 
     def _pod_samples(self, node: str) -> dict[str, Sample]:
-        samples = self._samples()
-        return {uid: samples[uid] for uid in self._world.pods_on.get(node, {}) if uid in samples}
+        samples = ((uid, self._newest(uid)) for uid in self._world.pods_on.get(node, {}))
+        return {uid: sample for uid, sample in samples if sample is not None}
 
     def _check_answers(self) -> None:
         """Raise ApiError 503 when Metrics Server does not answer."""
@@ -157,12 +160,12 @@ class Metrics(Part):
             text = "the server is currently unable to handle the request"
             raise ApiError(503, "ServiceUnavailable", text)
 
-    def _samples(self) -> dict[str, tuple[float, float]]:
-        """Return (millicores, bytes) by pod uid, as the newest scrape has them."""
-        if self._by_uid is None:
-            amounts = zip(self._cpu.tolist(), self._memory.tolist(), strict=True)
-            self._by_uid = dict(zip(self._uids, amounts, strict=True))
-        return self._by_uid
+    def _newest(self, uid: str) -> Sample | None:
+        """Return what the newest scrape has of a pod."""
+        if self._place_of is None:
+            self._place_of = {uid: place for place, uid in enumerate(self._uids)}
+        place = self._place_of.get(uid)
+        return None if place is None else (float(self._cpu[place]), float(self._memory[place]))
 
     def _node_answers(self, node_name: str) -> bool:
         return node_name not in self._silent and self._world.node(node_name) is not None

@@ -70,7 +70,7 @@ class PrometheusMetrics(Metrics):
         count = self._nodes.count
         self._node_cpu = node_sums(usage.node[rows], filled, count)
         self._node_memory = node_sums(usage.node[rows], usage["memory_now"][rows], count)
-        self._by_uid = None
+        self._place_of = None
         self._silent = frozenset(self._world.down) | self._impairments.unscraped
         self._scraped_at = now
 

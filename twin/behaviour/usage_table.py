@@ -41,6 +41,7 @@ class UsageTable(Part):
     """One row per running pod; a row is free again when the pod stops."""
 
     KEEPS = ("row_of", "uids", "_free", "active", "node", "qos", "key", "columns")
+    LEAVES = ("turns",)
 
     def __init__(self) -> None:
         self.row_of: dict[str, int] = {}
@@ -51,6 +52,8 @@ class UsageTable(Part):
         self.qos: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.key: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)  # of the uid, for draws
         self.columns: dict[str, Floats] = {name: np.zeros(0) for name in _COLUMNS}
+        self.turns = 0
+        """Counts how often a row has got another pod or none, for those who remember rows."""
         self.on_start: Heard = _ignore
         """Called with the uid of a pod that has just been entered."""
         self.on_stop: Heard = _ignore
@@ -64,6 +67,7 @@ class UsageTable(Part):
         if not self._free:
             self._grow()
         row = self._free.pop()
+        self.turns += 1
         self.row_of[pod.uid] = row
         self.uids[row] = pod.uid
         self.active[row] = True
@@ -94,6 +98,7 @@ class UsageTable(Part):
         if uid in self.row_of:
             self.on_stop(uid)
             row = self.row_of.pop(uid)
+            self.turns += 1
             self.active[row] = False
             self.uids[row] = ""
             self._free.append(row)

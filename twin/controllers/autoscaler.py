@@ -32,7 +32,6 @@ from twin.kinds import KINDS
 from twin.part import Part
 from twin.quantity import parse_quantity
 from twin.records import Object, ObjectRecord, PodRecord, PodShape
-from twin.selectors import matches
 from twin.serving.request_metrics import RequestMetrics
 from twin.timestamps import rfc3339
 from twin.world import World
@@ -229,10 +228,7 @@ class Autoscalers(Part):
         selector = target.body["spec"].get("selector")
         requests: dict[PodShape, int | None] = {}
         pods = []
-        for pod in self._world.store.records("pods", namespace):
-            assert isinstance(pod, PodRecord)
-            if not matches(selector, pod.labels):
-                continue
+        for pod in self._world.select_pods(namespace, selector):
             if pod.shape not in requests:
                 requests[pod.shape] = _request(pod.shape, "cpu" if cpu else "memory")
             pods.append(self._scaled_pod(pod, requests[pod.shape], cpu=cpu))

@@ -135,11 +135,7 @@ class Budgets:
 
     def _pods(self, record: ObjectRecord) -> list[PodRecord]:
         selector = record.body["spec"].get("selector")
-        return [
-            pod
-            for pod in self._world.store.records("pods", record.namespace)
-            if isinstance(pod, PodRecord) and matches(selector, pod.labels)
-        ]
+        return self._world.select_pods(record.namespace, selector)
 
     def _conditions(self, record: ObjectRecord, status: Object) -> list[Object]:
         known = (record.body.get("status") or {}).get("conditions") or []

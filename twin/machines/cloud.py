@@ -61,6 +61,7 @@ class Cloud(Part):
     """Machines by the name of their node."""
 
     KEEPS = ("machines", "spent_dollars", "_orders")
+    LEAVES = ("_counts",)
 
     def __init__(self, world: World, catalogue: Catalogue, spot: Spot) -> None:
         self._world = world
@@ -70,6 +71,7 @@ class Cloud(Part):
         self.machines: dict[str, Machine] = {}
         self.spent_dollars = 0.0  # for machines that are gone; `cost_dollars` has all
         self._orders: dict[str, int] = {}  # granted so far, by owner
+        self._counts: dict[str, int] = {}  # what `count_of` has counted since the last change
         chance = Chance(world.seed)
         self._boots = chance.draws("machine boots")
         self._interruptions = chance.draws("spot interruptions")
@@ -108,6 +110,7 @@ class Cloud(Part):
             offering.price,
             world.now,
         )
+        self._counts.clear()
         machine.labels = {**_labels_of(offering, name), **labels}
         machine.annotations = dict(annotations or {})
         machine.taints = tuple(taints)
@@ -146,6 +149,7 @@ class Cloud(Part):
         if machine is None or machine.stopping:
             return
         machine.stopping = True
+        self._counts.clear()
         wait = self._config.terminate_seconds
         if wait <= 0.0:
             self._end(name, machine.ordered_at)
@@ -159,6 +163,17 @@ class Cloud(Part):
             for machine in self.machines.values()
             if machine.owner == owner and not machine.stopping
         ]
+
+    def count_of(self, owner: str) -> int:
+        """Return how many machines `of_owner` has."""
+        count = self._counts.get(owner)
+        if count is None:
+            count = self._counts[owner] = len(self.of_owner(owner))
+        return count
+
+    def restored(self) -> None:
+        """Count anew."""
+        self._counts.clear()
 
     def cost_dollars(self) -> float:
         """Return what all machines have cost so far; a machine is billed from its order."""
@@ -229,6 +244,7 @@ class Cloud(Part):
     def _drop(self, machine: Machine) -> None:
         self.spent_dollars += self._bill(machine)
         del self.machines[machine.name]
+        self._counts.clear()
 
     def _bill(self, machine: Machine) -> float:
         return machine.price_per_hour * (self._world.now - machine.ordered_at) / _HOUR_SECONDS

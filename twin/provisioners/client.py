@@ -62,6 +62,10 @@ class Client:
             assert isinstance(record, PodRecord)
             yield record
 
+    def select_pods(self, namespace: str, selector: Object) -> list[PodRecord]:
+        """Return the pods of a namespace that a label selector finds, by name; do not change the list."""
+        return self._world.select_pods(namespace, selector)
+
     def count(self, resource: str) -> int:
         """Return how many objects of a kind there are."""
         return self._world.store.count(resource)

@@ -9,7 +9,7 @@ spreading and required pod affinity, in its order and with its reasons.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from twin.needs import BASIC_RESOURCES, HostPort, PodTerm, SpreadConstraint
@@ -38,6 +38,8 @@ class Place:
     extra: dict[str, int]
     pods: dict[str, PodRecord] = field(default_factory=dict)
     template: bool = False
+    repels: bool = False
+    """Whether a pod that was there from the start has anti-affinity (`hold`)."""
 
     @classmethod
     def of(cls, node: NodeRecord, *, template: bool = False) -> Place:
@@ -59,6 +61,13 @@ class Place:
         """Return the node's domain of a topology key."""
         return self.node.labels.get(key)
 
+    def hold(self, pod: PodRecord) -> None:
+        """Enter a pod that is there."""
+        self.pods[pod.uid] = pod
+        self.shift(pod, -1)
+        if pod.shape.needs.anti_affinity:
+            self.repels = True
+
     def shift(self, pod: PodRecord, sign: int) -> None:
         """Give room for a pod (-1) or get it back (1)."""
         needs = pod.reserved_needs
@@ -71,10 +80,15 @@ class Place:
 class Snapshot:
     """Nodes and pods in thought."""
 
-    def __init__(self) -> None:
-        self.places: dict[str, Place] = {}
+    def __init__(self, places: Mapping[str, Place] | None = None) -> None:
+        self.places: dict[str, Place] = dict(places or {})
+        self.touched: dict[str, None] = {}
+        """Places whose pods or amounts were changed, though it may have been undone."""
         self._undo: list[Callable[[], None]] = []
         self._carriers: dict[str, tuple[PodRecord, Place]] = {}  # with anti-affinity, by uid
+        for place in self.places.values():
+            if place.repels:
+                self._note_all(place)
         self._next = 0  # where `any_fit` goes on looking
 
     # ---- changes
@@ -82,8 +96,7 @@ class Snapshot:
     def add(self, place: Place) -> None:
         """Add a node with the pods that it holds already."""
         self.places[place.name] = place
-        for pod in place.pods.values():
-            self._note(pod, place)
+        self._note_all(place)
         self._undo.append(lambda: self._forget(place.name))
 
     def remove(self, name: str) -> None:
@@ -112,11 +125,13 @@ class Snapshot:
             self._undo.pop()()
 
     def _put(self, pod: PodRecord, place: Place) -> None:
+        self.touched[place.name] = None
         place.pods[pod.uid] = pod
         place.shift(pod, -1)
         self._note(pod, place)
 
     def _take(self, pod: PodRecord, place: Place) -> None:
+        self.touched[place.name] = None
         del place.pods[pod.uid]
         place.shift(pod, 1)
         self._carriers.pop(pod.uid, None)
@@ -136,6 +151,9 @@ class Snapshot:
 
     def _restore(self, place: Place) -> None:
         self.places[place.name] = place
+        self._note_all(place)
+
+    def _note_all(self, place: Place) -> None:
         for pod in place.pods.values():
             self._note(pod, place)
 

@@ -15,7 +15,6 @@ from twin.config.vertical import VerticalConfig
 from twin.part import Part
 from twin.provisioners.client import Client
 from twin.records import Object, ObjectRecord, PodRecord
-from twin.selectors import matches
 from twin.timestamps import rfc3339
 from twin.vertical.estimation import ContainerState, Estimate, History, estimates
 from twin.vertical.objects import (
@@ -72,8 +71,8 @@ class Recommender(Part):
             self._write(vpa, len(pods), problem)
 
     def _running_pods(self, vpa: ObjectRecord, selector: Object) -> list[PodRecord]:
-        pods = self._client.pods_in(vpa.namespace)
-        return [pod for pod in pods if pod.phase == "Running" and matches(selector, pod.labels)]
+        pods = self._client.select_pods(vpa.namespace, selector)
+        return [pod for pod in pods if pod.phase == "Running"]
 
     def _read(self, uid: str, pods: list[PodRecord], kills: list[tuple[str, float, int]]) -> None:
         before = self._containers.get(uid, {})

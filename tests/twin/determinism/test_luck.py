@@ -69,6 +69,8 @@ ACTIONS: dict[str, Action] = {
     "config map": config_map(1),
     "pod": ("POST", "/api/v1/namespaces/default/pods", JSON, POD),
 }
+SILENT = {"gap", "slow"}
+"""Actions that write no object: on a node without pods nothing shows them."""
 
 
 def live(actions: dict[int, list[str]], seed: int) -> Engine:
@@ -154,7 +156,8 @@ def test_actions_on_an_unused_node_change_nobody_elses_luck(
 
     assert next(differences(others(calm), others(touched)), None) is None
     assert usage(calm) == usage(touched)
-    assert calm.store.resource_version != touched.store.resource_version
+    if {name for names in actions.values() for name in names} - SILENT:
+        assert calm.store.resource_version != touched.store.resource_version
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ service (core/scaledown/actuation/actuator.go, drain.go, delete_in_batch.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from twin.config.provisioning import ClusterAutoscalerConfig
@@ -15,11 +15,15 @@ from twin.part import Part, keepable
 from twin.provisioners.client import Client, is_daemon
 from twin.provisioners.cluster_autoscaler.drainability import Blocked, pods_to_move
 from twin.provisioners.cluster_autoscaler.scale_down import Removable
-from twin.records import NodeRecord, Object, PodRecord
+from twin.provisioners.cluster_autoscaler.taints import (
+    DELETION_CANDIDATE,
+    TO_BE_DELETED,
+    has_taint,
+    without_taint,
+)
+from twin.records import NodeRecord, PodRecord
 from twin.world import World
 
-TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
-DELETION_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
 _RETRY_SECONDS = 10.0  # drain.go DefaultEvictionRetryTime
 _LOOK_SECONDS = 5.0  # drain.go waitPodsToDisappear
 _HEADROOM_SECONDS = 30.0  # drain.go DefaultPodEvictionHeadroom
@@ -100,14 +104,12 @@ class Actuator(Part):
             )
         return bool(chosen or drains)
 
-    def set_soft_taints(self, nodes: list[NodeRecord], unneeded: dict[str, float]) -> None:
-        """Mark unneeded nodes PreferNoSchedule and free the others, a few at a time."""
+    def set_soft_taints(self, needed: Iterable[NodeRecord], unneeded: Iterable[NodeRecord]) -> None:
+        """Free nodes that are needed after all, then mark unneeded ones PreferNoSchedule, a few at a time."""
         left = self._config.most_soft_taints
-        needed_first = sorted(nodes, key=lambda node: node.name in unneeded)
-        for node in needed_first:
-            marked = has_taint(node, DELETION_CANDIDATE)
-            wanted = node.name in unneeded
-            if marked == wanted or has_taint(node, TO_BE_DELETED):
+        rows = [(node, False) for node in needed] + [(node, True) for node in unneeded]
+        for node, wanted in rows:
+            if has_taint(node, DELETION_CANDIDATE) == wanted or has_taint(node, TO_BE_DELETED):
                 continue
             if left <= 0:
                 return
@@ -236,16 +238,6 @@ class Actuator(Part):
 
 def _say_nothing(reason: str, message: str) -> None:
     """Stand in until the autoscaler is built."""
-
-
-def has_taint(node: NodeRecord, key: str) -> bool:
-    """True when a node has a taint of that key."""
-    return any(taint["key"] == key for taint in node.taints)
-
-
-def without_taint(node: NodeRecord, key: str) -> tuple[Object, ...]:
-    """Return the taints of a node but those of a key."""
-    return tuple(taint for taint in node.taints if taint["key"] != key)
 
 
 def _is_on(pod: PodRecord | None, node_name: str) -> bool:

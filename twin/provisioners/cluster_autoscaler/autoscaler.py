@@ -4,13 +4,16 @@ once after a loop that did something (core/static_autoscaler.go, loop/trigger.go
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from twin.chance import Chance
 from twin.changes import Change
 from twin.config.provisioning import NodeGroup
 from twin.machines.cloud import Cloud, CloudRefusal
 from twin.part import Part
 from twin.provisioners.client import Client, waits_for_room
-from twin.provisioners.cluster_autoscaler.actuation import TO_BE_DELETED, Actuator, has_taint
+from twin.provisioners.cluster_autoscaler.actuation import Actuator
 from twin.provisioners.cluster_autoscaler.groups import Groups, Readiness
 from twin.provisioners.cluster_autoscaler.scale_down import ScaleDown
 from twin.provisioners.cluster_autoscaler.scale_up import (
@@ -29,6 +32,7 @@ from twin.provisioners.cluster_autoscaler.status import (
     GroupState,
     status_text,
 )
+from twin.provisioners.cluster_autoscaler.view import View
 from twin.provisioners.daemons import daemon_templates, runs_on
 from twin.provisioners.placement import Place, Snapshot
 from twin.records import NodeRecord, PodRecord
@@ -43,6 +47,7 @@ class ClusterAutoscaler(Part):
     """One autoscaler over all node groups."""
 
     KEEPS = ("_number", "_last_up", "_last_down", "_choices", "_healthy")
+    LEAVES = ("_view",)
 
     def __init__(
         self, world: World, cloud: Cloud, client: Client, groups: tuple[NodeGroup, ...]
@@ -52,6 +57,7 @@ class ClusterAutoscaler(Part):
         self._cloud = cloud
         self._client = client
         self.groups = Groups(world.config.provisioning, groups, cloud, client, world.seed)
+        self._view = View(config, client)
         self.scale_down = ScaleDown(config, client, self.groups)
         self.actuator = Actuator(world, config, client, cloud)
         self.actuator.announce = self._announce
@@ -76,8 +82,13 @@ class ClusterAutoscaler(Part):
         )
         self._plan(self._config.scan_seconds)
 
+    def restored(self) -> None:
+        """Forget what was seen of another world."""
+        self._view.forget()
+
     def follow(self, change: Change) -> None:
         """Loop at once when a pod has just found no node."""
+        self._view.follow(change)
         record = change.record
         if not isinstance(record, PodRecord) or not waits_for_room(record):
             return
@@ -101,23 +112,24 @@ class ClusterAutoscaler(Part):
     # ---- one loop
 
     def _loop(self) -> None:
-        nodes = list(self._client.nodes())
-        readiness = {name: self.groups.readiness(name, nodes) for name in self.groups.groups}
+        view = self._view
+        view.refresh()
+        readiness = {name: view.readiness(name) for name in self.groups.groups}
         self._update_requests(readiness)
-        unready = sum(len(entry.unready) for entry in readiness.values())
-        share = self._config.most_unready_percent / 100.0 * len(nodes)
+        unready = sum(entry.unready for entry in readiness.values())
+        share = self._config.most_unready_percent / 100.0 * len(view)
         self._healthy = unready <= self._config.allowed_unready or unready <= share
         if self._healthy:
-            self._act(nodes, readiness)
+            snapshot = view.snapshot()
+            self._act(snapshot, readiness)
+            view.spoil(snapshot)
         else:
             self.scale_down.forget()
             self._announce("ClusterUnhealthy", "Cluster is unhealthy")
-        self._write_status(nodes, readiness)
+        self._write_status(readiness)
 
-    def _act(self, nodes: list[NodeRecord], readiness: dict[str, Readiness]) -> None:
-        snapshot = self._snapshot(nodes)
-        pods = self._pending()
-        waited = False
+    def _act(self, snapshot: Snapshot, readiness: dict[str, Readiness]) -> None:
+        pods, waited, starting = self._pending(), False, dict[str, None]()
         if pods or self.groups.requests:
             starting = self._add_upcoming(snapshot, readiness)
             places = list(snapshot.places.values())
@@ -128,28 +140,11 @@ class ClusterAutoscaler(Part):
                 waited = True
             elif pods:
                 self._scale_up(snapshot, pods)
-            nodes = [node for node in nodes if node.name not in starting]
-        self._scale_down(nodes, snapshot, waited=waited)
+        self._scale_down(snapshot, starting, waited=waited)
 
     def _pending(self) -> list[PodRecord]:
         cutoff = self._config.priority_cutoff
-        return [
-            pod
-            for pod in self._client.pods()
-            if waits_for_room(pod) and pod.shape.priority >= cutoff
-        ]
-
-    def _snapshot(self, nodes: list[NodeRecord]) -> Snapshot:
-        snapshot = Snapshot()
-        cutoff = self._config.priority_cutoff
-        for node in nodes:
-            place = Place.of(node)
-            for pod in self._client.pods_on(node.name):
-                if not pod.terminal and pod.shape.priority >= cutoff:
-                    place.pods[pod.uid] = pod
-                    place.shift(pod, -1)
-            snapshot.add(place)
-        return snapshot
+        return [pod for pod in self._view.waiting() if pod.shape.priority >= cutoff]
 
     def _add_upcoming(self, snapshot: Snapshot, readiness: dict[str, Readiness]) -> dict[str, None]:
         """Add the machines on their way as if they were ready; return the nodes they stand for."""
@@ -260,7 +255,7 @@ class ClusterAutoscaler(Part):
         """End scale-ups that are done, and give up those that take too long."""
         for name, request in list(self.groups.requests.items()):
             entry = readiness[name]
-            if self.groups.target(name) <= len(entry.ready) + len(entry.unready):
+            if self.groups.target(name) <= entry.ready + entry.unready:
                 del self.groups.requests[name]
             elif request.expected < self._client.now:
                 took = _go_duration(self._client.now - request.at)
@@ -274,18 +269,22 @@ class ClusterAutoscaler(Part):
 
     # ---- scale-down
 
-    def _scale_down(self, nodes: list[NodeRecord], snapshot: Snapshot, *, waited: bool) -> None:
-        leaving = set(self.actuator.deletions) | {
-            node.name for node in nodes if has_taint(node, TO_BE_DELETED)
-        }
-        self.scale_down.look(nodes, snapshot, leaving)
+    def _scale_down(self, snapshot: Snapshot, starting: dict[str, None], *, waited: bool) -> None:
+        view, absent = self._view, starting.keys()
+        leaving = self.actuator.deletions.keys() | view.leaving.keys()
+        self.scale_down.look(view, snapshot, leaving, absent)
         if not waited and not self._is_cooling_down():
             empty, occupied = self.scale_down.removable(self.actuator.in_progress())
             if self.actuator.start(empty, occupied, self._group_name):
                 self._last_down = self._client.now
-        self.actuator.set_soft_taints(
-            [node for node in nodes if self.groups.group_of(node)], self.scale_down.unneeded
-        )
+        unneeded = self.scale_down.unneeded.keys()
+        needed = self._grouped(view.soft.keys() - unneeded - absent)
+        self.actuator.set_soft_taints(needed, self._grouped(unneeded))
+
+    def _grouped(self, names: Iterable[str]) -> list[NodeRecord]:
+        """Return those of the nodes that belong to a group, by name."""
+        nodes = [self._view.node(name) for name in sorted(names)]
+        return [node for node in nodes if self.groups.group_of(node)]
 
     def _is_cooling_down(self) -> bool:
         now, config = self._client.now, self._config
@@ -306,15 +305,11 @@ class ClusterAutoscaler(Part):
         if record is not None:
             self._client.report(record, "ConfigMap", reason, message)
 
-    def _write_status(self, nodes: list[NodeRecord], readiness: dict[str, Readiness]) -> None:
+    def _write_status(self, readiness: dict[str, Readiness]) -> None:
         record = self._client.find("configmaps", NAMESPACE, NAME)
         if record is None:
             return
-        unneeded = self.scale_down.unneeded
-        by_name = {node.name: self._group_name(node) for node in nodes if node.name in unneeded}
-        counts: dict[str, int] = {}
-        for name in by_name.values():
-            counts[name] = counts.get(name, 0) + 1
+        unneeded = Counter(self._view.group_of.get(name, "") for name in self.scale_down.unneeded)
         states = [
             GroupState(
                 group,
@@ -322,7 +317,7 @@ class ClusterAutoscaler(Part):
                 self.groups.target(name),
                 name in self.groups.requests,
                 self.groups.backed_off(name),
-                counts.get(name, 0),
+                unneeded[name],
             )
             for name, group in self.groups.groups.items()
         ]

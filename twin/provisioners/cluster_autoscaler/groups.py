@@ -45,16 +45,16 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Nodes of a group by their state."""
+    """How many nodes of a group are in which state; those that start, by name."""
 
-    ready: tuple[str, ...]
+    ready: int
     starting: tuple[str, ...]
-    unready: tuple[str, ...]
+    unready: int
 
     @property
     def registered(self) -> int:
         """How many nodes there are."""
-        return len(self.ready) + len(self.starting) + len(self.unready)
+        return self.ready + len(self.starting) + self.unready
 
 
 class Groups(Part):
@@ -83,31 +83,17 @@ class Groups(Part):
 
     def target(self, name: str) -> int:
         """Return how many machines a group has or will have."""
-        return len(self._cloud.of_owner(name))
+        return self._cloud.count_of(name)
 
     def group_of(self, node: NodeRecord) -> NodeGroup | None:
         """Return the group of a node; None for one that is not autoscaled."""
         return self.groups.get(node.labels.get(GROUP_LABEL, ""))
 
-    def readiness(self, name: str, nodes: Sequence[NodeRecord]) -> Readiness:
-        """Sort the nodes of a group."""
-        ready, starting, unready = [], [], []
-        for node in nodes:
-            if node.labels.get(GROUP_LABEL) != name:
-                continue
-            if node.ready_status == "True":
-                ready.append(node.name)
-            elif node.created_at + self._config.startup_seconds > self._client.now:
-                starting.append(node.name)
-            else:
-                unready.append(node.name)
-        return Readiness(tuple(ready), tuple(starting), tuple(unready))
-
     def upcoming(self, name: str, readiness: Readiness) -> int:
         """Return how many ready nodes are still to come by a scale-up that is under way."""
         if name not in self.requests or self.backed_off(name):
             return 0
-        return max(0, self.target(name) - len(readiness.ready) - len(readiness.unready))
+        return max(0, self.target(name) - readiness.ready - readiness.unready)
 
     # ---- changes
 

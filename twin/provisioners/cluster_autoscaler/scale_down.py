@@ -8,14 +8,15 @@ count on the same room.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from twin.config.provisioning import ClusterAutoscalerConfig, NodeGroup
+from twin.config.provisioning import ClusterAutoscalerConfig
 from twin.part import Part
 from twin.provisioners.client import Client
 from twin.provisioners.cluster_autoscaler.drainability import Blocked, pods_to_move
 from twin.provisioners.cluster_autoscaler.groups import Groups
+from twin.provisioners.cluster_autoscaler.view import View
 from twin.provisioners.placement import Place, Snapshot
 from twin.records import NodeRecord, ObjectRecord, PodRecord
 
@@ -45,25 +46,28 @@ class ScaleDown(Part):
         self._recheck_at: dict[str, float] = {}  # nodes that were found to be needed
         self.found: dict[str, Removable] = {}
 
-    def look(self, nodes: Sequence[NodeRecord], snapshot: Snapshot, leaving: Iterable[str]) -> None:
-        """Find the unneeded nodes; `leaving` are on their way out already."""
+    def look(
+        self, view: View, snapshot: Snapshot, leaving: AbstractSet[str], absent: AbstractSet[str]
+    ) -> None:
+        """Find the unneeded nodes; `leaving` are on their way out already, `absent` ones are not looked at
+        and take no pods.
+        """
         now, config = self._client.now, self._config
-        names = {node.name for node in nodes}
         self._recheck_at = {
-            name: at for name, at in self._recheck_at.items() if at > now and name in names
+            name: at
+            for name, at in self._recheck_at.items()
+            if at > now and name in view and name not in absent
         }
-        destinations = {node.name: None for node in nodes if node.name not in set(leaving)}
         found: dict[str, Removable] = {}
         limit = len(self.unneeded) + 2 * config.most_deletions
-        for node, utilization in self._eligible(nodes, snapshot, set(leaving)):
+        for name, utilization in self._eligible(view, snapshot, leaving | absent):
             if len(found) >= limit:
                 break
-            removable = self._simulate(node, utilization, snapshot, destinations)
+            removable = self._simulate(name, utilization, snapshot, leaving | found.keys())
             if removable is None:
-                self._recheck_at[node.name] = now + config.recheck_seconds
+                self._recheck_at[name] = now + config.recheck_seconds
                 continue
-            del destinations[node.name]
-            found[node.name] = removable
+            found[name] = removable
         self.found = found
         self.unneeded = {name: self.unneeded.get(name, now) for name in found}
 
@@ -100,56 +104,50 @@ class ScaleDown(Part):
         return config.unneeded_seconds if node.ready_status == "True" else config.unready_seconds
 
     def _eligible(
-        self, nodes: Sequence[NodeRecord], snapshot: Snapshot, leaving: set[str]
-    ) -> list[tuple[NodeRecord, float]]:
+        self, view: View, snapshot: Snapshot, skipped: AbstractSet[str]
+    ) -> list[tuple[str, float]]:
         """Return the nodes worth a simulation with their utilization: those unneeded before first,
         then empty ones.
         """
         sizes = {name: self._groups.target(name) for name in self._groups.groups}
-        found = []
-        for node in nodes:
-            group = self._groups.group_of(node)
-            place = snapshot.places.get(node.name)
-            if group is None or place is None or node.name in leaving:
-                continue
-            if self._is_kept(node, group, sizes):
-                continue
-            utilization = utilization_of(place)
-            if utilization <= self._config.utilization_threshold:
-                found.append((node, utilization))
-        return sorted(
-            found, key=lambda one: (one[0].name not in self.unneeded, one[1] > 0.0, one[0].name)
-        )
+        found = [
+            (name, utilization)
+            for name, utilization in view.low_in(snapshot).items()
+            if name not in skipped and not self._is_kept(view.node(name), sizes)
+        ]
+        return sorted(found, key=lambda one: (one[0] not in self.unneeded, one[1] > 0.0, one[0]))
 
-    def _is_kept(self, node: NodeRecord, group: NodeGroup, sizes: dict[str, int]) -> bool:
+    def _is_kept(self, node: NodeRecord, sizes: dict[str, int]) -> bool:
+        group = self._groups.group_of(node)
         return (
-            sizes[group.name] <= group.least
-            or node.annotations.get(SCALE_DOWN_DISABLED) == "true"
+            group is None
             or node.name in self._recheck_at
+            or sizes[group.name] <= group.least
+            or node.annotations.get(SCALE_DOWN_DISABLED) == "true"
         )
 
     def _simulate(
-        self,
-        node: NodeRecord,
-        utilization: float,
-        snapshot: Snapshot,
-        destinations: dict[str, None],
+        self, name: str, utilization: float, snapshot: Snapshot, going: AbstractSet[str]
     ) -> Removable | None:
-        """Return the node when its pods fit elsewhere; they are moved there in thought."""
-        place = snapshot.places[node.name]
+        """Return the node when its pods fit elsewhere, on nodes that are not `going`; they are moved there in
+        thought.
+        """
+        place = snapshot.places[name]
         try:
             moving = pods_to_move(
                 place.pods.values(), self._budgets(place), self._config, self._client.now
             )
         except Blocked:
             return None
+        if not moving:
+            return Removable(place.node, (), utilization)
         mark = snapshot.mark()
         for pod in moving:
             snapshot.lift(pod, place)
         others = [
-            snapshot.places[name]
-            for name in destinations
-            if name != node.name and name in snapshot.places
+            other
+            for other in snapshot.places.values()
+            if not other.template and other is not place and other.name not in going
         ]
         for pod in moving:
             target = snapshot.any_fit(pod, others)
@@ -157,19 +155,7 @@ class ScaleDown(Part):
                 snapshot.revert(mark)
                 return None
             snapshot.place(pod, target)
-        return Removable(node, tuple(moving), utilization)
+        return Removable(place.node, tuple(moving), utilization)
 
     def _budgets(self, place: Place) -> dict[str, list[ObjectRecord]]:
         return {uid: self._client.budgets(pod) for uid, pod in place.pods.items()}
-
-
-def utilization_of(place: Place) -> float:
-    """Return the larger part of cores and memory that pods ask for; of GPUs on a node with GPUs."""
-    node = place.node
-    if node.gpus:
-        return (node.gpus - place.free[2]) / node.gpus
-    cpu = node.allocatable_cpu_millicores
-    memory = node.allocatable_memory_bytes
-    if not cpu or not memory:
-        return 1.0
-    return max((cpu - place.free[0]) / cpu, (memory - place.free[1]) / memory)

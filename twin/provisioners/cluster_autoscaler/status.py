@@ -91,11 +91,11 @@ def _counts(readiness: Readiness, indent: str) -> list[str]:
         "nodeCounts:",
         "  registered:",
         f"    total: {readiness.registered}",
-        f"    ready: {len(readiness.ready)}",
+        f"    ready: {readiness.ready}",
         f"    notStarted: {len(readiness.starting)}",
         "    suspended: 0",
         "    unready:",
-        f"      total: {len(readiness.unready)}",
+        f"      total: {readiness.unready}",
         "      resourceUnready: 0",
         "  longUnregistered: 0",
         "  unregistered: 0",
@@ -105,9 +105,9 @@ def _counts(readiness: Readiness, indent: str) -> list[str]:
 
 def _sum(parts: Sequence[Readiness]) -> Readiness:
     return Readiness(
-        tuple(name for part in parts for name in part.ready),
+        sum(part.ready for part in parts),
         tuple(name for part in parts for name in part.starting),
-        tuple(name for part in parts for name in part.unready),
+        sum(part.unready for part in parts),
     )
 
 

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from math import fsum
+from collections.abc import Callable, Mapping
 
-from twin.config.provisioning import MachineType
 from twin.machines.cloud import Cloud
 from twin.provisioners.client import Client
-from twin.provisioners.karpenter.claims import INITIALIZED, is_true, since
+from twin.provisioners.karpenter.candidate import Candidate, Facts, eviction_cost, quiet_since
+from twin.provisioners.karpenter.claims import INITIALIZED, is_true
+from twin.provisioners.karpenter.evictability import is_evictable, is_protected
 from twin.provisioners.karpenter.names import (
     CAPACITY_TYPE,
     DO_NOT_DISRUPT,
@@ -21,33 +20,9 @@ from twin.provisioners.karpenter.names import (
 )
 from twin.provisioners.karpenter.pools import Pool, read_duration
 from twin.provisioners.karpenter.recorder import Recorder
-from twin.provisioners.karpenter.state import ClusterState, StateNode, is_evictable, is_protected
-from twin.records import NodeRecord, ObjectRecord, PodRecord
-from twin.timestamps import unix
-
-_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """A node that may be disrupted."""
-
-    state: StateNode
-    node: NodeRecord
-    claim: ObjectRecord
-    pool: Pool
-    machine: MachineType | None
-    price: float
-    capacity_type: str
-    pods: tuple[PodRecord, ...]
-    """Those that would be made again elsewhere."""
-    cost: float
-    """Of the disruption: pods by priority and deletion cost, less with the node's age."""
-
-    @property
-    def name(self) -> str:
-        """Name of the node and of its NodeClaim."""
-        return self.node.name
+from twin.provisioners.karpenter.state import ClusterState
+from twin.provisioners.karpenter.state_node import StateNode
+from twin.records import PodRecord
 
 
 class Candidates:
@@ -59,33 +34,48 @@ class Candidates:
         cloud: Cloud,
         state: ClusterState,
         recorder: Recorder,
-        is_nominated: Callable[[str], bool],
-        is_queued: Callable[[str], bool],
+        nominated: Callable[[], Mapping[str, float]],
     ) -> None:
         self._client = client
         self._cloud = cloud
         self._state = state
         self._recorder = recorder
-        self._is_nominated = is_nominated
-        self._is_queued = is_queued
+        self._nominated = nominated
 
     def find(
         self, nodes: list[StateNode], pools: dict[str, Pool], *, eventual: bool
     ) -> list[Candidate]:
         """Return the candidates by name; blocked ones are said in events. `eventual`: a pool's
-        terminationGracePeriod bounds what pods can block.
+        terminationGracePeriod bounds what pods can block. Do not change the list.
         """
-        found = []
+        known, nominated = self._state.candidates, self._nominated()
+        if known.everybody is not None and not nominated:
+            return known.everybody
+        found, all_open = [], True
         for state in nodes:
-            if state.claim is None or self._is_queued(state.name):
+            if state.claim is None or state.marked:
                 continue
-            why = self._node_block(state)
+            facts = known.facts.get(state.name)
+            if facts is None:
+                facts = known.facts[state.name] = self._facts(state, pools)
+            all_open = all_open and facts.is_open
+            promised = "node is nominated for a pending pod" if state.name in nominated else ""
+            why = facts.barred or promised or facts.barred_after
             if why:
                 self.say_blocked(state, why)
                 continue
-            candidate = self._candidate(state, pools, eventual=eventual)
-            if candidate is not None:
-                found.append(candidate)
+            why = (
+                self._pod_block(self._client.pods_on(state.name))
+                if facts.pods_block is None
+                else facts.pods_block
+            )
+            if why and not (eventual and facts.bounded):
+                self.say_blocked(state, why)
+                continue
+            assert facts.candidate is not None
+            found.append(facts.candidate)
+        if all_open and not nominated:
+            known.everybody = found
         return found
 
     def say_blocked(self, state: StateNode, why: str) -> None:
@@ -102,48 +92,55 @@ class Candidates:
         if state.claim is not None:
             self._recorder.say(state.claim, "NodeClaim", reason, text, "", seconds)
 
-    def _node_block(self, state: StateNode) -> str:
+    def _facts(self, state: StateNode, pools: dict[str, Pool]) -> Facts:
+        assert state.claim is not None
+        drifted = is_true(state.claim, "Drifted")
+        bounded = bool(state.claim.body["spec"].get("terminationGracePeriod"))
+        before, after = self._bars(state, pools)
+        if before or after:
+            return Facts(before, after, "", bounded, drifted, None)
+        pods = self._client.pods_on(state.name)
+        asked = any(DO_NOT_DISRUPT in pod.annotations for pod in pods) or bool(
+            self._client.count("poddisruptionbudgets")
+        )
+        block = None if asked else ""
+        return Facts("", "", block, bounded, drifted, self._candidate(state, pools, pods))
+
+    def _bars(self, state: StateNode, pools: dict[str, Pool]) -> tuple[str, str]:
+        """Return why a node is no candidate, as far as it is asked before and after promises to pods."""
         if state.node is None:
-            return "nodeclaim does not have an associated node"
+            return "nodeclaim does not have an associated node", ""
         if not state.initialized:
-            return "node isn't initialized"
+            return "node isn't initialized", ""
         if state.deleting:
-            return "node is deleting or marked for deletion"
-        if self._is_nominated(state.name):
-            return "node is nominated for a pending pod"
+            return "node is deleting or marked for deletion", ""
         if state.node.annotations.get(DO_NOT_DISRUPT) == "true":
-            return f'disruption is blocked through the "{DO_NOT_DISRUPT}" annotation'
+            return "", f'disruption is blocked through the "{DO_NOT_DISRUPT}" annotation'
         if POOL not in state.labels:
-            return f"node doesn't have required label (label={POOL})"
-        return ""
+            return "", f"node doesn't have required label (label={POOL})"
+        if state.labels[POOL] not in pools:
+            return "", f"NodePool not found (NodePool={state.labels[POOL]})"
+        return "", ""
 
     def _candidate(
-        self, state: StateNode, pools: dict[str, Pool], *, eventual: bool
-    ) -> Candidate | None:
+        self, state: StateNode, pools: dict[str, Pool], pods: list[PodRecord]
+    ) -> Candidate:
         assert state.node is not None
         assert state.claim is not None
-        labels = state.labels
-        pool = pools.get(labels[POOL])
-        if pool is None:
-            self.say_blocked(state, f"NodePool not found (NodePool={labels[POOL]})")
-            return None
-        pods = self._client.pods_on(state.name)
-        why = self._pod_block(pods)
-        bounded = eventual and bool(state.claim.body["spec"].get("terminationGracePeriod"))
-        if why and not bounded:
-            self.say_blocked(state, why)
-            return None
-        price = self._state.price(state)
+        labels, price = state.labels, self._state.price(state)
         return Candidate(
             state,
             state.node,
             state.claim,
-            pool,
+            pools[labels[POOL]],
             self._cloud.catalogue.by_name.get(labels.get(INSTANCE_TYPE, "")),
             0.0 if price is None or ZONE not in labels else price,
             labels.get(CAPACITY_TYPE, ""),
             tuple(self._state.reschedulable(state.name)),
-            fsum(map(_eviction_cost, pods)) * self._lifetime_left(state.claim),
+            eviction_cost(pods),
+            read_duration(state.claim.body["spec"].get("expireAfter", "Never")) or 0.0,
+            is_true(state.claim, INITIALIZED),
+            quiet_since(state.claim),
         )
 
     def _pod_block(self, pods: list[PodRecord]) -> str:
@@ -160,37 +157,6 @@ class Candidates:
                 if not (budget.body.get("status") or {}).get("disruptionsAllowed", 0):
                     return f"pdb prevents pod evictions (PodDisruptionBudget=[{names}])"
         return ""
-
-    def _lifetime_left(self, claim: ObjectRecord) -> float:
-        whole = read_duration(claim.body["spec"].get("expireAfter", "Never"))
-        if not whole:
-            return 1.0
-        left = (whole - (self._client.now - claim.created_at)) / whole
-        return min(1.0, max(0.0, left))
-
-
-def is_consolidatable(candidate: Candidate, now: float) -> bool:
-    """True when no pod has come or gone for as long as the pool's consolidateAfter."""
-    after = candidate.pool.consolidate_after_seconds
-    if after is None or not is_true(candidate.claim, INITIALIZED):
-        return False
-    return now - quiet_since(candidate.claim) >= after
-
-
-def quiet_since(claim: ObjectRecord) -> float:
-    """Return when a pod last came to or left the node (unix seconds)."""
-    last = (claim.body.get("status") or {}).get("lastPodEventTime")
-    return since(claim, INITIALIZED) if last is None else unix(last)
-
-
-def _eviction_cost(pod: PodRecord) -> float:
-    cost = 1.0
-    try:
-        cost += float(pod.annotations.get(_DELETION_COST, "0")) / 2.0**27
-    except ValueError:
-        cost += 0.0
-    cost += pod.shape.priority / 2.0**25
-    return min(10.0, max(-10.0, cost))
 
 
 def _sentence(text: str) -> str:

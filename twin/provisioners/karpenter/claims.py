@@ -7,6 +7,7 @@ from __future__ import annotations
 from twin.controllers.conditions import find, remove_condition, set_condition
 from twin.machines.catalogue import Offering
 from twin.provisioners.client import Client
+from twin.provisioners.karpenter.instance_types import cheapest
 from twin.provisioners.karpenter.names import (
     CAPACITY_TYPE,
     FINALIZER,
@@ -17,7 +18,7 @@ from twin.provisioners.karpenter.names import (
 )
 from twin.provisioners.karpenter.pools import HASH_VERSION as VERSION
 from twin.provisioners.karpenter.requirements import add, expressions, one_of
-from twin.provisioners.karpenter.solver import MOST_TYPES, NewMachine, Solver, cheapest
+from twin.provisioners.karpenter.solver import MOST_TYPES, NewMachine, Solver
 from twin.quantity import cpu_text, memory_text
 from twin.records import Object, ObjectRecord
 from twin.timestamps import rfc3339, unix
@@ -30,7 +31,7 @@ _FROM_THE_START = frozenset({*_READY, "Ready", "ValidationSucceeded", "NodeClass
 def claim_object(machine: NewMachine, solver: Solver) -> Object:
     """Return the NodeClaim that asks for a machine, its instance types by price."""
     pool, requirements = machine.pool, dict(machine.requirements)
-    offers = {one.name: solver.offerings(one, requirements) for one in machine.types}
+    offers = {one.name: solver.types.offerings(one, requirements) for one in machine.types}
     types = sorted(machine.types, key=lambda one: cheapest(offers[one.name]))[:MOST_TYPES]
     kinds = dict.fromkeys(offer.capacity_type for one in types for offer in offers[one.name])
     add(requirements, {INSTANCE_TYPE: one_of(*(one.name for one in types))})

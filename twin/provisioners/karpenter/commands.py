@@ -12,6 +12,7 @@ from twin.provisioners.client import Client
 from twin.provisioners.karpenter.claims import INITIALIZED, is_true, set_status
 from twin.provisioners.karpenter.names import DISRUPTED
 from twin.provisioners.karpenter.recorder import Recorder
+from twin.provisioners.karpenter.state_node import StateNode
 from twin.records import NodeRecord
 from twin.world import World
 
@@ -74,15 +75,15 @@ class Queue(Part):
         )
         self._clock.after(_SOON_SECONDS, "karpenter.command", self._count)
 
-    def free_others(self, nodes: list[NodeRecord]) -> None:
-        """Take the taint off nodes that no command takes away."""
-        for node in nodes:
-            claim = self._client.find("nodeclaims", "", node.name)
-            leaving = node.deletion_at is not None or (
-                claim is not None and claim.deletion_at is not None
+    def free_others(self, disrupted: list[StateNode]) -> None:
+        """Take the taint off nodes that no command takes away, of those that carry it or say why."""
+        for state in disrupted:
+            leaving = any(
+                record is not None and record.deletion_at is not None
+                for record in (state.node, state.claim)
             )
-            if claim is not None and not leaving and not self.has(node.name):
-                self._free(node.name)
+            if not leaving and not self.has(state.name):
+                self._free(state.name)
 
     def _look(self, number: int) -> None:
         command = self.commands.get(number)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import fsum, inf
 
 from twin.config.provisioning import KarpenterConfig, MachineType
-from twin.provisioners.karpenter.candidates import Candidate, Candidates
+from twin.provisioners.karpenter.candidate import Candidate
+from twin.provisioners.karpenter.candidates import Candidates
 from twin.provisioners.karpenter.names import CAPACITY_TYPE
 from twin.provisioners.karpenter.requirements import Requirements, one_of
 from twin.provisioners.karpenter.solver import NewMachine, Solution, Solver
@@ -41,8 +42,8 @@ class Consolidation:
         pods = self._state.waiting_pods()
         for one in chosen:
             pods += self._state.movable(one.name)
-        for state in self._state.nodes():
-            if state.deleting and state.node is not None:
+        for state in self._state.leaving():
+            if state.node is not None:
                 pods += self._state.movable(state.name)
         solution = solver.solve(pods)
         machine = solution.machines[0] if len(solution.machines) == 1 else None
@@ -61,19 +62,32 @@ class Consolidation:
         return ""
 
     def consolidate(self, chosen: list[Candidate]) -> Plan | None:
-        """Return what would be cheaper than the chosen nodes (consolidation.go)."""
-        plan, alone = self.simulate(chosen), len(chosen) == 1
-        why = self.unplaced(plan)
-        count = len(plan.solution.machines)
+        """Return what would be cheaper than the chosen nodes (consolidation.go). What failed is not simulated
+        again before something changes.
+        """
+        names, failures = tuple(one.name for one in chosen), self._state.failures()
+        why = None if failures is None else failures.get(names)
+        if why is None:
+            plan = self.simulate(chosen)
+            why = self._objection(plan)
+            if not why:
+                return plan
+            if failures is not None:
+                failures[names] = why
+        if len(chosen) == 1:
+            self._candidates.say_unconsolidatable(chosen[0], why[:1].upper() + why[1:])
+        return None
+
+    def _objection(self, plan: Plan) -> str:
+        """Return what a simulation has against a consolidation, nothing when it may be done."""
+        why, count = self.unplaced(plan), len(plan.solution.machines)
         if not why and count > 1:
             why = f"Can't remove without creating {count} candidates"
         if not why and plan.machine is not None:
             why = self.narrow_to_cheaper(plan.machine, plan)
-        if why:
-            if alone:
-                self._candidates.say_unconsolidatable(chosen[0], why[:1].upper() + why[1:])
-            return None
-        return plan
+        if not why and len(plan.candidates) > 1 and self._repeats_itself(plan):
+            why = "Can't replace with a cheaper node"
+        return why
 
     def narrow_to_cheaper(self, machine: NewMachine, plan: Plan) -> str:
         """Keep the types that cost less than what they replace; return why none does."""
@@ -95,7 +109,7 @@ class Consolidation:
                 machine.requirements[CAPACITY_TYPE] = one_of("spot")
         return ""
 
-    def repeats_itself(self, plan: Plan) -> bool:
+    def _repeats_itself(self, plan: Plan) -> bool:
         """True when several nodes would become one of a type that is among them, at no lower price
         (filterOutSameInstanceType).
         """
@@ -119,11 +133,11 @@ def _launch_price(solver: Solver, machine: MachineType, requirements: Requiremen
     """Return the most that a launch would cost: of spot where spot may be, else on demand
     (cloudprovider/types.go, WorstLaunchPrice).
     """
-    offers = solver.offerings(machine, requirements)
+    offers = solver.types.offerings(machine, requirements)
     spot = [one.price for one in offers if one.capacity_type == "spot"]
     return max(spot or [one.price for one in offers], default=inf)
 
 
 def _has_spot(solver: Solver, machine: MachineType, requirements: Requirements) -> bool:
-    offers = solver.offerings(machine, requirements)
+    offers = solver.types.offerings(machine, requirements)
     return any(one.capacity_type == "spot" for one in offers)

@@ -9,7 +9,8 @@ from twin.controllers.conditions import set_condition
 from twin.machines.cloud import Cloud
 from twin.part import Part
 from twin.provisioners.client import Client, is_daemon
-from twin.provisioners.karpenter.candidates import Candidates, quiet_since
+from twin.provisioners.karpenter.candidate import quiet_since
+from twin.provisioners.karpenter.candidates import Candidates
 from twin.provisioners.karpenter.claims import (
     INITIALIZED,
     LAUNCHED,
@@ -21,13 +22,15 @@ from twin.provisioners.karpenter.claims import (
 from twin.provisioners.karpenter.commands import Queue
 from twin.provisioners.karpenter.disruption import Disruption
 from twin.provisioners.karpenter.lifecycle import Lifecycle
+from twin.provisioners.karpenter.memory import is_respecified
 from twin.provisioners.karpenter.names import HASH, HASH_VERSION, POOL
 from twin.provisioners.karpenter.pools import HASH_VERSION as VERSION
 from twin.provisioners.karpenter.pools import Pool, read_pool
 from twin.provisioners.karpenter.provisioning import Provisioning
 from twin.provisioners.karpenter.recorder import Recorder
 from twin.provisioners.karpenter.requirements import conflict, of_labels
-from twin.provisioners.karpenter.state import ClusterState, StateNode
+from twin.provisioners.karpenter.state import ClusterState
+from twin.provisioners.karpenter.state_node import StateNode
 from twin.provisioners.karpenter.termination import Termination
 from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord
@@ -43,6 +46,7 @@ class Karpenter(Part):
     """All controllers of Karpenter."""
 
     KEEPS = ("_pod_events", "_planned")
+    LEAVES = ("_untold", "_restless")
 
     def __init__(self, world: World, cloud: Cloud, client: Client) -> None:
         self._world = world
@@ -60,13 +64,16 @@ class Karpenter(Part):
         )
         self.provisioning = Provisioning(world, client, self.state, recorder, config)
         self.termination = Termination(world, client, cloud, recorder, config)
-        nominated = self.provisioning.is_nominated
-        found = Candidates(client, cloud, self.state, recorder, nominated, self.queue.has)
+        nominated = self.provisioning.nominated
+        found = Candidates(client, cloud, self.state, recorder, nominated)
         self.disruption = Disruption(
             world, client, self.state, found, self.queue, self.provisioning, recorder, config
         )
         self._pod_events: dict[str, float] = {}  # by node: when a pod last came or went
         self._planned = False
+        self._untold: dict[str, None] | None = None
+        """NodeClaims that something was heard of since their status was written; None: of all."""
+        self._restless: dict[str, None] = {}  # those that are not quiet for long enough yet
         world.clock.handle("karpenter.status", self._write_status)
 
     def begin(self) -> None:
@@ -78,9 +85,18 @@ class Karpenter(Part):
             self._client.create("nodepools", "", {"metadata": metadata, "spec": spec})
         self.disruption.begin()
 
+    def restored(self) -> None:
+        """Look at every NodeClaim the next time."""
+        self._untold, self._restless = None, {}
+
     def follow(self, change: Change) -> None:
         """Take in one change; nothing is written from here."""
         record = change.record
+        self.state.follow(change)
+        if change.resource == "nodepools":
+            self._untold = None if is_respecified(change) else self._untold
+        elif self._untold is not None and change.resource == "nodeclaims":
+            self._untold[record.name] = None
         if change.resource not in ("pods", "nodes", "nodeclaims", "nodepools", "daemonsets"):
             return
         if isinstance(record, PodRecord):
@@ -107,6 +123,8 @@ class Karpenter(Part):
         now = self._client.now
         if now - self._pod_events.get(pod.node_name, 0.0) >= _QUIET_SECONDS:
             self._pod_events[pod.node_name] = now
+            if self._untold is not None:
+                self._untold[pod.node_name] = None
             self._plan_status()
 
     def _plan_status(self) -> None:
@@ -123,10 +141,14 @@ class Karpenter(Part):
         for record in self._client.objects("nodepools"):
             if record.deletion_at is None:
                 pools[record.name] = self._write_pool(record, nodes)
+        untold, self._untold = self._untold, {}
         for state in nodes:
+            if untold is not None and state.name not in untold and state.name not in self._restless:
+                continue
             if state.claim is not None and state.claim.deletion_at is None:
                 self._write_claim(state.claim, pools.get(state.claim.labels.get(POOL, "")))
-        names = {state.name for state in nodes}
+        names = self.state.names()
+        self._restless = {name: None for name in self._restless if name in names}
         self._pod_events = {name: at for name, at in self._pod_events.items() if name in names}
 
     def _write_pool(self, record: ObjectRecord, nodes: list[StateNode]) -> Pool:
@@ -176,6 +198,10 @@ class Karpenter(Part):
         if after is None or not is_true(claim, INITIALIZED):
             return False
         left = (quiet_since(claim) if last is None else last) + after - self._client.now
+        if left > 0.0:
+            self._restless[claim.name] = None
+        else:
+            self._restless.pop(claim.name, None)
         if left > 0.0 and not self._planned:
             self._planned = True
             self._world.clock.after(max(left, _STATUS_SECONDS), "karpenter.status")

@@ -10,16 +10,17 @@ from math import fsum
 from twin.config.provisioning import KarpenterConfig
 from twin.part import Part, keepable
 from twin.provisioners.client import Client
-from twin.provisioners.karpenter.candidates import Candidate, Candidates, is_consolidatable
+from twin.provisioners.karpenter.candidate import Candidate, is_consolidatable
+from twin.provisioners.karpenter.candidates import Candidates
 from twin.provisioners.karpenter.claims import claim_object, is_true
 from twin.provisioners.karpenter.commands import Queue
 from twin.provisioners.karpenter.consolidation import Consolidation, Plan
-from twin.provisioners.karpenter.names import POOL
+from twin.provisioners.karpenter.instance_types import cheapest
 from twin.provisioners.karpenter.pools import Pool
 from twin.provisioners.karpenter.provisioning import Provisioning
 from twin.provisioners.karpenter.recorder import Recorder
-from twin.provisioners.karpenter.solver import cheapest
-from twin.provisioners.karpenter.state import ClusterState, StateNode
+from twin.provisioners.karpenter.state import ClusterState
+from twin.provisioners.karpenter.state_node import StateNode
 from twin.records import ObjectRecord
 from twin.world import World
 
@@ -85,7 +86,7 @@ class Disruption(Part):
     def _loop(self, number: int) -> None:
         if number != self._number:
             return
-        self._queue.free_others(list(self._client.nodes()))
+        self._queue.free_others(self._state.disrupted())
         nodes = self._state.nodes()
         pools = {pool.name: pool for pool in self._state.pools()}
         if self._disrupt(nodes, pools):
@@ -102,35 +103,27 @@ class Disruption(Part):
         if not any(state.claim is not None for state in nodes):
             return False
         found = self._candidates.find(nodes, pools, eventual=False)
-        if self._find_empty(found, nodes, pools):
+        if self._find_empty(found, pools):
             return False
         if self._replace_drifted(nodes, pools):
             return True
-        useful = [one for one in found if self._may_consolidate(one)]
-        if useful and not self._find_several(useful, nodes, pools):
-            self._find_one(useful, nodes, pools)
+        settled = self._is_settled("several") and self._is_settled("one")
+        useful = [
+            one for one in found if not (settled and one.is_plain) and self._may_consolidate(one)
+        ]
+        if useful and not settled and not self._find_several(useful, pools):
+            self._find_one(useful, pools)
         return False
 
-    def _budgets(
-        self, nodes: list[StateNode], pools: dict[str, Pool], reason: str
-    ) -> dict[str, int]:
+    def _budgets(self, pools: dict[str, Pool], reason: str) -> dict[str, int]:
         """Return how many nodes of each pool may be disrupted now."""
-        total, busy = dict.fromkeys(pools, 0), dict.fromkeys(pools, 0)
-        for state in nodes:
-            name = state.labels.get(POOL, "")
-            if state.claim is None or not state.initialized or name not in total:
-                continue
-            if is_true(state.claim, "InstanceTerminating"):
-                continue
-            total[name] += 1
-            assert state.node is not None
-            busy[name] += int(state.node.ready_status != "True" or state.deleting)
-        left = {}
+        left, counts = {}, self._state.counts()
         for name, pool in pools.items():
-            allowed = pool.allowed_disruptions(total[name], reason, self._client.now)
-            left[name] = max(0, allowed - busy[name])
+            total, busy = counts.get(name, (0, 0))
+            allowed = pool.allowed_disruptions(total, reason, self._client.now)
+            left[name] = max(0, allowed - busy)
             record = self._client.find("nodepools", "", name)
-            if total[name] and not allowed and record is not None:
+            if total and not allowed and record is not None:
                 text = (
                     f"No allowed disruptions for disruption reason {reason} due to blocking budget"
                 )
@@ -140,11 +133,11 @@ class Disruption(Part):
 
     # ---- methods
 
-    def _find_empty(
-        self, found: list[Candidate], nodes: list[StateNode], pools: dict[str, Pool]
-    ) -> bool:
+    def _find_empty(self, found: list[Candidate], pools: dict[str, Pool]) -> bool:
         empty = []
         for one in found:
+            if one.pods and one.is_plain:
+                continue
             if one.pool.consolidate_after_seconds is None:
                 text = f'NodePool "{one.pool.name}" has consolidation disabled'
                 self._candidates.say_unconsolidatable(one, text)
@@ -152,8 +145,8 @@ class Disruption(Part):
                 empty.append(one)
         if not empty or self._is_settled(EMPTY):
             return False
-        left, chosen = self._budgets(nodes, pools, EMPTY), []
-        for one in sorted(empty, key=_by_cost):
+        left, chosen = self._budgets(pools, EMPTY), []
+        for one in self._by_cost(empty):
             if left[one.pool.name]:
                 left[one.pool.name] -= 1
                 chosen.append(one.name)
@@ -162,14 +155,14 @@ class Disruption(Part):
         return bool(chosen)
 
     def _replace_drifted(self, nodes: list[StateNode], pools: dict[str, Pool]) -> bool:
-        if not any(state.claim is not None and is_true(state.claim, DRIFTED) for state in nodes):
+        if not any(facts.drifted for facts in self._state.candidates.facts.values()):
             return False
         found = [
             one
             for one in self._candidates.find(nodes, pools, eventual=True)
             if is_true(one.claim, DRIFTED)
         ]
-        left = self._budgets(nodes, pools, DRIFTED) if found else {}
+        left = self._budgets(pools, DRIFTED) if found else {}
         for one in sorted(found, key=lambda entry: (bool(entry.pods), entry.claim.created_at)):
             if not left[one.pool.name]:
                 continue
@@ -198,13 +191,11 @@ class Disruption(Part):
             return is_consolidatable(one, self._client.now)
         return False
 
-    def _find_several(
-        self, useful: list[Candidate], nodes: list[StateNode], pools: dict[str, Pool]
-    ) -> bool:
+    def _find_several(self, useful: list[Candidate], pools: dict[str, Pool]) -> bool:
         if self._is_settled("several"):
             return False
-        left, chosen, held = self._budgets(nodes, pools, UNDERUTILIZED), [], False
-        for one in sorted(useful, key=_by_cost):
+        left, chosen, held = self._budgets(pools, UNDERUTILIZED), [], False
+        for one in self._by_cost(useful):
             if not left[one.pool.name]:
                 held = True
             elif one.pods:
@@ -215,7 +206,7 @@ class Disruption(Part):
         while least <= most:
             middle = (least + most) // 2
             plan = self._consolidation.consolidate(chosen[: middle + 1])
-            if plan is not None and not self._consolidation.repeats_itself(plan):
+            if plan is not None:
                 least, best = middle + 1, plan
             else:
                 most = middle - 1
@@ -226,13 +217,11 @@ class Disruption(Part):
         self._decide("several", best)
         return True
 
-    def _find_one(
-        self, useful: list[Candidate], nodes: list[StateNode], pools: dict[str, Pool]
-    ) -> None:
+    def _find_one(self, useful: list[Candidate], pools: dict[str, Pool]) -> None:
         if self._is_settled("one"):
             return
-        left, held = self._budgets(nodes, pools, UNDERUTILIZED), False
-        for one in sorted(useful, key=_by_cost)[:MOST_CANDIDATES]:
+        left, held = self._budgets(pools, UNDERUTILIZED), False
+        for one in self._by_cost(useful)[:MOST_CANDIDATES]:
             if not left[one.pool.name]:
                 held = True
             elif one.pods:
@@ -255,7 +244,7 @@ class Disruption(Part):
     def _announce(self, plan: Plan) -> None:
         assert plan.machine is not None
         machine, solver = plan.machine, plan.solver
-        offers = solver.offerings(machine.types[0], machine.requirements)
+        offers = solver.types.offerings(machine.types[0], machine.requirements)
         saved = fsum(one.price for one in plan.candidates) - cheapest(offers)
         for one in plan.candidates:
             several = len(plan.candidates)
@@ -287,7 +276,7 @@ class Disruption(Part):
             and (empty or self._may_consolidate(one))
             and not (empty and one.pods)
         ]
-        left = self._budgets(nodes, pools, EMPTY if empty else UNDERUTILIZED)
+        left = self._budgets(pools, EMPTY if empty else UNDERUTILIZED)
         valid = []
         for one in found:
             if left[one.pool.name]:
@@ -299,7 +288,7 @@ class Disruption(Part):
             return bool(valid)
         if len(valid) != len(wanted):
             return False
-        plan = self._consolidation.simulate(sorted(valid, key=_by_cost))
+        plan = self._consolidation.simulate(self._by_cost(valid))
         if self._consolidation.unplaced(plan) or len(plan.solution.machines) != min(
             1, len(decision.types)
         ):
@@ -322,8 +311,7 @@ class Disruption(Part):
         if plan is not None:
             made = self._order(plan)
             for entry in plan.solution.existing:
-                if entry.added:
-                    self._provisioning.nominate(entry)
+                self._provisioning.nominate(entry)
         self._queue.start(names, [claim.name for claim in made], reason)
         self.changes += 1
 
@@ -346,6 +334,7 @@ class Disruption(Part):
     def _settle(self, method: str) -> None:
         self._settled[method] = (self.changes, self._client.now)
 
-
-def _by_cost(one: Candidate) -> tuple[float, str]:
-    return (one.cost, one.name)
+    def _by_cost(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Return candidates in the order in which they are disrupted."""
+        now = self._client.now
+        return sorted(candidates, key=lambda one: (one.cost(now), one.name))

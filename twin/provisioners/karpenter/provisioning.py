@@ -9,9 +9,10 @@ from twin.config.provisioning import KarpenterConfig
 from twin.part import Part
 from twin.provisioners.client import Client, is_daemon, waits_for_room
 from twin.provisioners.karpenter.claims import claim_object
+from twin.provisioners.karpenter.existing import Existing
 from twin.provisioners.karpenter.names import DISRUPTED
 from twin.provisioners.karpenter.recorder import Recorder
-from twin.provisioners.karpenter.solver import Existing, Solution, Solver
+from twin.provisioners.karpenter.solver import Solution, Solver
 from twin.provisioners.karpenter.state import ClusterState
 from twin.records import NodeRecord, ObjectRecord, PodRecord
 from twin.world import World
@@ -62,9 +63,10 @@ class Provisioning(Part):
             wait = self._config.requeue_seconds
             self._clock.after(wait, "karpenter.retry_node", record.name, record.uid)
 
-    def is_nominated(self, name: str) -> bool:
-        """True for a node that a pod was lately promised to."""
-        return self.nominated_until.get(name, 0.0) > self._client.now
+    def nominated(self) -> dict[str, float]:
+        """Return the nodes that a pod was lately promised to, and until when that counts."""
+        now = self._client.now
+        return {name: until for name, until in self.nominated_until.items() if until > now}
 
     def nominate(self, entry: Existing) -> None:
         """Promise a node to the pods that a run has put there, and say so."""
@@ -119,9 +121,9 @@ class Provisioning(Part):
             return
         self._begun_at, self._seen = -1.0, {}
         pods = self._state.waiting_pods()
-        for node in self._state.nodes():
-            if node.deleting and node.node is not None:
-                pods += self._state.movable(node.node.name)
+        for state in self._state.leaving():
+            if state.node is not None:
+                pods += self._state.movable(state.node.name)
         if not pods:
             return
         solver = self._state.solver()
@@ -132,13 +134,9 @@ class Provisioning(Part):
             text = f"Failed to schedule pod, {error}"
             self._recorder.say(pod, "Pod", "FailedScheduling", text, pod.uid, _FAILED_SECONDS)
         for entry in solution.existing:
-            if entry.added:
-                self.nominate(entry)
+            self.nominate(entry)
         self.order(solution, solver)
-        now = self._client.now
-        self.nominated_until = {
-            name: until for name, until in self.nominated_until.items() if until > now
-        }
+        self.nominated_until = self.nominated()
 
     def _say_nominated(self, pod: PodRecord, where: str) -> None:
         self._recorder.say(pod, "Pod", "Nominated", f"Pod should schedule on: {where}", pod.uid)

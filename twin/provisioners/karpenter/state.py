@@ -1,115 +1,47 @@
-"""Nodes and NodeClaims seen as one: what there is, what is on its way, and what is leaving
-(pkg/controllers/state/statenode.go).
-"""
+"""What there is, what is on its way, and what is leaving (pkg/controllers/state/cluster.go)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping
 
+from twin.changes import Change
 from twin.config.provisioning import KarpenterConfig
 from twin.intake import new_record
-from twin.machines.catalogue import Offering
 from twin.machines.cloud import Cloud
+from twin.part import Part
 from twin.provisioners.client import Client, is_daemon, waits_for_room
 from twin.provisioners.daemons import daemon_templates, runs_on
-from twin.provisioners.karpenter.names import (
-    CAPACITY_TYPE,
-    DISRUPTED,
-    DO_NOT_DISRUPT,
-    EPHEMERAL,
-    INITIALIZED,
-    INSTANCE_TYPE,
-    POOL,
-    REGISTERED,
-    ZONE,
-)
-from twin.provisioners.karpenter.pools import Pool, read_duration, read_pool
+from twin.provisioners.karpenter.claims import is_true
+from twin.provisioners.karpenter.evictability import is_protected
+from twin.provisioners.karpenter.existing import Existing, ExistingNodes
+from twin.provisioners.karpenter.instance_types import Available, InstanceTypes
+from twin.provisioners.karpenter.memory import KnownCandidates, Memory
+from twin.provisioners.karpenter.names import CAPACITY_TYPE, DISRUPTED, INSTANCE_TYPE, POOL, ZONE
+from twin.provisioners.karpenter.pools import Pool, read_pool
 from twin.provisioners.karpenter.requirements import of_labels
-from twin.provisioners.karpenter.solver import Existing, Solver
+from twin.provisioners.karpenter.solver import Solver
+from twin.provisioners.karpenter.state_node import StateNode
 from twin.provisioners.placement import Place, Snapshot
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord
-from twin.scheduling.placement_rules import UNSCHEDULABLE_TAINT, is_tolerated
-
-_STUCK_SECONDS = 60.0  # utils/pod/scheduling.go IsStuckTerminating
-_BASIC = ("cpu", "memory", "nvidia.com/gpu", "pods")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StateNode:
-    """A node, its NodeClaim, or both."""
+class ClusterState(Part):
+    """Reads the API and `marked`, which the queue of commands owns; all that it remembers follows from them.
 
-    node: NodeRecord | None
-    claim: ObjectRecord | None
-    marked: bool
-    """Chosen by a disruption command that has begun."""
+    Problem: a look every ten seconds, and a hundred simulations in some, cannot read a thousand nodes each
+    time. So what follows from a node, its pods and its NodeClaim is worked out again only after one of them has
+    changed.
+    """
 
-    @property
-    def name(self) -> str:
-        """Name of the node, or of the NodeClaim while there is no node."""
-        return self.node.name if self.node is not None else self.record.name
-
-    @property
-    def record(self) -> NodeRecord | ObjectRecord:
-        """The node if there is one, else the NodeClaim."""
-        found = self.node if self.node is not None else self.claim
-        assert found is not None
-        return found
-
-    @property
-    def registered(self) -> bool:
-        """True when the node has joined; always, for one that Karpenter does not manage."""
-        if self.claim is None:
-            return True
-        return self.node is not None and self.node.labels.get(REGISTERED) == "true"
-
-    @property
-    def initialized(self) -> bool:
-        """True when the node is ready for good; always, for one that Karpenter does not manage."""
-        if self.claim is None:
-            return True
-        return self.node is not None and self.node.labels.get(INITIALIZED) == "true"
-
-    @property
-    def deleting(self) -> bool:
-        """True when the node is on its way out."""
-        return self.marked or any(
-            record is not None and record.deletion_at is not None
-            for record in (self.node, self.claim)
-        )
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Labels of the node once it is registered, of the NodeClaim before."""
-        use_node = self.node is not None and self.registered
-        source = self.node if use_node else self.claim
-        assert source is not None
-        return dict(source.labels)
-
-    def taints(self) -> tuple[Object, ...]:
-        """Return what keeps pods away for good, not what goes when the node has started."""
-        if self.claim is not None and not self.registered:
-            return tuple(self.claim.body["spec"].get("taints") or ())
-        assert self.node is not None
-        taints = self.node.taints
-        if self.node.unschedulable:
-            taints = (*taints, UNSCHEDULABLE_TAINT)
-        if self.claim is None or self.initialized:
-            return taints
-        starting = self.claim.body["spec"].get("startupTaints") or ()
-        keys = EPHEMERAL | {taint["key"] for taint in starting}
-        return tuple(taint for taint in taints if taint["key"] not in keys)
-
-
-class ClusterState:
-    """Reads the API; keeps nothing of its own but `marked`, which the queue of commands owns."""
+    LEAVES = ("_memory", "_waiting", "_changed_pods")
 
     def __init__(
         self,
         client: Client,
         cloud: Cloud,
         config: KarpenterConfig,
-        available: Callable[[Offering], bool],
+        available: Available,
         marked: Callable[[], Iterable[str]],
     ) -> None:
         self._client = client
@@ -117,26 +49,117 @@ class ClusterState:
         self._config = config
         self._available = available
         self._marked = marked
+        self._memory = Memory()
+        self._waiting: tuple[int, list[PodRecord]] | None = None
+        self._changed_pods = 0  # changes of pods so far
+
+    # ---- keeping up
+
+    def follow(self, change: Change) -> None:
+        """Note what a change makes untrue."""
+        if change.resource == "pods":
+            self._changed_pods += 1
+        self._memory.follow(change)
+
+    def restored(self) -> None:
+        """Know nothing of what was."""
+        self._memory, self._waiting = Memory(), None
+
+    # ---- what there is
+
+    @property
+    def candidates(self) -> KnownCandidates:
+        """What is known of NodeClaims as candidates of a disruption."""
+        return self._memory.candidates
 
     def nodes(self) -> list[StateNode]:
-        """Return all nodes and the NodeClaims that are no nodes yet, by name."""
-        marked = frozenset(self._marked())
-        claims = {claim.name: claim for claim in self._client.objects("nodeclaims")}
-        found = [
-            StateNode(node, claims.pop(node.name, None), node.name in marked)
-            for node in self._client.nodes()
-        ]
-        found += [StateNode(None, claim, claim.name in marked) for claim in claims.values()]
-        return found
+        """Return all nodes and the NodeClaims that are no nodes yet, by name; do not change the list."""
+        marked, memory = frozenset(self._marked()), self._memory
+        if memory.nodes is None or marked != memory.marked_names:
+            claims = {claim.name: claim for claim in self._client.objects("nodeclaims")}
+            found = [
+                StateNode(node, claims.pop(node.name, None), node.name in marked)
+                for node in self._client.nodes()
+            ]
+            found += [StateNode(None, claim, claim.name in marked) for claim in claims.values()]
+            memory.nodes, memory.marked_names, memory.leaving = found, marked, None
+            memory.candidates.everybody = memory.disrupted = memory.counts = None
+            memory.failures.clear()
+            memory.by_name = {state.name: state for state in found}
+        return memory.nodes
+
+    def names(self) -> Container[str]:
+        """Return the names of all of them."""
+        self.nodes()
+        return self._memory.by_name.keys()
+
+    def leaving(self) -> list[StateNode]:
+        """Return the nodes that are on their way out."""
+        nodes, memory = self.nodes(), self._memory
+        if memory.leaving is None:
+            memory.leaving = [state for state in nodes if state.deleting]
+        return memory.leaving
+
+    def failures(self) -> dict[tuple[str, ...], str] | None:
+        """Return why nodes could not be consolidated as things are now, by their names; None when that
+        depends on the time or on budgets of pods, so that nothing can be remembered.
+        """
+        memory, catalogue = self._memory, self._cloud.catalogue
+        if memory.candidates.everybody is None:
+            return None
+        offered = tuple(
+            self._available(one)
+            for machine in catalogue.machines
+            for one in catalogue.offerings(machine.name)
+        )
+        if offered != memory.offered:
+            memory.failures.clear()
+            memory.offered = offered
+        return memory.failures
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return by pool how many nodes count for its budgets, and how many of them are disrupted already."""
+        nodes, memory = self.nodes(), self._memory
+        if memory.counts is None:
+            total, busy = Counter[str](), Counter[str]()
+            for state in nodes:
+                if state.claim is None or not state.initialized:
+                    continue
+                if is_true(state.claim, "InstanceTerminating"):
+                    continue
+                name = state.labels.get(POOL, "")
+                total[name] += 1
+                assert state.node is not None
+                busy[name] += int(state.node.ready_status != "True" or state.deleting)
+            memory.counts = {name: (count, busy[name]) for name, count in total.items()}
+        return memory.counts
+
+    def disrupted(self) -> list[StateNode]:
+        """Return the nodes with a NodeClaim that carry the taint of a disruption, or a reason for one."""
+        nodes, memory = self.nodes(), self._memory
+        if memory.disrupted is None:
+            memory.disrupted = [
+                state
+                for state in nodes
+                if state.node is not None
+                and state.claim is not None
+                and (
+                    any(taint["key"] == DISRUPTED["key"] for taint in state.node.taints)
+                    or is_true(state.claim, "DisruptionReason")
+                )
+            ]
+        return memory.disrupted
 
     def pools(self) -> list[Pool]:
         """Return the NodePools that can be used, the heaviest first."""
-        found = [
-            read_pool(record)
-            for record in self._client.objects("nodepools")
-            if record.deletion_at is None and self.has_class(record)
-        ]
-        return sorted(found, key=lambda pool: (-pool.weight, pool.name))
+        if self._memory.pools is None:
+            found = [
+                read_pool(record)
+                for record in self._client.objects("nodepools")
+                if record.deletion_at is None and self.has_class(record)
+            ]
+            self._memory.pools = sorted(found, key=lambda pool: (-pool.weight, pool.name))
+        return self._memory.pools
 
     def has_class(self, record: ObjectRecord) -> bool:
         """True when the node class that a NodePool names is there."""
@@ -145,11 +168,17 @@ class ClusterState:
 
     def waiting_pods(self) -> list[PodRecord]:
         """Return the pods that may be given a new machine."""
-        return [
-            pod
-            for pod in self._client.pods()
-            if waits_for_room(pod) and not pod.nominated_node and not is_daemon(pod)
-        ]
+        if self._waiting is None or self._waiting[0] != self._changed_pods:
+            found = [
+                pod
+                for pod in self._client.pods()
+                if pod.unschedulable
+                and waits_for_room(pod)
+                and not pod.nominated_node
+                and not is_daemon(pod)
+            ]
+            self._waiting = (self._changed_pods, found)
+        return list(self._waiting[1])
 
     def reschedulable(self, node_name: str) -> list[PodRecord]:
         """Return the pods of a node that would be made again elsewhere."""
@@ -169,61 +198,77 @@ class ClusterState:
         ]
 
     def solver(self, without: Iterable[str] = ()) -> Solver:
-        """Return a solver over everything that stays, but for some nodes."""
-        left_out = frozenset(without)
-        nodes = self.nodes()
-        daemons = daemon_templates(self._client)
-        snapshot = Snapshot()
-        existing = []
-        for state in nodes:
-            place = self._place(state)
-            snapshot.add(place)
-            if state.deleting or state.name in left_out:
-                snapshot.remove(place.name)
-                continue
-            self._reserve_daemons(place, daemons)
-            labels = state.labels
-            claim = "" if state.claim is None else state.claim.name
-            node = state.node.name if state.node is not None and state.registered else ""
-            existing.append(
-                Existing(
-                    place,
-                    state.taints(),
-                    of_labels(labels),
-                    state.initialized,
-                    labels.get(POOL, ""),
-                    claim,
-                    node,
-                )
-            )
-        existing.sort(key=lambda one: (not one.initialized, one.place.name))
-        pools = self.pools()
+        """Return a solver over everything that stays, but for some nodes; it has to be used before anything
+        changes.
+        """
+        memory, pools = self._refresh(), self.pools()
+        gone = [*without, *(state.name for state in self.leaving())]
+        places = dict(memory.places)
+        for name in gone:
+            places.pop(name, None)
+        assert memory.daemons is not None
         return Solver(
-            self._cloud.catalogue,
+            InstanceTypes(self._cloud.catalogue, self._available),
             pools,
-            snapshot,
-            existing,
-            daemons,
-            self._room(pools, nodes),
-            self._available,
+            Snapshot(places),
+            ExistingNodes(memory.existing, memory.free, memory.index, gone),
+            memory.daemons,
+            self._room(pools, self.nodes()),
             new_node,
             self._config.respect_preferences,
+        )
+
+    def _refresh(self) -> Memory:
+        """Bring places and what pods see of nodes up to date."""
+        nodes, memory = self.nodes(), self._memory
+        if memory.daemons is None:
+            memory.daemons = daemon_templates(self._client)
+            memory.dirty.update(dict.fromkeys(memory.by_name))
+        for name in memory.dirty:
+            state = memory.by_name.get(name)
+            memory.places.pop(name, None)
+            memory.entries.pop(name, None)
+            if state is not None:
+                entry = memory.entries[name] = self._existing(state, memory.daemons)
+                memory.places[name] = entry.place
+        if memory.dirty or len(memory.existing) != len(nodes):
+            entries = sorted(
+                memory.entries.values(), key=lambda one: (not one.initialized, one.place.name)
+            )
+            memory.arrange(entries)
+        memory.dirty = {}
+        return memory
+
+    def _existing(self, state: StateNode, daemons: Iterable[PodRecord]) -> Existing:
+        place, labels = self._place(state), state.labels
+        self._reserve_daemons(place, daemons)
+        return Existing(
+            place,
+            state.taints(),
+            of_labels(labels),
+            state.initialized,
+            labels.get(POOL, ""),
+            "" if state.claim is None else state.claim.name,
+            state.node.name if state.node is not None and state.registered else "",
         )
 
     def resources_of(self, pool: str, nodes: Iterable[StateNode]) -> dict[str, int]:
         """Return what the machines of a pool add up to: cpu in millicores, others in whole units."""
         total = {"cpu": 0, "memory": 0, "nvidia.com/gpu": 0, "pods": 0, "nodes": 0}
+        counts: Counter[str] = Counter()
         for state in nodes:
-            if state.labels.get(POOL) != pool:
-                continue
-            machine = self._cloud.catalogue.by_name.get(state.labels.get(INSTANCE_TYPE, ""))
+            labels = state.labels
+            if labels.get(POOL) == pool:
+                counts[labels.get(INSTANCE_TYPE, "")] += 1
+        for name, count in counts.items():
+            machine = self._cloud.catalogue.by_name.get(name)
             if machine is None:
                 continue
-            total["cpu"] += machine.cpu_millicores
-            total["memory"] += machine.memory_bytes
-            total["nvidia.com/gpu"] += machine.gpus
-            total["pods"] += machine.pods
-            total["nodes"] += 1
+            total["cpu"] += machine.cpu_millicores * count
+            total["memory"] += machine.memory_bytes * count
+            total["nvidia.com/gpu"] += machine.gpus * count
+            total["pods"] += machine.pods * count
+            total["nodes"] += count
         return total
 
     def price(self, state: StateNode) -> float | None:
@@ -244,8 +289,7 @@ class ClusterState:
         place = Place.of(state.node)
         for pod in self._client.pods_on(state.node.name):
             if not pod.terminal:
-                place.pods[pod.uid] = pod
-                place.shift(pod, -1)
+                place.hold(pod)
         return place
 
     def _reserve_daemons(self, place: Place, daemons: Iterable[PodRecord]) -> None:
@@ -266,42 +310,13 @@ class ClusterState:
         return room
 
 
-def new_node(name: str, labels: dict[str, str], amounts: Object | None = None) -> NodeRecord:
+def new_node(name: str, labels: Mapping[str, str], amounts: Object | None = None) -> NodeRecord:
     """Return a node that does not exist, with these labels and amounts."""
     obj: Object = {"metadata": {"name": name, "labels": labels}, "spec": {}}
     obj["status"] = {"allocatable": amounts or {}}
     node = new_record("nodes", obj)
     assert isinstance(node, NodeRecord)
     return node
-
-
-def is_protected(pod: PodRecord, now: float) -> bool:
-    """True while do-not-disrupt holds for a running pod: for good, or for a time after its start."""
-    value = pod.annotations.get(DO_NOT_DISRUPT)
-    if value is None or pod.terminal or pod.deletion_at is not None:
-        return False
-    if value == "true":
-        return True
-    seconds = read_duration(value)
-    if not seconds:
-        return False
-    return pod.started_at is None or now < pod.started_at + seconds
-
-
-def is_evictable(pod: PodRecord, now: float) -> bool:
-    """True for a pod that a drain evicts (utils/pod/scheduling.go IsEvictable)."""
-    return (
-        not pod.terminal
-        and pod.deletion_at is None
-        and not is_tolerated(DISRUPTED, pod.shape.tolerations)
-        and not is_protected(pod, now)
-    )
-
-
-def is_awaited(pod: PodRecord, now: float) -> bool:
-    """True for a pod that a drain waits for (IsWaitingEviction)."""
-    stuck = pod.deletion_at is not None and now - pod.deletion_at > _STUCK_SECONDS
-    return not (pod.terminal or stuck or is_tolerated(DISRUPTED, pod.shape.tolerations))
 
 
 def _comes_back(pod: PodRecord) -> bool:

@@ -11,10 +11,10 @@ from twin.machines.cloud import Cloud
 from twin.part import Part
 from twin.provisioners.client import Client, is_daemon
 from twin.provisioners.karpenter.claims import conditions_of, holds, is_true, set_status, since
+from twin.provisioners.karpenter.evictability import is_awaited, is_evictable
 from twin.provisioners.karpenter.names import DISRUPTED, EXCLUDE_BALANCERS, FINALIZER
 from twin.provisioners.karpenter.pools import read_duration
 from twin.provisioners.karpenter.recorder import Recorder
-from twin.provisioners.karpenter.state import is_awaited, is_evictable
 from twin.records import NodeRecord, ObjectRecord, PodRecord
 from twin.world import World
 

@@ -36,6 +36,18 @@ class Wish:
     soft_spread: tuple[SpreadConstraint, ...]
     tolerates_soft_taints: bool = False
 
+    @property
+    def is_about_pods(self) -> bool:
+        """True when it is about other pods, by spreading or affinity."""
+        return bool(
+            self.spread
+            or self.soft_spread
+            or self.affinity
+            or self.soft_affinity
+            or self.anti_affinity
+            or self.soft_anti_affinity
+        )
+
     def requirements(self, *, strict: bool = False) -> Requirements:
         """Return what the node's labels have to be; `strict` leaves preferences out."""
         found = of_labels(dict(self.pod.shape.node_selector))
