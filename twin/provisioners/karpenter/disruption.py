@@ -111,8 +111,10 @@ class Disruption(Part):
         useful = [
             one for one in found if not (settled and one.is_plain) and self._may_consolidate(one)
         ]
-        if useful and not settled and not self._find_several(useful, pools):
-            self._find_one(useful, pools)
+        if useful and not settled:
+            ranked = self._by_cost(useful)
+            if not self._find_several(ranked, pools):
+                self._find_one(ranked, pools)
         return False
 
     def _budgets(self, pools: dict[str, Pool], reason: str) -> dict[str, int]:
@@ -191,11 +193,11 @@ class Disruption(Part):
             return is_consolidatable(one, self._client.now)
         return False
 
-    def _find_several(self, useful: list[Candidate], pools: dict[str, Pool]) -> bool:
+    def _find_several(self, ranked: list[Candidate], pools: dict[str, Pool]) -> bool:
         if self._is_settled("several"):
             return False
         left, chosen, held = self._budgets(pools, UNDERUTILIZED), [], False
-        for one in self._by_cost(useful):
+        for one in ranked:
             if not left[one.pool.name]:
                 held = True
             elif one.pods:
@@ -217,11 +219,11 @@ class Disruption(Part):
         self._decide("several", best)
         return True
 
-    def _find_one(self, useful: list[Candidate], pools: dict[str, Pool]) -> None:
+    def _find_one(self, ranked: list[Candidate], pools: dict[str, Pool]) -> None:
         if self._is_settled("one"):
             return
         left, held = self._budgets(pools, UNDERUTILIZED), False
-        for one in self._by_cost(useful)[:MOST_CANDIDATES]:
+        for one in ranked[:MOST_CANDIDATES]:
             if not left[one.pool.name]:
                 held = True
             elif one.pods:
