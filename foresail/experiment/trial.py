@@ -15,9 +15,13 @@ from foresail.stack.in_process import AGENTS
 from foresail.stack.virtual import run_virtual_stack
 from lab.experiments.engine import Task
 from lab.experiments.results import TrialResult
+from lab.experiments.scored import ScoredTime
 from lab.experiments.spec import Trial
 from lab.experiments.truth import Truth
+from schemas.envelope import Event
+from schemas.model import EventData
 from schemas.outcome import Mode
+from schemas.score import OutcomeScore
 from twin.engine import Engine
 
 ACTING = ("inference", *AGENTS, "referee", "executor")
@@ -52,11 +56,16 @@ def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> TrialRe
     Raises:
         InputError: workload, scenario, machines or a setting cannot be used.
     """
-    worlds: list[tuple[Engine, Truth]] = []
+    worlds: list[tuple[Engine, Truth, ScoredTime]] = []
 
     def prepare(engine: Engine) -> None:
         DeploymentControllers(engine, trial.arm)
-        worlds.append((engine, Truth(engine, trial.world.warm_up)))
+        counted = ScoredTime(engine.now + trial.world.warm_up)
+        worlds.append((engine, Truth(engine, trial.world.warm_up), counted))
+
+    def take(event: Event[EventData]) -> None:
+        if isinstance(event.data, OutcomeScore):
+            worlds[0][2].take(event.data)
 
     began = time.process_time()
     summary = run_virtual_stack(
@@ -64,14 +73,20 @@ def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> TrialRe
         quiet=True,
         prepare=prepare,
         without=_idle_services(trial),
+        listener=take,
     )
-    ((engine, truth),) = worlds
+    ((engine, truth, scored),) = worlds
+    score, components = scored.per_hour()
+    metrics = {**truth.metrics(), "writes": _writes(trial, summary)}
+    if score is not None:
+        metrics["score_dollars_per_hour"] = score
     return TrialResult(
         fingerprint=fingerprint,
         workload=trial.workload.name,
         arm=trial.arm.name,
         seed=trial.seed,
-        metrics={**truth.metrics(), "writes": _writes(trial, summary)},
+        metrics=metrics,
+        components=components,
         digest=engine.state_hash(),
         recording=None if recording is None else recording.name,
         cpu_seconds=round(time.process_time() - began, 2),

@@ -32,6 +32,7 @@ from foresail.stack.workload import ChosenWorkload, choose_workload
 from foresail.untouched.service import NAME as UNTOUCHED
 from foresail.untouched.service import run as run_untouched
 from foresail.untouched.world import MirroredWrites, MirroringTransport, UntouchedWorld
+from schemas.envelope import Event
 from schemas.identity import Origin
 from schemas.outcome import Mode
 from services.cluster import TwinTransport
@@ -53,6 +54,7 @@ KEPT_MESSAGES = 20_000
 
 
 Prepare = Callable[[Engine], None]
+Listener = Callable[[Event[Any]], None]
 
 
 def run_virtual_stack(
@@ -61,6 +63,7 @@ def run_virtual_stack(
     quiet: bool,
     prepare: Prepare | None = None,
     without: Collection[str] = (),
+    listener: Listener | None = None,
 ) -> dict[str, Any]:
     """Run for the time asked for and return the summary.
 
@@ -70,6 +73,7 @@ def run_virtual_stack(
         prepare: called with the simulated cluster before anything happens in it; such a world has no
             untouched one beside it.
         without: names of services that do not run.
+        listener: told of every event of the log, in order.
 
     Raises:
         InputError: something given does not work.
@@ -88,7 +92,7 @@ def run_virtual_stack(
             _rare_collections(),
             instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
         ):
-            stage = _Stage(filled, workload, prepare, frozenset(without))
+            stage = _Stage(filled, workload, prepare, frozenset(without), listener)
             return run_virtual(lambda: _run(stage, advance_to))
 
 
@@ -100,6 +104,7 @@ class _Stage:
     workload: ChosenWorkload
     prepare: Prepare | None
     without: frozenset[str]
+    listener: Listener | None
 
 
 @contextlib.contextmanager
@@ -124,6 +129,8 @@ async def _run(stage: _Stage, advance_to: Advance | None) -> dict[str, Any]:
     await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
     writer = open_writer(settings, origin, workload)
     watch = Watch(bus, origin.cluster, writer)
+    if stage.listener is not None:
+        watch.listeners.append(stage.listener)
     if advance_to is not None:
         # By what is stored, not by a timer: one more timer could change the order of the others.
         show = advance_to

@@ -16,8 +16,8 @@ from schemas.model import DataModel
 from twin.config.provisioning import Provisioner
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,60}$"
-FORBIDDEN_GROUPS = ("run", "nats", "dashboard", "exerciser")
-"""Groups of settings that are the world's, or nobody's in a trial."""
+CHANGEABLE = ("agents", "referee", "executor", "inference")
+"""Groups of settings that an arm may change; the others are the world's, or say how it is seen and scored."""
 
 
 class Autoscaling(DataModel):
@@ -71,10 +71,10 @@ class Arm(DataModel):
             raise ValueError(f"without_agents: {unknown[0]!r} is no agent; use one of {known}")
         for name in self.settings:
             group, dot, _ = name.partition(".")
-            if not dot or group in FORBIDDEN_GROUPS:
+            if not dot or group not in CHANGEABLE:
                 raise ValueError(
-                    f"settings.{name}: an arm changes settings of agents, referee, executor, inference, "
-                    "collector or scoreboard alone; what the world is stands in [world]"
+                    f"settings.{name}: an arm changes settings of {', '.join(CHANGEABLE)} alone; what the "
+                    "world is stands in [world], and how it is seen and scored is the same for all"
                 )
         if self.settings and not self.acts:
             raise ValueError(

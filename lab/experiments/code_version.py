@@ -16,6 +16,7 @@ PACKAGES = (
     "services",
     "twin",
     "foresail.stack",
+    "foresail.untouched",
 )
 MODULES = (
     "foresail.dependent_settings",
@@ -25,6 +26,7 @@ MODULES = (
     "foresail.experiment.controllers",
     "foresail.experiment.trial",
     "lab.experiments.arms",
+    "lab.experiments.scored",
     "lab.experiments.served",
     "lab.experiments.spec",
     "lab.experiments.truth",

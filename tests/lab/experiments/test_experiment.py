@@ -63,6 +63,7 @@ def test_two_copies_of_an_arm_differ_by_nothing(
     """The same arm under another name ends in the same state with the same figures, to the last digit."""
     one, other = results["none", 1], results["none-again", 1]
     assert one.metrics == other.metrics
+    assert one.components == other.components != {}
     assert one.digest == other.digest
 
 
@@ -133,3 +134,10 @@ def test_a_bad_experiment_is_refused_before_anything_runs(
     assert complaint in error
     assert "Traceback" not in error
     assert not (tmp_path / "bad.results").exists()
+
+
+def test_the_score_says_what_acting_cost(results: dict[tuple[str, int], TrialResult]) -> None:
+    """Every arm has one score in money an hour, which is the sum of its components."""
+    for result in results.values():
+        total = sum(result.components.values())
+        assert result.metrics["score_dollars_per_hour"] == pytest.approx(total, abs=1e-3)

@@ -127,7 +127,14 @@ def test_a_result_belongs_to_everything_that_determines_it(tmp_path: Path) -> No
 
 def test_no_arm_can_make_its_world_easier() -> None:
     """Machines, length, workload and seed belong to the world: an arm that names one is refused."""
-    for setting in ("run.nodes", "run.workload", "run.seed", "run.for_seconds", "exerciser.seed"):
+    for setting in (
+        "run.nodes",
+        "run.seed",
+        "run.for_seconds",
+        "exerciser.seed",
+        "score.node_hour",
+        "collector.speed",
+    ):
         with pytest.raises(ValueError, match="an arm changes settings of agents"):
             Arm(name="x", acts=True, settings={setting: 1})
 
