@@ -45,8 +45,8 @@ class ScorePrices(DataModel):
     """
     job_cpu_hour_done: float = Field(default=0.04048, ge=0)
     """For a CPU-hour of Jobs that came to its end. Source: AWS Fargate, as above."""
-    job_cpu_hour_lost: float = Field(default=0.0, ge=0)
-    """Cost of a CPU-hour that was thrown away, beside not being paid for and the machine that it took."""
+    job_cpu_hour_lost: float = Field(default=0.031611, ge=0)
+    """Cost of a CPU-hour that was thrown away and has to be done again: that of a core for an hour, as `core_hour`."""
     waiting_pod_hour: float = Field(default=0.02, ge=0)
     """Cost of a pod-hour Pending. Source: about what buyers give up by taking interruptible capacity, the
     difference of Compute Engine's list prices of a vCPU-hour on demand (0.0316 USD, n1) and spot (0.0100 USD).

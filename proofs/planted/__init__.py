@@ -26,6 +26,7 @@ from proofs.planted.observability import OBSERVABILITY
 from proofs.planted.readers import READERS
 from proofs.planted.recordings import RECORDINGS
 from proofs.planted.safety import SAFETY
+from proofs.planted.score import SCORE
 from proofs.planted.supervision import SUPERVISION
 from proofs.planted.twin import TWIN
 from proofs.results import Results, fingerprint
@@ -61,6 +62,7 @@ DEFECTS: tuple[Defect, ...] = (
     *READERS,
     *RECORDINGS,
     *SAFETY,
+    *SCORE,
     *SUPERVISION,
     *TWIN,
 )

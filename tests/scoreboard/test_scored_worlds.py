@@ -141,7 +141,7 @@ def test_equal_worlds_differ_by_exactly_nothing() -> None:
     "events",
     [
         (untouched(1), untouched(2)),
-        (observed(2), observed(3), untouched(1)),
+        (observed(2), observed(3), untouched(1), untouched(2)),
         (observed(1), observed(2), untouched(2)),
     ],
 )

@@ -83,13 +83,13 @@ def test_a_service_violates_its_slo_beyond_one_bad_request_in_a_hundred(
 
 
 def test_jobs_earn_the_cpu_time_that_came_to_an_end() -> None:
-    """Five CPU-hours done earn 5 x 0.04048; a dropped Job costs 0.05; lost hours earn nothing."""
+    """Five CPU-hours done earn 5 x 0.04048; a dropped Job costs 0.05, nine lost hours 9 x 0.031611."""
     before = make_look(0.0, levels=Levels())
     done = {"job_cpu_seconds_done": 5 * HOUR, "job_cpu_seconds_lost": 9 * HOUR}
     after = make_look(1.0, levels=Levels(), jobs_completed=4, jobs_dropped=1, **done)
     score = score_of(tally_of(before, after), PRICES)
     assert amounts(score)["job_cpu_lost"] == 9.0
-    assert score.total_money == pytest.approx(5 * 0.04048 - 0.05)
+    assert score.total_money == pytest.approx(5 * 0.04048 - 0.05 - 9 * 0.031611)
 
 
 def test_waiting_costs_by_class_and_held_demand_twice_as_much() -> None:
