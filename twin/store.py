@@ -21,6 +21,7 @@ from twin.part import Kept, Part
 from twin.preconditions import check_version, set_namespace
 from twin.records import Object, PodRecord, Record
 from twin.render import render
+from twin.render.item_cache import ItemCache
 from twin.shelf import Key, Shelf
 from twin.snapshot import Snapshot
 
@@ -42,7 +43,7 @@ class Store(Part):
     """
 
     KEEPS = ("resource_version", "_shelves", "dependents")
-    LEAVES = ("_subscribers", "_callbacks", "_tickets", "gates")
+    LEAVES = ("_subscribers", "_callbacks", "_tickets", "gates", "items")
 
     def __init__(self, now: Callable[[], float], *, seed: int = 0, log_size: int = 20_000) -> None:
         self.resource_version = 1
@@ -54,6 +55,7 @@ class Store(Part):
         self._tickets = 0
         self.gates: list[Gate] = []
         self._known_specs = KnownSpecs()
+        self.items = ItemCache()
         self.dependents: dict[str, dict[tuple[str, Key], Record]] = {}  # by uid of any owner
 
     def kept(self) -> Kept:
@@ -67,6 +69,7 @@ class Store(Part):
 
     def restore(self, kept: Kept) -> None:
         """Take over all records."""
+        self.items = ItemCache()  # versions begin anew where the kept state stood
         self.resource_version = kept["resource_version"]
         self.dependents = kept["dependents"]
         for name, shelf in self._shelves.items():

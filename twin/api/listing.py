@@ -26,7 +26,7 @@ from twin.errors import ApiError, bad_request
 from twin.kinds import Kind
 from twin.records import Record
 from twin.render import render
-from twin.render.pieces import item_bytes, object_bytes, partial_bytes
+from twin.render.pieces import object_bytes, partial_bytes
 from twin.snapshot import Key, Snapshot
 from twin.store import Store
 
@@ -123,7 +123,7 @@ def list_answer(
 ) -> Response | StreamedResponse:
     """Answer a list request in JSON; one of many items in chunks, all of the same version."""
     list_request = read_list_request(store, kind, namespace, request)
-    form, name, version, content_type = _form(kind, request.headers.get("accept", ""))
+    form, name, version, content_type = _form(store, kind, request.headers.get("accept", ""))
     if list_request.short:
         records, metadata = _page(list_request)
         head = _head(name, version, metadata)
@@ -233,13 +233,15 @@ def _head(kind: str, api_version: str, metadata: Object) -> bytes:
     return json_of(obj)[:-1] + b',"items":['
 
 
-def _form(kind: Kind, accept: str) -> tuple[Callable[[str, Record], bytes], str, str, str]:
+def _form(
+    store: Store, kind: Kind, accept: str
+) -> tuple[Callable[[str, Record], bytes], str, str, str]:
     """Return how items are written, and the kind, version and content type of their list."""
     if wants_partial(accept):
         name = "PartialObjectMetadata"
         content_type = f"{JSON};as={name}List;g=meta.k8s.io;v=v1"
         return partial_bytes, f"{name}List", "meta.k8s.io/v1", content_type
-    return item_bytes, f"{kind.kind}List", kind.api_version, JSON
+    return store.items.item_bytes, f"{kind.kind}List", kind.api_version, JSON
 
 
 def wants_partial(accept: str) -> bool:
