@@ -20,6 +20,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.machine import quiet
 from lab.experiments.null_test import measure_null_rate
 from lab.experiments.resampling import (
     centre,
@@ -61,6 +62,7 @@ KINDS: Mapping[str, tuple[float, Draw]] = {
 
 def main(flags: Sequence[str]) -> int:
     """Return 1 when chance passes the gate too often."""
+    quiet()
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gate_errors", description=__doc__)
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="an experiment file")
     parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="its results")

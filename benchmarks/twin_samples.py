@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
+from benchmarks.machine import quiet
 from twin.__main__ import RARE_COLLECTIONS
 from twin.config import TwinConfig
 from twin.engine import Engine
@@ -120,6 +121,7 @@ def _ask_or_be_refused(scraper: Scraper, now: float, query: str) -> None:
 
 def main(arguments: list[str]) -> int:
     """Measure the given size, or those of the page."""
+    quiet()
     gc.freeze()
     gc.set_threshold(*RARE_COLLECTIONS)
     sizes = SIZES if not arguments else ((int(arguments[0]), int(arguments[1])),)

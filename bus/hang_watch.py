@@ -106,12 +106,19 @@ def _watch_loop(
     stopped: threading.Event,
     end: End,
 ) -> None:
+    ready_at: float | None = None
     while True:
         began = clock.monotonic()
         if stopped.wait(ROUND_SECONDS):
             return
-        elapsed = clock.monotonic() - began
-        detector.observe(ROUND_SECONDS, elapsed, LivenessReport(monitor.age_seconds, ready()))
+        now, is_ready = clock.monotonic(), ready()
+        if is_ready and ready_at is None:
+            ready_at = began
+        # What kept the loop before it was ready was the start: the loop may say that it is ready
+        # moments before it turns again.
+        since_ready = math.inf if ready_at is None else now - ready_at
+        age = min(monitor.age_seconds, since_ready)
+        detector.observe(ROUND_SECONDS, now - began, LivenessReport(age, is_ready))
         if detector.frozen:
             end(detector.seconds)
             return

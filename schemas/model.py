@@ -53,7 +53,7 @@ def _bound_input(schema: Any, own: Any) -> None:
 class DataModel(BaseModel):
     """A piece of an event's data; the same rules as the whole."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
     @classmethod
     def __get_pydantic_core_schema__(

@@ -69,7 +69,6 @@ class Store(Part):
 
     def restore(self, kept: Kept) -> None:
         """Take over all records."""
-        self.items = ItemCache()  # versions begin anew where the kept state stood
         self.resource_version = kept["resource_version"]
         self.dependents = kept["dependents"]
         for name, shelf in self._shelves.items():

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -17,7 +18,8 @@ import pytest_asyncio
 from bus.clock import SystemClock
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
-from bus.hang_watch import hang_seconds, hang_variables, hang_watchdog
+from bus.failure_detector import FailureDetector
+from bus.hang_watch import _watch_loop, hang_seconds, hang_variables, hang_watchdog
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
@@ -108,6 +110,41 @@ async def test_a_slow_start_a_slow_loop_and_a_hanging_thread_are_no_hang(url: st
     code, errors = await ran(BUSY, url, patience_seconds=5)
 
     assert (0, "") == (code, errors)
+
+
+class _LongStart:
+    """A clock, a loop and an event to wait for: the loop stands still for 7 s and then says that it is ready."""
+
+    def __init__(self, turns_after_ready: float) -> None:
+        self.now, self._turns = 0.0, 7.0 + turns_after_ready
+
+    def monotonic(self) -> float:
+        return self.now
+
+    @property
+    def age_seconds(self) -> float:
+        return self.now if self.now < self._turns else 0.0
+
+    def ready(self) -> bool:
+        return self.now >= 7.0
+
+    def wait(self, seconds: float) -> bool:
+        self.now += seconds
+        return self.now > 30.0
+
+
+@pytest.mark.parametrize(("turns_after", "ended"), [(2.0, False), (20.0, True)])
+def test_a_start_is_no_hang_though_the_loop_turns_after_it_is_ready(
+    turns_after: float, ended: bool
+) -> None:
+    """What a process loads before it is ready is not held against it when it is; a hang from then on is."""
+    stage, ends = _LongStart(turns_after), list[float]()
+    detector: Any = FailureDetector(5.0)
+    double: Any = stage
+
+    _watch_loop(double, double, detector, stage.ready, double, ends.append)
+
+    assert bool(ends) == ended
 
 
 async def test_the_thread_ends_with_the_block() -> None:

@@ -35,6 +35,7 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor",),
     "twin": ("twin workloads", "twin validate {csv}"),
     "forecast": ("forecast inspect --model {model}",),
+    "experiment": ("experiment list",),
     "up": ("up --virtual-time --for 20s --nodes 5 --workload openb",),
 }  # fmt: skip
 """Screens of verbs that need no running stack; those of a stack are in `tests/e2e/test_first_hour.py`."""

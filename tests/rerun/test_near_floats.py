@@ -53,7 +53,7 @@ def write_changed(
     done: list[str] = []
 
     def change(message: StoredMessage) -> StoredMessage:
-        if not message.subject.endswith(ending):
+        if not message.subject.endswith(ending) or ".untouched." in message.subject:
             return message
         return with_data(message, one)
 

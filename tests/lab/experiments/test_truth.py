@@ -43,7 +43,7 @@ def test_a_job_that_waits_is_counted_from_its_creation_to_its_place() -> None:
     assert metrics["jobs_completed"] == 2.0
     assert waited == pytest.approx(600.0, abs=60.0)
     assert metrics["waiting_pods_most"] == 1.0
-    assert metrics["pending_clear_seconds"] == pytest.approx(waited)
+    assert metrics["pending_clear_seconds"] == pytest.approx(waited, abs=1.0)
     assert metrics["cpu_seconds_done"] == pytest.approx(2 * 4 * 600.0, rel=0.2)
     own = metrics["job_seconds_mean"] - waited / 2.0  # start-up and a busy node are in it
     assert 600.0 < own < 720.0

@@ -142,29 +142,27 @@ def test_kept_list_items_follow_every_change() -> None:
     for moment in range(40):
         engine.advance(engine.now + 45.0)
         if moment == 20:
-            kept = {name: Copier().copy(part.kept()) for name, part in engine.parts.items()}
+            other = engine.clone()
             engine.advance(engine.now + 300.0)
-            for record in engine.store.records("pods"):
-                engine.store.items.item_bytes("pods", record)
-            engine.take(kept)
+            engine = other
         for record in engine.store.records("pods"):
             content = engine.store.items.item_bytes("pods", record)
             assert content == item_bytes("pods", record)
             changed += shown.get(record.uid, content) != content
             shown[record.uid] = content
-    assert changed > 20
+    assert changed > 5
 
 
 def test_few_list_items_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A larger cluster costs no more memory than the bound, and is shown right all the same."""
-    monkeypatch.setattr("twin.render.item_cache.MOST_PODS", 3)
+    monkeypatch.setattr("twin.render.item_cache.MOST_PODS", 2)
     engine = Engine(None, 3)
     workload = open_workload("openb", nodes=10, seed=3)
     engine.add_nodes(workload.nodes)
     engine.load(workload.arrivals)
     engine.advance(engine.now + 4_000.0)
     pods = list(engine.store.records("pods"))
-    assert len(pods) > 3
+    assert len(pods) > 2
     for record in (*pods, *pods):
         assert engine.store.items.item_bytes("pods", record) == item_bytes("pods", record)
-        assert len(engine.store.items._pods) <= 3
+        assert len(engine.store.items._pods) <= 2
