@@ -24,7 +24,7 @@ ACTIONS = {
     "export": "write the nodes and running pods of a recording or a cluster as a workload file to start from",
     "workloads": "list the workloads that can be played",
     "machines": "list the machine types that can be rented, with price and power",
-    "validate": "check workload and scenario files: report every bad row with its line and a remedy",
+    "validate": "check workload, rate, machine and scenario files: report every bad row with its line and a remedy",
 }
 
 

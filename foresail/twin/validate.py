@@ -1,4 +1,4 @@
-"""`foresail twin validate FILE ...`: every bad row of workload, rate and scenario files, with its remedy."""
+"""`foresail twin validate FILE ...`: every bad row of workload, rate, machine and scenario files, with its remedy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
+from bus.limited_files import read_limited
+from bus.limited_yaml import MOST_BYTES
 from foresail.output import console, print_error, print_json
 from schemas.wording import count_text
+from twin.config.provisioning import ProvisioningConfig
 from twin.faults import read_scenario
+from twin.machines.reading import check_machines, is_machine_file
 from twin.workloads.arrival import NodeShape
 from twin.workloads.catalog import plain_nodes
 from twin.workloads.rate_file import check_rate_file, is_rate_file
@@ -22,13 +26,13 @@ SCENARIO_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 SHOWN = 100
 """Bad rows that are printed; the number of all is said."""
 
-EXAMPLES = (("twin validate jobs.csv storm.yaml", "both files"),)
+EXAMPLES = (("twin validate jobs.csv storm.yaml machines.yaml", "all three files"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="a workload, rate or scenario file"
+        "files", nargs="+", metavar="FILE", help="a workload, rate, machine or scenario file"
     )
     parser.add_argument(
         "--nodes",
@@ -67,8 +71,10 @@ def _describe(result: dict[str, Any], errors: Sequence[InputError]) -> dict[str,
 
 
 def check(path: Path, nodes: int) -> tuple[dict[str, Any], list[InputError]]:
-    """Check one file by its suffix; return what it holds and what is wrong with it."""
+    """Check one file by its suffix and what it begins with; return what it holds and what is wrong with it."""
     try:
+        if is_scenario(path) and is_machine_file(path):
+            return _check_machines(path)
         if is_scenario(path):
             read_scenario(path)
             return {"file": path.name, "holds": "a scenario"}, []
@@ -85,8 +91,18 @@ def check(path: Path, nodes: int) -> tuple[dict[str, Any], list[InputError]]:
     return {"file": path.name, "holds": holds}, errors
 
 
+def _check_machines(path: Path) -> tuple[dict[str, Any], list[InputError]]:
+    text = read_limited(path, MOST_BYTES)
+    config, errors = check_machines(text, path.name, ProvisioningConfig())
+    types = "the built-in machine types"
+    if config.machines:
+        types = count_text(len(config.machines), "machine type")
+    holds = f"{types}, {count_text(len(config.groups), 'node group')}"
+    return {"file": path.name, "holds": "" if errors else holds}, errors
+
+
 def is_scenario(path: Path) -> bool:
-    """Say whether a file's name is that of a scenario."""
+    """Say whether a file's name is that of a scenario (those of machine files are the same)."""
     return path.suffix in SCENARIO_SUFFIXES
 
 

@@ -23,6 +23,10 @@ GIB = 2**30
 _TAINT = re.compile(
     r"(?P<key>[^=:]+)(?:=(?P<value>[^:]*))?:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute)"
 )
+_TOP_KEYS = ("machines", "groups", "cloud")
+_TOP_KEY = re.compile(
+    rf"""(?m)^\ufeff?(?:\{{[ \t]*["']?|[ \t]*["'])?(?:{"|".join(_TOP_KEYS)})["']?[ \t]*:"""
+)
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,48}[a-z0-9])?$")]
 Price = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
 
@@ -98,20 +102,50 @@ def read_machines(path: Path, base: ProvisioningConfig) -> ProvisioningConfig:
 
 def machines_of(text: bytes, source: str, base: ProvisioningConfig) -> ProvisioningConfig:
     """As `read_machines`, from the text of a file; `source` names it in the error."""
+    config, errors = check_machines(text, source, base)
+    if errors:
+        raise errors[0]
+    return config
+
+
+def check_machines(
+    text: bytes, source: str, base: ProvisioningConfig
+) -> tuple[ProvisioningConfig, list[InputError]]:
+    """Return the settings with what the text of a file says, or `base` and what is wrong with it.
+
+    All values that have a wrong form are named; only if there are none, the first that does not fit
+    the others, such as a group of an unknown machine.
+    """
     try:
         document = load_yaml(text)
     except BadYaml as error:
         where = source if error.line is None else f"{source} line {error.line}"
-        raise InputError(where, "unreadable", f"correct the YAML ({error.why})") from error
+        return base, [InputError(where, "unreadable", f"correct the YAML ({error.why})")]
     if not isinstance(document, dict):
-        raise InputError(source, _short(document), "begin with `machines:` and a list under it")
+        remedy = "begin with `machines:` and a list under it"
+        return base, [InputError(source, _short(document), remedy)]
     lines = _Lines(text, source)
     try:
-        file = MachineFile.model_validate(document)
+        return _settings(MachineFile.model_validate(document), lines, base), []
     except ValidationError as error:
-        finding = error.errors()[0]
-        raise lines.error(finding["loc"], finding["input"], _remedy(finding)) from error
-    return _settings(file, lines, base)
+        return base, [
+            lines.error(finding["loc"], finding["input"], _remedy(finding))
+            for finding in error.errors()
+        ]
+    except InputError as error:
+        return base, [error]
+
+
+def is_machine_file(path: Path) -> bool:
+    """Say whether a YAML or JSON file has a key of machine files at its top; one that cannot be read is none.
+
+    Its lines are searched, so that a file whose YAML is broken is still known for what it is meant to be.
+    """
+    try:
+        text = read_limited(path, MOST_BYTES)
+    except (OSError, BadFile):
+        return False
+    return _TOP_KEY.search(text.decode(errors="replace")) is not None
 
 
 def _settings(file: MachineFile, lines: _Lines, base: ProvisioningConfig) -> ProvisioningConfig:

@@ -137,6 +137,22 @@ def test_validation_reads_scenarios(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run_json(capsys, "scenario", str(path), "--check")["ok"]
 
 
+def test_validation_reads_machine_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a file of machines holds, or every bad value with its line, though its suffix is a scenario's."""
+    path = tmp_path / "machines.yaml"
+    path.write_text("groups: [{name: g, machine: m5.large, max: 3}]", encoding="utf-8")
+    assert run_json(capsys, "validate", str(path))[0]["holds"] == "11 machine types, 1 node group"
+    path.write_text("cloud: {quota_cores: 8}", encoding="utf-8")
+    (result,) = run_json(capsys, "validate", str(path))
+    assert result["holds"] == "the built-in machine types, 0 node groups"
+    path.write_text("machines: []\ncloud:\n  quota_cores: -1\n  refuse: 3\n", encoding="utf-8")
+    (result,) = run_json(capsys, "validate", str(path), code=2)
+    assert [error["field"] for error in result["errors"]] == [
+        "machines.yaml line 3: cloud.quota_cores",
+        "machines.yaml line 4: cloud.refuse",
+    ]
+
+
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Record some cycles in virtual time."""

@@ -11,7 +11,7 @@ from twin.config import TwinConfig
 from twin.config.provisioning import ProvisioningConfig
 from twin.engine import Engine
 from twin.machines.public_shapes import default_shapes, public_shapes
-from twin.machines.reading import machines_of, read_machines
+from twin.machines.reading import check_machines, is_machine_file, machines_of, read_machines
 
 GOOD = """\
 machines:
@@ -114,6 +114,43 @@ def test_a_wrong_value_is_told_with_its_line(
     assert "\n" not in told
     assert f"machines.yaml line {line}: {field}" in told
     assert remedy in told
+
+
+def test_every_wrong_value_is_found(base: ProvisioningConfig) -> None:
+    """Each value of a wrong form is an error with its own line, in the order of the file."""
+    text = GOOD.replace("cpu_cores: 2\n", "cpu_cores: 0\n").replace("max: 5", "max: none")
+    config, errors = check_machines(text.encode(), "m.yaml", base)
+
+    assert config is base
+    assert [error.field for error in errors] == [
+        "m.yaml line 3: machines[0].cpu_cores",
+        "m.yaml line 16: groups[0].max",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        (GOOD, True),
+        ("# mine\ncloud : {}\n", True),
+        ("groups: [", True),
+        ('{"machines": []}', True),
+        ('{\n  "cloud": {}\n}', True),
+        ("{groups: []}", True),
+        ("\ufeffmachines: []", True),
+        ("faults:\n- fault: node_death\n", False),
+        ("faults:\n  machines: 3\n", False),
+        ("# machines: none\n", False),
+        ("machines are many", False),
+    ],
+)
+def test_a_file_of_machines_is_known_by_its_keys(tmp_path: Path, text: str, is_one: bool) -> None:
+    """A key at the top tells it from a scenario, also while its YAML is broken."""
+    path = tmp_path / "file.yaml"
+    path.write_text(text, encoding="utf-8")
+
+    assert is_machine_file(path) == is_one
+    assert not is_machine_file(tmp_path / "none.yaml")
 
 
 @pytest.mark.parametrize("text", [b"", b"- a\n", b"machines: [", b"\xff\xfe", b"&a [*a, *a]"])
