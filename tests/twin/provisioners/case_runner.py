@@ -63,7 +63,9 @@ class CaseRun:
                 **{key: tuple(value) for key, value in case.get("cloud", {}).items()}
             ),
             cluster_autoscaler=ClusterAutoscalerConfig(**(settings if own else {})),
-            karpenter=KarpenterConfig(default_pool="pools" not in case),
+            karpenter=KarpenterConfig(
+                default_pool="pools" not in case, **({} if own else settings)
+            ),
         )
         self.case = case
         self.engine = Engine(TwinConfig(provisioning=config), seed=5)
@@ -253,6 +255,16 @@ def _fail(run: CaseRun, step: Object) -> None:
     assert answer.status < 300, answer.body
 
 
+def _notice(run: CaseRun, step: Object) -> None:
+    fault = {"fault": "spot_notice", "nodes": {"names": [run.resolve(step["notice"])]}}
+    text = json.dumps({"faults": [{**fault, "at_seconds": 0}]}).encode()
+    answer = run.router.handle(
+        Request("POST", "/foresail/v1/scenario", {}, {"content-type": "application/json"}, text)
+    )
+    assert isinstance(answer, Response)
+    assert answer.status < 300, answer.body
+
+
 def _patch(run: CaseRun, step: Object) -> None:
     resource, _, name = step["patch"].partition("/")
     run.send("PATCH", resource, step["with"], name=name, media=MERGE)
@@ -269,6 +281,7 @@ _STEPS = {
     "annotate": _annotate,
     "untaint": _untaint,
     "fail": _fail,
+    "notice": _notice,
     "patch": _patch,
 }
 
