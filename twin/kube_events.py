@@ -112,6 +112,8 @@ _WARNINGS = frozenset(
         "Failed",
         "Unhealthy",
         "SpotInterruption",
+        "SpotInterrupted",
+        "TerminatingOnInterruption",
         "NodeHasInsufficientMemory",
         "NodeNotReady",
         "FailedCreate",

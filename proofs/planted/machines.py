@@ -87,6 +87,27 @@ MACHINES = (
         f"{_KARPENTER}[a spot node is not replaced by another spot node]",
     ),
     Defect(
+        "a machine that is taken back is drained when it is gone",
+        f"{_OURS}interruption.py",
+        '        self._client.delete("nodeclaims", "", name)\n',
+        "",
+        f"{_KARPENTER}[a spot notice drains the node and orders another machine while this one still runs]",
+    ),
+    Defect(
+        "an offering whose machine is taken back is tried again at once",
+        f"{_OURS}interruption.py",
+        "        self._lifecycle.avoid_spot(claim)\n",
+        "",
+        f"{_KARPENTER}[an offering whose machine is taken back is not tried for three minutes]",
+    ),
+    Defect(
+        "spot notices are acted on without an interruption queue",
+        f"{_OURS}interruption.py",
+        "self._listens = bool(config.interruption_queue)",
+        "self._listens = True",
+        f"{_KARPENTER}[without an interruption queue nobody acts on a spot notice]",
+    ),
+    Defect(
         "do-not-disrupt on a node is overlooked",
         f"{_OURS}candidates.py",
         'if state.node.annotations.get(DO_NOT_DISRUPT) == "true":',

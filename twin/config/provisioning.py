@@ -171,6 +171,8 @@ class KarpenterConfig:
     """Feature gate SpotToSpotConsolidation."""
     respect_preferences: bool = True
     """PREFERENCE_POLICY=Respect."""
+    interruption_queue: str = ""
+    """INTERRUPTION_QUEUE; with any name spot notices are acted on. Empty, as documented: they are not."""
     default_pool: bool = True
     """Whether a NodePool `default` and a KWOKNodeClass `default` are there from the start; our own choice."""
 

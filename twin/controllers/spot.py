@@ -45,6 +45,7 @@ class Spot(Part):
     def _end(self, node_name: str, uid: str) -> None:
         node = self._world.node(node_name)
         if node is None or node.uid != uid:
+            self._forget(node_name, uid)  # it was drained and given back before its time
             return
         noticed_at = self._lifecycle.notice_at(node_name)
         self._lifecycle.fail(node_name, math.inf)
@@ -52,7 +53,10 @@ class Spot(Part):
 
     def _delete(self, node_name: str, uid: str) -> None:
         node = self._world.node(node_name)
-        if self._noticed.get(node_name) == uid:
-            del self._noticed[node_name]
+        self._forget(node_name, uid)
         if node is not None and node.uid == uid:
             self._world.store.delete("nodes", "", node_name)
+
+    def _forget(self, node_name: str, uid: str) -> None:
+        if self._noticed.get(node_name) == uid:
+            del self._noticed[node_name]

@@ -23,7 +23,7 @@ GIB = 2**30
 _TAINT = re.compile(
     r"(?P<key>[^=:]+)(?:=(?P<value>[^:]*))?:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute)"
 )
-_TOP_KEYS = ("machines", "groups", "cloud")
+_TOP_KEYS = ("machines", "groups", "cloud", "karpenter")
 _TOP_KEY = re.compile(
     rf"""(?m)^\ufeff?(?:\{{[ \t]*["']?|[ \t]*["'])?(?:{"|".join(_TOP_KEYS)})["']?[ \t]*:"""
 )
@@ -77,12 +77,19 @@ class CloudRow(_Model):
     terminate_seconds: float = Field(default=0.0, ge=0, le=86_400, allow_inf_nan=False)
 
 
+class KarpenterRow(_Model):
+    """How Karpenter is set up beside that cloud."""
+
+    interruption_queue: str = Field(default="", max_length=80)
+
+
 class MachineFile(_Model):
     """A whole file; without machines the built-in table is meant, of the providers that groups name."""
 
     machines: tuple[MachineRow, ...] = Field(default=(), strict=False)
     groups: tuple[GroupRow, ...] = Field(default=(), strict=False)
     cloud: CloudRow = CloudRow()
+    karpenter: KarpenterRow = KarpenterRow()
 
 
 def read_machines(path: Path, base: ProvisioningConfig) -> ProvisioningConfig:
@@ -179,7 +186,14 @@ def _settings(file: MachineFile, lines: _Lines, base: ProvisioningConfig) -> Pro
     if groups and not machines:  # the table of those providers that the groups name
         sources = {known[group.machine].source for group in groups.values()}
         machines = tuple(machine for machine in known.values() if machine.source in sources)
-    return replace(base, machines=machines, groups=tuple(groups.values()), cloud=cloud)
+    queue = file.karpenter.interruption_queue or base.karpenter.interruption_queue
+    return replace(
+        base,
+        machines=machines,
+        groups=tuple(groups.values()),
+        cloud=cloud,
+        karpenter=replace(base.karpenter, interruption_queue=queue),
+    )
 
 
 def _machine(row: MachineRow) -> MachineType:

@@ -39,6 +39,8 @@ cloud:
   quota_cores: 40
   refuse: [large/spot]
   never_boots: [large]
+karpenter:
+  interruption_queue: notices
 """
 
 
@@ -64,6 +66,7 @@ def test_a_file_is_taken_as_it_says(base: ProvisioningConfig, tmp_path: Path) ->
     assert (group.zone, group.spot, group.labels) == ("b", True, (("team", "web"),))
     assert group.taints == (("only", "web", "NoSchedule"),)
     assert (config.cloud.quota_cores, config.cloud.refuse) == (40.0, ("large/spot",))
+    assert config.karpenter.interruption_queue == "notices"
     assert config.provisioner == "cluster-autoscaler"
 
 
@@ -100,6 +103,7 @@ def test_a_file_without_machines_rents_from_the_table(base: ProvisioningConfig) 
         ("only=web:NoSchedule", "only=web", 21, "groups[0].taints", "key=value:NoSchedule"),
         ("quota_cores: 40", "quota_cores: much", 23, "cloud.quota_cores", "valid number"),
         ("[large/spot]", "[huge]", 24, "cloud.refuse", "choose from large, small"),
+        ("queue: notices", "queue: yes", 27, "karpenter.interruption_queue", "valid string"),
     ],
 )
 def test_a_wrong_value_is_told_with_its_line(
@@ -137,6 +141,7 @@ def test_every_wrong_value_is_found(base: ProvisioningConfig) -> None:
         ('{"machines": []}', True),
         ('{\n  "cloud": {}\n}', True),
         ("{groups: []}", True),
+        ("karpenter:\n", True),
         ("\ufeffmachines: []", True),
         ("faults:\n- fault: node_death\n", False),
         ("faults:\n  machines: 3\n", False),

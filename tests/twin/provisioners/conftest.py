@@ -59,7 +59,7 @@ def build() -> Build:
             cluster_autoscaler=ClusterAutoscalerConfig(
                 unneeded_seconds=60.0, delay_after_add_seconds=60.0
             ),
-            karpenter=KarpenterConfig(),
+            karpenter=KarpenterConfig(interruption_queue="notices"),
             warm_pool=WarmPoolConfig(size=6, warm=4),
         )
         engine = Engine(TwinConfig(provisioning=config), seed=seed)

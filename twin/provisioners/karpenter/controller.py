@@ -21,6 +21,7 @@ from twin.provisioners.karpenter.claims import (
 )
 from twin.provisioners.karpenter.commands import Queue
 from twin.provisioners.karpenter.disruption import Disruption
+from twin.provisioners.karpenter.interruption import Interruption
 from twin.provisioners.karpenter.lifecycle import Lifecycle
 from twin.provisioners.karpenter.memory import is_respecified
 from twin.provisioners.karpenter.names import HASH, HASH_VERSION, POOL
@@ -65,6 +66,7 @@ class Karpenter(Part):
         self.provisioning = Provisioning(world, client, self.state, recorder, config)
         self.termination = Termination(world, client, cloud, recorder, config)
         nominated = self.provisioning.nominated
+        self.interruption = Interruption(world, client, self.lifecycle, recorder, config)
         found = Candidates(client, cloud, self.state, recorder, nominated)
         self.disruption = Disruption(
             world, client, self.state, found, self.queue, self.provisioning, recorder, config
@@ -109,6 +111,7 @@ class Karpenter(Part):
             self._plan_status()
         if isinstance(record, NodeRecord):
             self.termination.follow(change)
+            self.interruption.follow(change)
         self.provisioning.follow(change)
 
     def _follow_pod(self, pod: PodRecord, change: Change) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from twin.chance import Chance
 from twin.changes import Change
 from twin.config.provisioning import KarpenterConfig
-from twin.machines.catalogue import Offering
+from twin.machines.catalogue import SPOT, Offering
 from twin.machines.cloud import Cloud, CloudRefusal
 from twin.part import Part
 from twin.provisioners.client import Client
@@ -85,6 +85,13 @@ class Lifecycle(Part):
     def is_available(self, offering: Offering) -> bool:
         """True for an offering that was not refused lately."""
         return self._unavailable.get(_key(offering), 0.0) <= self._client.now
+
+    def avoid_spot(self, claim: ObjectRecord) -> None:
+        """Do not try the spot offering of a NodeClaim's machine for three minutes."""
+        machine, zone = claim.labels.get(INSTANCE_TYPE, ""), claim.labels.get(ZONE, "")
+        if machine and zone:
+            until = self._client.now + _UNAVAILABLE_SECONDS
+            self._unavailable[f"{machine}/{zone}/{SPOT}"] = until
 
     def _plan_ends(self, claim: ObjectRecord) -> None:
         expiry = read_duration(claim.body["spec"].get("expireAfter", "Never"))
