@@ -9,6 +9,7 @@ Source: docs.aws.amazon.com spot-instance-termination-notices (2 min); GCP and A
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from twin.controllers.node_lifecycle import NodeLifecycle
 from twin.part import Part
@@ -25,6 +26,8 @@ class Spot(Part):
     def __init__(self, world: World, lifecycle: NodeLifecycle) -> None:
         self._world = world
         self._lifecycle = lifecycle
+        self.on_end: Callable[[str], None] = lambda _: None
+        """Called with the name of a node whose machine is taken back now, for whoever rented it out."""
         self._noticed: dict[str, str] = {}  # nodes that are going: uid
         world.clock.handle("spot.end", self._end)
         world.clock.handle("spot.delete", self._delete)
@@ -47,6 +50,7 @@ class Spot(Part):
         if node is None or node.uid != uid:
             self._forget(node_name, uid)  # it was drained and given back before its time
             return
+        self.on_end(node_name)
         noticed_at = self._lifecycle.notice_at(node_name)
         self._lifecycle.fail(node_name, math.inf)
         self._world.clock.at(noticed_at, "spot.delete", node_name, uid)

@@ -68,6 +68,7 @@ class Cloud(Part):
         self._config = world.config.provisioning.cloud
         self.catalogue = catalogue
         self._spot = spot
+        spot.on_end = self._take_back
         self.machines: dict[str, Machine] = {}
         self.spent_dollars = 0.0  # for machines that are gone; `cost_dollars` has all
         self._orders: dict[str, int] = {}  # granted so far, by owner
@@ -227,18 +228,20 @@ class Cloud(Part):
         if not machine.booted:
             self._drop(machine)
             return
-        notice = self._world.config.machines.spot_notice_seconds
-        self._spot.reclaim(name, notice)
-        self._world.clock.after(notice, "cloud.gone", name, ordered_at)
+        self._spot.reclaim(name, self._world.config.machines.spot_notice_seconds)
+
+    def _take_back(self, name: str) -> None:
+        """End the rent of a machine whose notice is over, whoever gave it."""
+        machine = self.machines.get(name)
+        if machine is not None and machine.booted:
+            self._drop(machine)
 
     def _end(self, name: str, ordered_at: float) -> None:
         machine = self._machine(name, ordered_at)
         if machine is None:
             return
-        reclaimed = not machine.stopping
         self._drop(machine)
-        node = self._world.store.find("nodes", "", name)
-        if isinstance(node, NodeRecord) and not reclaimed:  # spot.py ends its own
+        if isinstance(self._world.store.find("nodes", "", name), NodeRecord):
             self._world.store.delete("nodes", "", name)
 
     def _drop(self, machine: Machine) -> None:

@@ -162,6 +162,20 @@ def test_a_spot_machine_is_taken_back_with_notice(rent: type[Renting]) -> None:
     assert one.nodes() == ["n2"]
 
 
+def test_a_notice_that_a_scenario_gives_ends_the_rent(rent: type[Renting]) -> None:
+    """The cloud no longer has, and bills, a machine whose notice is over, whoever gave it."""
+    one = rent()
+    one.order("n1")
+    one.wait(600.0)
+    one.engine.spot.reclaim("n1", 60.0)
+    one.wait(59.0)
+    assert list(one.cloud.machines) == ["n1"]
+    one.wait(2.0)
+
+    assert list(one.cloud.machines) == []
+    assert one.cloud.cost_dollars() == pytest.approx(0.12 * 660 / 3_600)
+
+
 def test_an_order_changes_nobody_elses_luck(rent: type[Renting]) -> None:
     """The boot times of one customer's machines stay when another orders in between."""
     alone, beside = rent(), rent()
