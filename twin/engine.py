@@ -25,6 +25,7 @@ from twin.changes import Change
 from twin.clock import Clock
 from twin.config import TwinConfig
 from twin.controllers.node_lifecycle import NodeLifecycle
+from twin.controllers.node_registry import NodeRegistry
 from twin.controllers.node_shutdown import NodeShutdown
 from twin.controllers.plane import ControlPlane
 from twin.controllers.priority import PriorityGate, add_system_classes
@@ -123,6 +124,7 @@ class Engine:
         world = self.world
         self.plane = ControlPlane(world, self.metrics.sample, self.request_metrics)
         self.lifecycle = NodeLifecycle(world, self.kubelet)
+        self.registry = NodeRegistry(world)
 
     def _build_health(self) -> None:
         world, sky = self.world, self.sky
@@ -268,6 +270,8 @@ class Engine:
             self.kubelet.follow(change)
             if resource == "pods":
                 self.resizer.follow(change)
+            else:
+                self.registry.follow(change)
             self.lifecycle.follow(change)
         elif resource == "services":
             self.scheduler.follow(change)

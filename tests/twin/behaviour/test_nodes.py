@@ -8,7 +8,7 @@ import pytest
 
 from twin.config.behaviour import MachineConfig
 from twin.engine import Engine
-from twin.records import NodeRecord, PodRecord
+from twin.records import NodeRecord, ObjectRecord, PodRecord
 
 Build = Callable[..., Engine]
 Create = Callable[..., PodRecord]
@@ -55,6 +55,58 @@ def test_the_heartbeat_shown_is_the_last_sign(build: Build) -> None:
     assert isinstance(node, NodeRecord)
 
     assert failed_at - 10.0 <= node.heartbeat_at <= failed_at
+
+
+def registrations(engine: Engine) -> list[tuple[float, str, str]]:
+    """Return when, why and what the node controller reported of nodes that came and went."""
+    return [
+        (
+            event.created_at - engine.config.start_time,
+            event.body["reason"],
+            event.body["message"],
+        )
+        for event in engine.store.records("events")
+        if isinstance(event, ObjectRecord)
+        and event.body["reason"] in ("RegisteredNode", "RemovingNode")
+    ]
+
+
+def test_nodes_that_come_and_go_are_reported(build: Build) -> None:
+    """At the node controller's next look, every 5 s, with the uid of the node that it saw."""
+    engine = build(1)
+    uid = engine.store.record("nodes", "", "n0").uid
+    engine.advance(engine.now + 11.0)
+    engine.store.delete("nodes", "", "n0")
+    engine.store.create("nodes", "", {"metadata": {"name": "late"}})
+    engine.advance(engine.now + 3.9)
+    assert len(registrations(engine)) == 1
+    engine.advance(engine.now + 0.1)
+
+    assert sorted(registrations(engine)) == [
+        (0.0, "RegisteredNode", "Node n0 event: Registered Node n0 in Controller"),
+        (15.0, "RegisteredNode", "Node late event: Registered Node late in Controller"),
+        (15.0, "RemovingNode", "Node n0 event: Removing Node n0 from Controller"),
+    ]
+    removed = next(
+        event.body
+        for event in engine.store.records("events")
+        if isinstance(event, ObjectRecord) and event.body["reason"] == "RemovingNode"
+    )
+    assert (removed["involvedObject"]["uid"], removed["type"]) == (uid, "Normal")
+    assert removed["source"] == {"component": "node-controller"}
+
+
+def test_what_comes_and_goes_between_two_looks_is_not_reported(build: Build) -> None:
+    """Nor is a node that is made anew under its name: nodes are compared by name."""
+    engine = build(1)
+    engine.advance(engine.now + 11.0)
+    engine.store.create("nodes", "", {"metadata": {"name": "brief"}})
+    engine.store.delete("nodes", "", "brief")
+    engine.store.delete("nodes", "", "n0")
+    engine.store.create("nodes", "", {"metadata": {"name": "n0"}})
+    engine.advance(engine.now + 30.0)
+
+    assert len(registrations(engine)) == 1
 
 
 def test_pods_of_a_deleted_node_are_collected(build: Build, create: Create) -> None:
