@@ -87,6 +87,20 @@ MACHINES = (
         f"{_KARPENTER}[a spot node is not replaced by another spot node]",
     ),
     Defect(
+        "a node that comes and goes between two looks is reported as gone",
+        "twin/controllers/node_registry.py",
+        'self._changed.setdefault(node.name, node.uid if change.type == "DELETED" else "")',
+        'self._changed[node.name] = node.uid if change.type == "DELETED" else ""',
+        "tests/twin/behaviour/test_nodes.py::test_what_comes_and_goes_between_two_looks_is_not_reported",
+    ),
+    Defect(
+        "the cloud keeps a machine whose notice a scenario gave",
+        "twin/machines/cloud.py",
+        "        spot.on_end = self._take_back\n",
+        "",
+        f"{_CLOUD}test_a_notice_that_a_scenario_gives_ends_the_rent",
+    ),
+    Defect(
         "a machine that is taken back is drained when it is gone",
         f"{_OURS}interruption.py",
         '        self._client.delete("nodeclaims", "", name)\n',
