@@ -84,12 +84,18 @@ def p_text(p: float) -> str:
     return f"p {text[0]} {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
+MOST_RELATIVE = 10.0
+"""A larger part says only that the reference had next to nothing of it."""
+
+
 def relative_text(effect: Effect) -> str:
     """Return the difference as a part of the reference's mean, such as `, +12% of none's 3.2 kWh`."""
     if math.isnan(effect.relative) or not effect.difference.value:
         return ""
-    sign = "+" if effect.relative > 0 else ""
     mean = amount(effect.reference_mean, unit_of(effect.metric))
+    if abs(effect.relative) > MOST_RELATIVE:
+        return f", from {effect.reference}'s {mean}"
+    sign = "+" if effect.relative > 0 else ""
     return f", {sign}{percent(effect.relative)} of {effect.reference}'s {mean}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from random import Random
 
@@ -21,6 +22,7 @@ from lab.experiments.results import TrialResult
 from lab.experiments.spec import Experiment
 from lab.experiments.statistics import analyse
 from lab.experiments.tradeoffs import ablations, regrets, tradeoffs
+from lab.experiments.wording import relative_text
 from tests.lab.experiments.made_up import SCORE, experiment, results, shifted
 
 ARMS = ("none", "hpa+karpenter", "baseline-rules", "without-safety", "oracle")
@@ -99,6 +101,15 @@ def test_costs_are_said_where_they_rise() -> None:
         "price of rented machines: +30 $ (95% interval +30 to +30, +60% of none's 50 $)"
         in cost.text
     )
+
+
+def test_a_part_of_next_to_nothing_is_not_said_in_percent() -> None:
+    """Ten times as much and less is a percentage; beyond it the other arm's mean says more."""
+    of = experiment(ARMS, seeds=6, arm="hpa+karpenter", resamples=200)
+    analysis = analyse(of, results(of, draw))
+    effect = analysis.effects["price_dollars", "hpa+karpenter"]
+    assert relative_text(replace(effect, relative=10.0)) == ", +1,000% of none's 50 $"
+    assert relative_text(replace(effect, relative=10.1)) == ", from none's 50 $"
 
 
 def test_an_effect_that_is_not_shown_says_what_would_have_been() -> None:
