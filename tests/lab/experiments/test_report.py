@@ -108,8 +108,8 @@ def test_a_part_of_next_to_nothing_is_not_said_in_percent() -> None:
     of = experiment(ARMS, seeds=6, arm="hpa+karpenter", resamples=200)
     analysis = analyse(of, results(of, draw))
     effect = analysis.effects["price_dollars", "hpa+karpenter"]
-    assert relative_text(replace(effect, relative=10.0)) == ", +1,000% of none's 50 $"
-    assert relative_text(replace(effect, relative=10.1)) == ", from none's 50 $"
+    assert relative_text(replace(effect, reference_mean=3.0)) == ", +1,000% of none's 3 $"
+    assert relative_text(replace(effect, reference_mean=2.5)) == ", from none's 2.5 $"
 
 
 def test_an_effect_that_is_not_shown_says_what_would_have_been() -> None:
