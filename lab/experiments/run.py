@@ -50,7 +50,7 @@ class Plan:
         keep = self.recordings == "all" or (
             self.recordings == "first" and seed == FIRST_SEED[self.split]
         )
-        return str(self.folder / RECORDING_FOLDER / f"{fingerprint}.fsr") if keep else None
+        return str(self.folder / RECORDING_FOLDER / f"{fingerprint}.fslog") if keep else None
 
 
 def run(

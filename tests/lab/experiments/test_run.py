@@ -121,3 +121,14 @@ def test_a_failing_trial_loses_no_other(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         list(run(_plan(tmp_path), fails, _never))
     assert len(_files(tmp_path)) == 2
+
+
+def test_a_result_under_another_name_is_none(tmp_path: Path) -> None:
+    """A file that was copied over another trial's is not taken for it."""
+    plan = _plan(tmp_path)
+    list(run(plan, play, _never))
+    results = ResultFolder(tmp_path)
+    first, second = (results.path_of(task.fingerprint) for task in plan.tasks[:2])
+    second.write_bytes(first.read_bytes())
+    assert results.find(plan.tasks[0].fingerprint) is not None
+    assert results.find(plan.tasks[1].fingerprint) is None
