@@ -60,6 +60,8 @@ class Judgement:
 
 Judge = Callable[[ObservationView, NodePrediction, T], Judgement]
 """(observation, prediction, thresholds) -> judgement."""
+Choices = Callable[[str, T], Sequence[Action]]
+"""(a node's name, thresholds) -> every action that the agent may want, those on a node on this one."""
 
 
 def noop(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, Literal
 
-from agent_registry.policy import Judge, T
+from agent_registry.policy import Choices, Judge, T
 from agent_registry.reward import RewardTerms
 
 
@@ -41,6 +41,8 @@ class AgentRegistration(Generic[T]):
     """Kinds of action (`Action.full_kind`) with which it wins over everything, whatever the scores."""
     protects: frozenset[str] = frozenset()
     """Kinds of action with which it wins over actions that only save."""
+    choices: Choices[T] | None = None
+    """What it may want; the profile `random` draws from it. Without, that profile wants nothing."""
     must_see: bool = False
     """Whether nothing is done, rather than merely admitted, in a cycle that it could not judge."""
 

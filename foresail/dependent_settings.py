@@ -23,7 +23,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "speed": speed,
             "namespaces": run.namespaces,
         },
-        "agents": {"wall_interval_seconds": run.interval_seconds},
+        "agents": {"wall_interval_seconds": run.interval_seconds, "random_seed": run.seed},
         "referee": {"wall_interval_seconds": run.interval_seconds},
         "executor": {
             "mode": run.mode,

@@ -44,10 +44,14 @@ def check_namespaces_named(settings: StackSettings) -> None:
     """Refuse the active mode on a cluster of the user's own where it is not clear what may be written.
 
     Raises:
-        ConfigError: no namespace is named, or a name that cannot be one or is never written.
+        ConfigError: no namespace is named, or a name that cannot be one or is never written; or the
+            profile acts by chance.
     """
     if settings.run.kubeconfig is None or mode_of(settings, Mode.SHADOW) is not Mode.ACTIVE:
         return
+    if settings.agents.draws:
+        remedy = "it acts by chance, so it is for the simulated cluster alone; use --mode shadow"
+        raise ConfigError("--profile", settings.agents.profile, remedy)
     names = writable_namespaces(settings)
     if not names:
         remedy = "name the namespaces that --mode active may write in, exactly, as --namespaces shop,batch"

@@ -47,6 +47,7 @@ def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentS
         values = {
             "profile": settings["profile"].removesuffix("+changed"),
             "model_thresholds": settings.get("model_thresholds", {}),
+            "random_seed": settings.get("random_seed", 0),
             agent: settings["thresholds"],
             "signal_limit_intervals": settings["signal_limit_intervals"],
         }

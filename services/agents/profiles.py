@@ -5,7 +5,7 @@ recordings from before it was called so say `seed`, and events carry the name th
 `forecast` belongs to trained models: their manifests hold thresholds that follow from action budgets
 (safety: the risk model's, efficiency: the demand model's). An agent whose number no trained model
 predicts keeps the baseline's thresholds, so `forecast` without any model is refused instead of being
-filled with numbers nobody measured.
+filled with numbers nobody measured. `random` draws its proposals (`services.agents.random_choice`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,14 @@ FORECAST = Profile(
     text="a trained model's thresholds by action budget, from its manifest",
     thresholds=None,
 )
-PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (BASELINE_RULES, FORECAST)}
+RANDOM = Profile(
+    name="random",
+    text="proposals by chance, to measure what rules add; for simulated clusters alone",
+    thresholds=BASELINE_RULES.thresholds,
+)
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile for profile in (BASELINE_RULES, FORECAST, RANDOM)
+}
 ALIASES: Mapping[str, str] = {"seed": BASELINE_RULES.name}
 """Earlier names of profiles; they stay in recordings, and in files that name them."""
 ModelThresholds = Mapping[str, Mapping[str, float]]

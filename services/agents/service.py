@@ -13,6 +13,7 @@ from schemas.actions import AgentName
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.agents.judging import judge_cycle, proposal, superseded_proposal
+from services.agents.random_choice import by_chance
 from services.agents.settings import AgentSettings
 from services.agents.state import AgentState, evolve
 
@@ -24,7 +25,7 @@ class AgentHandler:
 
     def __init__(self, agent: AnyAgent, settings: AgentSettings) -> None:
         """Judge by the agent's policy with the thresholds that the settings hold for it."""
-        self._agent = agent
+        self._agent = by_chance(agent, settings.random_seed) if settings.draws else agent
         self._thresholds = settings.thresholds(agent.name)
         self._profile = settings.profile_of(agent.name)
         self._limit_intervals = settings.signal_limit_intervals

@@ -17,6 +17,7 @@ from schemas.model import DataModel
 from services.agents.profiles import (
     BASELINE_RULES,
     FORECAST,
+    RANDOM,
     check_order,
     check_profile,
     model_thresholds,
@@ -33,7 +34,9 @@ class CommonSettings(DataModel):
     """
 
     profile: str = BASELINE_RULES.name
-    """Policy profile: `baseline-rules`, or `forecast` with a trained model's thresholds."""
+    """Policy profile: `baseline-rules`, or `forecast` with a trained model's thresholds; `random` proposes by
+    chance, on simulated clusters alone.
+    """
     risk_model: str = ""
     """Profile `forecast`: the model whose manifest holds agent A's thresholds, as a folder or the name
     of a shipped model. `foresail up` takes it from inference.model.
@@ -48,6 +51,8 @@ class CommonSettings(DataModel):
 
     Filled in from the two models; given directly where a recording is run again without them.
     """
+    random_seed: int = Field(default=0, ge=0)
+    """Profile `random`: what its draws derive from. `foresail up` takes it from run.seed."""
     signal_limit_intervals: float = Field(default=3.0, gt=0)
     """Greatest age of a signal in intervals of the observation.
 
@@ -83,6 +88,11 @@ class CommonSettings(DataModel):
         return self
 
     @property
+    def draws(self) -> bool:
+        """Whether proposals are drawn by chance."""
+        return self.profile == RANDOM.name
+
+    @property
     def deadline_seconds(self) -> float:
         """Wall seconds to wait for predictions."""
         return self.wall_interval_seconds * self.deadline_share_ratio
@@ -109,7 +119,11 @@ class CommonSettings(DataModel):
         }
 
     def _announced_thresholds(self) -> dict[str, Any]:
-        """Return what the manifests say; the folders stay out of the log."""
+        """Return what only some profiles have: what the manifests say, whose folders stay out of the log, or
+        the seed of what is drawn.
+        """
+        if self.draws:
+            return {"random_seed": self.random_seed}
         forecast = self.profile == FORECAST.name
         return {"model_thresholds": self.model_thresholds} if forecast else {}
 

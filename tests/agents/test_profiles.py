@@ -30,7 +30,10 @@ from services.agents.settings import AgentSettings
             {"admission": {"hold_queue_length": 90}},
             "agents.admission.hold_queue_length = 90: set it below deprioritize_queue_length (80)",
         ),
-        ({"profile": "sead"}, "agents.profile = sead: use one of: baseline-rules, forecast"),
+        (
+            {"profile": "sead"},
+            "agents.profile = sead: use one of: baseline-rules, forecast, random",
+        ),
         (
             {"profile": "forecast"},
             (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_registry.registration import AgentRegistration
-from services.agents.admission.policy import SIGNALS, judge
+from services.agents.admission.policy import SIGNALS, choices, judge
 from services.agents.admission.reward import reward_terms
 from services.agents.admission.thresholds import AdmissionThresholds
 
@@ -18,6 +18,7 @@ AGENT = AgentRegistration(
     prediction=None,
     thresholds=AdmissionThresholds,
     judge=judge,
+    choices=choices,
     reward=reward_terms,
     reward_weight=0.8,
     protects=frozenset(

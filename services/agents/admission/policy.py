@@ -12,7 +12,7 @@ memory) by requests; ties go to the first by name.
 from __future__ import annotations
 
 from agent_registry.policy import QUEUE, Judgement, NodePrediction, node, noop
-from schemas.actions import AdmissionAction, AdmissionWord, Evidence, ResourceCapAction
+from schemas.actions import Action, AdmissionAction, AdmissionWord, Evidence, ResourceCapAction
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.admission.thresholds import AdmissionThresholds
@@ -38,6 +38,19 @@ def judge(
         view, loads, thresholds, tried
     )
     return judgement or _admit(view, loads, thresholds, tried)
+
+
+def choices(name: str, thresholds: AdmissionThresholds) -> tuple[Action, ...]:
+    """Return every word about the queue, and a cap on a node."""
+    words: tuple[AdmissionWord, ...] = ("admit", "queue", "deprioritize", "reject")
+    return (
+        *(AdmissionAction(target=QUEUE, admission=word) for word in words),
+        ResourceCapAction(
+            target=node(name),
+            cpu_cap_ratio=thresholds.cpu_cap_ratio,
+            memory_cap_ratio=thresholds.memory_cap_ratio,
+        ),
+    )
 
 
 def _by_queue(

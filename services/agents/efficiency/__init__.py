@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_registry.registration import AgentRegistration
-from services.agents.efficiency.policy import judge
+from services.agents.efficiency.policy import choices, judge
 from services.agents.efficiency.reward import reward_terms
 from services.agents.efficiency.thresholds import EfficiencyThresholds
 
@@ -18,6 +18,7 @@ AGENT = AgentRegistration(
     prediction="demand",
     thresholds=EfficiencyThresholds,
     judge=judge,
+    choices=choices,
     reward=reward_terms,
     reward_weight=0.6,
 )

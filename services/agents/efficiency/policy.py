@@ -49,6 +49,12 @@ def judge(
     return noop(Reason.NOTHING_TO_DO, text, score=score, evidence=tried)
 
 
+def choices(name: str, thresholds: EfficiencyThresholds) -> tuple[Action, ...]:
+    """Return the three actions that save on a node, and waking it."""
+    wake = PowerStateAction(target=node(name), power_state="on")
+    return (*(action for _, action in _steps(name, thresholds)), wake)
+
+
 def _steps(name: str, thresholds: EfficiencyThresholds) -> tuple[tuple[float, Action], ...]:
     target = node(name)
     clock, memory = thresholds.clock_scale_ratio, thresholds.memory_scale_ratio

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_registry.registration import AgentRegistration
-from services.agents.safety.policy import judge
+from services.agents.safety.policy import choices, judge
 from services.agents.safety.reward import reward_terms
 from services.agents.safety.thresholds import SafetyThresholds
 
@@ -18,6 +18,7 @@ AGENT = AgentRegistration(
     prediction="risk",
     thresholds=SafetyThresholds,
     judge=judge,
+    choices=choices,
     reward=reward_terms,
     reward_weight=1.0,
     preempts=frozenset(("migrate", "replicate", "throttle")),

@@ -57,6 +57,11 @@ def judge(
     return noop(Reason.NOTHING_TO_DO, text, score=risk_ratio, evidence=tried)
 
 
+def choices(name: str, thresholds: SafetyThresholds) -> tuple[Action, ...]:
+    """Return the three actions on a node."""
+    return tuple(action for _, action in _steps(name, thresholds))
+
+
 def _steps(name: str, thresholds: SafetyThresholds) -> tuple[tuple[float, Action], ...]:
     target, cap = node(name), thresholds.throttle_cpu_cap_ratio
     return (
