@@ -133,7 +133,7 @@ def _difference(
 
 def priced_components(tally: Tally, prices: ScorePrices) -> tuple[PricedComponent, ...]:
     """Return every component of a tally, in the order of `UNITS`, waiting last, by class."""
-    price_of = _prices(prices, tally.look.energy_price)
+    price_of = unit_prices(prices, tally.look.energy_price)
     rows = [
         PricedComponent(name, unit, price_of[name], *_amounts(tally, name))
         for name, unit in UNITS.items()
@@ -149,8 +149,8 @@ def _amounts(tally: Tally, name: str) -> tuple[float, float]:
     return tally.step.get(name, 0.0), tally.total.get(name, 0.0)
 
 
-def _prices(prices: ScorePrices, energy_price: float) -> dict[str, float]:
-    """Return the price of one unit of each component; a cost is below 0."""
+def unit_prices(prices: ScorePrices, energy_price: float) -> dict[str, float]:
+    """Return the price of one unit of each component, `waiting` being that without a class; a cost is below 0."""
     cpu = prices.request_cpu_seconds * MILLION / HOUR * prices.request_cpu_hour
     return {
         "requests_served": prices.request_served_million + cpu,
@@ -162,6 +162,7 @@ def _prices(prices: ScorePrices, energy_price: float) -> dict[str, float]:
         "jobs_dropped": -prices.job_dropped,
         "job_cpu_done": prices.job_cpu_hour_done,
         "job_cpu_lost": -prices.job_cpu_hour_lost,
+        WAITING.rstrip("/"): -prices.waiting_pod_hour,
         "overdue": -prices.overdue_pod_hour,
         "held": -prices.held_pod_hour,
         "evictions": -prices.eviction,

@@ -147,6 +147,40 @@ def test_every_price_moves_the_score_one_way() -> None:
     assert score_of(tally_of(make_look(0.0), make_look(HOUR)), FREE).total_money == 0.0
 
 
+EARNS = (
+    "request_served_million",
+    "request_cpu_hour",
+    "request_cpu_seconds",
+    "job_completed",
+    "job_cpu_hour_done",
+)
+COSTS_MORE = (
+    *("request_failed_million", "request_lost_million", "job_failed", "job_dropped", "job_cpu_hour_lost"),
+    *("waiting_pod_hour", "overdue_pod_hour", "held_pod_hour", "slo_service_minute", "eviction", "restart"),
+    *("node_hour", "core_hour", "memory_gib_hour", "energy_kwh"),
+)  # fmt: skip
+
+
+def _eventful() -> Tally:
+    """Return an hour in which some of everything happened."""
+    counts = dict.fromkeys(COUNTERS, 3)
+    requests = service(served=2e6, failed=5e5, lost=2.5e5)
+    waiting = {"gold": HOUR, "none": HOUR}
+    after = make_look(HOUR, services=(requests,), waiting_pod_seconds=waiting, **counts)
+    return tally_of(make_look(0.0, services=(service(),)), after)
+
+
+@pytest.mark.parametrize("price", [*EARNS, *COSTS_MORE, "waiting_class_factors"])
+def test_each_price_moves_the_score_in_its_direction(price: str) -> None:
+    """What is worth more raises the score, and what costs more lowers it, each by itself."""
+    higher: Any = {"gold": 2.0} if price == "waiting_class_factors" else 7.0
+    prices = PRICES.model_copy(update={price: higher})
+    moved = score_of(_eventful(), prices).total_money - score_of(_eventful(), PRICES).total_money
+    assert moved > 0.0 if price in EARNS else moved < 0.0
+    named = {"currency", "slo_latency_seconds", "slo_bad_ratio", "waiting_class_factors"}
+    assert {*EARNS, *COSTS_MORE} == set(ScorePrices.model_fields) - named
+
+
 # ---- what must hold of any cluster
 
 COUNTERS = (
