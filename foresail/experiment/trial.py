@@ -10,14 +10,19 @@ from typing import Any
 import structlog
 
 from foresail.experiment.controllers import DeploymentControllers
+from foresail.experiment.oracle import Oracle
+from foresail.experiment.planted import PlantedHarm
 from foresail.settings import StackSettings, resolve
 from foresail.stack.in_process import AGENTS
 from foresail.stack.virtual import run_virtual_stack
+from lab.experiments.arms import Arm
 from lab.experiments.engine import Task
 from lab.experiments.results import TrialResult
 from lab.experiments.scored import ScoredTime
 from lab.experiments.spec import Trial
+from lab.experiments.stimulus import Stimulus
 from lab.experiments.truth import Truth
+from projections.score.prices import ScorePrices
 from schemas.envelope import Event
 from schemas.model import EventData
 from schemas.outcome import Mode
@@ -57,9 +62,11 @@ def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> TrialRe
         InputError: workload, scenario, machines or a setting cannot be used.
     """
     worlds: list[tuple[Engine, Truth, ScoredTime]] = []
+    stimuli: list[Stimulus] = []
 
     def prepare(engine: Engine) -> None:
-        DeploymentControllers(engine, trial.arm)
+        stimuli.append(Stimulus(engine))
+        add_writers(engine, trial.arm)
         counted = ScoredTime(engine.now + trial.world.warm_up)
         worlds.append((engine, Truth(engine, trial.world.warm_up), counted))
 
@@ -72,11 +79,14 @@ def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> TrialRe
         trial_settings(trial, recording),
         quiet=True,
         prepare=prepare,
-        without=_idle_services(trial),
+        without=idle_services(trial),
         listener=take,
     )
     ((engine, truth, scored),) = worlds
     score, components = scored.per_hour()
+    if score is not None:
+        components["withheld"] = withheld = _withheld(truth, trial)
+        score += withheld
     metrics = {**truth.metrics(), "writes": _writes(trial, summary)}
     if score is not None:
         metrics["score_dollars_per_hour"] = score
@@ -87,17 +97,34 @@ def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> TrialRe
         seed=trial.seed,
         metrics=metrics,
         components=components,
+        stimulus=stimuli[0].digest(),
         digest=engine.state_hash(),
         recording=None if recording is None else recording.name,
         cpu_seconds=round(time.process_time() - began, 2),
     )
 
 
-def _idle_services(trial: Trial) -> tuple[str, ...]:
+def idle_services(trial: Trial) -> tuple[str, ...]:
     """Return the services that this arm does without: all that decide, when nothing would be done."""
     if not trial.arm.acts:
         return ACTING
-    return tuple(f"agent-{name}" for name in trial.arm.without_agents)
+    idle = tuple(f"agent-{name}" for name in trial.arm.without_agents)
+    return idle if trial.arm.predicts else ("inference", *idle)
+
+
+def add_writers(engine: Engine, arm: Arm) -> None:
+    """Let everybody write who looks after the cluster in this arm beside Foresail's own services."""
+    DeploymentControllers(engine, arm)
+    if arm.oracle is not None:
+        Oracle(engine, arm, arm.oracle)
+    if arm.planted is not None:
+        PlantedHarm(engine, arm.planted)
+
+
+def _withheld(truth: Truth, trial: Trial) -> float:
+    """Return what taking replicas away cost where nothing else shows it, in dollars per hour, as held demand."""
+    hours = trial.world.length / 3_600.0
+    return -ScorePrices().held_pod_hour * truth.withheld_pod_hours() / hours
 
 
 def trial_settings(trial: Trial, recording: Path | None) -> StackSettings:

@@ -7,7 +7,7 @@ seeds or length, so that no arm gets an easier world than another.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -18,6 +18,16 @@ from twin.config.provisioning import Provisioner
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,60}$"
 CHANGEABLE = ("agents", "referee", "executor", "inference")
 """Groups of settings that an arm may change; the others are the world's, or say how it is seen and scored."""
+OF_THE_EXPERIMENT = ("executor.mode", "executor.namespaces", "executor.writable_nodes")
+"""Settings of these groups that no arm may change: `acts` says whether it acts, and all look after the same things."""
+OF_THE_WORLD = frozenset(
+    (
+        *("nodes", "warm_up", "length", "cycle", "weather", "machines", "prices", "score"),
+        *("workload", "workloads", "plays", "scenario", "surge", "seed", "seeds", "start_time"),
+        *("namespaces", "cordoned", "traffic", "stimulus", "metrics"),
+    )
+)
+"""Names of what is the same for every arm: an arm that gives one is told so."""
 
 
 class Autoscaling(DataModel):
@@ -27,8 +37,30 @@ class Autoscaling(DataModel):
     """Mean CPU use wanted, in percent of the request."""
     least_ratio: float = Field(default=0.5, gt=0)
     """Fewest replicas, as a ratio of those deployed; at least one."""
-    most_ratio: float = Field(default=3.0, ge=1)
-    """Most replicas, likewise."""
+    most_ratio: float = Field(default=3.0)
+    """Most replicas, likewise; above 1, and above `least_ratio`."""
+
+    @model_validator(mode="after")
+    def _check_room(self) -> Self:
+        if not max(1.0, self.least_ratio) < self.most_ratio < float("inf"):
+            raise ValueError(
+                f"most_ratio: {self.most_ratio:g} leaves an HPA nothing to do; set it above 1 and above "
+                f"least_ratio ({self.least_ratio:g}), or use an arm without autoscaling"
+            )
+        return self
+
+
+class Foresight(DataModel):
+    """What the oracle may look at and how often; see `foresail.experiment.oracle`."""
+
+    every_seconds: float = Field(default=300.0, ge=60)
+    """Cluster seconds between two choices."""
+    ahead_seconds: float = Field(default=900.0, ge=60)
+    """Cluster seconds of the true future that each choice is tried on."""
+
+
+Planted = Literal["replicate-without-end", "shrink-demand"]
+"""Harm on purpose (`foresail.experiment.planted`): an experiment that does not notice it is worth nothing."""
 
 
 class Arm(DataModel):
@@ -47,19 +79,30 @@ class Arm(DataModel):
     """Whether every Deployment has a VerticalPodAutoscaler that evicts and resizes."""
     provisioner: Provisioner = "none"
     """Who rents machines."""
+    predicts: bool = True
+    """Whether inference runs; without, agents that wait for a prediction propose nothing."""
+    oracle: Foresight | None = None
+    """Whether one who knows the future scales and switches machines."""
+    planted: Planted | None = None
+    """Harm that is done on purpose."""
     settings: dict[str, Any] = {}
     """Settings of the stack by `group.field`, such as `executor.cool_down_seconds`."""
 
     @model_validator(mode="before")
     @classmethod
     def _take_base(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping) or not isinstance(given.get("base"), str):
+        if not isinstance(given, Mapping):
+            return given
+        easier = sorted(OF_THE_WORLD & given.keys())
+        if easier:
+            raise ValueError(
+                f"{easier[0]}: an arm cannot have its own; what all arms meet stands in [world] and [[workloads]]"
+            )
+        if not isinstance(given.get("base"), str):
             return given
         base = BUILT_IN.get(given["base"])
         if base is None:
-            raise ValueError(
-                f"base: {given['base']!r} is no built-in arm; use one of {', '.join(BUILT_IN)}"
-            )
+            raise ValueError(f"base: {why_no_arm(given['base'])}")
         settings = {**base.get("settings", {}), **(given.get("settings") or {})}
         return {**base, **given, "settings": settings}
 
@@ -70,6 +113,11 @@ class Arm(DataModel):
             known = ", ".join(agent_names())
             raise ValueError(f"without_agents: {unknown[0]!r} is no agent; use one of {known}")
         for name in self.settings:
+            if name in OF_THE_EXPERIMENT:
+                raise ValueError(
+                    f"settings.{name}: every arm looks after the whole cluster, and `acts` alone says whether it "
+                    "writes; leave it out"
+                )
             group, dot, _ = name.partition(".")
             if not dot or group not in CHANGEABLE:
                 raise ValueError(
@@ -80,6 +128,8 @@ class Arm(DataModel):
             raise ValueError(
                 "settings: this arm does not act; give it base = 'baseline-rules' or acts = true"
             )
+        if not self.predicts and not self.acts:
+            raise ValueError("predicts: this arm does not act, so nothing predicts; leave it out")
         return self
 
 
@@ -91,10 +141,16 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
     "karpenter": {"provisioner": "karpenter"},
     "vpa+karpenter": {"vertical": True, "provisioner": "karpenter"},
     "baseline-rules": {"acts": True},
-    "forecast": {"acts": True, "settings": {"agents.profile": "forecast"}},
+    "baseline-rules+models": {"acts": True, "settings": {"inference.model": "small-risk"}},
+    "forecast": {
+        "acts": True,
+        "settings": {"agents.profile": "forecast", "inference.model": "small-risk"},
+    },
+    "random": {"acts": True, "settings": {"agents.profile": "random"}},
     "without-safety": {"acts": True, "without_agents": ["safety"]},
     "without-efficiency": {"acts": True, "without_agents": ["efficiency"]},
     "without-admission": {"acts": True, "without_agents": ["admission"]},
+    "without-prediction": {"acts": True, "predicts": False},
     "without-cool-down": {
         "acts": True,
         "settings": {
@@ -102,8 +158,25 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
             "executor.cool_down_after_failure_seconds": 0.0,
         },
     },
+    "oracle": {"oracle": {}},
+    "replicate-without-end": {"planted": "replicate-without-end"},
+    "shrink-demand": {"planted": "shrink-demand"},
 }
-"""By name; values are those of `Arm`."""
+"""By name; values are those of `Arm`. A profile of the agents stands under its own name."""
+
+NOT_YET: Mapping[str, str] = {
+    "kueue": "the twin serves no Kueue: its Jobs start as soon as the scheduler places them; compare with 'none'",
+    "ppo": "no trained policy is shipped; 'baseline-rules+models' and 'forecast' are the arms with a trained model",
+}
+"""Arms that people ask for and that cannot be run, with the reason and what to use."""
+
+
+def why_no_arm(name: str) -> str:
+    """Return why a name is no built-in arm, and what to use instead."""
+    reason = NOT_YET.get(name)
+    if reason is not None:
+        return f"{name!r} cannot be run yet: {reason}"
+    return f"{name!r} is no built-in arm; use one of {', '.join(BUILT_IN)}"
 
 
 def arm_of(name: str) -> dict[str, Any]:

@@ -24,13 +24,17 @@ MODULES = (
     "foresail.settings",
     "foresail.settings_sources",
     "foresail.experiment.controllers",
+    "foresail.experiment.oracle",
+    "foresail.experiment.planted",
     "foresail.experiment.trial",
     "lab.experiments.arms",
     "lab.experiments.scored",
     "lab.experiments.served",
     "lab.experiments.spec",
+    "lab.experiments.stimulus",
     "lab.experiments.truth",
     "lab.experiments.waiting",
+    "lab.experiments.worth",
 )
 SUFFIXES = (".py", ".json", ".toml", ".yaml", ".csv", ".ubj")
 

@@ -173,13 +173,18 @@ class Trials:
         ]
 
     def pair(self, arm: str, reference: str) -> Pairing:
-        """Return the worlds in which both arms were tried, and the trials that lack."""
+        """Return the worlds in which both arms were tried, and the trials that lack.
+
+        Raises:
+            InputError: the two met different demand in a world of the same workload and seed.
+        """
         worlds = sorted({(workload, seed) for workload, seed, _ in self.expected})
         pairs: list[Pair] = []
         missing: list[MissingTrial] = []
         for workload, seed in worlds:
             sides = [self._by_place.get((workload, seed, name)) for name in (arm, reference)]
             if sides[0] is not None and sides[1] is not None:
+                _check_same_world(sides[0], sides[1])
                 pairs.append(Pair(workload, seed, sides[0], sides[1]))
             missing += [
                 MissingTrial(workload, seed, name)
@@ -187,6 +192,15 @@ class Trials:
                 if side is None
             ]
         return Pairing(arm, reference, tuple(pairs), tuple(missing))
+
+
+def _check_same_world(arm: TrialResult, reference: TrialResult) -> None:
+    if arm.stimulus and reference.stimulus and arm.stimulus != reference.stimulus:
+        raise InputError(
+            "results",
+            f"{arm.arm} and {reference.arm} on {arm.workload}, seed {arm.seed}",
+            "they did not meet the same demand at the same moments; play both again with one commit",
+        )
 
 
 def _value(result: TrialResult, metric: str) -> float:

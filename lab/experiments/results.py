@@ -25,6 +25,8 @@ class TrialResult(DataModel):
     """By name in `metrics.METRICS`; one that does not apply is not there."""
     components: dict[str, float] = {}
     """What the score is made of, in dollars per hour."""
+    stimulus: str = ""
+    """What the world asked of the cluster (`stimulus`): arms whose worlds differ are not compared."""
     digest: str = ""
     """SHA-256 of the world's state at the end: equal runs end equal."""
     recording: str | None = None

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from bus.errors import InputError
 from bus.limited_files import BadFile, read_toml
-from lab.experiments.arms import BUILT_IN, Arm, arm_of
+from lab.experiments.arms import Arm, arm_of
 from lab.experiments.metrics import METRICS
 from schemas.model import DataModel
 from twin.config.health import Weather
@@ -214,7 +214,13 @@ class BadExperiment(InputError):
     def __init__(self, path: Path, error: ValidationError) -> None:
         """Name file, field, value and remedy of each mistake."""
         lines = []
-        for entry in error.errors(include_url=False, include_context=False):
+        entries = error.errors(include_url=False, include_context=False)
+        places = [entry["loc"] for entry in entries]
+        for entry in entries:
+            length = len(entry["loc"])
+            inside = any(len(at) > length and at[:length] == entry["loc"] for at in places)
+            if entry["type"] == "too_short" and inside:
+                continue  # a list is short of those of its own that were refused
             where = ".".join(str(part) for part in entry["loc"]) or "the file"
             given = (
                 ""
@@ -231,13 +237,13 @@ class BadExperiment(InputError):
 
 
 def _with_arms(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Let `arms = ["none", "hpa"]` stand for the built-in ones called so."""
+    """Let `arms = ["none", "hpa"]` stand for the built-in ones called so; another name says why it is none."""
     arms = document.get("arms")
     if not isinstance(arms, list):
         return dict(document)
     return {
         **document,
-        "arms": [arm_of(arm) if isinstance(arm, str) and arm in BUILT_IN else arm for arm in arms],
+        "arms": [arm_of(arm) if isinstance(arm, str) else arm for arm in arms],
     }
 
 

@@ -84,6 +84,11 @@ class Truth:
             values["job_slowdown_mean"] = _mean(self._slowdowns)
         return values
 
+    def withheld_pod_hours(self) -> float:
+        """Return replicas taken away, over time, that neither requests nor the outcome score account for."""
+        self._waiting.advance(self._engine.now)
+        return self._waiting.withheld_seconds / _HOUR
+
     # ---- what happens
 
     def _follow(self, change: Change) -> None:
@@ -95,7 +100,7 @@ class Truth:
                 self._counts["evictions"] += bool(record.disruption and not before.disruption)
         elif isinstance(record, NodeRecord):
             self._counts["activations"] += change.type == "ADDED" and self._engine.now > self._began
-        elif change.resource in ("jobs", "deployments"):
+        elif change.resource in ("jobs", "deployments", "services"):
             self._waiting.follow(change, self._engine.now)
             if change.resource == "jobs" and isinstance(record, ObjectRecord):
                 self._follow_job(change, record)

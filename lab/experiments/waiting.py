@@ -2,13 +2,16 @@
 
 A pod waits while it has no node and has not ended; it is held while a scheduling gate keeps it from being placed,
 and so is a suspended Job, which stands for as many pods as it would run. Replicas are removed while a Deployment
-asks for fewer than it was created with.
+asks for fewer than it was created with; they are withheld where no request shows what that cost anybody: without
+a Service with traffic, and without the mark by which the outcome score counts them itself.
 """
 
 from __future__ import annotations
 
+from services.held import HELD
 from twin.changes import Change
 from twin.records import ObjectRecord, PodRecord
+from twin.request_settings import TRAFFIC
 
 
 class Waiting:
@@ -19,6 +22,8 @@ class Waiting:
         self._waiting: set[str] = set()
         self._held: dict[str, int] = {}  # pods held, by uid of the pod or Job
         self._removed: dict[str, int] = {}  # replicas fewer than created, by uid of the Deployment
+        self._withheld: dict[str, int] = {}
+        self._with_traffic: set[str] = set()  # Deployments, by uid
         self._created: dict[str, int] = {}
         self._now = now
         self._waited_from: float | None = None
@@ -27,7 +32,8 @@ class Waiting:
     def reset(self, now: float) -> None:
         """Forget what was; who waits now goes on waiting from now."""
         self._now = now
-        self.waiting_seconds = self.held_seconds = self.removed_seconds = 0.0
+        self.waiting_seconds = self.held_seconds = 0.0
+        self.removed_seconds = self.withheld_seconds = 0.0
         self.most = len(self._waiting)
         """Most pods that waited at one moment."""
         self.longest_seconds = 0.0
@@ -40,11 +46,12 @@ class Waiting:
         self.waiting_seconds += len(self._waiting) * passed
         self.held_seconds += sum(self._held.values()) * passed
         self.removed_seconds += sum(self._removed.values()) * passed
+        self.withheld_seconds += sum(self._withheld.values()) * passed
         if self._waited_from is not None:
             self.longest_seconds = max(self.longest_seconds, now - self._waited_from)
 
     def follow(self, change: Change, now: float) -> None:
-        """Take in a change of a pod, Job or Deployment."""
+        """Take in a change of a pod, Job, Deployment or Service."""
         record, gone = change.record, change.type == "DELETED"
         if isinstance(record, PodRecord):
             self._follow_pod(record, now, gone=gone)
@@ -55,9 +62,14 @@ class Waiting:
         elif isinstance(record, ObjectRecord) and change.resource == "deployments":
             replicas = record.body["spec"].get("replicas", 1)
             created = self._created.setdefault(record.uid, replicas)
-            self._set(self._removed, record.uid, 0 if gone else max(0, created - replicas), now)
+            removed = 0 if gone else max(0, created - replicas)
+            self._set(self._removed, record.uid, removed, now)
+            counted = record.uid in self._with_traffic or HELD in record.annotations
+            self._set(self._withheld, record.uid, 0 if counted else removed, now)
             if gone:
                 del self._created[record.uid]
+        elif change.resource == "services" and TRAFFIC in record.annotations:
+            self._with_traffic |= {str(owner["uid"]) for owner in record.owners}
 
     def _follow_pod(self, pod: PodRecord, now: float, *, gone: bool) -> None:
         unplaced = not gone and not pod.node_name and not pod.terminal and pod.deletion_at is None

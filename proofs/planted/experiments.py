@@ -8,6 +8,48 @@ TESTS = "tests/lab/experiments"
 
 EXPERIMENTS = (
     Defect(
+        "replicas that an arm takes away cost it nothing",
+        "foresail/experiment/trial.py",
+        "        score += withheld\n",
+        "        score += 0.0\n",
+        f"{TESTS}/test_unfairness.py::test_demand_that_is_taken_away_costs",
+    ),
+    Defect(
+        "results of arms that met other demand are compared",
+        "lab/experiments/pairing.py",
+        "arm.stimulus != reference.stimulus",
+        "arm.workload != reference.workload",
+        f"{TESTS}/test_unfairness.py::test_a_surge_that_one_arm_alone_met_is_refused",
+    ),
+    Defect(
+        "the moment at which demand comes is not part of it",
+        "lab/experiments/stimulus.py",
+        "*(record.created_at, change.resource,",
+        "*(change.resource,",
+        f"{TESTS}/test_unfairness.py::test_a_stimulus_that_came_later_is_refused",
+    ),
+    Defect(
+        "an HPA of one replica passes for a baseline",
+        "lab/experiments/arms.py",
+        "max(1.0, self.least_ratio) < self.most_ratio",
+        "min(1.0, self.least_ratio) <= self.most_ratio",
+        f"{TESTS}/test_unfairness.py::test_an_hpa_that_may_not_scale_is_refused",
+    ),
+    Defect(
+        "the oracle puts machines to sleep that a Job is coming to",
+        "foresail/experiment/oracle.py",
+        "if node.name in used or node.name in occupied",
+        "if node.name in occupied",
+        f"{TESTS}/test_oracle.py::test_an_occupied_machine_is_never_put_to_sleep",
+    ),
+    Defect(
+        "random proposals are not those of the recorded seed",
+        "services/agents/settings.py",
+        'return {"random_seed": self.random_seed}',
+        "return {}",
+        "tests/agents/test_random_choice.py::test_a_recording_says_what_was_drawn_from",
+    ),
+    Defect(
         "an arm's trial without a result leaves the comparison quietly",
         "lab/experiments/pairing.py",
         "                if side is None\n",

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from bus.errors import InputError
+from foresail.experiment.trial import idle_services
 from lab.experiments.arms import BUILT_IN, Arm, arm_of
 from lab.experiments.spec import Experiment, read_experiment
+from services.agents.profiles import PROFILES
 
 GOOD = """
 name = "short"
@@ -137,6 +139,48 @@ def test_no_arm_can_make_its_world_easier() -> None:
     ):
         with pytest.raises(ValueError, match="an arm changes settings of agents"):
             Arm(name="x", acts=True, settings={setting: 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("kueue", "serves no Kueue"), ("ppo", "no trained policy is shipped")]
+)
+def test_an_arm_that_cannot_be_run_yet_says_why(tmp_path: Path, name: str, why: str) -> None:
+    """What people ask for and is not there is one line with the reason, not a list of other names."""
+    with pytest.raises(InputError) as caught:
+        _read(tmp_path, GOOD.replace('"hpa"', f'"{name}"'))
+    line = str(caught.value).splitlines()[0]
+    assert f"{name!r} cannot be run yet: " in line
+    assert why in line
+
+
+def test_a_refused_arm_is_one_line(tmp_path: Path) -> None:
+    """That a list is short of what was refused goes without saying."""
+    text = GOOD.replace('"none", "hpa", ', '"kueue", ').replace('"none"', '"kueue"')
+    with pytest.raises(InputError) as caught:
+        _read(tmp_path, text)
+    assert [" arms.0 = " in line for line in str(caught.value).splitlines()] == [True]
+
+
+def test_every_profile_of_the_agents_is_an_arm_by_its_name() -> None:
+    """A profile that is added can be compared without another word."""
+    for profile in PROFILES:
+        arm = Arm.model_validate(arm_of(profile))
+        assert arm.acts
+        assert arm.settings.get("agents.profile", "baseline-rules") == profile
+
+
+def test_without_prediction_nothing_predicts(tmp_path: Path) -> None:
+    """The ablation leaves out inference alone; an arm that does not act cannot ask for it."""
+    trial = next(
+        trial
+        for trial in _read(tmp_path, GOOD.replace('"hpa"', '"without-prediction"')).trials(
+            "development"
+        )
+        if trial.arm.name == "without-prediction"
+    )
+    assert idle_services(trial) == ("inference",)
+    with pytest.raises(ValueError, match="predicts: this arm does not act"):
+        Arm(name="x", predicts=False)
 
 
 def test_every_built_in_arm_is_one() -> None:
