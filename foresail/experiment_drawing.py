@@ -206,9 +206,7 @@ def draw_lanes(lanes: Sequence[Lane]) -> list[tuple[str, list[Curves]]]:
     """Return for each workload the arms' pods without a node over time, one lane below the other, on one scale."""
     drawn = []
     known = [lane for lane in lanes if lane.seconds]
-    for workload, group in groupby(
-        sorted(known, key=lambda lane: lane.workload), lambda lane: lane.workload
-    ):
+    for workload, group in groupby(known, lambda lane: lane.workload):
         of_workload = list(group)
         most = max(max(lane.high) for lane in of_workload) or 1.0
         drawn.append((workload, [_lane(lane, most) for lane in of_workload]))

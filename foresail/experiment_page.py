@@ -14,7 +14,8 @@ from foresail.experiment_drawing import (
 from foresail.html_page import render
 from lab.experiments.effects import Interval, Verdict
 from lab.experiments.report import Report, about, as_json
-from lab.experiments.tables import Section, sections
+from lab.experiments.section import Section
+from lab.experiments.tables import sections
 from lab.experiments.wording import VERDICTS, limits_text, signed_amount, unit_of
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from bus.errors import InputError
 from lab.experiments.code_version import code_version
+from lab.experiments.results import TrialResult
 from lab.experiments.run import Plan
 from lab.experiments.spec import FIRST_SEED, read_experiment
+from lab.experiments.split_uses import Look, count_use
 
 
 def add_experiment(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -47,3 +50,9 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         engine=getattr(arguments, "engine", "local"),
         ray_address=getattr(arguments, "ray_address", None),
     )
+
+
+def note_look(plan: Plan, results: Sequence[TrialResult], by: Look) -> None:
+    """Count a look at results of the test split; where there is none yet nobody has seen anything."""
+    if plan.split == "test" and results:
+        count_use(plan.folder, plan.experiment, plan.code, by)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from bus.exit_codes import ExitCode
-from foresail.experiment.folder import add_experiment, plan_of
+from foresail.experiment.folder import add_experiment, note_look, plan_of
 from foresail.output import console, print_json
 from lab.experiments.gate import judge
 from lab.experiments.results import ResultFolder
@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """
     plan = plan_of(arguments)
     results = ResultFolder(plan.folder).read(task.fingerprint for task in plan.tasks)
+    note_look(plan, results, "gate")
     answer = judge(analyse(plan.experiment, results, plan.split))
     if arguments.json:
         print_json(

@@ -6,19 +6,20 @@ import argparse
 import math
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from bus.exit_codes import ExitCode
-from foresail.experiment.folder import add_experiment, plan_of
+from foresail.experiment.folder import add_experiment, note_look, plan_of
 from foresail.experiment_page import experiment_page
 from foresail.html_page import write_page
 from foresail.output import console, print_json
 from lab.experiments.agreement import measure_agreement
 from lab.experiments.markdown import markdown
 from lab.experiments.report import Origin, Report, as_json, make_report, programs_of
-from lab.experiments.results import ResultFolder, TrialResult
-from lab.experiments.run import Plan, test_uses
+from lab.experiments.results import ResultFolder, TrialCost
+from lab.experiments.run import Plan
+from lab.experiments.split_uses import read_uses
 
 PAGE, TEXT = "report.html", "report.md"
 
@@ -45,13 +46,17 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         InputError: the experiment cannot be used, or a file cannot be written.
     """
     plan = plan_of(arguments)
-    results = ResultFolder(plan.folder).read(task.fingerprint for task in plan.tasks)
+    folder = ResultFolder(plan.folder)
+    results = folder.read(task.fingerprint for task in plan.tasks)
+    costs = folder.read_costs(results)
+    note_look(plan, results, "report")
     report = make_report(
         plan.experiment,
         results,
         plan.split,
-        origin=_origin(plan, results, arguments.file),
+        origin=_origin(plan, costs, arguments.file),
         agreement=measure_agreement(programs_of(plan.experiment)),
+        costs=costs,
     )
     plan.folder.mkdir(parents=True, exist_ok=True)
     page = Path(arguments.html or plan.folder / PAGE)
@@ -65,15 +70,15 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.GOOD if results else ExitCode.NOTHING_COMPARED
 
 
-def _origin(plan: Plan, results: Sequence[TrialResult], file: str) -> Origin:
-    seconds = math.fsum(result.cpu_seconds for result in results)
+def _origin(plan: Plan, costs: Mapping[str, TrialCost], file: str) -> Origin:
+    seconds = math.fsum(cost.cpu_seconds for cost in costs.values())
     split = " --split test" if plan.split == "test" else ""
     return Origin(
         command=f"foresail experiment run {Path(file).name}{split}",
         code=plan.code,
         machine=f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
         cpu_hours=seconds / 3_600.0,
-        test_uses=test_uses(plan.folder),
+        test_uses=read_uses(plan.folder),
     )
 
 

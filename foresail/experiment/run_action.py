@@ -18,7 +18,7 @@ from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.progress import bar
 from lab.experiments.engine import ENGINES, Task
-from lab.experiments.results import ResultFolder, TrialResult
+from lab.experiments.results import ResultFolder, TrialCost
 from lab.experiments.run import RECORDINGS, Plan
 from lab.experiments.run import run as run_plan
 from projections.figures import duration, number
@@ -98,19 +98,18 @@ def _run(plan: Plan, tasks: Sequence[Task], limit_seconds: float | None) -> int:
 
 def _estimate_cpu_hours(tasks: Sequence[Task], results: ResultFolder) -> float:
     """Return what the missing trials will cost, from finished ones of their kind or from a short probe."""
-    spent: dict[tuple[str, str], list[TrialResult]] = defaultdict(list)
+    spent: dict[tuple[str, str], list[TrialCost]] = defaultdict(list)
     missing: dict[tuple[str, str], list[Task]] = defaultdict(list)
     for task in tasks:
         kind = (task.trial.workload.name, task.trial.arm.name)
-        result = results.find(task.fingerprint)
-        if result is None:
+        if results.find(task.fingerprint) is None:
             missing[kind].append(task)
-        else:
-            spent[kind].append(result)
+        elif (cost := results.find_cost(task.fingerprint)) is not None:
+            spent[kind].append(cost)
     total = 0.0
     for kind, group in missing.items():
         if spent[kind]:
-            each = math.fsum(result.cpu_seconds for result in spent[kind]) / len(spent[kind])
+            each = math.fsum(cost.cpu_seconds for cost in spent[kind]) / len(spent[kind])
         else:
             each = _probe_cpu_seconds(group[0])
         total += each * len(group)
@@ -123,4 +122,4 @@ def _probe_cpu_seconds(task: Task) -> float:
     whole = trial.world.warm_up + trial.world.length
     short = trial.world.model_copy(update={"warm_up": 0.0, "length": min(PROBE_SECONDS, whole)})
     probe = type(trial)(short, trial.workload, trial.arm, trial.seed)
-    return run_task(Task(probe, "", None)).cpu_seconds * whole / short.length
+    return run_task(Task(probe, "", None)).cost.cpu_seconds * whole / short.length

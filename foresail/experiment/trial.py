@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import structlog
 
 from foresail.experiment.controllers import DeploymentControllers
+from foresail.experiment.cpu_meter import CpuMeter
 from foresail.experiment.oracle import Oracle
 from foresail.experiment.planted import PlantedHarm
 from foresail.settings import StackSettings, resolve
@@ -17,7 +20,8 @@ from foresail.stack.in_process import AGENTS
 from foresail.stack.virtual import run_virtual_stack
 from lab.experiments.arms import Arm
 from lab.experiments.engine import Task
-from lab.experiments.results import TrialResult
+from lab.experiments.forecasts import ForecastSkill
+from lab.experiments.results import PlayedTrial, TrialCost, TrialResult
 from lab.experiments.scored import ScoredTime
 from lab.experiments.spec import Trial
 from lab.experiments.stimulus import Stimulus
@@ -25,7 +29,7 @@ from lab.experiments.truth import Truth
 from projections.score.prices import ScorePrices
 from schemas.envelope import Event
 from schemas.model import EventData
-from schemas.outcome import Mode
+from schemas.outcome import Mode, OutcomeForecast
 from schemas.score import OutcomeScore
 from twin.engine import Engine
 
@@ -33,7 +37,25 @@ ACTING = ("inference", *AGENTS, "referee", "executor")
 """Services without which the cluster is watched and scored but nothing is decided."""
 
 
-def run_task(task: Task) -> TrialResult:
+@dataclass(frozen=True, slots=True)
+class _WatchedWorld:
+    """A trial's cluster, and what is counted of it and of its log."""
+
+    engine: Engine
+    stimulus: Stimulus
+    truth: Truth
+    scored: ScoredTime
+    forecasts: ForecastSkill
+
+    def take(self, event: Event[EventData]) -> None:
+        """Take in an event of the log."""
+        if isinstance(event.data, OutcomeScore):
+            self.scored.take(event.data)
+        elif isinstance(event.data, OutcomeForecast):
+            self.forecasts.take(event.data)
+
+
+def run_task(task: Task) -> PlayedTrial:
     """Play a task's trial in a process that does nothing else; what a recording needs is whole or not there.
 
     Raises:
@@ -45,12 +67,13 @@ def run_task(task: Task) -> TrialResult:
     recording = Path(task.recording)
     unfinished = recording.with_suffix(f".part{recording.suffix}")
     unfinished.unlink(missing_ok=True)
-    result = run_trial(task.trial, task.fingerprint, unfinished)
+    played = run_trial(task.trial, task.fingerprint, unfinished)
     unfinished.replace(recording)
-    return result.model_copy(update={"recording": recording.name})
+    result = played.result.model_copy(update={"recording": recording.name})
+    return PlayedTrial(result, played.cost)
 
 
-def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> TrialResult:
+def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> PlayedTrial:
     """Play a trial to its end and return what came of it.
 
     Args:
@@ -61,46 +84,58 @@ def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> TrialRe
     Raises:
         InputError: workload, scenario, machines or a setting cannot be used.
     """
-    worlds: list[tuple[Engine, Truth, ScoredTime]] = []
-    stimuli: list[Stimulus] = []
+    worlds: list[_WatchedWorld] = []
 
     def prepare(engine: Engine) -> None:
-        stimuli.append(Stimulus(engine))
+        stimulus = Stimulus(engine)
         add_writers(engine, trial.arm)
-        counted = ScoredTime(engine.now + trial.world.warm_up)
-        worlds.append((engine, Truth(engine, trial.world.warm_up), counted))
+        counts_from = engine.now + trial.world.warm_up
+        truth = Truth(engine, trial.world.warm_up)
+        scored, forecasts = ScoredTime(counts_from), ForecastSkill(counts_from)
+        worlds.append(_WatchedWorld(engine, stimulus, truth, scored, forecasts))
 
     def take(event: Event[EventData]) -> None:
-        if isinstance(event.data, OutcomeScore):
-            worlds[0][2].take(event.data)
+        worlds[0].take(event)
 
-    began = time.process_time()
+    began, meter = time.process_time(), CpuMeter()
     summary = run_virtual_stack(
         trial_settings(trial, recording),
         quiet=True,
         prepare=prepare,
         without=idle_services(trial),
         listener=take,
+        meter=meter.run,
     )
-    ((engine, truth, scored),) = worlds
-    score, components = scored.per_hour()
+    (world,) = worlds
+    score, components = world.scored.per_hour()
     if score is not None:
-        components["withheld"] = withheld = _withheld(truth, trial)
+        components["withheld"] = withheld = _withheld(world.truth, trial)
         score += withheld
-    metrics = {**truth.metrics(), "writes": _writes(trial, summary)}
+    metrics = {
+        **world.truth.metrics(),
+        **world.forecasts.metrics(),
+        "writes": _writes(trial, summary),
+    }
     if score is not None:
         metrics["score_dollars_per_hour"] = score
-    return TrialResult(
+    result = TrialResult(
         fingerprint=fingerprint,
         workload=trial.workload.name,
         arm=trial.arm.name,
         seed=trial.seed,
         metrics=metrics,
         components=components,
-        stimulus=stimuli[0].digest(),
-        digest=engine.state_hash(),
+        stimulus=world.stimulus.digest(),
+        digest=world.engine.state_hash(),
+        pressure=world.truth.pressure(),
+        payers=world.truth.payers(),
         recording=None if recording is None else recording.name,
-        cpu_seconds=round(time.process_time() - began, 2),
+    )
+    decided = math.fsum(seconds for name, seconds in meter.seconds.items() if name in ACTING)
+    spent = time.process_time() - began
+    return PlayedTrial(
+        result,
+        TrialCost(cpu_seconds=round(spent, 2), controller_cpu_seconds=round(decided, 3)),
     )
 
 

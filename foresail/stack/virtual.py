@@ -55,6 +55,8 @@ KEPT_MESSAGES = 20_000
 
 Prepare = Callable[[Engine], None]
 Listener = Callable[[Event[Any]], None]
+Service = Coroutine[Any, Any, None]
+Meter = Callable[[str, Service], Service]
 
 
 def run_virtual_stack(
@@ -64,6 +66,7 @@ def run_virtual_stack(
     prepare: Prepare | None = None,
     without: Collection[str] = (),
     listener: Listener | None = None,
+    meter: Meter | None = None,
 ) -> dict[str, Any]:
     """Run for the time asked for and return the summary.
 
@@ -74,6 +77,7 @@ def run_virtual_stack(
             untouched one beside it.
         without: names of services that do not run.
         listener: told of every event of the log, in order.
+        meter: called with each service's name and coroutine, and returns what is run in its place.
 
     Raises:
         InputError: something given does not work.
@@ -92,7 +96,7 @@ def run_virtual_stack(
             _rare_collections(),
             instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
         ):
-            stage = _Stage(filled, workload, prepare, frozenset(without), listener)
+            stage = _Stage(filled, workload, prepare, frozenset(without), listener, meter)
             return run_virtual(lambda: _run(stage, advance_to))
 
 
@@ -105,6 +109,7 @@ class _Stage:
     prepare: Prepare | None
     without: frozenset[str]
     listener: Listener | None
+    meter: Meter | None
 
 
 @contextlib.contextmanager
@@ -136,7 +141,9 @@ async def _run(stage: _Stage, advance_to: Advance | None) -> dict[str, Any]:
         show = advance_to
         watch.listeners.append(lambda event: show((event.recorded_ns - START_WALL_NS) / 1e9))
     tasks = {
-        name: asyncio.create_task(service, name=name)
+        name: asyncio.create_task(
+            service if stage.meter is None else stage.meter(name, service), name=name
+        )
         for name, service in _services(stage, log, origin, clock).items()
     }
     watching = asyncio.create_task(watch.run(), name="watch")
@@ -158,9 +165,7 @@ async def _run(stage: _Stage, advance_to: Advance | None) -> dict[str, Any]:
     return summary
 
 
-def _services(
-    stage: _Stage, log: MemoryLog, origin: Origin, clock: Clock
-) -> dict[str, Coroutine[Any, Any, None]]:
+def _services(stage: _Stage, log: MemoryLog, origin: Origin, clock: Clock) -> dict[str, Service]:
     """Return every service as a coroutine, each with a connection of its own, as its process would
     have.
     """

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from bus.errors import InputError
-from lab.experiments.results import TrialResult
+from lab.experiments.results import PlayedTrial
 from lab.experiments.spec import Trial
 
 EngineName = Literal["local", "ray"]
@@ -31,7 +31,7 @@ class Task:
     """File of its log; None: not kept."""
 
 
-RunTask = Callable[[Task], TrialResult]
+RunTask = Callable[[Task], PlayedTrial]
 """A function of a module's own level, so that another process can import it."""
 Stopped = Callable[[], bool]
 """Whether no further trial is to be begun."""
@@ -39,7 +39,7 @@ Stopped = Callable[[], bool]
 
 def run_local(
     run_task: RunTask, tasks: Sequence[Task], jobs: int, stopped: Stopped
-) -> Iterator[TrialResult]:
+) -> Iterator[PlayedTrial]:
     """Yield results as they come; in this process when one job is enough."""
     if jobs <= 1 or len(tasks) <= 1:
         for task in tasks:
@@ -65,8 +65,8 @@ def _in_turn(
     tasks: Iterator[Task],
     jobs: int,
     stopped: Stopped,
-) -> Iterator[TrialResult]:
-    waiting: set[Future[TrialResult]] = {
+) -> Iterator[PlayedTrial]:
+    waiting: set[Future[PlayedTrial]] = {
         pool.submit(run_task, task) for task in itertools.islice(tasks, jobs)
     }
     while waiting:
@@ -80,7 +80,7 @@ def _in_turn(
 
 def run_ray(
     run_task: RunTask, tasks: Sequence[Task], address: str | None, stopped: Stopped
-) -> Iterator[TrialResult]:
+) -> Iterator[PlayedTrial]:
     """Yield results as they come from the workers of a Ray cluster; one trial a CPU.
 
     Args:

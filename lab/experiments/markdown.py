@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lab.experiments.report import Report, about
-from lab.experiments.tables import Section, Table, sections
+from lab.experiments.section import Section, Table
+from lab.experiments.tables import sections
 
 
 def markdown(report: Report) -> str:

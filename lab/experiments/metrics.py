@@ -16,6 +16,8 @@ class Metric:
     about: str
     headline: bool = False
     """Whether the report's first table shows it."""
+    compared: bool = True
+    """Whether arms are compared on it; one that is no is of an arm by itself, and many arms have none."""
 
     def gain(self, difference: float) -> float:
         """Return a difference so that more is better."""
@@ -56,12 +58,18 @@ METRICS: Mapping[str, Metric] = {
     "pending_clear_seconds": Metric(
         "s", "lower", "longest time in which some pod was without a node"
     ),
+    "recovery_pod_hours": Metric(
+        "pod h", "lower", "from the loss of a ready pod until it, or another in its place, is ready"
+    ),
+    "recovery_seconds_mean": Metric("s", "lower", "the same for one loss", compared=False),
     "held_pod_hours": Metric(
         "pod h", "lower", "pods held back by a scheduling gate, or Jobs suspended"
     ),
     "replicas_removed_hours": Metric(
         "pod h", "lower", "replicas fewer than the user deployed, over time"
     ),
+    "jobs_dropped": Metric("jobs", "lower", "Jobs removed before they had ended: rejected demand"),
+    "replicas_changed": Metric("pods", "lower", "replicas added or removed, each way"),
     "evictions": Metric("pods", "lower", "pods evicted, preempted or taken by taints"),
     "restarts": Metric("containers", "lower", "containers started again in their pod"),
     "writes": Metric(
@@ -69,12 +77,23 @@ METRICS: Mapping[str, Metric] = {
     ),
     "node_hours": Metric("node h", "lower", "machines that were on", headline=True),
     "activations": Metric("machines", "lower", "machines started or woken"),
+    "activation_seconds_mean": Metric(
+        "s", "lower", "from the order of a machine to its node's readiness", compared=False
+    ),
     "energy_kwh": Metric(
         "kWh", "lower", "of all machines that were on, idle power included", headline=True
     ),
     "price_dollars": Metric(
         "$", "lower", "of rented machines, as the cloud bills them", headline=True
     ),
+    "forecast_skill": Metric(
+        "ratio",
+        "higher",
+        "of predicted risks: 1 - Brier / Brier of the best constant",
+        compared=False,
+    ),
 }
 """Every metric of a result, in the order of reports. A trial without requests, or without Jobs, leaves theirs
 out: nothing is not the same as 0."""
+COMPARED: tuple[str, ...] = tuple(name for name, metric in METRICS.items() if metric.compared)
+BY_ITSELF: tuple[str, ...] = tuple(name for name, metric in METRICS.items() if not metric.compared)

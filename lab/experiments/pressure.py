@@ -1,7 +1,4 @@
-"""Pressure lanes: how many pods waited over a trial's time, arm beside arm.
-
-Results of trials do not hold it; whoever has it, from a recording's snapshots for instance, gives `Series`.
-"""
+"""Pressure lanes: how many pods waited over a trial's time, arm beside arm."""
 
 from __future__ import annotations
 

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from lab.experiments.by_arm import ArmFacts, Change, facts_of_arms, payer_changes
 from lab.experiments.effects import Effect
 from lab.experiments.gate import GateResult, judge
 from lab.experiments.metrics import METRICS
 from lab.experiments.pressure import Lane, Series, lanes
 from lab.experiments.profiles import Profile, profile_of
-from lab.experiments.results import TrialResult
+from lab.experiments.results import TrialCost, TrialResult
 from lab.experiments.spec import Experiment, Split
+from lab.experiments.split_uses import Look
 from lab.experiments.statistics import Analysis, analyse
 from lab.experiments.tradeoffs import Ablation, Regret, Tradeoff, ablations, regrets, tradeoffs
 from lab.experiments.wording import (
@@ -22,6 +24,7 @@ from lab.experiments.wording import (
     workload_sentence,
 )
 from projections.figures import number, percent
+from schemas.wording import count_text
 
 COSTS = ("price_dollars", "energy_kwh", "node_hours", "evictions")
 """What an arm may cost, in the order in which it is said."""
@@ -41,8 +44,8 @@ class Origin:
     """Commit, or the digest of `code_version`."""
     machine: str = ""
     cpu_hours: float = math.nan
-    test_uses: int = 0
-    """How often the test split was used, this report included."""
+    test_uses: Mapping[Look, int] = field(default_factory=dict)
+    """How often runs, gates and reports have looked at the test split, this report included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,17 @@ class Agreement:
 
     rows: int
     holding: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramAgreement:
+    """What the twin runs for some arms in place of a program of Kubernetes, and how well the two agree."""
+
+    program: str
+    """`Scenario.kind`."""
+    arms: tuple[str, ...]
+    measured: Agreement | None
+    """None: not measured for this report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +89,9 @@ class Report:
     regrets: tuple[Regret, ...]
     ablations: tuple[Ablation, ...]
     lanes: tuple[Lane, ...]
+    agreement: tuple[ProgramAgreement, ...]
+    payers: tuple[Change, ...]
+    arms: tuple[ArmFacts, ...]
     boundary: tuple[str, ...]
     origin: Origin = field(default_factory=Origin)
 
@@ -107,7 +124,7 @@ def make_report(
     *,
     origin: Origin | None = None,
     agreement: Mapping[str, Agreement] | None = None,
-    series: Iterable[Series] = (),
+    costs: Mapping[str, TrialCost] | None = None,
 ) -> Report:
     """Return the report of an experiment's results.
 
@@ -117,7 +134,7 @@ def make_report(
         split: whose workloads and seeds.
         origin: machine, code, command and uses of the test split.
         agreement: rows that hold, by kind of program (`agreement.measure_agreement`).
-        series: pods without a node over time, where it is known; draws the pressure lanes.
+        costs: what trials took, by fingerprint, where it is known.
 
     Raises:
         InputError: two different results stand at one place.
@@ -125,6 +142,10 @@ def make_report(
     origin = origin or Origin()
     analysis = analyse(experiment, results, split)
     metric = experiment.hypothesis.metric
+    programs = tuple(
+        ProgramAgreement(program, tuple(arms), (agreement or {}).get(program))
+        for program, arms in programs_of(experiment).items()
+    )
     return Report(
         analysis=analysis,
         gate=judge(analysis),
@@ -135,10 +156,23 @@ def make_report(
         tradeoffs=tuple(tradeoffs(analysis)),
         regrets=tuple(regrets(analysis)),
         ablations=tuple(ablations(analysis)),
-        lanes=tuple(lanes(series)),
-        boundary=tuple(_boundary(analysis, origin, agreement or {})),
+        lanes=tuple(lanes(_series(analysis))),
+        agreement=programs,
+        payers=tuple(payer_changes(analysis)),
+        arms=tuple(facts_of_arms(analysis, costs or {})),
+        boundary=tuple(_boundary(analysis, origin, programs)),
         origin=origin,
     )
+
+
+def _series(analysis: Analysis) -> Iterable[Series]:
+    """Yield every trial's waiting pods over time, workload by workload, arm by arm."""
+    of_arms = [analysis.trials.results(arm.name) for arm in analysis.experiment.arms]
+    for workload in analysis.trials.workloads:
+        for results in of_arms:
+            for one in results:
+                if one.workload == workload and one.pressure:
+                    yield Series(workload, one.arm, one.seed, one.pressure)
 
 
 def _findings(analysis: Analysis) -> Iterable[Finding]:
@@ -175,10 +209,9 @@ def _costs(analysis: Analysis) -> Iterable[Finding]:
 
 
 def _boundary(
-    analysis: Analysis, origin: Origin, agreement: Mapping[str, Agreement]
+    analysis: Analysis, origin: Origin, programs: Iterable[ProgramAgreement]
 ) -> Iterable[str]:
     """Yield what these figures are no evidence of."""
-    experiment = analysis.experiment
     yield (
         "Everything here is of the twin, a simulated cluster: what it models and what not stands in docs/twin.md and "
         "docs/limits.md. A real cluster may answer otherwise."
@@ -191,11 +224,9 @@ def _boundary(
         "Only the hypothesis was named before the trials ran. p-values are adjusted over arms (Holm), not over "
         "metrics: of many metrics some differ by chance. `helps` needs interval and test, `harms` the interval alone."
     )
-    yield from _program_lines(experiment, agreement)
+    yield from map(agreement_line, programs)
     if analysis.split == "test":
-        yield (
-            f"Test split, use {max(1, origin.test_uses)}: every further use after changes makes it less of a test."
-        )
+        yield _uses_line(origin.test_uses)
     else:
         yield "Development split: arms may have been tuned on these very workloads and seeds. It is no test."
 
@@ -211,13 +242,21 @@ def programs_of(experiment: Experiment) -> dict[str, list[str]]:
     return by_program
 
 
-def _program_lines(experiment: Experiment, agreement: Mapping[str, Agreement]) -> Iterable[str]:
-    for program, arms in programs_of(experiment).items():
-        measured = agreement.get(program)
-        text = "its agreement with the real program stands in docs/fidelity.md"
-        if measured is not None:
-            text = f"{measured.holding} of {measured.rows} rows measured on real programs hold (docs/fidelity.md)"
-        yield f"{', '.join(arms)}: run by {PROGRAMS[program]}; {text}."
+def agreement_line(one: ProgramAgreement) -> str:
+    """Return in a sentence how far an arm's program is the real one."""
+    text = "its agreement with the real program stands in docs/fidelity.md"
+    if one.measured is not None:
+        text = f"{one.measured.holding} of {one.measured.rows} rows measured on real programs hold (docs/fidelity.md)"
+    return f"{', '.join(one.arms)}: run by {PROGRAMS[one.program]}; {text}."
+
+
+def _uses_line(uses: Mapping[Look, int]) -> str:
+    counts = ", ".join(f"{look} {count}" for look, count in uses.items())
+    times = count_text(max(1, sum(uses.values())), "look")
+    return (
+        f"Test split: {times} so far, this one included{f' ({counts})' if counts else ''}. Each further look after "
+        "changes makes it less of a test."
+    )
 
 
 def missing_lines(analysis: Analysis) -> list[str]:

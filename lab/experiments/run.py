@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +10,10 @@ from typing import Literal
 from lab.experiments.engine import EngineName, RunTask, Task, run_local, run_ray
 from lab.experiments.results import ResultFolder, TrialResult
 from lab.experiments.spec import FIRST_SEED, Experiment, Split
+from lab.experiments.split_uses import count_use
 
 Recordings = Literal["none", "first", "all"]
 RECORDINGS: tuple[Recordings, ...] = ("none", "first", "all")
-USES = "test_uses.jsonl"
 RECORDING_FOLDER = "recordings"
 
 
@@ -78,33 +76,11 @@ def run(
         return
     (plan.folder / RECORDING_FOLDER).mkdir(parents=True, exist_ok=True)
     if plan.split == "test":
-        _count_use(plan)
+        count_use(plan.folder, plan.experiment, plan.code, "run")
     if plan.engine == "ray":
         fresh = run_ray(run_task, todo, plan.ray_address, stopped)
     else:
         fresh = run_local(run_task, todo, plan.jobs, stopped)
-    for result in fresh:
-        results.write(result)
-        yield result
-
-
-def test_uses(folder: Path) -> int:
-    """Return how many different codes or experiments have looked at the test split in this folder."""
-    try:
-        lines = (folder / USES).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return 0
-    return len(set(lines))
-
-
-def _count_use(plan: Plan) -> None:
-    """Note that the test split was looked at; the same code going on with it counts once."""
-    plan.folder.mkdir(parents=True, exist_ok=True)
-    described = plan.experiment.model_dump_json()
-    digest = hashlib.sha256(described.encode()).hexdigest()[:16]
-    line = json.dumps({"code": plan.code, "experiment": digest}, sort_keys=True)
-    path = plan.folder / USES
-    known = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    if line not in known:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+    for played in fresh:
+        results.write(played.result, played.cost)
+        yield played.result

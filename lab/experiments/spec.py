@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from bus.errors import InputError
 from bus.limited_files import BadFile, read_toml
 from lab.experiments.arms import Arm, arm_of
-from lab.experiments.metrics import METRICS
+from lab.experiments.metrics import COMPARED, METRICS
 from schemas.model import DataModel
 from twin.config.health import Weather
 
@@ -136,8 +136,9 @@ class Experiment(DataModel):
         if self.hypothesis.arm == self.hypothesis.against:
             raise ValueError("hypothesis: an arm cannot be compared with itself")
         for metric in (self.hypothesis.metric, *(guard.metric for guard in self.guards)):
-            if metric not in METRICS:
-                raise ValueError(f"metric: {metric!r} is unknown; use one of {', '.join(METRICS)}")
+            if metric not in COMPARED:
+                why = "is of an arm by itself" if metric in METRICS else "is unknown"
+                raise ValueError(f"metric: {metric!r} {why}; use one of {', '.join(COMPARED)}")
         return self
 
     def arm(self, name: str) -> Arm:

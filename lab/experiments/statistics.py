@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.experiments.effects import Effect, compute_effect
-from lab.experiments.metrics import METRICS
+from lab.experiments.metrics import COMPARED
 from lab.experiments.pairing import MissingTrial, Pairing, Trials
 from lab.experiments.results import TrialResult
 from lab.experiments.spec import Experiment, Inference, Split
@@ -64,7 +64,7 @@ def analyse(
     arms = [arm.name for arm in experiment.arms if arm.name != experiment.hypothesis.against]
     pairings = {arm: trials.pair(arm, experiment.hypothesis.against) for arm in arms}
     effects: dict[tuple[str, str], Effect] = {}
-    for metric in METRICS:
+    for metric in COMPARED:
         found = {
             arm: effect
             for arm, pairing in pairings.items()

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from lab.experiments.effects import Effect, Interval, Verdict
+from lab.experiments.arm_tables import (
+    agreement_section,
+    arms_section,
+    payers_section,
+    pressure_sections,
+)
+from lab.experiments.effects import Effect, Interval
 from lab.experiments.metrics import METRICS
 from lab.experiments.profiles import TAUS
 from lab.experiments.report import Report, missing_lines
+from lab.experiments.section import Section, Table
 from lab.experiments.tradeoffs import ArmPoint
 from lab.experiments.wording import (
     VERDICTS,
@@ -28,32 +34,6 @@ PROFILE_TAUS = (-0.5, -0.25, -0.1, -0.05, 0.0, 0.05, 0.1, 0.25, 0.5)
 MOST_MISSING = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Text in rows; the first `names` columns are names, the others figures."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    names: int = 1
-    verdicts: tuple[Verdict | None, ...] = ()
-    """Of each row, which ends with it in words; empty: rows have none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of the report."""
-
-    kind: str
-    """What a picture of it shows: `effect`, `workloads`, `worst`, `tradeoff`, `profile`, ..."""
-    title: str
-    about: str
-    table: Table
-    metric: str = ""
-    """Of an `effect` section."""
-    place: int = 0
-    """Which of several of its kind."""
-
-
 def sections(report: Report) -> list[Section]:
     """Return every part that has something to show, in the order of the report."""
     found = [
@@ -62,8 +42,12 @@ def sections(report: Report) -> list[Section]:
         _worst(report),
         *_tradeoffs(report),
         _profiles(report),
+        *pressure_sections(report),
         _regrets(report),
         *_ablations(report),
+        payers_section(report),
+        arms_section(report),
+        agreement_section(report),
         _others(report),
         _missing(report),
     ]

@@ -8,9 +8,10 @@ a Service with traffic, and without the mark by which the outcome score counts t
 
 from __future__ import annotations
 
+from lab.experiments.payers import Payers, payer_of
 from services.held import HELD
 from twin.changes import Change
-from twin.records import ObjectRecord, PodRecord
+from twin.records import ObjectRecord, PodRecord, Record
 from twin.request_settings import TRAFFIC
 
 
@@ -27,6 +28,8 @@ class Waiting:
         self._created: dict[str, int] = {}
         self._now = now
         self._waited_from: float | None = None
+        self.payers = Payers()
+        """The same by who asked for it."""
         self.reset(now)
 
     def reset(self, now: float) -> None:
@@ -39,6 +42,7 @@ class Waiting:
         self.longest_seconds = 0.0
         """Longest stretch in which some pod waited."""
         self._waited_from = now if self._waiting else None
+        self.payers.reset(now)
 
     def advance(self, now: float) -> None:
         """Let the integrals reach `now`."""
@@ -52,33 +56,37 @@ class Waiting:
 
     def follow(self, change: Change, now: float) -> None:
         """Take in a change of a pod, Job, Deployment or Service."""
-        record, gone = change.record, change.type == "DELETED"
+        record, gone, resource = change.record, change.type == "DELETED", change.resource
         if isinstance(record, PodRecord):
             self._follow_pod(record, now, gone=gone)
-        elif isinstance(record, ObjectRecord) and change.resource == "jobs":
+        elif isinstance(record, ObjectRecord) and resource == "jobs":
             spec = record.body["spec"]
             suspended = bool(spec.get("suspend")) and not gone
-            self._set(self._held, record.uid, spec.get("parallelism", 1) if suspended else 0, now)
-        elif isinstance(record, ObjectRecord) and change.resource == "deployments":
+            held = int(spec.get("parallelism", 1)) if suspended else 0
+            self._set_held(record, resource, held, now)
+        elif isinstance(record, ObjectRecord) and resource == "deployments":
             replicas = record.body["spec"].get("replicas", 1)
             created = self._created.setdefault(record.uid, replicas)
             removed = 0 if gone else max(0, created - replicas)
-            self._set(self._removed, record.uid, removed, now)
+            by = self._set(self._removed, record.uid, removed, now)
+            if by:
+                self.payers.change(payer_of(record, resource), "removed_pod_hours", by, now)
             counted = record.uid in self._with_traffic or HELD in record.annotations
             self._set(self._withheld, record.uid, 0 if counted else removed, now)
             if gone:
                 del self._created[record.uid]
-        elif change.resource == "services" and TRAFFIC in record.annotations:
+        elif resource == "services" and TRAFFIC in record.annotations:
             self._with_traffic |= {str(owner["uid"]) for owner in record.owners}
 
     def _follow_pod(self, pod: PodRecord, now: float, *, gone: bool) -> None:
         unplaced = not gone and not pod.node_name and not pod.terminal and pod.deletion_at is None
         gated = unplaced and bool(pod.shape.needs.gates)
-        self._set(self._held, pod.uid, int(gated), now)
+        self._set_held(pod, "pods", int(gated), now)
         waits = unplaced and not gated
         if waits == (pod.uid in self._waiting):
             return
         self.advance(now)
+        self.payers.change(payer_of(pod, "pods"), "waiting_pod_hours", 1 if waits else -1, now)
         if waits:
             self._waiting.add(pod.uid)
             self.most = max(self.most, len(self._waiting))
@@ -88,11 +96,19 @@ class Waiting:
             if not self._waiting:
                 self._waited_from = None
 
-    def _set(self, counts: dict[str, int], uid: str, count: int, now: float) -> None:
-        if counts.get(uid, 0) == count:
-            return
+    def _set_held(self, record: Record, resource: str, pods: int, now: float) -> None:
+        by = self._set(self._held, record.uid, pods, now)
+        if by:
+            self.payers.change(payer_of(record, resource), "held_pod_hours", by, now)
+
+    def _set(self, counts: dict[str, int], uid: str, count: int, now: float) -> int:
+        """Return by how much it changed."""
+        by = count - counts.get(uid, 0)
+        if not by:
+            return 0
         self.advance(now)
         if count:
             counts[uid] = count
         else:
             del counts[uid]
+        return by

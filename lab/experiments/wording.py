@@ -23,9 +23,12 @@ NAMES = {
     "waiting_pod_hours": "waiting of pods",
     "waiting_pods_most": "most pods waiting at once",
     "pending_clear_seconds": "longest time with a pod waiting",
+    "recovery_pod_hours": "time until lost pods were replaced",
+    "recovery_seconds_mean": "recovery from one loss",
     "held_pod_hours": "pods held back",
     "replicas_removed_hours": "replicas removed",
     "node_hours": "hours of machines",
+    "activation_seconds_mean": "latency of an activation",
     "energy_kwh": "energy",
     "price_dollars": "price of rented machines",
 }

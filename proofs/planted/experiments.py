@@ -105,4 +105,32 @@ EXPERIMENTS = (
         "    if gain.high < 0.0 and p < 0.0:\n        return",
         f"{TESTS}/test_report.py::test_the_first_screen_says_what_helps_and_what_harms",
     ),
+    Defect(
+        "a pod that nobody replaces was never lost",
+        "lab/experiments/recovery.py",
+        "lengths = [*self._lengths, *still]",
+        "lengths = list(self._lengths)",
+        f"{TESTS}/test_truth.py::test_a_lost_pod_counts_until_another_takes_its_place",
+    ),
+    Defect(
+        "a report may look at the test split as often as it likes",
+        "lab/experiments/split_uses.py",
+        'if by == "run" and line in',
+        "if line in",
+        f"{TESTS}/test_run.py::test_every_look_at_the_test_split_is_counted",
+    ),
+    Defect(
+        "a removed Job is nobody's loss",
+        "lab/experiments/truth.py",
+        'self._waiting.payers.count(payer_of(job, "jobs"), "jobs_dropped")',
+        'self._waiting.payers.count("", "jobs_dropped")',
+        f"{TESTS}/test_truth.py::test_work_that_is_suspended_or_removed_is_somebodys",
+    ),
+    Defect(
+        "an arm is compared on what the reference cannot have",
+        "lab/experiments/statistics.py",
+        "    for metric in COMPARED:",
+        '    for metric in (*COMPARED, "forecast_skill"):',
+        f"{TESTS}/test_report.py::test_what_is_of_an_arm_by_itself_is_not_compared",
+    ),
 )

@@ -58,7 +58,7 @@ def results(
                     Random(f"{seed}/{trial.workload.name}/{trial.seed}"),
                 )
             ),
-            cpu_seconds=1.0,
+            pressure=((300.0, float(trial.seed)), (600.0, 2.0 * trial.seed)),
         )
         for trial in of.trials(split)
     ]

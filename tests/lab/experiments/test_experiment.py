@@ -11,7 +11,7 @@ import pytest
 from bus.exit_codes import ExitCode
 from foresail.__main__ import main
 from foresail.experiment.trial import run_task
-from lab.experiments.engine import Task
+from lab.experiments.engine import Task, run_local
 from lab.experiments.results import TrialResult
 from lab.experiments.spec import read_experiment
 
@@ -49,7 +49,10 @@ def results(folder: Path) -> dict[tuple[str, int], TrialResult]:
     played = {}
     for number, trial in enumerate(trial for trial in trials if trial.seed == 1):
         recording = str(folder / f"{number}.fslog")
-        played[trial.arm.name, trial.seed] = run_task(Task(trial, f"{number}", recording))
+        done = run_task(Task(trial, f"{number}", recording))
+        assert done.cost.cpu_seconds > done.cost.controller_cpu_seconds
+        assert (done.cost.controller_cpu_seconds > 0.0) is trial.arm.acts
+        played[trial.arm.name, trial.seed] = done.result
     return played
 
 
@@ -65,6 +68,21 @@ def test_two_copies_of_an_arm_differ_by_nothing(
     assert one.metrics == other.metrics
     assert one.components == other.components != {}
     assert one.digest == other.digest
+
+
+def test_other_processes_give_the_same_bytes(
+    folder: Path, results: dict[tuple[str, int], TrialResult]
+) -> None:
+    """Trials of the product's own stack, played by workers, have the results that they have here."""
+    trials = read_experiment(folder / "small.toml").trials("development")
+    tasks = [
+        Task(trial, results[trial.arm.name, 1].fingerprint, None)
+        for trial in trials
+        if trial.seed == 1 and trial.arm.name in ("none", "baseline-rules")
+    ]
+    for played in run_local(run_task, tasks, 2, lambda: False):
+        here = results[played.result.arm, 1].model_copy(update={"recording": None})
+        assert played.result.model_dump_json() == here.model_dump_json()
 
 
 def test_arms_live_in_the_same_world_and_change_it(

@@ -13,12 +13,13 @@ import pytest
 
 from foresail.experiment_drawing import draw_forest
 from foresail.experiment_page import experiment_page
+from lab.experiments.arm_tables import spark
 from lab.experiments.effects import Interval
 from lab.experiments.markdown import markdown
 from lab.experiments.pressure import Series, lanes
 from lab.experiments.profiles import TAUS, profile_of
 from lab.experiments.report import Agreement, Origin, Report, make_report
-from lab.experiments.results import TrialResult
+from lab.experiments.results import Burden, TrialCost, TrialResult
 from lab.experiments.spec import Experiment
 from lab.experiments.statistics import analyse
 from lab.experiments.tradeoffs import ablations, regrets, tradeoffs
@@ -67,13 +68,15 @@ def asked() -> Experiment:
 def whole() -> Report:
     """Return its report."""
     of = asked()
-    points = [(300.0 * step, float(step % 3)) for step in range(5)]
+    found = results(of, draw)
     return make_report(
         of,
-        results(of, draw),
+        found,
         origin=Origin("foresail experiment report made-up", "abc", "two cores", 1.5),
         agreement={"karpenter": Agreement(52, 51)},
-        series=[Series("web", "none", seed, points) for seed in (1, 2)],
+        costs={
+            one.fingerprint: TrialCost(cpu_seconds=9.0, controller_cpu_seconds=6.5) for one in found
+        },
     )
 
 
@@ -128,7 +131,8 @@ def test_page_and_markdown_hold_every_part(write: object) -> None:
     for part in (
         "baseline-rules passes", "Outcome score", "By workload", "Worst seeds", "Performance profiles", "Regret",
         "Ablation: without-safety", "Time outside the SLO beside price of rented machines", "two cores",
-        "51 of 52 rows measured on real programs hold", "simulated cluster", "It is no test",
+        "51 of 52 rows measured on real programs hold", "simulated cluster", "It is no test", "Pressure: web",
+        "Pressure: batch", "Arms by themselves", "Agreement with the real programs",
     ):  # fmt: skip
         assert part in text, part
 
@@ -138,7 +142,7 @@ def test_the_page_needs_nothing_else() -> None:
     text = experiment_page(whole())
     assert not re.findall(r"(?:src|href)=", text)
     assert "default-src 'none'" in text
-    assert text.count("<svg") == 8
+    assert text.count("<svg") == 7 + len(ARMS) * 2  # a lane for each arm and workload
     found = re.search(r'<script type="application/json" id="result">(.*)</script>', text)
     assert found is not None
     document = json.loads(found[1], parse_constant=pytest.fail)
@@ -193,8 +197,11 @@ def test_what_is_missing_stands_in_the_report() -> None:
 def test_uses_of_the_test_split_are_counted() -> None:
     """The report of a test says the how-manieth it is."""
     of = asked()
-    found = make_report(of, [], "test", origin=Origin(test_uses=3))
-    assert any("Test split, use 3" in line for line in found.boundary)
+    found = make_report(of, [], "test", origin=Origin(test_uses={"run": 1, "report": 2}))
+    assert any(
+        "Test split: 3 looks so far, this one included (run 1, report 2)" in line
+        for line in found.boundary
+    )
     assert "does not pass" in markdown(found)
     assert experiment_page(found)
 
@@ -260,6 +267,51 @@ def test_lanes_join_seeds_where_all_have_a_value() -> None:
         (2.0,),
         (3.0,),
     )
+
+
+def test_pressure_is_drawn_in_text_too() -> None:
+    """One scale for all: the highest is a full block, nothing is the lowest, neighbours show their highest."""
+    assert spark([0.0, 2.0, 4.0], 4.0) == "▁▅█"
+    assert spark([0.0, 0.0, 0.0, 4.0, 1.0, 0.0], 4.0, columns=3) == "▁█▃"
+    assert spark([0.0, 0.0], 0.0) == "▁▁"
+    assert re.search(r"\| without-safety \| 6 \| ▅█ \| 7 \| 12 \| 5.25 \|", markdown(whole()))
+
+
+def test_who_pays_is_said_by_payer() -> None:
+    """Two hours more of waiting for Jobs, one less for Deployments, where an arm differs from the reference."""
+    of = experiment(seeds=2, workloads=("web",))
+    burdens = {
+        "none": {"a Deployments": Burden(waiting_pod_hours=3.0), "a Jobs": Burden(held_pod_hours=1.0)},
+        "baseline-rules": {"a Deployments": Burden(waiting_pod_hours=2.0),
+                           "a Jobs": Burden(held_pod_hours=1.0, waiting_pod_hours=2.0)},
+    }  # fmt: skip
+    found = [
+        one.model_copy(update={"payers": burdens[one.arm]}) for one in results(of, shifted({}))
+    ]
+    text = markdown(make_report(of, found))
+    assert "| baseline-rules | web | a Jobs | +2 | 0 | 0 | 0 | 0 |" in text
+    assert "| baseline-rules | web | a Deployments | -1 | 0 | 0 | 0 | 0 |" in text
+    assert "## Who pays" not in markdown(
+        make_report(of, [one for one in found if one.arm == "none"])
+    )
+
+
+def test_what_is_of_an_arm_by_itself_is_not_compared() -> None:
+    """Skill of a forecast that the reference does not make is a figure of the arm, and nothing is missing."""
+    of = experiment(seeds=2, workloads=("web",))
+
+    def drawn(arm: str, workload: str, seed: int, random: Random) -> Mapping[str, float]:
+        skill = {} if arm == "none" else {"forecast_skill": 0.1 * seed}
+        return {**shifted({})(arm, workload, seed, random), **skill}
+
+    found = results(of, drawn)
+    costs = {found[1].fingerprint: TrialCost(cpu_seconds=9.0, controller_cpu_seconds=6.5)}
+    report = make_report(of, found, costs=costs)
+    text = markdown(report)
+    assert "| baseline-rules | 2 | 15% | 1 s | 9 s |" in text
+    assert "| none | 2 | - | - | - |" in text
+    assert "## Not compared" not in text
+    assert ("forecast_skill", "baseline-rules") not in report.analysis.effects
 
 
 def test_a_forest_plot_shows_0_and_both_ends() -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lab.experiments.engine import Task
-from lab.experiments.results import ResultFolder, TrialResult
+from lab.experiments.results import PlayedTrial, ResultFolder, TrialCost, TrialResult
 from lab.experiments.run import Plan, run
-from lab.experiments.run import test_uses as count_test_uses
 from lab.experiments.spec import Experiment
+from lab.experiments.split_uses import count_use, read_uses
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -24,17 +26,17 @@ EXPERIMENT = Experiment.model_validate(
 )
 
 
-def play(task: Task) -> TrialResult:
-    """Stand for a trial: a pure function of it."""
+def play(task: Task) -> PlayedTrial:
+    """Stand for a trial: a result that depends on it alone, and a cost that never comes twice."""
     trial = task.trial
-    return TrialResult(
+    result = TrialResult(
         fingerprint=task.fingerprint,
         workload=trial.workload.name,
         arm=trial.arm.name,
         seed=trial.seed,
         metrics={"node_hours": trial.seed + len(trial.arm.name)},
-        cpu_seconds=1.0,
     )
+    return PlayedTrial(result, TrialCost(cpu_seconds=time.perf_counter()))
 
 
 def _plan(folder: Path) -> Plan:
@@ -53,7 +55,7 @@ def test_what_was_finished_is_not_played_again(tmp_path: Path) -> None:
     """A run that was cut off goes on where it stopped, and yields all results, old and new."""
     played: list[str] = []
 
-    def counted(task: Task) -> TrialResult:
+    def counted(task: Task) -> PlayedTrial:
         played.append(task.fingerprint)
         return play(task)
 
@@ -77,13 +79,51 @@ def test_a_result_that_was_half_written_is_played_again(tmp_path: Path) -> None:
     assert path.read_bytes() == whole
 
 
-def test_order_and_processes_change_no_byte(tmp_path: Path) -> None:
-    """Several processes leave the same files as one."""
-    alone, spread = tmp_path / "alone", tmp_path / "spread"
-    list(run(_plan(alone), play, _never))
-    list(run(replace(_plan(spread), jobs=2), play, _never))
-    assert _files(alone) == _files(spread)
+def play_with_ray(plan: Plan) -> Iterator[None]:
+    """Play a plan on a Ray cluster of this machine, where Ray is installed."""
+    pytest.importorskip("ray", reason="needs Ray: pip install 'foresail[ray]'")
+    yield from _play(replace(plan, engine="ray"))
+
+
+def play_in_two_processes(plan: Plan) -> Iterator[None]:
+    """Play a plan in two processes beside this one."""
+    yield from _play(replace(plan, jobs=2))
+
+
+def play_in_pieces(plan: Plan) -> Iterator[None]:
+    """Play a plan from its end, one trial a run, after a crash that left half a file behind."""
+    backwards = plan.tasks[::-1]
+    path = ResultFolder(plan.folder).path_of(backwards[0].fingerprint)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"fingerprint": "')
+    for task in backwards:
+        played = play(task)
+        ResultFolder(plan.folder).write(played.result, played.cost)
+        yield
+    yield from _play(plan)
+
+
+def _play(plan: Plan) -> Iterator[None]:
+    for _ in run(plan, play, _never):
+        yield
+
+
+@pytest.mark.parametrize("engine", [play_in_two_processes, play_in_pieces, play_with_ray])
+def test_engine_order_and_restarts_change_no_byte_of_a_result(
+    tmp_path: Path, engine: Callable[[Plan], Iterator[None]]
+) -> None:
+    """The contract of engines: whoever plays a trial, when and after what, its result's file is the same."""
+    alone, other = tmp_path / "alone", tmp_path / "other"
+    list(_play(_plan(alone)))
+    list(engine(_plan(other)))
+    assert _files(alone) == _files(other)
     assert len(_files(alone)) == 6
+    costs = [
+        sorted(path.read_bytes() for path in (folder / "costs").iterdir())
+        for folder in (alone, other)
+    ]
+    assert len(costs[0]) == len(costs[1]) == 6
+    assert costs[0] != costs[1]  # what differs is kept, but elsewhere
 
 
 def test_newer_code_takes_no_older_result(tmp_path: Path) -> None:
@@ -97,23 +137,24 @@ def test_newer_code_takes_no_older_result(tmp_path: Path) -> None:
 
 
 def test_every_look_at_the_test_split_is_counted(tmp_path: Path) -> None:
-    """The same code may go on with an interrupted run; other code is another use."""
+    """The same code may go on with an interrupted run; other code is another use, and so is every gate or report."""
     plan = replace(_plan(tmp_path), split="test")
-    assert count_test_uses(tmp_path) == 0
     list(run(_plan(tmp_path), play, _never))
-    assert count_test_uses(tmp_path) == 0
+    assert read_uses(tmp_path) == {}
     stop = iter([False, True])
     list(run(plan, play, lambda: next(stop)))
     list(run(plan, play, _never))
-    assert count_test_uses(tmp_path) == 1
+    assert read_uses(tmp_path) == {"run": 1}
     list(run(replace(plan, code="newer"), play, _never))
-    assert count_test_uses(tmp_path) == 2
+    for look in ("report", "gate", "report"):
+        count_use(tmp_path, EXPERIMENT, "newer", look)
+    assert read_uses(tmp_path) == {"run": 2, "gate": 1, "report": 2}
 
 
 def test_a_failing_trial_loses_no_other(tmp_path: Path) -> None:
     """What was finished before an error is kept."""
 
-    def fails(task: Task) -> TrialResult:
+    def fails(task: Task) -> PlayedTrial:
         if task.trial.seed == 2:
             raise RuntimeError("no luck")
         return play(task)

@@ -73,6 +73,7 @@ def test_the_splits_share_neither_workloads_nor_seeds(tmp_path: Path) -> None:
         (('arm = "patient"', 'arm = "patent"'), "hypothesis.arm: 'patent' is no arm; use one of none, hpa, patient"),
         (('against = "none"', 'against = "patient"'), "hypothesis: an arm cannot be compared with itself"),
         (('"waiting_pod_hours"', '"waiting"'), "metric: 'waiting' is unknown; use one of"),
+        (('"waiting_pod_hours"', '"forecast_skill"'), "metric: 'forecast_skill' is of an arm by itself; use one of"),
         (('["none", ', '["nobody", '), "arms.0"),
         (('"hpa"', '"none"'), "arms: none stands twice"),
         (('"baseline-rules"', '"base"'), "base: 'base' is no built-in arm; use one of none,"),
