@@ -24,6 +24,8 @@ from schemas.stimulus import Stimulus
 STAMPS = 64
 """Newest time stamps of a layer from which its rate is made."""
 REWARDS = 120
+UNTOUCHED = "untouched"
+"""First word of the subjects of the world without us."""
 REACTIONS = 40
 
 
@@ -76,6 +78,10 @@ class Overview:
     """The newest outcome score."""
     counterfactual: OutcomeCounterfactual | None = None
     """The newest of what acting changed."""
+    acting: tuple[tuple[int, float], ...] = ()
+    """Cycle, and money that acting has changed since the start: the newest ones, oldest first."""
+    untouched: bool = False
+    """Whether the untouched world has said anything."""
     reactions: tuple[ReactionItem, ...] = ()
     """Newest first."""
     stimulus: Stimulus | None = None
@@ -86,7 +92,8 @@ class Overview:
         layers = self.layers
         if layer in layers:
             layers = {**layers, layer: layers[layer].after(seq, recorded_ns)}
-        return replace(self, seq=seq, recorded_ns=recorded_ns, layers=layers)
+        untouched = self.untouched or layer == UNTOUCHED
+        return replace(self, seq=seq, recorded_ns=recorded_ns, layers=layers, untouched=untouched)
 
     def after(self, event: Event[Any]) -> Overview:
         """Return the overview after an event's data; call `after_message` for each message, too."""
@@ -111,8 +118,9 @@ class Overview:
                 return replace(after, forecast=event.data)
             case OutcomeScore():
                 return replace(after, score=event.data)
-            case OutcomeCounterfactual():
-                return replace(after, counterfactual=event.data)
+            case OutcomeCounterfactual() as difference:
+                acting = (*self.acting, (difference.cycle, difference.total_money))
+                return replace(after, counterfactual=difference, acting=acting[-REWARDS:])
             case Reaction(reactions=items):
                 return replace(after, reactions=(*reversed(items), *self.reactions)[:REACTIONS])
             case Stimulus():

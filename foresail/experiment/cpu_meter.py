@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-import types
 from collections import defaultdict
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import ContextVar
 from typing import Any
 
 _SERVICE: ContextVar[str] = ContextVar("foresail_metered_service")
+AnyCoroutine = Coroutine[Any, Any, Any]
 
 
 class CpuMeter:
@@ -21,38 +21,51 @@ class CpuMeter:
         self.seconds: defaultdict[str, float] = defaultdict(float)
         """Processor time by service."""
 
-    async def run(self, name: str, service: Coroutine[Any, Any, None]) -> None:
-        """Run a service to its end; what it starts counts as its own."""
-        _SERVICE.set(name)
+    def run(self, name: str, service: AnyCoroutine) -> AnyCoroutine:
+        """Return what runs a service in its place; what the service starts counts as its own.
+
+        To be called where the event loop runs.
+        """
         asyncio.get_running_loop().set_task_factory(self._start_task)
-        await self._step(name, service)
+        return _Metered(self.seconds, name, service)
 
     def _start_task(
         self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any
     ) -> asyncio.Task[Any]:
         name = _SERVICE.get(None)
         if name is not None:
-            coroutine = self._measured(name, coroutine)
+            coroutine = _Metered(self.seconds, name, coroutine)
         return asyncio.Task(coroutine, loop=loop, **options)
 
-    async def _measured(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        return await self._step(name, coroutine)
 
-    @types.coroutine
-    def _step(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> Generator[Any, None, Any]:
-        """Hand on what a coroutine waits for, and measure how long it runs from one wait to the next."""
-        error: BaseException | None = None
-        while True:
-            began = time.process_time()
-            try:
-                waits_for = coroutine.send(None) if error is None else coroutine.throw(error)
-            except StopIteration as end:
-                return end.value
-            finally:
-                self.seconds[name] += time.process_time() - began
-            try:
-                yield waits_for
-            except BaseException as raised:  # noqa: BLE001 - the coroutine answers it, a cancellation too
-                error = raised
-            else:
-                error = None
+class _Metered(Coroutine[Any, Any, Any]):
+    """A coroutine whose steps are timed."""
+
+    def __init__(self, seconds: dict[str, float], name: str, inner: AnyCoroutine) -> None:
+        self._seconds = seconds
+        self._name = name
+        self._inner = inner
+
+    def send(self, value: Any) -> Any:
+        """Take the next step."""
+        _SERVICE.set(self._name)
+        return self._time(self._inner.send, value)
+
+    def throw(self, *error: Any) -> Any:
+        """Take a step that begins with an exception, such as a cancellation."""
+        return self._time(self._inner.throw, *error)
+
+    def close(self) -> None:
+        """End it."""
+        self._inner.close()
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        """Return the coroutine's own steps, as those of whoever waits for it."""
+        return self._inner.__await__()
+
+    def _time(self, step: Callable[..., Any], *values: Any) -> Any:
+        began = time.process_time()
+        try:
+            return step(*values)
+        finally:
+            self._seconds[self._name] += time.process_time() - began

@@ -11,7 +11,7 @@ from agent_registry.discovery import letter_of
 from foresail.explanation.section import Section
 from projections import figures
 from projections.cycle_record import CycleRecord
-from projections.score.text import window_text
+from projections.score.text import OVERLAP, window_text
 from schemas.outcome import (
     ExecutionPhase,
     ForecastScore,
@@ -144,7 +144,7 @@ def _score(record: CycleRecord) -> list[Text]:
         return [Text(text) for text in worth]
     before = next((data for data in seen if data.cycle == record.cycle), None)
     window = f"acting changed {window_text(before, after[-1])}"
-    caveat = "" if "nothing in" in window else " (by all actions so far: effects overlap)"
+    caveat = "" if "nothing in" in window else f" {OVERLAP}"
     return [Text("; ".join([*worth, window + caveat]))]
 
 

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 
 from foresail.html_page import render
 from foresail.timeline.drawing import drawing
-from foresail.timeline.terminal import TITLES, duration_text, end_of, lag, lag_words, lead, places
+from foresail.timeline.terminal import (
+    TITLES,
+    acting_line,
+    duration_text,
+    end_of,
+    lag,
+    lag_words,
+    lead,
+    places,
+)
+from projections.figures import signed_text
 from projections.incidents.executions import EXECUTED
 from projections.incidents.incident import Incident, Lane, Step
 from projections.times import clock, cluster_clock
@@ -36,6 +46,8 @@ def page_of(incident: Incident) -> str:
         cards=_figures(incident),
         drawing=drawing(incident),
         rows=[_row(step) for step in incident.steps],
+        acting=acting_line(incident),
+        verdict="" if incident.acting is None else incident.acting.verdict,
         notes=f"Prediction: {lead(incident)}. Times are the cluster's, lags count from the beginning.",
     )
 
@@ -62,6 +74,10 @@ def _figures(incident: Incident) -> list[tuple[str, str]]:
     ]
     if own:
         figures.append((duration_text(own[0].since_begin_seconds), "until our first action"))
+    change = incident.acting
+    if change is not None:
+        money = f"{signed_text(change.money)} {change.currency}"
+        figures.append((money, f"what acting changed in that time: {change.verdict}"))
     return figures
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from projections.figures import number
 from projections.incidents.incident import Incident, IncidentKind, Lane, Step
+from projections.score.text import OVERLAP
 from projections.times import clock, cluster_clock
 from schemas.wording import count_text
 
@@ -23,6 +24,7 @@ TITLES = {
     IncidentKind.PODS_WAITING: "pods waiting",
     IncidentKind.FAILING_PODS: "failing pods",
 }
+ACTING_STYLES = {"helps": "green", "harms": "red", "no difference": "", "": "dim"}
 STYLES = {
     Lane.DEMAND: "magenta",
     Lane.PREDICTION: "cyan",
@@ -82,7 +84,22 @@ def heading(incident: Incident) -> list[Text]:
         Text(f"where       {places(incident)}"),
         Text(f"prediction  {lead(incident)}", style="cyan"),
         *(Text(f"waited      {wait}", style="yellow") for wait in waiting_lines(incident)),
+        Text(f"acting      {acting_line(incident)}", style=ACTING_STYLES[_verdict(incident)]),
     ]
+
+
+def acting_line(incident: Incident) -> str:
+    """Return what acting changed in the incident's cycles, or that nobody knows."""
+    change = incident.acting
+    if change is None:
+        return "not known: no untouched world was compared in that time"
+    if change.verdict == "no difference":
+        return f"no difference: {change.text}"
+    return f"{change.verdict}: {change.text} {OVERLAP}"
+
+
+def _verdict(incident: Incident) -> str:
+    return "" if incident.acting is None else incident.acting.verdict
 
 
 def places(incident: Incident) -> str:

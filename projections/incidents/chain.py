@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from projections.incidents.acting import acting_change
 from projections.incidents.alarms import alarms_of
 from projections.incidents.curves import curves_of
 from projections.incidents.damage import WAIT_SECONDS, Wait, damages, waits
@@ -85,6 +86,7 @@ def _incident(
         spans=spans,
         alarms=tuple(announcement.alarm for announcement in alarms),
         curves=curves_of(history, nodes, since, until),
+        acting=acting_change(history.differences, begin, until),
     )
 
 

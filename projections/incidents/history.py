@@ -17,6 +17,7 @@ from schemas.outcome import OutcomeExecution, OutcomeVerification
 from schemas.prediction import Prediction, PredictionShadow
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction, ReactionItem
+from schemas.score import OutcomeCounterfactual
 from schemas.snapshot import SnapshotPlacements
 from schemas.view import ObservationView, update_view
 
@@ -28,6 +29,7 @@ READS = (
     "decision",
     "outcome.execution",
     "outcome.verification",
+    "outcome.counterfactual",
     "reaction",
 )
 """Subjects that are read."""
@@ -83,6 +85,8 @@ class ClusterHistory:
     """The active model's risk of each node that ever came to an action threshold."""
     executions: list[Event[OutcomeExecution]] = field(default_factory=list)
     verifications: list[Event[OutcomeVerification]] = field(default_factory=list)
+    differences: list[OutcomeCounterfactual] = field(default_factory=list)
+    """What acting has changed up to each cycle of which both worlds were seen."""
     decisions: dict[int, str] = field(default_factory=dict)
     """What was decided, by cycle."""
     workloads_on: dict[str, set[str]] = field(default_factory=dict)
@@ -120,6 +124,8 @@ class ClusterHistory:
                 self.executions.append(event)
             case OutcomeVerification():
                 self.verifications.append(event)
+            case OutcomeCounterfactual() as difference:
+                self.differences.append(difference)
             case SnapshotPlacements(placements=table) if table is not None:
                 for row_id in table.ids:
                     node, _, workload = row_id.partition("|")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 from schemas.model import DataModel
 
@@ -151,6 +152,16 @@ class Curve(DataModel):
     values: tuple[float, ...]
 
 
+class ActingChange(DataModel):
+    """What acting changed in the cycles of an incident; effects of earlier actions are in it, too."""
+
+    verdict: Literal["helps", "harms", "no difference"]
+    money: float
+    """This world minus the untouched one."""
+    currency: str
+    text: str
+
+
 class Incident(DataModel):
     """One incident with its chain."""
 
@@ -172,6 +183,8 @@ class Incident(DataModel):
     alarms: tuple[Alarm, ...]
     """One for each model, the active one first."""
     curves: tuple[Curve, ...] = ()
+    acting: ActingChange | None = None
+    """None where no untouched world was compared in that time."""
 
     @property
     def lead_seconds(self) -> float | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from projections.figures import duration, number, signed_score, signed_text
 from projections.score.tally import WAITING
 from schemas.score import ComponentDifference, OutcomeCounterfactual, OutcomeScore
 
+Verdict = Literal["helps", "harms", "no difference"]
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "work": (
         *("requests_served", "requests_failed", "requests_lost"),
@@ -22,6 +24,15 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """What people are shown instead of every component."""
 MOST_DIFFERENCES = 8
+OVERLAP = "(by all actions so far: effects overlap)"
+"""What has to stand beside a difference that is shown with one decision or one incident."""
+
+
+def verdict_of(gain: float) -> Verdict:
+    """Return what a gain means; what is shown as 0 is no difference."""
+    if number(gain) == "0":
+        return "no difference"
+    return "helps" if gain > 0 else "harms"
 
 
 def score_text(score: OutcomeScore) -> str:
@@ -51,7 +62,8 @@ def difference_text(difference: OutcomeCounterfactual) -> str:
         return f"nothing {head}"
     return (
         f"{signed_text(difference.total_money)} {difference.currency} {head}, "
-        f"{signed_text(difference.total_money_per_hour)} {difference.currency}/h: "
+        f"{signed_text(difference.total_money_per_hour)} {difference.currency}/h "
+        f"({verdict_of(difference.total_money)}): "
         f"{components_text(difference.components)}"
     )
 

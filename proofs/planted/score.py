@@ -95,4 +95,18 @@ SCORE = (
         '{"collector": mirrored} if twice else {}',
         f"{_VIRTUAL}test_the_exercisers_writes_are_mirrored",
     ),
+    Defect(
+        "more waiting is shown as a gain",
+        "projections/score/effect.py",
+        "value if self.more_is_better else -value",
+        "value",
+        "tests/projections/score/test_effect.py::test_figures_are_in_the_units_that_people_ask_for",
+    ),
+    Defect(
+        "an incident is blamed for what acting changed before it",
+        "projections/incidents/acting.py",
+        "earlier = before[-1] if before else None",
+        "earlier = None",
+        "tests/timeline/test_rules.py::test_an_incident_says_what_acting_changed_while_it_went_on",
+    ),
 )

@@ -1,7 +1,7 @@
 """Arrivals: what the dashboard needs of a stored message, read no deeper than that.
 
-Snapshots and checkpoints are the largest messages and nothing of them is shown but their size, so
-their data is not parsed; only a snapshot of the nodes that is small enough to be one without rows
+Snapshots, checkpoints and all of the untouched world are the largest messages and nothing of them is shown
+but their size, so their data is not parsed; only a snapshot of the nodes that is small enough to be one without rows
 is, since it may say that the cluster cannot be read. A message that is no event is still counted and listed.
 """
 
@@ -12,11 +12,12 @@ from typing import Any
 
 from bus.events import read_entry
 from bus.port import StoredMessage
+from projections.overview import UNTOUCHED
 from schemas import subjects
 from schemas.envelope import Event
 from schemas.snapshot import SnapshotNodes
 
-UNREAD_LAYERS = frozenset({"snapshot", "checkpoint"})
+UNREAD_LAYERS = frozenset({"snapshot", "checkpoint", UNTOUCHED})
 SMALL_SNAPSHOT_BYTES = 8_192
 """A snapshot of the nodes without rows has what six sources say, at most 300 characters each."""
 

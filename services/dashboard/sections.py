@@ -10,6 +10,7 @@ from projections.run_state import RunState
 from schemas.identity import Origin
 from schemas.observation import ClusterTotals
 from schemas.reaction import ReactionItem
+from services.dashboard.acting import acting_json
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json, decision_row
 from services.dashboard.page import NANOSECONDS, Page, Row
 
@@ -34,6 +35,7 @@ def sections_of(page: Page, origin: Origin, replay: str = "") -> dict[str, Any]:
         "models": _models(page),
         "node_names": [] if page.observation is None else list(page.observation.nodes.ids),
         "node_cells": page.cells,
+        "acting": acting_json(page.overview, simulated=_simulated(page)),
         "rewards": _rewards(page),
         "reactions": [_reaction(item) for item in page.overview.reactions[:RECENT_REACTIONS]],
         "stimulus": None
@@ -54,8 +56,7 @@ def _head(page: Page, origin: Origin, replay: str) -> Json:
     return {
         "cluster": origin.cluster,
         "incarnation": origin.incarnation,
-        "simulated": observation is not None
-        and any(signal.simulated for signal in observation.signals),
+        "simulated": _simulated(page),
         "cycle": None if observation is None else observation.cycle,
         "cluster_time_seconds": None if observation is None else observation.cluster_time_seconds,
         "interval_ms": None if interval is None else round(interval * 1_000),
@@ -72,6 +73,11 @@ def _head(page: Page, origin: Origin, replay: str) -> Json:
         else {"kind": run.source.kind, "name": run.source.name},
         "error": None if run.error is None else f"{run.error.process}: {run.error.text}",
     }
+
+
+def _simulated(page: Page) -> bool:
+    observation = page.observation
+    return observation is not None and any(signal.simulated for signal in observation.signals)
 
 
 def _early(run: RunState) -> str | None:

@@ -18,9 +18,10 @@ import pytest
 import pytest_asyncio
 
 from bus.errors import BusUnavailable, ForesailError, NotPermitted
+from bus.events import read_entry
 from bus.nats_adapter import NatsBus
 from bus.nats_server import free_port
-from bus.port import Message
+from bus.port import Message, StoredMessage
 from foresail.audit import audit
 from projections.figures import duration, number
 from projections.log_audit import LogAudit
@@ -127,13 +128,43 @@ async def test_it_decides_and_its_page_answers(stack: Stack, bus: NatsBus) -> No
         bus, lambda one: one.decisions >= 2 and set(LAYERS) <= set(one.layers), "two decisions"
     )
     sys.stderr.write(f"{await time_to_decisions(stack, bus)}\n")
-    page = HTTPConnection("127.0.0.1", int(stack.environment["FORESAIL_DASHBOARD_PORT"]), timeout=9)
-    page.request("GET", "/api/state")
-    status = page.getresponse().status
-    page.close()
+    status, _ = page_state(stack)
 
     assert [] == actual.problems
     assert 200 == status
+
+
+async def test_the_untouched_world_is_compared(stack: Stack, bus: NatsBus) -> None:
+    """The container `untouched` follows this world's journal: what acting changed arrives, and the page shows it."""
+    compared: StoredMessage | None = None
+    for _ in range(180):
+        compared = await bus.last("foresail.twin.outcome.counterfactual")
+        if compared is not None:
+            break
+        await asyncio.sleep(0.5)
+    assert compared is not None, stack.compose("logs", "--tail", "20", "untouched", "scoreboard")
+    difference = read_entry(compared).event
+    assert difference is not None
+    names = {component.name for component in difference.data.components}
+    assert {"jobs_completed", "requests_served", "energy"} <= names
+    assert difference.data.total_seconds > 0.0
+
+    for _ in range(60):
+        _, state = page_state(stack)
+        if state["sections"]["acting"]["verdict"] is not None:
+            break
+        await asyncio.sleep(0.5)
+    assert state["sections"]["acting"]["verdict"] in {"helps", "harms", "no difference"}
+
+
+def page_state(stack: Stack) -> tuple[int, dict[str, Any]]:
+    """Return the status of the page's state, and what it says."""
+    page = HTTPConnection("127.0.0.1", int(stack.environment["FORESAIL_DASHBOARD_PORT"]), timeout=9)
+    page.request("GET", "/api/state")
+    answer = page.getresponse()
+    content: dict[str, Any] = json.loads(answer.read())
+    page.close()
+    return answer.status, content
 
 
 def test_it_is_tapped_explained_paused_and_killed_from_this_machine(

@@ -15,6 +15,7 @@ from schemas.decision import RefereeRule
 from tests import builders
 from tests.dashboard.built_cycles import cycles, one_cycle
 from tests.dashboard.served_page import FilledLog, ServedPage, served_over
+from tests.score_events import make_difference
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -147,6 +148,21 @@ def test_the_cluster_is_marked_as_simulated(page: playwright.Page) -> None:
     expect(page.get_by_test_id("mode")).to_have_text("active")
     expect(page.get_by_test_id("nodes")).to_have_attribute("aria-label", re.compile("24 nodes"))
     expect(page.get_by_test_id("signal-node_usage")).to_contain_text("22 s")
+
+
+def test_what_acting_changed_is_said_in_words(
+    page: playwright.Page, served_page: ServedPage
+) -> None:
+    """Without an untouched world the page says so; with one it says helps or harms, and by how much."""
+    acting = page.get_by_test_id("acting")
+    expect(acting).to_contain_text("No untouched world runs beside this one")
+    served_page.store([builders.stamp_event(make_difference(12, waiting=5.0))])
+    expect(page.get_by_test_id("acting-verdict")).to_have_attribute("data-verdict", "harms")
+    expect(acting).to_contain_text(
+        "Acting harms so far: -0.1 USD against the same world left alone"
+    )
+    expect(page.get_by_test_id("acting-waiting")).to_contain_text("+5 pod-hours")
+    expect(page.get_by_test_id("acting-waiting")).to_contain_text("this cycle +0.5")
 
 
 def test_the_page_breaks_none_of_its_own_rules(page: playwright.Page, problems: list[str]) -> None:

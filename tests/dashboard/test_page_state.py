@@ -13,6 +13,7 @@ from projections.overview import REACTIONS, STAMPS, Overview
 from schemas.control import Command
 from schemas.decision import ClosedBy
 from schemas.envelope import Event
+from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase
 from schemas.reasons import Reason
 from schemas.registry import LAYERS
@@ -25,6 +26,7 @@ from services.dashboard.sections import sections_of
 from tests import builders
 from tests.builders import ORIGIN
 from tests.dashboard.built_cycles import cycles, one_cycle, stored_messages
+from tests.score_events import make_difference
 
 
 def page_after(events: list[Event[Any]], page: Page | None = None) -> Page:
@@ -195,6 +197,60 @@ def test_rewards_put_observed_beside_predicted() -> None:
     }
     assert rewards["cycles"] == [1, 2, 3, 4]
     assert len(rewards["observed"]) == 4
+
+
+def test_the_page_says_what_acting_changed() -> None:
+    """A verdict with sign and unit, this cycle beside the whole time, and how far behind the comparison is."""
+    compared = [
+        builders.stamp_event(make_difference(cycle, waiting=2.0 * cycle, requests_served=0.001))
+        for cycle in (2, 3)
+    ]
+    acting = page_sections([*cycles(3), *compared])["acting"]
+    assert (acting["verdict"], acting["behind"]) == ("harms", 0)
+    assert acting["text"].startswith("Acting harms so far: -0.12 USD")
+    figures = {one["name"]: one for one in acting["figures"]}
+    assert figures["waiting"] == {
+        "name": "waiting",
+        "unit": "pod-hours",
+        "total": "+6",
+        "total_verdict": "harms",
+        "step": "+0.6",
+        "step_verdict": "harms",
+    }
+    assert (figures["requests served"]["total"], figures["jobs done"]["total_verdict"]) == (
+        "+1,000",
+        "no difference",
+    )
+    assert (acting["cycles"], acting["totals"]) == ([2, 3], pytest.approx([-0.0798, -0.1198]))
+    late = page_sections([*cycles(5), *compared[:1]])["acting"]
+    assert (late["cycle"], late["behind"]) == (2, 3)
+
+
+def test_the_page_says_when_no_untouched_world_runs() -> None:
+    """On a real cluster, on a twin without one, and before the two were compared."""
+    built = cycles(1)
+    assert "beside this one" in page_sections(built)["acting"]["text"]
+    real = [
+        builders.stamp_event(
+            event.data.model_copy(
+                update={
+                    "signals": tuple(
+                        signal.model_copy(update={"simulated": False})
+                        for signal in event.data.signals
+                    )
+                }
+            )
+        )
+        if isinstance(event.data, Observation)
+        else event
+        for event in built
+    ]
+    assert "beside a real cluster" in page_sections(real)["acting"]["text"]
+    other = StoredMessage(1, 1_000_000_000, "foresail.test.untouched.nodes", {}, b"{}")
+    page = evolve(page_after(built), arrival_of(other))
+    soon = sections_of(page, ORIGIN)["acting"]
+    assert "from the second cycle" in soon["text"]
+    assert soon["verdict"] is None
 
 
 def test_reactions_are_newest_first() -> None:

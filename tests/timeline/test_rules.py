@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foresail.timeline.terminal import acting_line
 from projections.incidents.chain import incidents
 from projections.incidents.damage import damages
 from projections.incidents.grouping import group_damages
@@ -16,6 +17,7 @@ from projections.incidents.incident import Damage, DamageKind, Incident, Inciden
 from projections.incidents.onset import rise_before
 from schemas.reaction import ReactionItem, ReactionKind
 from schemas.reasons import PendingClass
+from tests.score_events import make_difference
 
 WEB = "shop/Deployment/web"
 CPU = PendingClass.INSUFFICIENT_CPU
@@ -228,3 +230,34 @@ def test_what_did_not_rise_has_no_beginning(values: list[float]) -> None:
     """Nothing, one sample, a ripple, or a fall."""
     samples = [(10.0 * number, value) for number, value in enumerate(values)]
     assert rise_before(samples, 70.0, 600.0) is None
+
+
+def test_an_incident_says_what_acting_changed_while_it_went_on() -> None:
+    """From the last comparison before it to the first after it; what was changed earlier is not in it."""
+    differences = [
+        make_difference(cycle, at, waiting=waited)
+        for cycle, at, waited in (
+            (1, 50.0, 5.0),
+            (2, 90.0, 7.0),
+            (3, 150.0, 7.0),
+            (4, 210.0, 17.0),
+            (5, 270.0, 90.0),
+        )
+    ]
+    change = only(log(*waiting("shop/a", 100.0, 200.0), differences=differences)).acting
+    assert change is not None
+    assert (change.verdict, change.money, change.currency) == ("harms", -0.2, "USD")
+    assert "waiting/none +10 pod-hours" in change.text
+    assert "cycles 3 to 4" in change.text
+
+
+def test_without_a_comparison_nobody_knows_what_acting_changed() -> None:
+    """No untouched world, or one that was last seen before: that is said, not taken for no difference."""
+    for differences in ([], [make_difference(1, 50.0, waiting=5.0)]):
+        incident = only(log(*waiting("shop/a", 100.0, 200.0), differences=differences))
+        assert incident.acting is None
+        assert acting_line(incident) == "not known: no untouched world was compared in that time"
+    equal = [make_difference(1, 150.0, waiting=0.0)]
+    assert acting_line(only(log(*waiting("shop/a", 100.0, 200.0), differences=equal))).startswith(
+        "no difference: nothing"
+    )

@@ -2,6 +2,7 @@
 
 import { byId, fill, h, write } from "./dom.js";
 import { age, clusterTime, number, words } from "./format.js";
+import * as acting from "./acting.js";
 import * as clock from "./clock.js";
 import * as cluster from "./cluster.js";
 import * as decision from "./decision.js";
@@ -24,6 +25,7 @@ const DRAW = {
   models: () => cluster.renderSignals(sections.signals, sections.models),
   decision: (story) => { if (chosen === null) decision.render(story); },
   recent: drawRecent,
+  acting: acting.render,
   rewards: rewards.render,
   reactions: cluster.renderReactions,
   stimulus: cluster.renderStimulus,

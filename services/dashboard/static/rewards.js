@@ -8,7 +8,7 @@ const HEIGHT = 72;
 
 export function render(rewards) {
   if (!rewards) return;
-  write(byId("rewards-note"), `${rewards.scale}, mean total ${signed(rewards.mean_total)} over ${number(rewards.scored)}`);
+  write(byId("rewards-note"), `reward.baseline, ${rewards.scale}, mean total ${signed(rewards.mean_total)} over ${number(rewards.scored)}`);
   fill("rewards",
     h("table", { class: "table" },
       h("thead", {}, h("tr", {}, [`Cycle ${rewards.cycle}`, "Weight", "Observed", "Predicted", "Difference"].map((name, index) =>

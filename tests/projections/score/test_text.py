@@ -37,7 +37,7 @@ def test_the_score_is_shown_by_groups_of_components() -> None:
 def test_what_acting_changed_is_shown_in_its_own_units() -> None:
     """Waiting is named with its class; equal worlds are said to be equal."""
     assert difference_text(difference(0.0, 5.0)) == (
-        "-0.1 USD since the start (1 h), -0.1 USD/h: waiting/none +5 pod-hours"
+        "-0.1 USD since the start (1 h), -0.1 USD/h (harms): waiting/none +5 pod-hours"
     )
     assert difference_text(difference(0.0, 0.0)) == "nothing since the start (1 h)"
 
