@@ -264,7 +264,9 @@ class OutcomeForecast(EventData):
     model_id: str
     horizon_seconds: Seconds
     risk: ForecastScore | None
+    """None: skipped, not stored before the horizon ended, or scored on its own (see `part`)."""
     demand: ForecastScore | None
+    """None: as for `risk`."""
     uncertain_targets: tuple[str, ...] = ()
     reason: Reason | None = None
     slot: Count = 0

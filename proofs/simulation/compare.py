@@ -16,7 +16,7 @@ from bus.events import event_of
 from bus.port import StoredMessage
 from schemas.decision import ClosedBy
 from schemas.envelope import Event
-from schemas.outcome import ExecutionPhase, OutcomeExecution
+from schemas.outcome import ExecutionPhase, OutcomeExecution, OutcomeForecast
 from schemas.reasons import Reason
 from schemas.subjects import parse
 
@@ -84,6 +84,7 @@ def compare(undisturbed: Iterable[StoredMessage], disturbed: Iterable[StoredMess
             _explains(event, explained, history=history)
             or _at_the_door(event, other)
             or _saw_another_cycle(event, other)
+            or _scored_before_it_was_predicted(event, other, disturbed_by_id)
         ):
             explained.add(identity)
             history = history or layer in {"decision", "outcome"}
@@ -140,6 +141,20 @@ def _saw_another_cycle(event: Event[Any], other: tuple[Event[Any], Any] | None) 
     """An outcome of a late decision names the later observation that could first show its effect."""
     observed_cycle = getattr(event.data, "observed_cycle", None)
     return other is not None and observed_cycle != getattr(other[0].data, "observed_cycle", None)
+
+
+def _scored_before_it_was_predicted(
+    event: Event[Any], other: tuple[Event[Any], Any] | None, disturbed_by_id: dict[str, Any]
+) -> bool:
+    """A score leaves out, as null, a prediction that was stored after the horizon had ended, or never."""
+    if other is None or not isinstance(event.data, OutcomeForecast):
+        return False
+    left_out = [cause for cause in other[0].causation_ids if cause not in event.causation_ids]
+    late = [
+        cause not in disturbed_by_id or disturbed_by_id[cause][0].seq > event.seq
+        for cause in left_out
+    ]
+    return bool(late) and all(late) and None in (event.data.risk, event.data.demand)
 
 
 def _names_a_reason(event: Event[Any]) -> bool:
