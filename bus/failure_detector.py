@@ -19,7 +19,7 @@ class LivenessReport:
     """What a process reports of itself."""
 
     loop_age_seconds: float
-    """Seconds since its event loop last turned."""
+    """Seconds since its event loop last turned; infinite when it has not said."""
     ready: bool
     """Whether it has started: caught up with the log and connected."""
 

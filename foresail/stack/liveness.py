@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,20 +14,27 @@ from bus.failure_detector import LivenessReport
 from bus.health import LOOPBACK
 
 ANSWER_BYTES = 16_384
+ANSWER_SECONDS = 0.8
+"""Shorter than the keeper's patience with one question, so that silence is told from a closed port."""
+SILENT = LivenessReport(math.inf, ready=False)
+"""A process that has opened its port and does not answer on it: SIGSTOP before it was ever heard."""
 
 
 async def ask_health(port: int, pid: int) -> LivenessReport | None:
     """Ask a process of ours on its health port; None when another process answers there.
 
     Raises:
-        OSError: nobody takes the question.
+        OSError: the port is closed, as while a process starts.
     """
     reader, writer = await asyncio.open_connection(LOOPBACK, port)
     try:
         writer.write(b"GET /healthz HTTP/1.0\r\n\r\n")
         answer = b""
-        while len(answer) < ANSWER_BYTES and (part := await reader.read(ANSWER_BYTES)):
-            answer += part
+        async with asyncio.timeout(ANSWER_SECONDS):
+            while len(answer) < ANSWER_BYTES and (part := await reader.read(ANSWER_BYTES)):
+                answer += part
+    except TimeoutError:
+        return SILENT
     finally:
         writer.close()
     return read_health(answer.partition(b"\r\n\r\n")[2], pid)

@@ -19,6 +19,13 @@ SUPERVISION = (
         f"{DETECTOR}::test_a_process_that_starts_has_time",
     ),
     Defect(
+        "a process that freezes before it is heard stays for ever",
+        "foresail/stack/liveness.py",
+        "        return SILENT\n",
+        "        return None\n",
+        f"{FROZEN}::test_a_process_that_froze_before_it_was_heard_is_killed_after_the_start_grace",
+    ),
+    Defect(
         "a machine that slept has frozen processes",
         "bus/failure_detector.py",
         "elapsed_seconds if elapsed_seconds <= planned_seconds + LATE_SECONDS else 0.0",

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from bus.clock import ManualClock, SystemClock
-from bus.failure_detector import LivenessReport
-from bus.health import HealthState, health_server
+from bus.failure_detector import START_SECONDS, LivenessReport
+from bus.health import LOOPBACK, HealthState, health_server
 from bus.metrics import ProcessMetrics
 from bus.nats_server import NatsServer, free_port
 from foresail.stack.keeper import Keeper, ask
@@ -101,6 +102,28 @@ async def test_only_the_process_itself_answers_for_itself() -> None:
     assert other is None
     for body in (b"", b"[]", b'{"pid": 7}', b'{"pid": 7, "loop_age_seconds": "x"}', b"[" * 90_000):
         assert read_health(body, 7) is None
+
+
+async def test_a_process_that_froze_before_it_was_heard_is_killed_after_the_start_grace() -> None:
+    """A port that takes connections and never answers is a process that froze as it started; the
+    grace of a start is counted, from the first such silence, and no longer.
+    """
+    with socket.create_server((LOOPBACK, 0)) as taken:  # the kernel connects, nobody accepts
+        silence = await ask_health(taken.getsockname()[1], os.getpid())
+
+    kills = await watch_until(Scripted(answer=lambda _: silence, rounds=200), ManualClock())
+
+    assert [f"p frozen: no sign of life for {START_SECONDS:g} s; killed"] == kills
+
+
+async def test_a_closed_port_is_no_frozen_process() -> None:
+    """A process that has not opened its port yet may take longer: nobody knows of it that it is frozen."""
+
+    def refuse(asked: int) -> LivenessReport | None:
+        del asked
+        raise ConnectionRefusedError
+
+    assert [] == await watch_until(Scripted(answer=refuse, rounds=200), ManualClock())
 
 
 @pytest.mark.nats
