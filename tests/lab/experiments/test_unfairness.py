@@ -34,7 +34,7 @@ ARMS = ("none", "replicate-without-end", "shrink-demand")
 def played() -> Mapping[str, TrialResult]:
     """Return what came of the same small world under three arms."""
     return {
-        name: run_trial(Trial(WORLD, MIXED, Arm.model_validate(arm_of(name)), 1), name, None)
+        name: run_trial(Trial(WORLD, MIXED, Arm.model_validate(arm_of(name)), 1), name, None).result
         for name in ARMS
     }
 
