@@ -1,4 +1,4 @@
-"""What files of a user's own hold for the twin: who arrives, who comes, what goes wrong; and whose they are.
+"""What files of a user's own hold for the twin, and whose they are: arrivals, requests, machines, scenarios.
 
 A comment line `# source: ...` or `# licence: ...` of a file says the latter.
 """
@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from foresail.twin.validate import check_workload, is_scenario
+from foresail.twin.validate import check_machine_file, check_workload, is_scenario
 from projections.figures import number
 from schemas.wording import count_text
 from twin.faults import read_scenario
 from twin.faults.scenario import Traffic, Weather
+from twin.machines.reading import is_machine_file
 from twin.traffic import Recorded, read_traffic
 from twin.workloads.catalog import plain_nodes
 from twin.workloads.rate_file import is_rate_file, read_rate_file
@@ -30,7 +31,7 @@ class OwnFile:
     """One file."""
 
     kind: str
-    """workload, traffic or scenario."""
+    """workload, traffic, machines or scenario."""
     name: str
     title: str
     licence: str
@@ -39,7 +40,9 @@ class OwnFile:
 
 def describe_file(path: Path) -> OwnFile:
     """Return what a file holds; raises InputError for the first that is wrong with it."""
-    if is_scenario(path):
+    if is_scenario(path) and is_machine_file(path):
+        kind, title = "machines", _machines_title(path)
+    elif is_scenario(path):
         kind, title = "scenario", _scenario_title(path)
     elif is_rate_file(path):
         kind, title = "traffic", f"requests of a Service: {_rates(read_rate_file(path))}"
@@ -56,6 +59,13 @@ def _notes(path: Path) -> Iterator[tuple[str, str]]:
             name, sign, text = line.removeprefix("#").partition(":")
             if line.startswith("#") and sign and text.strip():
                 yield name.strip().lower(), " ".join(text.split())
+
+
+def _machines_title(path: Path) -> str:
+    holds, errors = check_machine_file(path)
+    if errors:
+        raise errors[0]
+    return f"for --machines: {holds}"
 
 
 def _scenario_title(path: Path) -> str:

@@ -74,7 +74,8 @@ def check(path: Path, nodes: int) -> tuple[dict[str, Any], list[InputError]]:
     """Check one file by its suffix and what it begins with; return what it holds and what is wrong with it."""
     try:
         if is_scenario(path) and is_machine_file(path):
-            return _check_machines(path)
+            holds, errors = check_machine_file(path)
+            return {"file": path.name, "holds": holds}, errors
         if is_scenario(path):
             read_scenario(path)
             return {"file": path.name, "holds": "a scenario"}, []
@@ -91,14 +92,15 @@ def check(path: Path, nodes: int) -> tuple[dict[str, Any], list[InputError]]:
     return {"file": path.name, "holds": holds}, errors
 
 
-def _check_machines(path: Path) -> tuple[dict[str, Any], list[InputError]]:
+def check_machine_file(path: Path) -> tuple[str, list[InputError]]:
+    """Return what a file of machines holds (nothing when it is wrong), and all that is wrong with it."""
     text = read_limited(path, MOST_BYTES)
     config, errors = check_machines(text, path.name, ProvisioningConfig())
     types = "the built-in machine types"
     if config.machines:
         types = count_text(len(config.machines), "machine type")
     holds = f"{types}, {count_text(len(config.groups), 'node group')}"
-    return {"file": path.name, "holds": "" if errors else holds}, errors
+    return "" if errors else holds, errors
 
 
 def is_scenario(path: Path) -> bool:

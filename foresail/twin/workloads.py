@@ -31,6 +31,7 @@ SHAPES = (
 PLACES = (
     ("workload", "FILE", "a .csv, .jsonl or .parquet of your own (docs/workloads.md)"),
     ("traffic", "FILE", "a .csv of your own: time_seconds,requests_per_second (docs/workloads.md)"),
+    ("machines", "FILE", "a .yaml of your own: what can be rented (docs/twin/machines.md)"),
     (
         "scenario",
         "FILE",
@@ -66,7 +67,10 @@ EXAMPLES = (("twin workloads", "names for --workload"),)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="own workload, rate and scenario files to list"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="own workload, rate, machine and scenario files to list",
     )
     parser.add_argument(
         "--data",

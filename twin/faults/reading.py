@@ -18,6 +18,8 @@ from twin.workloads.rate_file import named_rate_file, read_rate_file
 
 LineOf = Callable[[Sequence[int | str]], int | None]
 """From the keys to a place in a document to its line, from one; None where it is not known."""
+_MACHINE_KEYS = frozenset({"machines", "groups", "cloud", "karpenter"})
+"""What a file of machines (`twin.machines.reading`) may have at its top."""
 _OF_FAULT: dict[str, type[BaseModel]] = {
     get_args(kind.model_fields["fault"].annotation)[0]: kind for kind in get_args(Fault)
 }
@@ -67,6 +69,8 @@ def scenario_of(document: object, source: str, line_of: LineOf = lambda _: None)
     """
     if not isinstance(document, dict):
         raise InputError(source, _short(document), "begin with `faults:` and a list under it")
+    if "faults" not in document and _MACHINE_KEYS & document.keys():
+        raise InputError(source, "a file of machines", "give it to --machines")
     try:
         text = json.dumps(document, allow_nan=False)
         return Scenario.model_validate_json(text)
@@ -100,7 +104,9 @@ def _first(error: ValidationError, source: str, line_of: LineOf) -> InputError:
         )
         remedy = f"give one of {', '.join(sorted(_OF_FAULT))}"
         return InputError(f"{field}.fault", _short(value), remedy)
-    value = "missing" if what == "missing" else _short(finding["input"])
+    if what == "missing":
+        return InputError(field, "missing", "add this key")
+    value = _short(finding["input"])
     return InputError(field, value, finding["msg"].removeprefix("Value error, "))
 
 

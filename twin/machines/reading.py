@@ -131,6 +131,8 @@ def check_machines(
     if not isinstance(document, dict):
         remedy = "begin with `machines:` and a list under it"
         return base, [InputError(source, _short(document), remedy)]
+    if "faults" in document:
+        return base, [InputError(source, "a scenario", "give it to --scenario")]
     lines = _Lines(text, source)
     try:
         return _settings(MachineFile.model_validate(document), lines, base), []

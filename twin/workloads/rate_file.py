@@ -54,7 +54,7 @@ def check_rate_file(path: Path) -> tuple[Recorded | None, list[InputError]]:
     try:
         text = read_text_limited(path, _MOST_BYTES, "utf-8-sig")
     except (OSError, BadFile) as error:
-        remedy = f"give a readable UTF-8 file ({error})"
+        remedy = f"give a readable UTF-8 file ({getattr(error, 'strerror', None) or error})"
         return None, [InputError(field="rate file", value=path.name, remedy=remedy)]
     lines = [
         (number, line)

@@ -50,7 +50,7 @@ def read_rows(path: Path, comments: list[str], complain: Complain) -> Iterator[P
     try:
         text = read_text_limited(path, MOST_BYTES, "utf-8-sig")
     except (OSError, BadFile) as error:
-        remedy = f"give a readable UTF-8 file ({error})"
+        remedy = f"give a readable UTF-8 file ({getattr(error, 'strerror', None) or error})"
         raise InputError(field="workload file", value=str(path), remedy=remedy) from error
     lines: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):

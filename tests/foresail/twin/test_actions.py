@@ -66,7 +66,7 @@ def test_all_that_can_be_played_is_one_table(capsys: pytest.CaptureFixture[str])
 
     assert [row[1] for row in rows[: len(FITTED)]] == list(FITTED)
     kinds = {row[0] for row in rows}
-    assert kinds == {"workload", "traffic", "weather", "scenario"}
+    assert kinds == {"workload", "traffic", "machines", "weather", "scenario"}
     assert all(cell for row in rows for cell in row)
     assert {row[1] for row in rows if row[0] == "weather"} == set(WEATHERS)
 
@@ -74,13 +74,19 @@ def test_all_that_can_be_played_is_one_table(capsys: pytest.CaptureFixture[str])
 def test_own_files_stand_in_the_same_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Workload, rate and scenario files say what they hold, and whose they are where a comment says it."""
+    """Workload, rate, machine and scenario files say what they hold, and whose they are where a comment says it."""
     rates = tmp_path / "mine.csv"
     text = (
         "# Source: our gateway, May\n# licence: CC0\ntime_seconds,requests_per_second\n0,5\n9,7\n"
     )
     rates.write_text(text, encoding="utf-8")
-    names = ("shop.csv", "scenarios/rush.yaml", "scenarios/rough-weather.yaml", "workload.jsonl")
+    names = (
+        "shop.csv",
+        "scenarios/rush.yaml",
+        "scenarios/rough-weather.yaml",
+        "workload.jsonl",
+        "machines.yaml",
+    )
     files = [str(rates), *(str(ROOT / "examples" / name) for name in names)]
     own = {line["name"]: line for line in run_json(capsys, "workloads", *files) if line.get("own")}
 
@@ -92,6 +98,10 @@ def test_own_files_stand_in_the_same_table(
     assert "traffic of 1 services: shop 7 recorded rates, 40 to 240" in own["shop.csv"]["title"]
     assert "all Services as before x 3, shop 4 recorded rates" in own["rush.yaml"]["title"]
     assert "weather rough" in own["rough-weather.yaml"]["title"]
+    machines = own["machines.yaml"]
+    assert machines["kind"] == "machines"
+    assert machines["title"] == "for --machines: 1 machine type, 1 node group"
+    assert machines["source"] == "Foresail's own example, prices as in `foresail twin machines`"
     assert own["workload.jsonl"]["source"].startswith("not said; add a line")
     assert main(["twin", "workloads", *files]) == 0
     printed = capsys.readouterr().out
@@ -104,6 +114,15 @@ def test_a_bad_own_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     path.write_text("time_seconds,requests_per_second\n0,-5\n", encoding="utf-8")
     assert main(["twin", "workloads", str(path)]) == 2
     assert "mine.csv line 2: requests_per_second = -5: give a number" in capsys.readouterr().err
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "machines:\n- {name: m, cpu_cores: -1, memory_gib: 4, price_per_hour: 1}\n",
+        encoding="utf-8",
+    )
+    assert main(["twin", "workloads", str(path)]) == 2
+    message = capsys.readouterr().err
+    assert "mine.yaml line 2: machines[0].cpu_cores = -1: input should be greater than 0" in message
+    assert message.count("\n") == 1
 
 
 def test_validation_lists_every_bad_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

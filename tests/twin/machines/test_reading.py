@@ -168,6 +168,12 @@ def test_what_is_no_such_file_is_told(base: ProvisioningConfig, text: bytes) -> 
     assert "\n" not in str(refused.value)
 
 
+def test_a_scenario_is_no_file_of_machines(base: ProvisioningConfig) -> None:
+    """It is named for what it is, with the flag that takes it."""
+    with pytest.raises(InputError, match=r"m\.yaml = a scenario: give it to --scenario"):
+        machines_of(b"name: storm\nfaults:\n- {fault: watch_cut}\n", "m.yaml", base)
+
+
 def test_a_file_that_is_not_there_is_told(base: ProvisioningConfig, tmp_path: Path) -> None:
     """So is a path that leads nowhere."""
     with pytest.raises(InputError, match="give a readable file"):
