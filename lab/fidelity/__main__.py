@@ -36,6 +36,13 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="NAME",
         help="only these scenarios; the rows are printed and no page is written",
     )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=SEED,
+        metavar="N",
+        help="seed of the twin; another than that of the page needs --only (default: %(default)s)",
+    )
     verbs = parser.add_subparsers(dest="verb")
     real = verbs.add_parser(
         "measure", help="play the scenarios on the real programs and store what they did"
@@ -68,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
-def comparisons(names: list[str]) -> list[Comparison]:
+def comparisons(names: list[str], seed: int = SEED) -> list[Comparison]:
     """Play scenarios in the twin and hold them against the committed recordings."""
     found = []
     for name in names:
@@ -79,12 +86,14 @@ def comparisons(names: list[str]) -> list[Comparison]:
             if file.is_file()
         ]
         measured = [read_recording(file) for file in files]
-        found.append(compare(scenario, play_in_twin(scenario, SEED), measured))
+        found.append(compare(scenario, play_in_twin(scenario, seed), measured))
     return found
 
 
 def _make_page(options: argparse.Namespace) -> int:
-    found = comparisons(options.only or scenario_names())
+    if options.seed != SEED and not options.only:
+        raise InputError("--seed", options.seed, "name scenarios with --only; the page has seed 7")
+    found = comparisons(options.only or scenario_names(), options.seed)
     text = markdown(found)
     if options.only:
         print(text)

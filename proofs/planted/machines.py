@@ -185,6 +185,20 @@ MACHINES = (
         f"{_MEMORY}test_karpenter_knows_the_cluster_as_it_is",
     ),
     Defect(
+        "Cluster Autoscaler packs waiting pods in order of their creation",
+        f"{_PROVISIONERS}cluster_autoscaler/autoscaler.py",
+        "self._turns.bits(pod.uid, loop)",
+        "pod.created_at",
+        "tests/lab/fidelity/test_page.py::test_where_the_real_program_does_not_repeat_itself_the_twin_does_not",
+    ),
+    Defect(
+        "a file of machines of one's own is described as a scenario",
+        "foresail/twin/own_files.py",
+        "if is_scenario(path) and is_machine_file(path):",
+        "if path.is_dir():",
+        "tests/foresail/twin/test_actions.py::test_own_files_stand_in_the_same_table",
+    ),
+    Defect(
         "a pod with other labels stays in the old selection",
         "twin/pod_selections.py",
         "if entry.pods.pop(pod.uid, None) is not None:",

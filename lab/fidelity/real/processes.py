@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import shutil
 import socket
@@ -29,6 +30,8 @@ CONTROLLERS = (
     "namespace-controller",
     "horizontal-pod-autoscaler-controller",
 )
+VERSION_FILE = "versions.json"
+"""{program: version} in the folder of binaries, for programs that do not say their version."""
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 
@@ -55,12 +58,20 @@ class ControlPlane:
         return found
 
     def version(self, name: str) -> str:
-        """Return what a program says of its version."""
+        """Return what a program says of its version, or else the file of versions."""
         run = subprocess.run(
             [self.binary(name), "--version"], capture_output=True, text=True, check=False
         )
         text = run.stdout.strip() if run.returncode == 0 else ""
-        return text.splitlines()[0].removeprefix("Kubernetes ") if text else "version not stated"
+        if text:
+            return text.splitlines()[0].removeprefix("Kubernetes ")
+        return self.noted_version(name)
+
+    def noted_version(self, name: str) -> str:
+        """Return what the file of versions says of a program."""
+        file = self.binaries / VERSION_FILE
+        known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        return str(known.get(name, "version not stated"))
 
     async def start(self, clock: Clock) -> HttpCluster:
         """Start etcd, kube-apiserver, kube-controller-manager and kube-scheduler; return the API."""

@@ -25,8 +25,6 @@ _FLAGS = {
     "delete_delay_seconds": "node-delete-delay-after-taint",
 }
 """Flags of Cluster Autoscaler by the twin's names of the same settings."""
-_VERSION_FILE = "versions.json"
-"""{program: version} in the folder of binaries, for programs that do not say their version."""
 _SPACE = "kube-system"
 
 
@@ -43,9 +41,7 @@ def versions(scenario: Scenario, plane: ControlPlane) -> dict[str, str]:
     if scenario.kind == "control-plane":
         return {}
     name = _AUTOSCALER if scenario.kind == "cluster-autoscaler" else _KARPENTER
-    file = plane.binaries / _VERSION_FILE
-    known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return {name: known.get(name, "not stated")}
+    return {name: plane.noted_version(name)}
 
 
 def _environment(plane: ControlPlane) -> dict[str, str]:

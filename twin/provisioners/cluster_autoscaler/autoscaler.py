@@ -62,6 +62,7 @@ class ClusterAutoscaler(Part):
         self.actuator = Actuator(world, config, client, cloud)
         self.actuator.announce = self._announce
         self._draws = Chance(world.seed).draws("expander ties")
+        self._turns = Chance(world.seed).draws("pod order")
         self._number = 0  # of the planned loop; another one replaces it
         self._last_up = _NEVER
         self._last_down = _NEVER
@@ -133,7 +134,9 @@ class ClusterAutoscaler(Part):
         if pods or self.groups.requests:
             starting = self._add_upcoming(snapshot, readiness)
             places = list(snapshot.places.values())
-            pods.sort(key=lambda pod: -pod.shape.priority)
+            # within a priority the order is that of an informer's map, which is another in every loop
+            loop = int(self._client.now * 1e6)
+            pods.sort(key=lambda pod: (-pod.shape.priority, self._turns.bits(pod.uid, loop)))
             pods = [pod for pod in pods if not _place(snapshot, pod, places)]
             youngest = self._client.now - self._config.young_pod_seconds
             if pods and min(pod.created_at for pod in pods) > youngest:
