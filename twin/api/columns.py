@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from twin.api.autoscaler_columns import scale_target, targets
 from twin.api.karpenter_columns import KARPENTER
+from twin.api.service_columns import (
+    endpoint_addresses,
+    service_ports,
+    slice_addresses,
+    slice_ports,
+)
 
 Object = dict[str, Any]
 Read = Callable[[Object, float], Any]
@@ -210,21 +217,6 @@ def _involved_object(obj: Object, _now: float) -> str:
     return f"{str(involved.get('kind', '')).lower()}/{involved.get('name', '')}"
 
 
-def _ports(obj: Object, _now: float) -> str:
-    ports = value_at(obj, "spec.ports") or ()
-    return ",".join(f"{port.get('port')}/{port.get('protocol', 'TCP')}" for port in ports) or NONE
-
-
-def _addresses(obj: Object, _now: float) -> str:
-    addresses = [
-        f"{address.get('ip')}:{port.get('port')}"
-        for subset in obj.get("subsets") or ()
-        for address in subset.get("addresses") or ()
-        for port in subset.get("ports") or ()
-    ]
-    return ",".join(addresses) or NONE
-
-
 def _usage(field: str) -> Read:
     def read(obj: Object, _now: float) -> str:
         hard, used = (
@@ -235,30 +227,6 @@ def _usage(field: str) -> Read:
         return ", ".join(f"{name}: {(used or {}).get(name, 0)}/{hard[name]}" for name in names)
 
     return read
-
-
-def _scale_target(obj: Object, _now: float) -> str:
-    target = value_at(obj, "spec.scaleTargetRef") or {}
-    return f"{target.get('kind', '')}/{target.get('name', '')}"
-
-
-def _targets(obj: Object, _now: float) -> str:
-    current = {
-        value_at(metric, "resource.name"): value_at(metric, "resource.current.averageUtilization")
-        for metric in value_at(obj, "status.currentMetrics") or ()
-    }
-    texts = []
-    for metric in value_at(obj, "spec.metrics") or ():
-        name, target = (
-            value_at(metric, "resource.name"),
-            value_at(metric, "resource.target.averageUtilization"),
-        )
-        if name and target is not None:
-            current_value = current.get(name)
-            texts.append(
-                f"{name}: {'<unknown>' if current_value is None else f'{current_value}%'}/{target}%"
-            )
-    return ", ".join(texts) or NONE
 
 
 _IMAGES = (
@@ -336,8 +304,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("Last Schedule", _ago("status.lastScheduleTime")),
     ),
     "horizontalpodautoscalers": (
-        Column("Reference", _scale_target),
-        Column("Targets", _targets),
+        Column("Reference", scale_target),
+        Column("Targets", targets),
         Column("MinPods", _path("spec.minReplicas", "<unset>")),
         Column("MaxPods", _path("spec.maxReplicas", 0), type="integer"),
         Column("Replicas", _path("status.currentReplicas", 0), type="integer"),
@@ -356,10 +324,15 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("Type", _path("spec.type", "ClusterIP")),
         Column("Cluster-IP", _path("spec.clusterIP", NONE)),
         Column("External-IP", lambda _obj, _now: NONE),
-        Column("Port(s)", _ports),
+        Column("Port(s)", service_ports),
         Column("Selector", lambda obj, _now: _labels(value_at(obj, "spec.selector")), wide=True),
     ),
-    "endpoints": (Column("Endpoints", _addresses),),
+    "endpoints": (Column("Endpoints", endpoint_addresses),),
+    "endpointslices": (
+        Column("AddressType", _path("addressType")),
+        Column("Ports", slice_ports),
+        Column("Endpoints", slice_addresses),
+    ),
     "secrets": (
         Column("Type", _path("type")),
         Column("Data", lambda obj, _now: len(obj.get("data") or ()), type="integer"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from tests.twin.kubectl.conftest import Kubectl
 
 pytestmark = [pytest.mark.twin, pytest.mark.timeout(150)]
 NODE = "node-0001"
+CLOCK = "/foresail/v1/clock"
 
 
 @pytest.fixture
@@ -95,3 +97,20 @@ def test_files_are_the_owners_alone(kubectl: Kubectl) -> None:
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
     config = yaml.safe_load(Path(kubectl.ready["admin_kubeconfig"]).read_text(encoding="utf-8"))
     assert config["clusters"][0]["cluster"]["server"].startswith("https://127.0.0.1:")
+
+
+def test_the_clock_is_set_through_kubectl(kubectl: Kubectl) -> None:
+    """What docs/twin/engine.md says of the clock works with the administrator's kubeconfig and nothing else."""
+    before = json.loads(kubectl.run(["get", "--raw", CLOCK]).stdout)
+    try:
+        done = kubectl.run(["create", "--raw", CLOCK, "-f", "-"], '{"step_seconds": 30}')
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["paused"]
+        for _ in range(100):  # the step is taken in pieces
+            later = json.loads(kubectl.run(["get", "--raw", CLOCK]).stdout)
+            if later["now"] >= before["now"] + 30:
+                break
+        assert later["now"] >= before["now"] + 30
+        assert later["paused"]
+    finally:
+        kubectl.run(["create", "--raw", CLOCK, "-f", "-"], '{"paused": false}')
