@@ -181,6 +181,13 @@ TWIN_SERVING = (
         f"{_ALL}test_equal_seeds_are_equal_to_the_byte",
     ),
     Defect(
+        "weather that is off slows starts",
+        "twin/health/programs.py",
+        "            return self._world.config.kubelet.probe_answer_seconds\n",
+        "            return config.answer_median_seconds\n",
+        "tests/twin/health/test_off.py::test_off_is_the_world_without_the_models",
+    ),
+    Defect(
         "who waits at the end of an interval has not waited in it",
         "twin/serving/exact.py",
         "np.full(len(waited), until)",
