@@ -84,6 +84,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
     },
     "forecast dataset": {},
     "forecast demand": {},
+    "forecast diagnose": {},
     "forecast evaluate": {
         DIFFERS: "with `--check`: a check fails",
         NOTHING: "with `--check`: there is no check",

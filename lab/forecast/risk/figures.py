@@ -29,6 +29,7 @@ from lab.forecast.risk.report_types import (
     Population,
     SplitFigures,
     SubsetFigures,
+    ThresholdRow,
     TopFigures,
     WindowFigures,
 )
@@ -167,7 +168,7 @@ def _subset(judged: SplitRows, chosen: Bools, seed: int) -> SubsetFigures:
 def calibration_figures(
     label: metrics.Labels, probability: Floats, weight: Floats | None = None
 ) -> CalibrationFigures:
-    """Return Brier, skill, expected / observed overall and by bin, and both ECE."""
+    """Return Brier, skill, expected / observed overall and by bin, ECE and MCE, and a sweep of thresholds."""
     ratio = metrics.expected_to_observed(label, probability, weight)
     figures: CalibrationFigures = {
         "brier": metrics.brier(label, probability, weight),
@@ -180,8 +181,23 @@ def calibration_figures(
         named = metrics.bins_between(label, probability, metrics.PROBABILITY_EDGES)
         figures["ece_equal_width"] = metrics.calibration_error(wide)
         figures["ece_equal_count"] = metrics.calibration_error(even)
+        figures["mce_equal_width"] = metrics.largest_calibration_error(wide)
+        figures["mce_equal_count"] = metrics.largest_calibration_error(even)
         figures["bins"] = [_bin(one) for one in named]
+        figures["sweep"] = [
+            _threshold_row(one) for one in metrics.sweep_thresholds(label, probability)
+        ]
     return figures
+
+
+def _threshold_row(one: metrics.ThresholdFigures) -> ThresholdRow:
+    return {
+        "threshold": one.threshold,
+        "alarms": one.alarms,
+        "precision": one.precision,
+        "recall": one.recall,
+        "f1": one.f1,
+    }
 
 
 def _lead(rows: Rows, score: Floats) -> LeadFigures:

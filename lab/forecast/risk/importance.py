@@ -28,6 +28,25 @@ def gains(boosters: Sequence[xgb.Booster], names: Sequence[str]) -> Floats:
     return shares
 
 
+def importances(boosters: Sequence[xgb.Booster], names: Sequence[str]) -> dict[str, Floats]:
+    """Return each feature's splits (`weight`), mean gain and mean cover over all splits of all members.
+
+    Gain is of the training loss, cover the sum of second derivatives of the rows at a split, as XGBoost counts
+    them. A feature without a split has 0 of each.
+    """
+    sums = {kind: np.zeros(len(names)) for kind in ("weight", "total_gain", "total_cover")}
+    for booster in boosters:
+        for kind, total in sums.items():
+            for name, value in booster.get_score(importance_type=kind).items():
+                total[int(name[1:])] += float(np.sum(value))
+    splits = np.maximum(sums["weight"], 1.0)
+    return {
+        "weight": sums["weight"],
+        "gain": sums["total_gain"] / splits,
+        "cover": sums["total_cover"] / splits,
+    }
+
+
 def contributions(boosters: Sequence[xgb.Booster], matrix: Matrix) -> Floats:
     """Return the members' mean absolute contribution of each feature to these rows, in log odds."""
     if not len(matrix):

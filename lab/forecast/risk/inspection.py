@@ -10,7 +10,7 @@ import xgboost as xgb
 from bus.errors import InputError
 from lab.forecast.risk.boosting import load_booster, mean_probability, threads_for
 from lab.forecast.risk.calibration import Curve
-from lab.forecast.risk.importance import gains
+from lab.forecast.risk.importance import gains, importances
 from lab.forecast.risk.rows import SECONDS_PER_MINUTE, read_features
 from lab.forecast.risk.source import DatasetSource
 from services.model_directory import ModelDirectory
@@ -28,11 +28,17 @@ def describe_model(model: ModelDirectory) -> dict[str, Any]:
         shares = gains(boosters, list(manifest.feature_names))
         order = np.argsort(-shares, kind="stable")[:LISTED]
         names = [manifest.feature_names[place] for place in order]
+        kinds = importances(boosters, list(manifest.feature_names))
         horizons[_horizon(seconds)] = {
             "members": len(boosters),
             "trees": sum(booster.num_boosted_rounds() for booster in boosters),
             "by_gain": [
-                {"feature": name, "unit": units[name], "value": float(shares[place])}
+                {
+                    "feature": name,
+                    "unit": units[name],
+                    "value": float(shares[place]),
+                    **{kind: float(values[place]) for kind, values in kinds.items()},
+                }
                 for name, place in zip(names, order, strict=True)
             ],
         }

@@ -27,6 +27,8 @@ Labels = npt.NDArray[np.int8]
 PROBABILITY_EDGES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Bins of predicted probability for expected / observed; finer where almost all rows are."""
 CALIBRATION_BINS = 10
+SWEEP_THRESHOLDS = tuple(step / 20 for step in range(1, 20))
+"""0.05 to 0.95, as in the diagnostics of the first live forecasters."""
 
 
 class Ranking:
@@ -188,6 +190,51 @@ def calibration_error(bins: Sequence[Bin]) -> float:
     return (
         math.fsum(abs(bin_.expected - bin_.observed) for bin_ in bins) / rows if rows else math.nan
     )
+
+
+def largest_calibration_error(bins: Sequence[Bin]) -> float:
+    """Return MCE: the largest |mean probability - rate| of any bin with rows; NaN without rows."""
+    errors = (abs(bin_.expected - bin_.observed) / bin_.rows for bin_ in bins if bin_.rows)
+    return max(errors, default=math.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdFigures:
+    """What an alarm at and above a probability would have caught."""
+
+    threshold: float
+    alarms: int
+    precision: float
+    """NaN without an alarm."""
+    recall: float
+    """NaN without positives."""
+    f1: float
+    """0 where no alarm is right; NaN without positives."""
+
+
+def sweep_thresholds(
+    labels: npt.ArrayLike,
+    probabilities: npt.ArrayLike,
+    thresholds: Sequence[float] = SWEEP_THRESHOLDS,
+) -> tuple[ThresholdFigures, ...]:
+    """Return precision, recall and F1 of alarms at each threshold, in the order given."""
+    p = np.asarray(probabilities, dtype=np.float64)
+    y = np.asarray(labels, dtype=np.float64)
+    positives = _total(y)
+    figures = []
+    for threshold in thresholds:
+        alarmed = p >= threshold
+        alarms, hits = int(alarmed.sum()), _total(y[alarmed])
+        figures.append(
+            ThresholdFigures(
+                threshold,
+                alarms,
+                hits / alarms if alarms else math.nan,
+                hits / positives if positives else math.nan,
+                2.0 * hits / (alarms + positives) if positives else math.nan,
+            )
+        )
+    return tuple(figures)
 
 
 def expected_to_observed(

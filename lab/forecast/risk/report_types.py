@@ -72,6 +72,16 @@ class BinFigures(TypedDict):
     ratio: float
 
 
+class ThresholdRow(TypedDict):
+    """What an alarm at and above a probability would have caught."""
+
+    threshold: float
+    alarms: int
+    precision: float
+    recall: float
+    f1: float
+
+
 class CalibrationFigures(TypedDict):
     """How well probabilities fit; errors by bin only where rows weigh the same."""
 
@@ -80,7 +90,10 @@ class CalibrationFigures(TypedDict):
     expected_observed: float
     ece_equal_width: NotRequired[float]
     ece_equal_count: NotRequired[float]
+    mce_equal_width: NotRequired[float]
+    mce_equal_count: NotRequired[float]
     bins: NotRequired[list[BinFigures]]
+    sweep: NotRequired[list[ThresholdRow]]
 
 
 class LeadTimes(TypedDict):

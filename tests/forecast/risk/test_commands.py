@@ -76,6 +76,26 @@ def test_a_trained_model_is_evaluated_with_its_baselines(
         assert (file.with_name("made-plots") / name).read_text("utf-8").startswith("<?xml")
 
 
+def test_a_diagnosis_sweeps_thresholds_and_names_what_the_trees_use(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nineteen thresholds whose alarms only grow fewer, ECE below MCE, and features with splits."""
+    capsys.readouterr()
+    assert 0 == main(["forecast", "diagnose", "--dataset", "made", "--json"])
+    (horizon,) = json.loads(capsys.readouterr().out)["horizons"].values()
+    calibrated = horizon["probabilities"]["calibrated"]
+
+    assert [row["threshold"] for row in calibrated["sweep"]] == [n / 20 for n in range(1, 20)]
+    alarms = [row["alarms"] for row in calibrated["sweep"]]
+    assert alarms == sorted(alarms, reverse=True)
+    assert 0 < calibrated["ece_equal_width"] <= calibrated["mce_equal_width"] <= 1
+    assert {"weight", "gain", "cover"} <= horizon["features"][0].keys()
+    assert horizon["features"][0]["weight"] > 0
+
+    assert 0 == main(["forecast", "diagnose", "--dataset", "made"])
+    assert "(best)" in capsys.readouterr().out
+
+
 def test_training_twice_gives_the_same_bytes(place: Path) -> None:
     """A second training from nothing writes the same model, byte for byte."""
     assert 0 == main([*TRAIN, "--name", "again"])
@@ -200,6 +220,7 @@ def test_failing_checks_are_an_exit_code(place: Path) -> None:
         (["evaluate", "--dataset", "made", "--model", "none"], "name a model directory"),
         (["evaluate", "--dataset", "made", "--split", "9"], "this data has"),
         (["evaluate", "--dataset", "made", "--horizon", "60m"], "the model has"),
+        (["diagnose", "--dataset", "made", "--split", "9"], "this data has"),
         (["inspect", "--model", "made", "--row", "1"], "together"),
         (["inspect", "--model", "made", "--dataset", "made", "--row", "-1"], "give 0 to"),
     ],

@@ -98,6 +98,28 @@ def test_calibration_error_of_a_constant() -> None:
     assert metrics.calibration_error(bins) == pytest.approx(0.25)
 
 
+def test_the_largest_calibration_error_is_that_of_the_worst_bin() -> None:
+    """Bins of 0.1 with an error of 0.1 and of 0.9 with an error of 0.4: MCE 0.4, and empty bins do not count."""
+    label, probability = [0, 0, 0, 0, 1, 0], [0.1, 0.1, 0.1, 0.1, 0.9, 0.9]
+    bins = metrics.bins_between(label, probability, metrics.equal_width_edges())
+
+    assert metrics.largest_calibration_error(bins) == pytest.approx(0.4)
+    assert metrics.calibration_error(bins) == pytest.approx((4 * 0.1 + 2 * 0.4) / 6)
+    assert math.isnan(metrics.largest_calibration_error(()))
+
+
+def test_a_threshold_counts_what_is_at_and_above_it() -> None:
+    """Three alarms, two of them right, of four positives; and no division by nothing."""
+    label, probability = [1, 1, 0, 1, 1, 0], [0.9, 0.5, 0.5, 0.2, 0.1, 0.1]
+    half, one = metrics.sweep_thresholds(label, probability, (0.5, 1.0))
+
+    assert (half.alarms, half.precision, half.recall) == (3, pytest.approx(2 / 3), 0.5)
+    assert half.f1 == pytest.approx(2 * (2 / 3) * 0.5 / (2 / 3 + 0.5))
+    assert (one.alarms, one.recall, one.f1) == (0, 0.0, 0.0)
+    assert math.isnan(one.precision)
+    assert math.isnan(metrics.sweep_thresholds([0], [0.9], (0.5,))[0].f1)
+
+
 def test_every_job_weighs_the_same() -> None:
     """With equal job weight, a job of three rows counts as much as a job of one."""
     assert [1 / 3, 1 / 3, 1 / 3, 1.0] == pytest.approx(metrics.job_weights([7, 7, 7, 8]).tolist())
