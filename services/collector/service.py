@@ -141,6 +141,11 @@ class Collector:
         self.cycle = 0
         """Number of the newest cycle."""
 
+    @property
+    def cluster_time_seconds(self) -> float:
+        """Cluster time of the newest cycle; 0 before the first."""
+        return self._newest_time_seconds
+
     async def resume(self) -> None:
         """Continue the numbering of the log."""
         for kind in self._kinds.numbered:

@@ -37,7 +37,6 @@ CAPPED_TAINT = "foresail.dev/capped"
 HOSTNAME = "kubernetes.io/hostname"
 POWER_STATE = "foresail.dev/power-state"
 ON = "on"
-DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
 AT_ONCE = 16
 """Writes in flight at a time."""
 
@@ -58,15 +57,20 @@ class ClusterLoad:
     """Hostname label by node; nodes without one are absent."""
 
 
-async def read_load(transport: Transport) -> ClusterLoad:
-    """Read nodes and the load of everybody but the exerciser.
+def deployments_path(namespace: str) -> str:
+    """Return the path of a namespace's Deployments."""
+    return f"/apis/apps/v1/namespaces/{namespace}/deployments"
+
+
+async def read_load(transport: Transport, namespace: str = NAMESPACE) -> ClusterLoad:
+    """Read nodes and the load of everybody but the exerciser, whose own is in `namespace`.
 
     Raises:
         ClusterUnavailable, ClusterRefused: the lists could not be read.
     """
     nodes = (await read_list(transport, "/api/v1/nodes", _NODES)).items
     pods = (await read_list(transport, "/api/v1/pods", _PODS)).items
-    others = [pod for pod in pods if pod.metadata.namespace != NAMESPACE]
+    others = [pod for pod in pods if pod.metadata.namespace != namespace]
     by_node: dict[str, list[Pod]] = {}
     for pod in others:
         if not pod.finished:
@@ -88,26 +92,30 @@ async def read_load(transport: Transport) -> ClusterLoad:
 
 
 async def create_load(
-    transport: Transport, loads: Sequence[PlannedLoad], image: str, hostnames: Mapping[str, str]
+    transport: Transport,
+    loads: Sequence[PlannedLoad],
+    image: str,
+    hostnames: Mapping[str, str],
+    namespace: str = NAMESPACE,
 ) -> None:
     """Create the namespace and the Deployments of a phase.
 
     Raises:
         ClusterUnavailable, ClusterRefused: some could not be created; those that were stay.
     """
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(NAMESPACE)}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(namespace)}
     await _unless_there(transport, "/api/v1/namespaces", space)
     manifests = [load_manifest(load, image, hostnames) for load in loads]
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def create(body: Mapping[str, Any]) -> None:
         async with limit:
-            await _unless_there(transport, DEPLOYMENTS, body)
+            await _unless_there(transport, deployments_path(namespace), body)
 
     await asyncio.gather(*(create(body) for body in manifests))
 
 
-async def remove_all(transport: Transport) -> int:
+async def remove_all(transport: Transport, namespace: str = NAMESPACE) -> int:
     """Remove every Deployment of the exerciser, with its pods; return how many there were.
 
     Raises:
@@ -115,12 +123,13 @@ async def remove_all(transport: Transport) -> int:
     """
     try:
         ours = {"labelSelector": f"{PART_OF}={PART_OF_VALUE}"}
-        deployments = (await read_list(transport, DEPLOYMENTS, _DEPLOYMENTS, ours)).items
+        path = deployments_path(namespace)
+        deployments = (await read_list(transport, path, _DEPLOYMENTS, ours)).items
     except ClusterRefused as error:
         if error.status == 404:
             return 0
         raise
-    await _remove(transport, [deployment.metadata.name for deployment in deployments])
+    await _remove(transport, [deployment.metadata.name for deployment in deployments], namespace)
     return len(deployments)
 
 
@@ -138,24 +147,24 @@ async def remove_stranded(transport: Transport) -> int:
         for node in nodes
         if node.ready and not node.spec.unschedulable and _power_state(node) == ON
     }
-    deployments = (await read_list(transport, DEPLOYMENTS, _DEPLOYMENTS)).items
+    deployments = (await read_list(transport, deployments_path(NAMESPACE), _DEPLOYMENTS)).items
     stranded = [
         deployment.metadata.name
         for deployment in deployments
         if deployment.metadata.annotations.get(NODE_ANNOTATION, "") not in {"", *usable}
         and deployment.status.ready_replicas < deployment.spec.replicas
     ]
-    await _remove(transport, stranded)
+    await _remove(transport, stranded, NAMESPACE)
     return len(stranded)
 
 
-async def _remove(transport: Transport, names: Sequence[str]) -> None:
+async def _remove(transport: Transport, names: Sequence[str], namespace: str) -> None:
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def remove(name: str) -> None:
         async with limit:
             try:
-                path = f"{DEPLOYMENTS}/{name}"
+                path = f"{deployments_path(namespace)}/{name}"
                 await transport.request("DELETE", path, {"propagationPolicy": "Background"})
             except ClusterRefused as error:
                 if error.status != 404:
@@ -173,7 +182,9 @@ def load_manifest(load: PlannedLoad, image: str, hostnames: Mapping[str, str]) -
         "terminationGracePeriodSeconds": 0,
         "tolerations": [{"key": CAPPED_TAINT, "operator": "Exists", "effect": "NoSchedule"}],
     }
-    if not load.node:
+    if load.anywhere:
+        pod["topologySpreadConstraints"] = [_one_a_node(load.name)]
+    elif not load.node:
         pod["nodeSelector"] = {SLOT_LABEL: SLOT_VALUE}
     elif load.node in hostnames:
         pod["nodeSelector"] = {HOSTNAME: hostnames[load.node]}
@@ -206,6 +217,16 @@ def _node_affinity(node: str) -> dict[str, Any]:
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def _one_a_node(name: str) -> dict[str, Any]:
+    """Return the constraint that spreads a load's pods over nodes, as evenly as there is room."""
+    return {
+        "maxSkew": 1,
+        "topologyKey": HOSTNAME,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {LOAD_LABEL: name}},
+    }
 
 
 def _metadata(name: str) -> dict[str, Any]:

@@ -63,6 +63,8 @@ class PlannedLoad:
     memory_bytes: int
     node: str = ""
     """The node it is bound to; empty: none fits, on purpose."""
+    anywhere: bool = False
+    """Whether any node may take it, its pods spread over them; then `node` is empty."""
     protected: bool = False
     """Whether it asks not to be disrupted: agent B's load must not be scaled or held meanwhile."""
 
