@@ -1,7 +1,8 @@
 """`foresail experiment ACTION`: the same worlds under several arms, compared seed by seed.
 
 `run` plays what has no result yet and can be stopped and resumed at any time, `report` writes what people read,
-`gate` answers yes or no by its exit code, `list` shows arms, metrics and how far results are.
+`gate` answers yes or no by its exit code, `suite` does so for several experiments at once, `list` shows arms,
+metrics and how far results are.
 """
 
 from __future__ import annotations
@@ -17,15 +18,22 @@ VERB = Verb(
 )
 
 EXIT_CODES = {
-    ExitCode.DIFFERS: "`gate`: the arm harms, no gain is shown, a guard does not hold, or trials are missing",
-    ExitCode.NOTHING_COMPARED: "`report`: no trial has a result",
-    ExitCode.CUT_OFF: "`run`: trials are missing, since the time limit was reached; the same command goes on",
+    ExitCode.DIFFERS: "`gate`: the arm harms, no gain is shown, a guard does not hold, or trials are missing; `suite`: "
+    "a gate does not pass; `reward-audit`: the reward does not follow the score",
+    ExitCode.NOTHING_COMPARED: "`report`: no trial has a result; `reward-audit`: no decision has both; "
+    "`live`: no stimulus was on in both clusters",
+    ExitCode.CUT_OFF: "`run`: trials are missing, since the time limit was reached; the same command goes on; "
+    "`reward-audit`: the recording ends too early",
 }
 
 ACTIONS = {
     "run": "play every trial that has no result yet, over all cores; the same command resumes",
     "report": "write what the results say, as a page and as Markdown: what helps, harms, costs, and lacks",
     "gate": "say by its exit code whether the arm under test may be taken into use: 0 yes, 1 no",
+    "suite": "ask the gates of several experiments that a file names: one table, one exit code",
+    "reward-audit": "say of a recording whether the baseline's reward followed the outcome score",
+    "live": "give two real clusters the same load at the same moment, and compare what each makes of it",
+    "baseline-cluster": "set up, surge, reset or remove the predecessors' workload and autoscaler on real clusters",
     "list": "show arms, metrics, or how far the results of an experiment are",
 }
 
@@ -35,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, text in ACTIONS.items():
         sub = actions.add_parser(action, help=text)
-        module = import_module(f"foresail.experiment.{action}_action")
+        module = import_module(_module(action))
         set_texts(sub, text, module.EXAMPLES)
         module.add_arguments(sub)
         sub.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -43,5 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> ExitCode:
     """Run one action in the main thread, where Ctrl-C interrupts a computation at once."""
-    code: ExitCode = import_module(f"foresail.experiment.{arguments.action}_action").run(arguments)
+    code: ExitCode = import_module(_module(arguments.action)).run(arguments)
     return code
+
+
+def _module(action: str) -> str:
+    return f"foresail.experiment.{action.replace('-', '_')}_action"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bus.errors import InputError
 from lab.experiments.code_version import code_version
 from lab.experiments.results import TrialResult
 from lab.experiments.run import Plan
-from lab.experiments.spec import FIRST_SEED, read_experiment
+from lab.experiments.spec import FIRST_SEED, Split, read_experiment
 from lab.experiments.split_uses import Look, count_use
 
 
@@ -27,24 +28,28 @@ def add_experiment(parser: argparse.ArgumentParser, *, optional: bool = False) -
                         help="workloads and seeds; each use of test is counted (default: development)")  # fmt: skip
 
 
+def plan_for(path: Path, split: Split, folder: Path | None) -> Plan:
+    """Return the plan of an experiment's file whose results stand in a folder (None: beside it).
+
+    Raises:
+        InputError: the file cannot be used, or nothing of it belongs to the split.
+    """
+    experiment = read_experiment(path)
+    if not any(workload.split == split for workload in experiment.workloads):
+        remedy = f"{path} has no workload of it; use the other, or add one"
+        raise InputError("--split", split, remedy)
+    return Plan(experiment, split, folder or path.with_suffix(".results"), code_version())
+
+
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """Return the plan that the arguments mean.
 
     Raises:
         InputError: the file cannot be used, or nothing of it belongs to the split.
     """
-    path = Path(arguments.file)
-    experiment = read_experiment(path)
-    if not any(workload.split == arguments.split for workload in experiment.workloads):
-        raise InputError(
-            "--split", arguments.split, f"{path} has no workload of it; use the other, or add one"
-        )
-    folder = path.with_suffix(".results") if arguments.dir is None else Path(arguments.dir)
-    return Plan(
-        experiment,
-        arguments.split,
-        folder,
-        code_version(),
+    folder = None if arguments.dir is None else Path(arguments.dir)
+    return replace(
+        plan_for(Path(arguments.file), arguments.split, folder),
         recordings=getattr(arguments, "recordings", "first"),
         jobs=max(1, getattr(arguments, "jobs", 1)),
         engine=getattr(arguments, "engine", "local"),

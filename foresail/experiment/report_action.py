@@ -6,18 +6,20 @@ import argparse
 import math
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.experiment.folder import add_experiment, note_look, plan_of
 from foresail.experiment_page import experiment_page
 from foresail.html_page import write_page
 from foresail.output import console, print_json
 from lab.experiments.agreement import measure_agreement
+from lab.experiments.csv_tables import EFFECTS, TRIALS, WORKLOADS, csv_tables, write_csv_tables
 from lab.experiments.markdown import markdown
 from lab.experiments.report import Origin, Report, as_json, make_report, programs_of
-from lab.experiments.results import ResultFolder, TrialCost
+from lab.experiments.results import ResultFolder, TrialCost, TrialResult
 from lab.experiments.run import Plan
 from lab.experiments.split_uses import read_uses
 
@@ -25,6 +27,7 @@ PAGE, TEXT = "report.html", "report.md"
 
 EXAMPLES = (
     ("experiment report experiments/short.toml", "the page and the Markdown beside the results"),
+    ("experiment report experiments/short.toml --csv figures", "and every figure as CSV"),
 )
 
 
@@ -36,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--markdown", metavar="TEXT", help=f"where the Markdown goes (default: {TEXT} beside them)"
+    )
+    parser.add_argument(
+        "--csv",
+        metavar="FOLDER",
+        help=f"also write the figures unrounded: {EFFECTS}, {WORKLOADS}, {TRIALS}",
     )
 
 
@@ -63,10 +71,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     text = Path(arguments.markdown or plan.folder / TEXT)
     write_page(page, experiment_page(report))
     write_page(text, markdown(report))
+    tables = _write_tables(arguments.csv, report, results, costs)
     if arguments.json:
         print_json(as_json(report))
     else:
-        _show(report, page, text)
+        _show(report, [page, text, *tables])
     return ExitCode.GOOD if results else ExitCode.NOTHING_COMPARED
 
 
@@ -82,8 +91,28 @@ def _origin(plan: Plan, costs: Mapping[str, TrialCost], file: str) -> Origin:
     )
 
 
-def _show(report: Report, page: Path, text: Path) -> None:
+def _write_tables(
+    folder: str | None,
+    report: Report,
+    results: Sequence[TrialResult],
+    costs: Mapping[str, TrialCost],
+) -> list[Path]:
+    """Write the CSV files, if they were asked for; return their paths.
+
+    Raises:
+        InputError: one cannot be written.
+    """
+    if folder is None:
+        return []
+    try:
+        return write_csv_tables(Path(folder), csv_tables(report, results, costs))
+    except OSError as error:
+        remedy = f"give a folder that can be written ({error.strerror})"
+        raise InputError("--csv", folder, remedy) from error
+
+
+def _show(report: Report, files: Sequence[Path]) -> None:
     answer = "passes" if report.gate.passes else "does not pass"
     lines = [f"{report.experiment.hypothesis.arm} {answer} the gate"]
     lines += [f"{finding.heading}: {finding.text}" for finding in report.findings]
-    console().print("\n".join([*lines, str(page), str(text)]), markup=False, soft_wrap=True)
+    console().print("\n".join([*lines, *map(str, files)]), markup=False, soft_wrap=True)

@@ -307,13 +307,14 @@ def as_json(report: Report) -> dict[str, Any]:
         "missing": missing_lines(analysis),
         "effects": [asdict(effect) for effect in effects],
     }
-    plain: dict[str, Any] = _without_nan(document)
+    plain: dict[str, Any] = without_nan(document)
     return plain
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
+    """Return plain data with null for every number that JSON does not have."""
     if isinstance(value, dict):
-        return {name: _without_nan(entry) for name, entry in value.items()}
+        return {name: without_nan(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(entry) for entry in value]
+        return [without_nan(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

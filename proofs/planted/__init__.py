@@ -20,6 +20,7 @@ from proofs.planted.execution import EXECUTION
 from proofs.planted.experiments import EXPERIMENTS
 from proofs.planted.forecast import FORECAST
 from proofs.planted.guard_rails import GUARD_RAILS
+from proofs.planted.live import LIVE
 from proofs.planted.log import LOG
 from proofs.planted.machines import MACHINES
 from proofs.planted.observability import OBSERVABILITY
@@ -56,6 +57,7 @@ DEFECTS: tuple[Defect, ...] = (
     *EXPERIMENTS,
     *FORECAST,
     *GUARD_RAILS,
+    *LIVE,
     *LOG,
     *MACHINES,
     *OBSERVABILITY,
