@@ -18,9 +18,9 @@ from services.cluster import (
 )
 from services.collector.cluster import read_every_list
 from services.exerciser.cluster import (
-    DEPLOYMENTS,
     NAMESPACE,
     create_load,
+    deployments_path,
     read_load,
     remove_all,
 )
@@ -30,6 +30,7 @@ from services.kube_objects import Deployment
 
 LOADS = [PlannedLoad(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
 IMAGE = "rancher/mirrored-pause:3.10"
+DEPLOYMENTS = deployments_path(NAMESPACE)
 
 
 @pytest.fixture
