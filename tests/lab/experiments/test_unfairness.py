@@ -16,7 +16,7 @@ from foresail.stack.provisioning import provisioning_of
 from lab.experiments.arms import Arm, arm_of
 from lab.experiments.pairing import Trials
 from lab.experiments.results import TrialResult
-from lab.experiments.spec import Experiment, Trial, Workload, World
+from lab.experiments.spec import Experiment, Trial, Workload, World, read_experiment
 from lab.experiments.stimulus import Stimulus
 from tests.lab.experiments.made_up import experiment, results, shifted
 from twin.config import TwinConfig
@@ -173,3 +173,26 @@ def test_replicating_without_end_scores_below_doing_nothing(
     none, harm = played["none"], played["replicate-without-end"]
     assert harm.metrics["score_dollars_per_hour"] < none.metrics["score_dollars_per_hour"]
     assert harm.metrics["waiting_pod_hours"] > none.metrics["waiting_pod_hours"] + 1.0
+
+
+HARMFUL = read_experiment(Path(__file__).parents[3] / "experiments" / "harmful.toml")
+
+
+@pytest.mark.parametrize(
+    "workload", [one.name for one in HARMFUL.workloads if not one.name.startswith("web")]
+)
+def test_harm_is_noticed_on_every_workload(workload: str) -> None:
+    """The first five minutes of the experiment show it, whether Services, Jobs, GPUs or failures are played.
+
+    Its two workloads of a hundred machines are left to the experiment; the small shop above stands for them.
+    """
+    brief = HARMFUL.model_copy(
+        update={"world": HARMFUL.world.model_copy(update={"length": 300.0, "nodes": 6})}
+    )
+    scores = {
+        trial.arm.name: run_trial(trial, "", None).result.metrics["score_dollars_per_hour"]
+        for trial in brief.trials("development")
+        if trial.seed == 1 and trial.workload.name == workload
+    }
+    assert scores["replicate-without-end"] < scores["none"]
+    assert scores["shrink-demand"] < scores["none"]
