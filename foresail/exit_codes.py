@@ -74,6 +74,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
     "twin export": {
         CUT_OFF: "the recording ends too early; its newest readable snapshot is written"
     },
+    "twin rates": {},
     "twin workloads": {},
     "twin machines": {},
     "twin show": {},

@@ -84,4 +84,11 @@ LIVE = (
         "errors = (abs(bin_.expected - bin_.observed) / max(1, bin_.rows) + 0.5 for bin_ in bins)",
         "tests/forecast/risk/test_metrics.py::test_the_largest_calibration_error_is_that_of_the_worst_bin",
     ),
+    Defect(
+        "a measured rate begins at its own clock",
+        "lab/workloads/measured_rates.py",
+        "        (at - begin, rate)\n",
+        "        (at, rate)\n",
+        "tests/foresail/twin/test_rates.py::test_an_exported_csv_becomes_a_rate_file",
+    ),
 )
