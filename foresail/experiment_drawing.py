@@ -230,7 +230,7 @@ def _lane(lane: Lane, most: float) -> Curves:
         lane.arm,
         f"{lane.seeds} seeds",
         [Tick(axis_x.at(value), value) for value in axis_x.ticks()],
-        [Tick(axis_y.at(most), most)],
+        [Tick(axis_y.at(most), most), Tick(axis_y.at(0.0), 0.0)],
         [curve],
         None,
         LANE_HEIGHT,
