@@ -71,7 +71,7 @@ def stack() -> Iterator[Stack]:
         yield project
     finally:
         project.compose("down", "--volumes", "--timeout", "5", timeout=120)
-        run(["docker", "rmi", "--force", IMAGE])
+        run(["docker", "rmi", "--force", IMAGE], timeout=300)  # a busy disk takes minutes
     left = run(["docker", "ps", "-aq", "--filter", f"name={project.project}"])
     assert not left.strip()
 
