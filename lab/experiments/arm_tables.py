@@ -93,7 +93,8 @@ def arms_section(report: Report) -> Section | None:
     ]
     rows = tuple(_arm_row(one, names) for one in report.arms)
     columns = (
-        "arm", "trials", *(metric_name(name) for name in names), "controller's CPU for a cluster hour", "CPU of a trial",
+        "arm", "trials", *(metric_name(name) for name in names), "controller's CPU for a cluster hour",
+        "CPU of a trial",
     )  # fmt: skip
     about = (
         "Means over the trials that have it; not compared, since many arms have none. The controller is what decides "
