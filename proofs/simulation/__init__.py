@@ -23,7 +23,8 @@ from proofs.row import Row, Scale
 from proofs.simulation.compare import compare
 from proofs.simulation.plan import FaultPlan, draw_plan, world_of
 from proofs.simulation.planted import DEFECTS, SEEDS, find_catching_seed, find_report
-from proofs.simulation.world import CALM_CYCLES, RunResult, run
+from proofs.simulation.world import LEAST_CALM_DECISIONS, RunResult, run
+from schemas.subjects import parse
 
 OPEN_CYCLES = 3
 """Cycles at the end of a calm run that may still be on their way."""
@@ -70,12 +71,21 @@ def undisturbed_run(world: int) -> RunResult:
     return ran
 
 
+def count_calm_decisions(ran: RunResult) -> int:
+    """Return how many decisions were stored after the faults had ended."""
+    return sum(
+        parse(message.subject).layer == "decision" and message.time_ns >= ran.calm_from_ns
+        for message in ran.messages
+    )
+
+
 def find_problems(ran: RunResult) -> list[str]:
     """Return everything that is wrong with one run."""
     result = check(ran.messages, open_cycles=OPEN_CYCLES)
     problems = [*ran.problems, *map(str, result.problems)]
-    if result.decided < CALM_CYCLES:
-        problems.append(f"only {result.decided} cycles were decided")
+    decided = count_calm_decisions(ran)
+    if decided < LEAST_CALM_DECISIONS:
+        problems.append(f"only {decided} cycles were decided after the faults had ended")
     return problems
 
 

@@ -30,6 +30,8 @@ NODES = 8
 TROUBLE_CYCLES = 40
 """Cycles with faults; afterwards everything works and the log has to come right."""
 CALM_CYCLES = 8
+LEAST_CALM_DECISIONS = 4
+"""Decided cycles without which the calm end shows nothing: a hit collector is back within three of the eight."""
 SETTLE_SECONDS = 60.0
 RESTART_SECONDS = 7.0
 FROZEN_SECONDS = 60.0
@@ -48,6 +50,8 @@ class RunResult:
     crashes: int
     superseded_writers: int = 0
     """Processes that stopped because another writer lives."""
+    calm_from_ns: int = 0
+    """When the faults ended, on the log's clock."""
 
 
 @dataclass
@@ -179,6 +183,7 @@ async def _run(plan: FaultPlan, settings: StackSettings, trouble_cycles: int) ->
     trouble = _cause_trouble(world)
     await asyncio.sleep(trouble_cycles * INTERVAL_SECONDS)
     await _calm_down(world, trouble)
+    calm_from_ns = clock.wall_ns()
     await asyncio.sleep((CALM_CYCLES - 0.5) * INTERVAL_SECONDS)
     for name in SOURCES:
         tasks.pop(name).cancel()
@@ -186,7 +191,13 @@ async def _run(plan: FaultPlan, settings: StackSettings, trouble_cycles: int) ->
     await _end(world, tasks)
     problems = [*world.monitor.problems, *world.problems]
     return RunResult(
-        plan, log.messages, problems, world.starts, world.crashes, world.another_writer
+        plan,
+        log.messages,
+        problems,
+        world.starts,
+        world.crashes,
+        world.another_writer,
+        calm_from_ns,
     )
 
 
