@@ -22,6 +22,7 @@ NAMES = (
     "twin_health",
     "twin_machines",
     "twin_serving",
+    "twin_samples",
     "virtual_day",
     "recording_memory",
     "idle_weight",
@@ -31,26 +32,14 @@ NAMES = (
     "twin_long_run",
     "forecast_build",
     "rerun_speed",
+    "rerun_memory",
     "hostile_readers",
     "gate_errors",
 )
-JSON_TOO = (
-    *NAMES[:6],
-    "inference_cycle",
-    "twin_engine",
-    "twin_engine_hash",
-    "twin_health",
-    "twin_machines",
-    "twin_serving",
-    "twin_api",
-    "twin_hostile",
-    "twin_long_run",
-    "forecast_build",
-    "recording_memory",
-    "rerun_speed",
-    "hostile_readers",
-)
-"""Those that take the flags of `benchmarks.machine.parser`."""
+OTHER_FLAGS = frozenset({"gate_errors", "idle_weight", "sync_loss"})
+"""Those that do not take the flags of `benchmarks.machine.parser`."""
+PARTS = frozenset({"hostile_reader_inputs", "twin_api_server", "twin_engine_world"})
+"""Processes that a benchmark starts; what they print is for it."""
 
 
 def main(flags: list[str]) -> int:
@@ -61,7 +50,7 @@ def main(flags: list[str]) -> int:
     failed = []
     for name in NAMES:
         print(f"== benchmarks.{name}", file=sys.stderr, flush=True)
-        own = flags if name in JSON_TOO else []
+        own = [] if name in OTHER_FLAGS else flags
         if subprocess.run(
             [sys.executable, "-m", f"benchmarks.{name}", *own], check=False
         ).returncode:

@@ -1,11 +1,14 @@
-"""What samples of the twin cost: `python -m benchmarks.twin_samples [NODES PODS]`.
+"""What samples of the twin cost.
+
+    python -m benchmarks.twin_samples [--size 1000,10000]
 
 A still cluster of Deployments runs for ten minutes of cluster time with and without a scraper; then queries are
-timed, all in CPU time. Prints one row of docs/twin/metrics.md.
+timed, all in CPU time. Its rows are those of docs/twin/metrics.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
 import sys
 import time
@@ -13,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from benchmarks.machine import quiet
+from benchmarks.machine import parser, report
 from twin.__main__ import RARE_COLLECTIONS
 from twin.config import TwinConfig
 from twin.engine import Engine
@@ -23,6 +26,7 @@ from twin.samples.scraper import SampleSettings, Scraper
 from twin.workloads.arrival import NodeShape
 
 SIZES = ((100, 1_500), (1_000, 10_000))
+"""Nodes and pods."""
 SECONDS = 600.0
 REPLICAS = 100
 GIB = 2**30
@@ -41,9 +45,9 @@ QUERIES = (
 )
 
 
-def cluster(nodes: int, pods: int) -> Engine:
+def cluster(nodes: int, pods: int, seed: int) -> Engine:
     """Return a cluster whose pods all run."""
-    engine = Engine(TwinConfig(kube_events=False), 7)
+    engine = Engine(TwinConfig(kube_events=False), seed)
     engine.add_nodes([NodeShape(f"n{i}", 32_000, 128 * GIB, 0, {}) for i in range(nodes)])
     resources = {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"cpu": "1"}}
     pod = {"containers": [{"name": "c", "image": "i", "resources": resources}]}
@@ -58,13 +62,13 @@ def cluster(nodes: int, pods: int) -> Engine:
     return engine
 
 
-def measure(nodes: int, pods: int) -> str:
-    """Return one row of the table that `main` heads."""
-    engine = cluster(nodes, pods)
+def measure(nodes: int, pods: int, seed: int) -> dict[str, Any]:
+    """Return one row."""
+    engine = cluster(nodes, pods, seed)
     began = time.process_time()
     engine.advance(engine.now + SECONDS)
     plain = time.process_time() - began
-    engine = cluster(nodes, pods)
+    engine = cluster(nodes, pods, seed)
     scraper = Scraper(engine, SampleSettings(most_bytes=1 << 30))
     began = time.process_time()
     scraper.advance(engine, scraper.next_at)
@@ -73,12 +77,18 @@ def measure(nodes: int, pods: int) -> str:
     scraper.advance(engine, engine.now + SECONDS)
     each = (time.process_time() - began - plain) / (SECONDS / 15.0)
     asked = " / ".join(f"{_asked(scraper, engine.now, query):.2f}" for query in QUERIES)
-    store = scraper.store
     wait = _longest_wait(scraper, engine.now)
-    return (
-        f"| {nodes:,} | {pods:,} | {store.series:,} | {first:.2f} | {each * 1e3:.0f} | "
-        f"{store.bytes / 1e6:.0f} | {_longest_piece(scraper, engine) * 1e3:.0f} | {asked} | {wait * 1e3:.0f} |"
-    )
+    return {
+        "nodes": nodes,
+        "pods": pods,
+        "series": scraper.store.series,
+        "first scrape, s": round(first, 2),
+        "a scrape, ms": round(each * 1e3),
+        "MB": round(scraper.store.bytes / 1e6),
+        "longest piece, ms": round(_longest_piece(scraper, engine) * 1e3),
+        "queries, s": asked,
+        "wait, ms": round(wait * 1e3),
+    }
 
 
 def _asked(scraper: Scraper, now: float, query: str) -> float:
@@ -119,20 +129,29 @@ def _ask_or_be_refused(scraper: Scraper, now: float, query: str) -> None:
         range_query(scraper.store, query, *moments)
 
 
-def main(arguments: list[str]) -> int:
-    """Measure the given size, or those of the page."""
-    quiet()
+def main() -> int:
+    """Measure the sizes and print a row for each."""
+    flags = parser(__doc__)
+    flags.set_defaults(seed=7)
+    flags.add_argument("--size", type=_size, action="append", metavar="NODES,PODS",
+                       help="instead of 100,1500 and 1000,10000")  # fmt: skip
+    options = flags.parse_args()
     gc.freeze()
     gc.set_threshold(*RARE_COLLECTIONS)
-    sizes = SIZES if not arguments else ((int(arguments[0]), int(arguments[1])),)
-    print(
-        "| nodes | pods | series | first scrape, s | a scrape, ms | MB | longest piece, ms | queries, s | wait, ms |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
-    for nodes, pods in sizes:
-        print(measure(nodes, pods))
+    rows = [measure(nodes, pods, options.seed) for nodes, pods in options.size or SIZES]
+    report("samples of the twin", options, rows)
     return 0
 
 
+def _size(text: str) -> tuple[int, int]:
+    nodes, _, pods = text.partition(",")
+    try:
+        return int(nodes), int(pods)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text}: give nodes and pods, such as 100,1500"
+        ) from error
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import NAMES, OTHER_FLAGS, PARTS
+
 ROOT = Path(__file__).parents[2]
 QUIETING = {"parser", "quiet"}
 """Of `benchmarks.machine`: both keep log lines away."""
-OTHERS = {"__main__", "hostile_reader_inputs", "twin_api_server", "twin_engine_world"}
-"""What starts the benchmarks, and processes that a benchmark starts, whose output it reads."""
 PROGRAM = """
 import structlog
 {before}
@@ -29,21 +30,41 @@ def _programs() -> list[Path]:
     return [
         path
         for path in sorted((ROOT / "benchmarks").glob("*.py"))
-        if "__main__" in path.read_text(encoding="utf-8") and path.stem not in OTHERS
+        if 'if __name__ == "__main__"' in path.read_text(encoding="utf-8")
+        and path.stem not in {"__main__", *PARTS}
     ]
 
 
-@pytest.mark.parametrize("program", _programs(), ids=lambda path: path.stem)
-def test_every_benchmark_begins_quiet(program: Path) -> None:
-    """Each one that can be started takes the shared flags, or calls `quiet` itself."""
+def _called(program: Path) -> set[str]:
     tree = ast.parse(program.read_text(encoding="utf-8"))
-    called = {
+    return {
         node.func.id
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
 
-    assert QUIETING & called
+
+@pytest.mark.parametrize("program", _programs(), ids=lambda path: path.stem)
+def test_every_benchmark_begins_quiet(program: Path) -> None:
+    """Each one that can be started takes the shared flags, or calls `quiet` itself."""
+    assert QUIETING & _called(program)
+
+
+def test_every_benchmark_is_listed_once() -> None:
+    """`python -m benchmarks` runs each program of the folder, and the table of docs/performance.md has each."""
+    programs = [path.stem for path in _programs()]
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|", page.partition("## Figures")[0], re.MULTILINE)
+
+    assert sorted(NAMES) == programs
+    assert sorted(rows) == programs
+
+
+def test_shared_flags_go_to_all_that_take_them() -> None:
+    """--json and --seed are kept from those alone that have no such flags."""
+    without = {path.stem for path in _programs() if "parser" not in _called(path)}
+
+    assert without == OTHER_FLAGS
 
 
 @pytest.mark.parametrize(
