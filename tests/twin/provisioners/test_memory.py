@@ -7,6 +7,7 @@ from typing import Any
 
 from twin.engine import Engine
 from twin.provisioners.cluster_autoscaler.autoscaler import ClusterAutoscaler
+from twin.provisioners.karpenter.candidate import Candidate, is_consolidatable
 from twin.provisioners.karpenter.controller import Karpenter
 from twin.provisioners.placement import Place
 
@@ -72,4 +73,43 @@ def test_karpenter_knows_the_cluster_as_it_is(build: Build) -> None:
             solution = karpenter.state.solver([node.name]).solve(karpenter.state.movable(node.name))
             moved += sum(len(entry.added) for entry in solution.existing)
         assert describe_state(engine) == before
+    assert moved
+
+
+def candidates_of(engine: Engine) -> tuple[Karpenter, list[Candidate]]:
+    """Return Karpenter and the nodes that it may disrupt, by name."""
+    karpenter = engine.provisioner
+    assert isinstance(karpenter, Karpenter)
+    pools = {pool.name: pool for pool in karpenter.state.pools()}
+    found = karpenter.disruption._candidates.find(karpenter.state.nodes(), pools, eventual=False)
+    return karpenter, found
+
+
+def test_karpenter_remembers_only_what_still_fails(build: Build) -> None:
+    """Why nodes could not be consolidated is, as long as it is remembered, what a clone finds out anew."""
+    engine, compared = build("karpenter"), 0
+    for _ in range(150):
+        engine.advance(engine.now + 9.7)
+        karpenter, _ = candidates_of(engine)
+        failures = dict(karpenter.state.failures() or {})
+        other, found = candidates_of(engine.clone())
+        by_name, consolidation = {one.name: one for one in found}, other.disruption._consolidation
+        for names, why in failures.items():
+            plan = consolidation.simulate([by_name[name] for name in names])
+            assert consolidation._objection(plan) == why
+            compared += 1
+    assert compared
+
+
+def test_candidates_as_columns_are_those_of_one_by_one(build: Build) -> None:
+    """Who may be consolidated by price, and in which order, is what each candidate says of itself."""
+    engine, moved = build("karpenter"), 0
+    for _ in range(60):
+        engine.advance(engine.now + 19.3)
+        karpenter, found = candidates_of(engine)
+        for now in (engine.now, engine.now - 15.0, engine.now + 400 * 3_600.0):
+            ranked = karpenter.state.candidates.ranking(found).by_cost(now)
+            plain = [one for one in found if one.is_plain and is_consolidatable(one, now)]
+            assert ranked == sorted(plain, key=lambda one: (one.cost(now), one.name))
+            moved += ranked != plain
     assert moved

@@ -57,7 +57,7 @@ class Candidates:
                 continue
             facts = known.facts.get(state.name)
             if facts is None:
-                facts = known.facts[state.name] = self._facts(state, pools)
+                facts = known.learn(state.name, self._facts(state, pools))
             all_open = all_open and facts.is_open
             promised = "node is nominated for a pending pod" if state.name in nominated else ""
             why = facts.barred or promised or facts.barred_after

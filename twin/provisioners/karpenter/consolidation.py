@@ -15,6 +15,8 @@ from twin.provisioners.karpenter.requirements import Requirements, one_of
 from twin.provisioners.karpenter.solver import NewMachine, Solution, Solver
 from twin.provisioners.karpenter.state import ClusterState
 
+Failures = dict[tuple[str, ...], str] | None
+
 
 @dataclass(slots=True)
 class Plan:
@@ -61,11 +63,11 @@ class Consolidation:
                 return f"would schedule against uninitialized {where}"
         return ""
 
-    def consolidate(self, chosen: list[Candidate]) -> Plan | None:
+    def consolidate(self, chosen: list[Candidate], failures: Failures) -> Plan | None:
         """Return what would be cheaper than the chosen nodes (consolidation.go). What failed is not simulated
-        again before something changes.
+        again before something changes; `failures` are those of the state.
         """
-        names, failures = tuple(one.name for one in chosen), self._state.failures()
+        names = tuple([one.name for one in chosen])
         why = None if failures is None else failures.get(names)
         if why is None:
             plan = self.simulate(chosen)

@@ -75,7 +75,8 @@ class Karpenter(Part):
         self._planned = False
         self._untold: dict[str, None] | None = None
         """NodeClaims that something was heard of since their status was written; None: of all."""
-        self._restless: dict[str, None] = {}  # those that are not quiet for long enough yet
+        self._restless: dict[str, float] = {}
+        """Those that are not quiet for long enough yet, and when they will be (unix seconds)."""
         world.clock.handle("karpenter.status", self._write_status)
 
     def begin(self) -> None:
@@ -146,13 +147,20 @@ class Karpenter(Part):
                 pools[record.name] = self._write_pool(record, nodes)
         untold, self._untold = self._untold, {}
         for state in nodes:
-            if untold is not None and state.name not in untold and state.name not in self._restless:
+            if untold is not None and state.name not in untold and not self._is_due(state.name):
                 continue
             if state.claim is not None and state.claim.deletion_at is None:
                 self._write_claim(state.claim, pools.get(state.claim.labels.get(POOL, "")))
         names = self.state.names()
-        self._restless = {name: None for name in self._restless if name in names}
+        self._restless = {name: at for name, at in self._restless.items() if name in names}
         self._pod_events = {name: at for name, at in self._pod_events.items() if name in names}
+
+    def _is_due(self, name: str) -> bool:
+        """True for a NodeClaim that was not quiet for long enough, and is now; and for the first that is not as
+        long as no further look is planned, which plans one.
+        """
+        quiet_at = self._restless.get(name)
+        return quiet_at is not None and (quiet_at <= self._client.now or not self._planned)
 
     def _write_pool(self, record: ObjectRecord, nodes: list[StateNode]) -> Pool:
         pool = read_pool(record)
@@ -200,9 +208,10 @@ class Karpenter(Part):
         after = pool.consolidate_after_seconds
         if after is None or not is_true(claim, INITIALIZED):
             return False
-        left = (quiet_since(claim) if last is None else last) + after - self._client.now
+        quiet_at = (quiet_since(claim) if last is None else last) + after
+        left = quiet_at - self._client.now
         if left > 0.0:
-            self._restless[claim.name] = None
+            self._restless[claim.name] = quiet_at
         else:
             self._restless.pop(claim.name, None)
         if left > 0.0 and not self._planned:

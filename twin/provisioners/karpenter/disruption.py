@@ -14,7 +14,7 @@ from twin.provisioners.karpenter.candidate import Candidate, is_consolidatable
 from twin.provisioners.karpenter.candidates import Candidates
 from twin.provisioners.karpenter.claims import claim_object, is_true
 from twin.provisioners.karpenter.commands import Queue
-from twin.provisioners.karpenter.consolidation import Consolidation, Plan
+from twin.provisioners.karpenter.consolidation import Consolidation, Failures, Plan
 from twin.provisioners.karpenter.instance_types import cheapest
 from twin.provisioners.karpenter.pools import Pool
 from twin.provisioners.karpenter.provisioning import Provisioning
@@ -103,18 +103,20 @@ class Disruption(Part):
         if not any(state.claim is not None for state in nodes):
             return False
         found = self._candidates.find(nodes, pools, eventual=False)
-        if self._find_empty(found, pools):
+        ranking = self._state.candidates.ranking(found)
+        if self._find_empty(ranking.special, pools):
             return False
         if self._replace_drifted(nodes, pools):
             return True
         settled = self._is_settled("several") and self._is_settled("one")
-        useful = [
-            one for one in found if not (settled and one.is_plain) and self._may_consolidate(one)
-        ]
-        if useful and not settled:
-            ranked = self._by_cost(useful)
-            if not self._find_several(ranked, pools):
-                self._find_one(ranked, pools)
+        for one in ranking.special:
+            if not one.is_plain:
+                self._may_consolidate(one)  # it may not, and this says why
+        ranked = [] if settled else ranking.by_cost(self._client.now)
+        if ranked:
+            failures = self._state.failures()
+            if not self._find_several(ranked, pools, failures):
+                self._find_one(ranked, pools, failures)
         return False
 
     def _budgets(self, pools: dict[str, Pool], reason: str) -> dict[str, int]:
@@ -135,11 +137,9 @@ class Disruption(Part):
 
     # ---- methods
 
-    def _find_empty(self, found: list[Candidate], pools: dict[str, Pool]) -> bool:
+    def _find_empty(self, special: list[Candidate], pools: dict[str, Pool]) -> bool:
         empty = []
-        for one in found:
-            if one.pods and one.is_plain:
-                continue
+        for one in special:
             if one.pool.consolidate_after_seconds is None:
                 text = f'NodePool "{one.pool.name}" has consolidation disabled'
                 self._candidates.say_unconsolidatable(one, text)
@@ -157,7 +157,7 @@ class Disruption(Part):
         return bool(chosen)
 
     def _replace_drifted(self, nodes: list[StateNode], pools: dict[str, Pool]) -> bool:
-        if not any(facts.drifted for facts in self._state.candidates.facts.values()):
+        if not self._state.candidates.any_drifted():
             return False
         found = [
             one
@@ -193,13 +193,17 @@ class Disruption(Part):
             return is_consolidatable(one, self._client.now)
         return False
 
-    def _find_several(self, ranked: list[Candidate], pools: dict[str, Pool]) -> bool:
+    def _find_several(
+        self, ranked: list[Candidate], pools: dict[str, Pool], failures: Failures
+    ) -> bool:
         if self._is_settled("several"):
             return False
         left, chosen, held = self._budgets(pools, UNDERUTILIZED), [], False
         for one in ranked:
             if not left[one.pool.name]:
                 held = True
+                if not any(left.values()):
+                    break
             elif one.pods:
                 left[one.pool.name] -= 1
                 chosen.append(one)
@@ -207,7 +211,7 @@ class Disruption(Part):
         least, most, best = 1, len(chosen) - 1, None
         while least <= most:
             middle = (least + most) // 2
-            plan = self._consolidation.consolidate(chosen[: middle + 1])
+            plan = self._consolidation.consolidate(chosen[: middle + 1], failures)
             if plan is not None:
                 least, best = middle + 1, plan
             else:
@@ -219,7 +223,9 @@ class Disruption(Part):
         self._decide("several", best)
         return True
 
-    def _find_one(self, ranked: list[Candidate], pools: dict[str, Pool]) -> None:
+    def _find_one(
+        self, ranked: list[Candidate], pools: dict[str, Pool], failures: Failures
+    ) -> None:
         if self._is_settled("one"):
             return
         left, held = self._budgets(pools, UNDERUTILIZED), False
@@ -227,7 +233,7 @@ class Disruption(Part):
             if not left[one.pool.name]:
                 held = True
             elif one.pods:
-                plan = self._consolidation.consolidate([one])
+                plan = self._consolidation.consolidate([one], failures)
                 if plan is not None:
                     self._decide("one", plan)
                     return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,13 +56,15 @@ class ExistingNodes:
                 self._open[index[name]] = False
         self._used: dict[int, Existing] = {}
 
-    def with_room(self, pod: PodRecord) -> list[int]:
-        """Return the numbers of the nodes that have what a pod requests, in order."""
+    def with_room(self, pod: PodRecord) -> Iterator[int]:
+        """Yield the numbers of the nodes that have what a pod requests, in order."""
         found = self._open.copy()
         for line, amount in pod.shape.needs.asked:
             found &= self._free[line] >= amount
-        numbers: list[int] = np.flatnonzero(found).tolist()
-        return numbers
+        first = int(found.argmax()) if len(found) else 0
+        if len(found) and found[first]:
+            yield first  # mostly it is taken
+            yield from (first + 1 + np.flatnonzero(found[first + 1 :])).tolist()
 
     def __getitem__(self, number: int) -> Existing:
         return self._entries[number]
