@@ -47,6 +47,13 @@ TWIN_SERVING = (
         f"{_SERVING}test_agreement.py::test_overload_agrees",
     ),
     Defect(
+        "an autoscaler reads the requests of the pods that served before",
+        "twin/serving/serving.py",
+        "            self._rows.pop(key, None)\n            self._places = None\n",
+        "            self._rows.pop(key, None)\n",
+        f"{_SERVING}test_scaling_on_requests.py::test_readings_of_pods_follow_who_serves",
+    ),
+    Defect(
         "requests in a container that ends are forgotten",
         "twin/serving/serving.py",
         "backends.account.lost += backends.remove(uid)",

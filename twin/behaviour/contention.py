@@ -24,7 +24,7 @@ from twin.behaviour.metrics import Metrics
 from twin.behaviour.sharing import shared_parts
 from twin.behaviour.usage_table import UsageTable
 from twin.behaviour.usage_windows import UsageWindows
-from twin.behaviour.variation import CPU_WAVES, MEMORY_WAVES, variation
+from twin.behaviour.variation import CPU_WAVES, MEMORY_WAVES, Known, variation
 from twin.node_settings import NodeSettings
 from twin.part import Part
 from twin.scheduling.node_table import Floats, NodeTable, node_sums
@@ -70,7 +70,7 @@ class Contention(Part):
     serving: Demands
 
     KEEPS = ("_stepped_at", "_rates")
-    LEAVES = ("_set",)
+    LEAVES = ("_set", "_known")
 
     def __init__(
         self,
@@ -93,6 +93,7 @@ class Contention(Part):
         """Called with the rows in use after each step, once somebody wants to know."""
         self.job_work = JobWork(world, usage, self.counters)
         self._draws = world.chance.draws("usage")
+        self._known: Known = {}
         self._stepped_at = world.now
         self._rates: Floats = np.ones(0)  # by node row, since the last step
         self._set = Columns([])
@@ -151,7 +152,9 @@ class Contention(Part):
         usage, nodes = self._usage, self._nodes
         count = nodes.count
         node = usage.node[rows]
-        factor = variation(self._draws, usage.key[rows], self._elapsed_seconds(), CPU_WAVES)
+        factor = variation(
+            self._draws, usage.key[rows], self._elapsed_seconds(), CPU_WAVES, self._known
+        )
         factor = np.maximum(factor, _LEAST_VARIATION) * self._coldness(rows)
         uncapped = usage["cpu_mean"][rows] * factor
         wanted = np.minimum(uncapped, usage["cpu_limit"][rows])
@@ -209,7 +212,9 @@ class Contention(Part):
         age = self._world.now - usage["started_at"][rows]
         warm = np.minimum(1.0, _COLD_RATIO + (1.0 - _COLD_RATIO) * age / _WARM_UP_SECONDS)
         wanted = usage["memory_mean"][rows] * warm
-        wanted *= variation(self._draws, usage.key[rows], self._elapsed_seconds(), MEMORY_WAVES)
+        wanted *= variation(
+            self._draws, usage.key[rows], self._elapsed_seconds(), MEMORY_WAVES, self._known
+        )
         wanted += usage["leak"][rows] * age
         held = wanted * self._set.memory_scale[node]
         if self._set.capped:

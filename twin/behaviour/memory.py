@@ -46,10 +46,11 @@ class MemoryKeeper:
         wanted, held = usage["memory_wanted"][rows], usage["memory_now"][rows]
         over = wanted > usage["memory_limit"][rows]
         shortfall = 1.0 - held / np.maximum(wanted, 1.0)
-        bucket = int((self._world.now - self._world.config.start_time) * 1000)
-        draws = self._squeezes.uniforms_of(usage.key[rows], bucket)
-        squeezed = draws < shortfall * shortfall * SQUEEZE_KILLS_PER_STEP
-        doomed = rows[over | squeezed].tolist()
+        if shortfall.any():  # without one no draw kills
+            bucket = int((self._world.now - self._world.config.start_time) * 1000)
+            draws = self._squeezes.uniforms_of(usage.key[rows], bucket)
+            over |= draws < shortfall * shortfall * SQUEEZE_KILLS_PER_STEP
+        doomed = rows[over].tolist()
         for uid in [usage.uids[row] for row in doomed]:
             self._kill(uid, "Container exceeded its memory")
         self._keep_nodes()

@@ -20,7 +20,7 @@ from twin.controllers.replica_calculator import (
     by_average,
     by_utilization,
 )
-from twin.controllers.request_proposals import REQUEST_METRICS, RequestProposals
+from twin.controllers.request_proposals import REQUEST_METRICS, RequestProposals, Usage
 from twin.controllers.scaling_policy import (
     Ask,
     longest_period,
@@ -206,13 +206,13 @@ class Autoscalers(Part):
         self, spec: Object, namespace: str, target: ObjectRecord, current: int
     ) -> tuple[Proposal, str]:
         if spec["type"] in REQUEST_METRICS:
-            pods = self._pods(namespace, target, cpu=False)
+            pods = self._pods(namespace, target, self._requests.usage_of(spec))
             return self._requests.propose(spec, namespace, pods, current)
         if spec["type"] != "Resource":
             raise NoProposal(f'unknown metric source type "{spec["type"]}"')
         name, goal = spec["resource"]["name"], spec["resource"]["target"]
         cpu, now = name == "cpu", self._world.now
-        pods = self._pods(namespace, target, cpu=cpu)
+        pods = self._pods(namespace, target, self._used_cpu if cpu else self._used_memory, name)
         try:
             if "averageValue" in goal:
                 average = int(parse_quantity(goal["averageValue"]) * 1000)
@@ -224,22 +224,31 @@ class Autoscalers(Part):
             raise NoProposal(f"failed to get {name} utilization: {error}") from error
         return found, f"{name} resource utilization (percentage of request)"
 
-    def _pods(self, namespace: str, target: ObjectRecord, *, cpu: bool) -> list[ScaledPod]:
+    def _pods(
+        self, namespace: str, target: ObjectRecord, usage_of: Usage, requested: str = ""
+    ) -> list[ScaledPod]:
+        """Return the target's pods with their usage and what they request of a resource, if one is named."""
         selector = target.body["spec"].get("selector")
         requests: dict[PodShape, int | None] = {}
         pods = []
         for pod in self._world.select_pods(namespace, selector):
-            if pod.shape not in requests:
-                requests[pod.shape] = _request(pod.shape, "cpu" if cpu else "memory")
-            pods.append(self._scaled_pod(pod, requests[pod.shape], cpu=cpu))
+            if requested and pod.shape not in requests:
+                requests[pod.shape] = _request(pod.shape, requested)
+            pods.append(self._scaled_pod(pod, requests.get(pod.shape), usage_of(pod.uid)))
         return pods
 
-    def _scaled_pod(self, pod: PodRecord, request: int | None, *, cpu: bool) -> ScaledPod:
-        sample = self._sample(pod.uid)
-        usage, at = None, 0.0
-        if sample is not None:
-            millicores, held_bytes, at = sample
-            usage = int(millicores) if cpu else int(held_bytes) * 1000
+    def _used_cpu(self, uid: str) -> tuple[int, float] | None:
+        sample = self._sample(uid)
+        return None if sample is None else (int(sample[0]), sample[2])
+
+    def _used_memory(self, uid: str) -> tuple[int, float] | None:
+        sample = self._sample(uid)
+        return None if sample is None else (int(sample[1]) * 1000, sample[2])
+
+    def _scaled_pod(
+        self, pod: PodRecord, request: int | None, measured: tuple[int, float] | None
+    ) -> ScaledPod:
+        usage, at = (None, 0.0) if measured is None else measured
         started = pod.started_at is not None
         return ScaledPod(
             name=pod.name,

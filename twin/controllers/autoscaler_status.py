@@ -21,20 +21,22 @@ class Status:
 
     def condition(self, kind: str, truth: bool, reason: str, message: str) -> None:
         """Set a condition; its transition time moves with its truth only."""
-        fresh = {
-            "type": kind,
-            "status": str(truth),
-            "lastTransitionTime": rfc3339(self._now),
-            "reason": reason,
-            "message": message,
-        }
-        for place, known in enumerate(self._conditions):
+        status = "True" if truth else "False"
+        at, place = "", len(self._conditions)
+        for number, known in enumerate(self._conditions):
             if known["type"] == kind:
-                if known["status"] == fresh["status"]:
-                    fresh["lastTransitionTime"] = known["lastTransitionTime"]
-                self._conditions[place] = fresh
-                return
-        self._conditions.append(fresh)
+                place = number
+                at = known["lastTransitionTime"] if known["status"] == status else ""
+                break
+        self._conditions[place : place + 1] = [
+            {
+                "type": kind,
+                "status": status,
+                "lastTransitionTime": at or rfc3339(self._now),
+                "reason": reason,
+                "message": message,
+            }
+        ]
 
     def counts(self, *, current: int, desired: int | None = None) -> None:
         """Set the replicas that are, and those that are wanted."""

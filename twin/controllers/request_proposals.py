@@ -8,7 +8,6 @@ of the labels `service` and `namespace` finds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from twin.controllers.replica_calculator import NoProposal, Proposal, Rules, ScaledPod, by_average
 from twin.controllers.total_metrics import by_share, by_value
@@ -18,6 +17,8 @@ from twin.selectors import matches
 from twin.serving.request_metrics import RequestMetrics
 
 REQUEST_METRICS = ("Pods", "Object", "External")
+Usage = Callable[[str], tuple[int, float] | None]
+"""Pod uid to what it uses in milli-units, and the unix seconds of that; None without a value."""
 
 
 class RequestProposals:
@@ -28,10 +29,24 @@ class RequestProposals:
         self._rules = rules
         self._now = now
 
+    def usage_of(self, spec: Object) -> Usage:
+        """Return what each pod shows of a metric of pods; of the others, which are of no pod, nothing."""
+        if spec["type"] != "Pods":
+            return _nothing
+        metric, of_pod = spec["pods"]["metric"]["name"], self._metrics.of_pod
+
+        def read(uid: str) -> tuple[int, float] | None:
+            reading = of_pod(uid, metric)
+            return None if reading is None else (reading.milli, reading.at)
+
+        return read
+
     def propose(
         self, spec: Object, namespace: str, pods: Sequence[ScaledPod], current: int
     ) -> tuple[Proposal, str]:
-        """Return the proposal of a metric and its name; raises NoProposal."""
+        """Return the proposal of a metric and its name, `pods` being with their `usage_of` it; raises
+        NoProposal.
+        """
         if spec["type"] == "Pods":
             return self._of_pods(spec["pods"], pods, current)
         if spec["type"] == "Object":
@@ -44,16 +59,10 @@ class RequestProposals:
         metric, wanted = spec["metric"]["name"], spec["target"].get("averageValue")
         if wanted is None:
             raise NoProposal("invalid pods metric source: an averageValue target is required")
-        measured = []
-        for pod in pods:
-            reading = self._metrics.of_pod(pod.uid, metric)
-            measured.append(replace(pod, usage=None if reading is None else reading.milli))
-        if all(pod.usage is None for pod in measured):
+        if all(pod.usage is None for pod in pods):
             text = "no metrics returned from custom metrics API"
             raise NoProposal(f"unable to get metric {metric}: {text}")
-        found = by_average(
-            measured, current, _milli(wanted), self._now(), cpu=False, rules=self._rules
-        )
+        found = by_average(pods, current, _milli(wanted), self._now(), cpu=False, rules=self._rules)
         return found, f"pods metric {metric}"
 
     def _of_object(
@@ -97,6 +106,10 @@ class RequestProposals:
             raise NoProposal("neither a value target nor an average value target was set")
         ready = sum(bool(pod.ready) and not pod.deleting and pod.phase == "Running" for pod in pods)
         return by_value(milli, _milli(target["value"]), current, ready, tolerance)
+
+
+def _nothing(uid: str) -> None:
+    del uid
 
 
 def _milli(quantity: object) -> int:

@@ -27,7 +27,9 @@ def count_latencies(seconds: Floats) -> Floats:
 
 def counts_of_cdf(below: Floats, count: float) -> Floats:
     """Return how many of `count` requests fall into each bucket, from the share below each bound."""
-    steps = np.diff(below, prepend=0.0, append=1.0)
+    steps = np.empty(SIZE)
+    steps[0], steps[-1] = below[0], 1.0 - below[-1]
+    np.subtract(below[1:], below[:-1], out=steps[1:-1])
     return np.maximum(steps, 0.0) * count
 
 

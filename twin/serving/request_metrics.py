@@ -36,11 +36,9 @@ class RequestMetrics:
     def of_pod(self, uid: str, metric: str) -> Reading | None:
         """Return a pod's value, over all Services that it is behind; None when it has none."""
         column = _COLUMNS.get(metric)
-        found = [
-            float(backends[column][backends.uids.index(uid)])
-            for backends in self._serving.services.values()
-            if column is not None and uid in backends.uids
-        ]
+        if column is None:
+            return None
+        found = [float(backends[column][place]) for backends, place in self._serving.places_of(uid)]
         return self._reading(found) if found else None
 
     def of_service(self, namespace: str, name: str, metric: str) -> Reading | None:

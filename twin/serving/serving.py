@@ -34,7 +34,7 @@ class Serving(Part):
     """Plays the requests of every Service that has traffic."""
 
     KEEPS = ("services", "stepped_at")
-    LEAVES = ("_requests", "_routes", "_routed_to", "_rows")
+    LEAVES = ("_requests", "_routes", "_routed_to", "_rows", "_places")
 
     def __init__(self, world: World, usage: UsageTable) -> None:
         self._world = world
@@ -48,11 +48,13 @@ class Serving(Part):
         self._routes: dict[str, dict[str, None]] = {}  # pods that requests go to, by Service
         self._routed_to: dict[str, list[str]] = {}  # Services whose requests go to a pod
         self._rows: dict[str, Ints] = {}  # of the usage table, by Service
+        self._places: dict[str, list[tuple[Backends, int]]] | None = None  # by pod, once asked for
 
     def restored(self) -> None:
         """Read settings and routes from the store anew."""
         for cache in (self._requests, self._routes, self._routed_to, self._rows):
             cache.clear()
+        self._places = None
         for key in self.services:
             namespace, name = key.split("/", 1)
             record = self._world.store.find("services", namespace, name)
@@ -82,6 +84,7 @@ class Serving(Part):
             self.settle(key)
         if settings is None:
             self._set_routes(key, {})
+            self._places = None
             for cache in (self.services, self._requests, self._routes, self._rows):
                 cache.pop(key, None)
             return
@@ -118,6 +121,7 @@ class Serving(Part):
                 self.settle(key)
                 backends.account.lost += backends.remove(uid)
                 self._rows.pop(key, None)
+                self._places = None
 
     # ---- routes
 
@@ -162,6 +166,7 @@ class Serving(Part):
             backends.add(uid, workers)
             backends.route(self._routes[key])
             self._rows.pop(key, None)
+            self._places = None
 
     # ---- time
 
@@ -270,10 +275,22 @@ class Serving(Part):
             if backends.uids:
                 workers = backends["workers"]
                 queued = np.maximum(0.0, backends["present"] - workers)
-                pace = np.maximum(self._speed(key, (now, now)) * workers, _LEAST_PACE)
                 rows.append(self._rows_of(key))
+                if not queued.any():  # as nearly always
+                    seconds.append(queued)
+                    continue
+                pace = np.maximum(self._speed(key, (now, now)) * workers, _LEAST_PACE)
                 seconds.append(queued * self._requests[key].settings.cpu_seconds / pace)
         return (np.concatenate(rows), np.concatenate(seconds)) if rows else None
+
+    def places_of(self, uid: str) -> list[tuple[Backends, int]]:
+        """Return the Services that a pod serves, each with the pod's place in their columns."""
+        if self._places is None:
+            self._places = {}
+            for backends in self.services.values():
+                for place, entry in enumerate(backends.uids):
+                    self._places.setdefault(entry, []).append((backends, place))
+        return self._places.get(uid, [])
 
     def accounts(self) -> Mapping[str, Account]:
         """Return what came of the requests of each Service, as of its last interval."""

@@ -105,3 +105,14 @@ def test_usage_varies_around_its_mean() -> None:
         amplitude = sum(wave[1] for wave in waves)
         assert float(factors.mean()) == pytest.approx(1.0, abs=0.01)
         assert abs(factors - 1.0).max() <= amplitude
+
+
+def test_draws_that_are_kept_are_those_of_the_pods_and_times() -> None:
+    """Usage is the same whether draws are kept from step to step or made anew, as pods come and time goes."""
+    keys = np.arange(1, 40, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    draws, known = Chance(3).draws("usage"), {}
+    for step in (0, 1, 2, 3, 9, 10, 70, 71, 72, 20):
+        for pods in (keys, keys[3:], keys[3:][::-1]):
+            for waves in (CPU_WAVES, MEMORY_WAVES):
+                kept = variation(draws, pods, 97.0 * step, waves, known)
+                assert kept.tolist() == variation(draws, pods, 97.0 * step, waves).tolist()

@@ -136,3 +136,22 @@ def test_external_metrics_are_selected_by_label() -> None:
     [item] = _get(web, path, labelSelector="service=web")["items"]
     assert (item["value"], item["metricLabels"]["service"]) == ("80", "web")
     assert _get(web, path, labelSelector="service=shop")["items"] == []
+
+
+def test_readings_of_pods_follow_who_serves() -> None:
+    """Whichever pods have come, gone or crashed, each shows the rate of its own requests, and others none."""
+    web, seen = Web(replicas=3), set()
+    metrics = web.engine.request_metrics
+    for replicas in (3, 6, 1, 4, 2):
+        web.scale(replicas)
+        for step in range(8):
+            web.run(11.0)
+            rates = dict(zip(web.backends.uids, web.backends["rate"].tolist(), strict=True))
+            for uid in web.engine.world.pods:
+                reading = metrics.of_pod(uid, "http_requests_per_second")
+                expected = round(rates[uid] * 1_000.0) if uid in rates else None
+                assert (None if reading is None else reading.milli) == expected
+            seen.add(frozenset(rates))
+            if step == 3:
+                web.engine.kubelet.crash(web.backends.uids[0])
+    assert len(seen) > 4
