@@ -177,4 +177,18 @@ TWIN_RULES = (
         "",
         "tests/twin/vertical/test_cases.py::test_unknown_fields_are_dropped_and_said",
     ),
+    Defect(
+        "the scheduler takes a node for where it first was",
+        "twin/scheduling/topology.py",
+        "            if value != self.values[row]:",
+        "            if self.values[row] is None:",
+        "tests/twin/scheduler/test_topology.py::test_kept_labels_follow_every_change",
+    ),
+    Defect(
+        "pods use what other pods drew before",
+        "twin/behaviour/variation.py",
+        "if np.array_equal(pods, keys):",
+        "if len(pods) == len(keys):",
+        "tests/twin/engine/test_metrics.py::test_draws_that_are_kept_are_those_of_the_pods_and_times",
+    ),
 )

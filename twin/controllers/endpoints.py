@@ -10,8 +10,6 @@ hints are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from twin.changes import Change
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import owner_reference
@@ -82,17 +80,13 @@ class Endpoints(Part):
             if service is None:
                 self._remove(namespace, name)
             return
-        pods = [pod for pod in self._pods(namespace) if _selects(selector, pod.labels)]
+        selected = self._world.select_pods(namespace, {"matchLabels": selector})
+        pods = [pod for pod in selected if pod.pod_ip and not pod.terminal]
         ports = _ports(service.body["spec"], pods)
         publish = bool(service.body["spec"].get("publishNotReadyAddresses"))
         wanted = {pod.uid: _endpoint(pod, publish=publish) for pod in pods}
         self._write_slices(service, wanted, ports)
         self._write_endpoints(service, list(wanted.values()), ports)
-
-    def _pods(self, namespace: str) -> Iterator[PodRecord]:
-        for record in self._world.store.records("pods", namespace):
-            if isinstance(record, PodRecord) and record.pod_ip and not record.terminal:
-                yield record
 
     def slices(self, namespace: str, name: str) -> list[ObjectRecord]:
         """Return the slices of a Service, by name."""

@@ -34,12 +34,14 @@ class ReplicaSets:
         record = self._world.store.find("replicasets", namespace, name)
         if not isinstance(record, ObjectRecord):
             return True
-        refusal = self._scale(record) if record.deletion_at is None else None
-        self._write_status(record, refusal)
+        live, refusal = live_pods(owned_pods(self._world, record.uid)), None
+        if record.deletion_at is None and record.body["spec"]["replicas"] != len(live):
+            refusal = self._scale(record, live)
+            live = live_pods(owned_pods(self._world, record.uid))
+        self._write_status(record, live, refusal)
         return refusal is None
 
-    def _scale(self, record: ObjectRecord) -> ApiError | None:
-        live = live_pods(owned_pods(self._world, record.uid))
+    def _scale(self, record: ObjectRecord, live: list[PodRecord]) -> ApiError | None:
         missing = record.body["spec"]["replicas"] - len(live)
         for _ in range(missing):
             first = FIRST_NAME in record.annotations
@@ -56,9 +58,10 @@ class ReplicaSets:
                 delete_pod(self._world, "replicasets", record, pod)
         return None
 
-    def _write_status(self, record: ObjectRecord, refusal: ApiError | None) -> None:
+    def _write_status(
+        self, record: ObjectRecord, live: list[PodRecord], refusal: ApiError | None
+    ) -> None:
         world, spec = self._world, record.body["spec"]
-        live = live_pods(owned_pods(world, record.uid))
         ready = sum(pod.ready for pod in live)
         status: Object = {"replicas": len(live), "observedGeneration": record.generation}
         if live:
@@ -95,4 +98,4 @@ class ReplicaSets:
 
 def live_pods(pods: list[PodRecord]) -> list[PodRecord]:
     """Return the pods that count: neither ended nor being deleted."""
-    return [pod for pod in pods if not pod.terminal and pod.deletion_at is None]
+    return [pod for pod in pods if pod.deletion_at is None and not pod.terminal]

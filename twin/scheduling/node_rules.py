@@ -111,7 +111,7 @@ class NodeRules(Part):
         """
         if self._soft_generation != self._nodes.generation:
             self._soft_generation = self._nodes.generation
-            self._soft = any(self._has_soft_taint(row) for row in range(self._nodes.count))
+            self._soft = bool(self._column("any soft taint", b"", _has_soft_taint).any())
         if not self._soft:
             return None
 
@@ -158,17 +158,15 @@ class NodeRules(Part):
     def _node(self, row: int) -> NodeRecord | None:
         return self._world.node(self._nodes.names[row])
 
-    def _has_soft_taint(self, row: int) -> bool:
-        node = self._node(row)
-        return node is not None and any(
-            taint["effect"] == "PreferNoSchedule" for taint in node.taints
-        )
-
 
 def _affine(node: NodeRecord, shape: PodShape) -> bool:
     return is_selected(node, shape.node_selector) and (
         not shape.node_affinity or any(term_selects(term, node) for term in shape.node_affinity)
     )
+
+
+def _has_soft_taint(node: NodeRecord) -> int:
+    return int(any(taint["effect"] == "PreferNoSchedule" for taint in node.taints))
 
 
 def _make_room(cache: dict[bytes, Rules] | dict[tuple[str, bytes], Column]) -> None:

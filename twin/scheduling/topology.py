@@ -1,12 +1,18 @@
-"""Topology domains: for a node label such as a zone, the domain of each node as a number."""
+"""Topology domains: for a node label such as a zone, the domain of each node as a number.
+
+Labels are read again of nodes that have changed, so a cluster that grows by a thousand nodes reads each a few times.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from twin.part import Part
+from twin.records import NodeRecord
 from twin.scheduling.node_table import Flags, Ints, NodeTable
 from twin.world import World
 
@@ -25,15 +31,48 @@ class Domains:
     """Rows with the label, of nodes that exist."""
 
 
+Value = TypeVar("Value")
+
+
+class _Column(Generic[Value]):
+    """What is read of each node, by row; None without it, and of nodes that are gone."""
+
+    def __init__(self, world: World, nodes: NodeTable, read: Callable[[NodeRecord], Value]) -> None:
+        self._world = world
+        self._nodes = nodes
+        self._read = read
+        self._read_at = -1  # generation of the table
+        self.values: list[Value | None] = []
+
+    def refresh(self) -> bool:
+        """Read what has changed; False when all values are as before."""
+        nodes = self._nodes
+        altered = len(self.values) < nodes.count
+        self.values += [None] * (nodes.count - len(self.values))
+        for row in np.flatnonzero(nodes.changed_at[: nodes.count] > self._read_at).tolist():
+            node = self._world.node(nodes.names[row]) if nodes.present[row] else None
+            value = None if node is None else self._read(node)
+            if value != self.values[row]:
+                self.values[row], altered = value, True
+        self._read_at = nodes.generation
+        return altered
+
+
 class Topology(Part):
     """Domains by label key, kept until labels change."""
 
-    LEAVES = ("_known", "_order", "_order_generation")
+    LEAVES = ("_known", "_columns", "_zones", "_order", "_order_generation")
 
     def __init__(self, world: World, nodes: NodeTable) -> None:
         self._world = world
         self._nodes = nodes
+        self.restored()
+
+    def restored(self) -> None:
+        """Read all labels anew."""
         self._known: dict[str, Domains] = {}
+        self._columns: dict[str, _Column[str | None]] = {}
+        self._zones = _Column(self._world, self._nodes, _zone_of)
         self._order: Ints | None = None
         self._order_generation = -1
 
@@ -47,7 +86,7 @@ class Topology(Part):
         generation = self._nodes.label_generation
         known = self._known.get(key)
         if known is None or known.generation != generation:
-            known = self._known[key] = self._split(key, generation)
+            known = self._known[key] = self._split(key, generation, known)
         return known
 
     def order(self) -> Ints | None:
@@ -58,26 +97,34 @@ class Topology(Part):
         generation = self._nodes.label_generation
         if self._order_generation != generation:
             self._order_generation = generation
-            self._order = self._zone_order()
+            if self._zones.refresh():
+                self._order = self._zone_order()
         return self._order
 
-    def _split(self, key: str, generation: int) -> Domains:
-        codes = np.full(self._nodes.count, -1, np.int64)
+    def _split(self, key: str, generation: int, known: Domains | None) -> Domains:
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = _Column(
+                self._world, self._nodes, lambda node: node.labels.get(key)
+            )
+        if not column.refresh() and known is not None:
+            return replace(known, generation=generation)
         numbers: dict[str, int] = {}
-        for row, name in enumerate(self._nodes.names):
-            node = self._world.node(name)
-            value = None if node is None else node.labels.get(key)
-            if value is not None:
-                codes[row] = numbers.setdefault(value, len(numbers))
+        codes = np.array(
+            [
+                -1 if value is None else numbers.setdefault(value, len(numbers))
+                for value in column.values
+            ],
+            np.int64,
+        )
         return Domains(generation, codes, len(numbers), codes >= 0)
 
     def _zone_order(self) -> Ints | None:
         zones: dict[tuple[str, str], list[int]] = {}
-        rows = np.flatnonzero(self._nodes.present[: self._nodes.count]).tolist()
-        for row in rows:
-            node = self._world.node(self._nodes.names[row])
-            if node is not None:
-                zone = (node.labels.get(_REGION, ""), node.labels.get(_ZONE, ""))
+        rows = []
+        for row, zone in enumerate(self._zones.values):
+            if zone is not None:
+                rows.append(row)
                 zones.setdefault(zone, []).append(row)
         ordered = [
             members[turn]
@@ -90,6 +137,10 @@ class Topology(Part):
             if ordered == rows and len(rows) == self._nodes.count
             else np.array(ordered, np.int64)
         )
+
+
+def _zone_of(node: NodeRecord) -> tuple[str, str]:
+    return (node.labels.get(_REGION, ""), node.labels.get(_ZONE, ""))
 
 
 def domain_sums(domains: Domains, counts: Ints) -> Ints:
