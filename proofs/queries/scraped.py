@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from urllib.request import Request, urlopen
 
 import yaml
 
-from proofs.observability.panels import AGAIN_SECONDS, ANSWER_SECONDS
+from proofs.observability.panels import AGAIN_SECONDS
 from proofs.observability.prometheus import (
     ASK_SECONDS,
     Prometheus,
@@ -36,10 +36,17 @@ from proofs.observability.prometheus import (
 from proofs.results import ROOT
 
 DASHBOARDS = Path(__file__).with_name("dashboards.toml")
+AT_REST = (
+    'kube_job_complete{job_name="once"} == 1'
+    ' unless on() count(rate(container_cpu_usage_seconds_total{pod=~"once-.*"}[5m]))'
+)
+"""Answered once the Job is done and no rate knows it: Prometheus forgets after five minutes of its own clock."""
 OF_THE_SCRAPER = frozenset({"targets down"})
 """Queries of `up`, which each Prometheus writes about its own targets."""
 SCRAPE_SECONDS = 1.0
 STOP_SECONDS = 60.0
+REST_SECONDS = 300.0
+ANSWER_SECONDS = 180.0
 WORKLOAD = """\
 record,name,cpu_millicores,memory_bytes,time_seconds,kind,cpu_request_millicores,memory_request_bytes,replicas,traffic
 node,n1,8000,34359738368,,,,,,
@@ -179,19 +186,19 @@ def scrape_config(twin: LiveTwin) -> dict[str, Any]:
 
 
 async def scraped_answers(folder: Path) -> list[ScrapedAnswer]:
-    """Ask a real Prometheus about a live twin until all is answered, or a minute has passed.
+    """Ask a real Prometheus about a live twin until all is answered, or three minutes have passed.
 
     Raises:
         PrometheusFailed: one of the two did not start.
     """
     loop = asyncio.get_running_loop()
     queries = dashboard_queries()
-    async with (
-        live_twin(folder) as twin,
-        running_prometheus(scrape_config(twin), folder) as prometheus,
-    ):
+    async with live_twin(folder) as twin, AsyncExitStack() as stack:
         for path, body in OBJECTS.items():
             await asyncio.to_thread(twin.create, path, body)
+        await _wait_for_rest(twin)
+        scraping = running_prometheus(scrape_config(twin), folder)
+        prometheus = await stack.enter_async_context(scraping)
         deadline = loop.time() + ANSWER_SECONDS
         answers: dict[str, ScrapedAnswer] = {}
         open_names = list(queries)
@@ -204,6 +211,15 @@ async def scraped_answers(folder: Path) -> list[ScrapedAnswer]:
             if not open_names or loop.time() > deadline:
                 return list(answers.values())
             await asyncio.sleep(AGAIN_SECONDS)
+
+
+async def _wait_for_rest(twin: LiveTwin) -> None:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + REST_SECONDS
+    while not await asyncio.to_thread(twin.ask, AT_REST):
+        if loop.time() > deadline:
+            raise PrometheusFailed(f"the Job of the twin was not done within {REST_SECONDS:g} s")
+        await asyncio.sleep(0.2)
 
 
 def _compare(name: str, query: str, prometheus: Prometheus, twin: LiveTwin) -> ScrapedAnswer:
