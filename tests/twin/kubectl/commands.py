@@ -103,7 +103,7 @@ COMMANDS = (
     Command("top node", r"CPU\(cores\)", everywhere=True),
     Command("top pod", r"web-\w+-\w+\s+\d+m\s+\d+Mi"),
     Command("logs deployment/web --tail=1", "msg="),
-    Command("logs -l app=web --timestamps --prefix", r"\[pod/web-.*msg=starting"),
+    Command("logs -l app=web --timestamps --prefix", r"\[pod/web-.*msg="),
     Command("scale deployment web --replicas=7", "deployment.apps/web scaled"),
     Command("wait --for=condition=Available deployment/web --timeout=60s", "condition met"),
     Command("set image deployment/web web=web:2", "image updated"),
