@@ -107,17 +107,7 @@ def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> PlayedT
         meter=meter.run,
     )
     (world,) = worlds
-    score, components = world.scored.per_hour()
-    if score is not None:
-        components["withheld"] = withheld = _withheld(world.truth, trial)
-        score += withheld
-    metrics = {
-        **world.truth.metrics(),
-        **world.forecasts.metrics(),
-        "writes": _writes(trial, summary),
-    }
-    if score is not None:
-        metrics["score_dollars_per_hour"] = score
+    metrics, components = _measured(world, trial, summary)
     result = TrialResult(
         fingerprint=fingerprint,
         workload=trial.workload.name,
@@ -137,6 +127,22 @@ def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> PlayedT
         result,
         TrialCost(cpu_seconds=round(spent, 2), controller_cpu_seconds=round(decided, 3)),
     )
+
+
+def _measured(
+    world: _WatchedWorld, trial: Trial, summary: dict[str, Any]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return every metric that applies, and what the score is made of, in dollars per hour."""
+    metrics = {
+        **world.truth.metrics(),
+        **world.forecasts.metrics(),
+        "writes": _writes(trial, summary),
+    }
+    score, components = world.scored.per_hour()
+    if score is not None:
+        components["withheld"] = withheld = _withheld(world.truth, trial)
+        metrics["score_dollars_per_hour"] = score + withheld
+    return metrics, components
 
 
 def idle_services(trial: Trial) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ EXPERIMENTS = (
     Defect(
         "replicas that an arm takes away cost it nothing",
         "foresail/experiment/trial.py",
-        "        score += withheld\n",
-        "        score += 0.0\n",
+        "= score + withheld\n",
+        "= score\n",
         f"{TESTS}/test_unfairness.py::test_demand_that_is_taken_away_costs",
     ),
     Defect(
