@@ -16,7 +16,7 @@ from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.spans import moment
 from lab.workloads.measured_rates import Series, choose, rate_file, read_csv, read_matrix
-from projections.figures import duration
+from projections.figures import duration, number
 from twin.workloads.rate_file import read_rate_file
 
 MOST_BYTES = 64 << 20
@@ -92,8 +92,8 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         )
     else:
         console().print(
-            f"{len(rates)} rates of {series.name}, {min(rates):g} to {max(rates):g} a second, in {out}; a Service of a "
-            f"workload file plays them with traffic `file {out.name}`",
+            f"{len(rates)} rates of {series.name}, {number(min(rates))} to {number(max(rates))} a second, in {out}; "
+            f"a Service of a workload file plays them with traffic `file {out.name}`",
             markup=False,
             soft_wrap=True,
         )
@@ -122,9 +122,9 @@ def _from_prometheus(arguments: argparse.Namespace) -> list[Series]:
     end = (now if arguments.end is None else moment("--end", arguments.end, now)) / 1e9
     fields = {
         "query": arguments.query,
-        "start": f"{end - arguments.last:.3f}",
-        "end": f"{end:.3f}",
-        "step": f"{arguments.step:g}",
+        "start": str(round(end - arguments.last, 3)),
+        "end": str(round(end, 3)),
+        "step": str(arguments.step),
     }
     return read_matrix(
         _post(arguments, f"{arguments.prometheus.rstrip('/')}/api/v1/query_range", fields)
