@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from lab.experiments.metrics import METRICS, Metric
 from lab.experiments.pairing import MissingValue, PairedMetric, Stratum
-from lab.experiments.quantiles import student_quantile
 from lab.experiments.resampling import SignFlips, mean_intervals, outer_quantiles, resampling
 from lab.experiments.spec import Inference
+from projections.quantiles import student_quantile
 
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["helps", "harms", "unclear", "equal", "too few"]

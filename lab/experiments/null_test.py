@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.experiments.gate import shown_gains
-from lab.experiments.quantiles import binomial_limits
 from lab.experiments.resampling import draw_signs
 from lab.experiments.spec import Inference
+from projections.quantiles import binomial_limits
 
 Floats = npt.NDArray[np.float64]
 BLOCK_FLIPS = 250

@@ -18,7 +18,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from lab.experiments.quantiles import student_quantile
+from projections.quantiles import student_quantile
 
 Floats = npt.NDArray[np.float64]
 BLOCK_COUNTS = 4_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.experiments.quantiles import binomial_limits, student_quantile
+from projections.quantiles import binomial_limits, student_quantile
 
 # Two-sided 95 % and one-sided 80 % values of printed tables of t.
 TABLE = {
