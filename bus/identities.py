@@ -34,6 +34,7 @@ from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunSt
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.stimulus import Stimulus
+from schemas.switchback import OutcomeSwitchback
 from schemas.untouched import (
     UntouchedNodes,
     UntouchedObservation,
@@ -124,7 +125,7 @@ _AFTER_AGENTS: tuple[Identity, ...] = (
     _service_identity(
         "scoreboard",
         "scores",
-        *(OutcomeReward, OutcomeForecast, OutcomeScore, OutcomeCounterfactual),
+        *(OutcomeReward, OutcomeForecast, OutcomeScore, OutcomeCounterfactual, OutcomeSwitchback),
     ),
     _service_identity(
         "untouched",

@@ -17,6 +17,8 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
     """
     run = settings.run
     speed = 1.0 if run.speed is None else run.speed
+    seed = settings.switchback.seed if "switchback.seed" in settings.origins else run.seed
+    switchback = settings.switchback.model_copy(update={"seed": seed})
     dependents: dict[str, dict[str, Any]] = {
         "collector": {
             "interval_seconds": run.interval_seconds,
@@ -28,9 +30,11 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         "executor": {
             "mode": run.mode,
             "namespaces": run.namespaces if run.kubeconfig else None,
+            "switchback": switchback,
         },
         "exerciser": {"seed": run.seed},
-        "scoreboard": {"score": settings.score},
+        "scoreboard": {"score": settings.score, "switchback": switchback},
+        "switchback": {"seed": run.seed},
     }
     filled: dict[str, DataModel] = {}
     for name, fields in dependents.items():

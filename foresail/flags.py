@@ -43,6 +43,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--model", "inference.model", DECIDING, "NAME|FOLDER"),
     Flag("--demand-model", "inference.demand_model", DECIDING, "NAME|FOLDER"),
     Flag("--profile", "agents.profile", DECIDING, "baseline-rules|forecast"),
+    Flag("--switchback", "switchback.unit", DECIDING, "off|time|namespace"),
     Flag("--frozen-after", "run.frozen_seconds", RUNNING, "DURATION"),
     Flag("--seed", "run.seed", SIMULATED, "N"),
     Flag("--record", "run.record", SERVER, "FILE"),

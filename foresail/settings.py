@@ -27,6 +27,7 @@ from foresail.settings_sources import (
     origins_of,
 )
 from projections.score.prices import ScorePrices
+from projections.switchback.schedule import SwitchbackSettings
 from schemas.model import DataModel
 from services.agents.settings import AgentSettings
 from services.collector.settings import CollectorSettings
@@ -55,6 +56,7 @@ class StackSettings(BaseSettings):
     executor: ExecutorSettings = Field(default_factory=ExecutorSettings)
     scoreboard: ScoreboardSettings = Field(default_factory=ScoreboardSettings)
     score: ScorePrices = Field(default_factory=ScorePrices)
+    switchback: SwitchbackSettings = Field(default_factory=SwitchbackSettings)
     exerciser: ExerciserSettings = Field(default_factory=ExerciserSettings)
     dashboard: DashboardSettings = Field(default_factory=DashboardSettings)
 

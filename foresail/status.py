@@ -36,6 +36,7 @@ from schemas.model import EventData
 from schemas.registry import EVENT_TYPES
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes
+from schemas.switchback import OutcomeSwitchback
 
 VERB = Verb(70, "show whether the stack is well: processes, layers, log, dashboard address")
 EXAMPLES = (
@@ -117,6 +118,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         },
         "score": await newest_content(bus, stack.cluster, OutcomeScore),
         "counterfactual": await newest_content(bus, stack.cluster, OutcomeCounterfactual),
+        "switchback": await newest_content(bus, stack.cluster, OutcomeSwitchback),
         "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
@@ -234,7 +236,7 @@ def _print(status: dict[str, Any]) -> None:
         out.print(f"dashboard {status['dashboard_url']}   log {status['nats_url']}")
         if status["metrics_url"]:
             out.print(f"PromQL    {status['metrics_url']} (docs/twin/metrics.md)")
-    for name in ("score", "counterfactual"):
+    for name in ("score", "counterfactual", "switchback"):
         if status[name] is not None:
             out.print(f"{name} of {status[name]['text']}", markup=False)
     table = Table(box=None)

@@ -9,6 +9,7 @@ from agent_registry.discovery import letter_of
 from projections.figures import duration, number, score, signed_score
 from projections.prediction_table import prediction_table
 from projections.score.text import difference_text, score_text
+from projections.switchback.text import switchback_text
 from projections.times import CLUSTER
 from schemas.actions import Action
 from schemas.checkpoint import Checkpoint
@@ -33,6 +34,7 @@ from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import NodesState, PlacementsState, WorkloadsState
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
+from schemas.switchback import OutcomeSwitchback
 from schemas.wording import count_text
 
 TIME_COLUMNS = len(CLUSTER)
@@ -64,6 +66,8 @@ def event_text(event: Event[Any]) -> str:
             return f"cycle {scored.cycle}: {score_text(scored)}"
         case OutcomeCounterfactual() as difference:
             return f"cycle {difference.cycle}: acting changed {difference_text(difference)}"
+        case OutcomeSwitchback() as estimate:
+            return f"cycle {estimate.cycle}: acting {switchback_text(estimate)}"
         case OutcomeExecution() | OutcomeVerification() | OutcomeReward() | OutcomeForecast():
             return _outcome(event.data)
         case Reaction() as reaction:

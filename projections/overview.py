@@ -20,6 +20,7 @@ from schemas.registry import LAYERS
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes
 from schemas.stimulus import Stimulus
+from schemas.switchback import OutcomeSwitchback
 
 STAMPS = 64
 """Newest time stamps of a layer from which its rate is made."""
@@ -82,6 +83,8 @@ class Overview:
     """Cycle, and money that acting has changed since the start: the newest ones, oldest first."""
     untouched: bool = False
     """Whether the untouched world has said anything."""
+    switchback: OutcomeSwitchback | None = None
+    """The newest estimate from blocks that act and blocks that do not."""
     reactions: tuple[ReactionItem, ...] = ()
     """Newest first."""
     stimulus: Stimulus | None = None
@@ -116,14 +119,24 @@ class Overview:
                 return replace(after, cycles=self.cycles.after(event))
             case OutcomeForecast(slot=0):
                 return replace(after, forecast=event.data)
-            case OutcomeScore():
-                return replace(after, score=event.data)
-            case OutcomeCounterfactual() as difference:
-                acting = (*self.acting, (difference.cycle, difference.total_money))
-                return replace(after, counterfactual=difference, acting=acting[-REWARDS:])
+            case OutcomeScore() | OutcomeCounterfactual() | OutcomeSwitchback() as worth:
+                return _after_worth(after, worth)
             case Reaction(reactions=items):
                 return replace(after, reactions=(*reversed(items), *self.reactions)[:REACTIONS])
             case Stimulus():
                 return replace(after, stimulus=event.data)
             case _:
                 return after
+
+
+def _after_worth(
+    overview: Overview, worth: OutcomeScore | OutcomeCounterfactual | OutcomeSwitchback
+) -> Overview:
+    match worth:
+        case OutcomeScore():
+            return replace(overview, score=worth)
+        case OutcomeCounterfactual():
+            acting = (*overview.acting, (worth.cycle, worth.total_money))
+            return replace(overview, counterfactual=worth, acting=acting[-REWARDS:])
+        case OutcomeSwitchback():
+            return replace(overview, switchback=worth)

@@ -7,6 +7,7 @@ from typing import Any
 
 from projections.decision_totals import MICRO, DecisionTotals
 from projections.score.text import difference_text, score_text
+from projections.switchback.text import switchback_text
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
@@ -22,6 +23,7 @@ from schemas.registry import LAYERS
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
+from schemas.switchback import OutcomeSwitchback
 
 STEPS = ("prediction", "proposal", "decision", "execution")
 """Layers whose latency is measured, each from the moment the cycle's observation was stored."""
@@ -50,6 +52,8 @@ class RunTotals:
         """The newest outcome score."""
         self.counterfactual: OutcomeCounterfactual | None = None
         """The newest of what acting changed."""
+        self.switchback: OutcomeSwitchback | None = None
+        """The newest estimate from blocks that act and blocks that do not."""
         self._brier_micro = 0
         self._latencies: dict[str, list[float]] = {step: [] for step in STEPS}
         self._observed: dict[int, int] = {}
@@ -111,6 +115,17 @@ class RunTotals:
             ),
             "reactions": dict(sorted(self.reactions.items())),
             "stimuli": dict(sorted(self.stimuli.items())),
+            **self._switchback(),
+        }
+
+    def _switchback(self) -> dict[str, Any]:
+        """Return the estimate where there is one; a run without a switchback says nothing of it."""
+        estimate = self.switchback
+        if estimate is None:
+            return {}
+        return {
+            "acting_money_per_hour": estimate.effect_money_per_hour,
+            "acting_text": switchback_text(estimate),
         }
 
     def _score(self, event: Event[Any]) -> None:
@@ -121,6 +136,8 @@ class RunTotals:
                 self.score = score
             case OutcomeCounterfactual() as difference:
                 self.counterfactual = difference
+            case OutcomeSwitchback() as estimate:
+                self.switchback = estimate
             case OutcomeForecast(slot=0) as forecast:
                 if forecast.risk is not None and forecast.risk.brier is not None:
                     self.briers += 1

@@ -83,6 +83,8 @@ class Reason(StrEnum):
     """It would write a node that is not labelled for it, or on which other namespaces' pods run."""
     CONTROL_PLANE = "control_plane"
     """It would write a control-plane node or remove what runs there."""
+    SWITCHBACK = "switchback"
+    """The schedule of the switchback holds this block, so that not acting can be compared with acting."""
     GUARD_REFUSED = "guard_refused"
     """A guard rail without a reason of its own refused; its check in the event says what it measured."""
     PDB = "pod_disruption_budget"

@@ -29,6 +29,7 @@ from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
+from schemas.switchback import OutcomeSwitchback
 from schemas.untouched import (
     UntouchedNodes,
     UntouchedObservation,
@@ -53,6 +54,7 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     OutcomeForecast,
     OutcomeScore,
     OutcomeCounterfactual,
+    OutcomeSwitchback,
     Reaction,
     Stimulus,
     UntouchedNodes,

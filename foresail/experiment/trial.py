@@ -31,13 +31,14 @@ from schemas.envelope import Event
 from schemas.model import EventData
 from schemas.outcome import Mode, OutcomeForecast
 from schemas.score import OutcomeScore
+from schemas.switchback import OutcomeSwitchback
 from twin.engine import Engine
 
 ACTING = ("inference", *AGENTS, "referee", "executor")
 """Services without which the cluster is watched and scored but nothing is decided."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _WatchedWorld:
     """A trial's cluster, and what is counted of it and of its log."""
 
@@ -46,6 +47,8 @@ class _WatchedWorld:
     truth: Truth
     scored: ScoredTime
     forecasts: ForecastSkill
+    switchback: OutcomeSwitchback | None = None
+    """The newest estimate."""
 
     def take(self, event: Event[EventData]) -> None:
         """Take in an event of the log."""
@@ -53,6 +56,8 @@ class _WatchedWorld:
             self.scored.take(event.data)
         elif isinstance(event.data, OutcomeForecast):
             self.forecasts.take(event.data)
+        elif isinstance(event.data, OutcomeSwitchback):
+            self.switchback = event.data
 
 
 def run_task(task: Task) -> PlayedTrial:
@@ -116,6 +121,7 @@ def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> PlayedT
         metrics=metrics,
         components=components,
         stimulus=world.stimulus.digest(),
+        switchback=world.switchback,
         digest=world.engine.state_hash(),
         pressure=world.truth.pressure(),
         payers=world.truth.payers(),

@@ -20,6 +20,7 @@ from projections.figures import age, number, percent, score, signed_score
 from projections.operating import OperatingState
 from projections.overview import Overview
 from projections.score.text import difference_text, score_text
+from projections.switchback.text import switchback_text
 from projections.times import WALL, cluster_clock
 from schemas.outcome import OutcomeReward
 from schemas.signals import SignalStatus
@@ -147,6 +148,8 @@ def _score(overview: Overview) -> list[Text]:
         colour = "red" if difference.total_money < 0 else "green"
         style = colour if number(difference.total_money) != "0" else "dim"
         lines.append(Text(f"acting changed {difference_text(difference)}", style=style))
+    if overview.switchback is not None:
+        lines.append(Text(f"acting {switchback_text(overview.switchback)}"))
     return lines
 
 

@@ -16,7 +16,7 @@ from schemas.model import DataModel
 from twin.config.provisioning import Provisioner
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,60}$"
-CHANGEABLE = ("agents", "referee", "executor", "inference")
+CHANGEABLE = ("agents", "referee", "executor", "inference", "switchback")
 """Groups of settings that an arm may change; the others are the world's, or say how it is seen and scored."""
 OF_THE_EXPERIMENT = ("executor.mode", "executor.namespaces", "executor.writable_nodes")
 """Settings of these groups that no arm may change: `acts` says whether it acts, and all look after the same things."""

@@ -15,6 +15,7 @@ from typing import TypeVar
 from pydantic import Field, ValidationError
 
 from schemas.model import DataModel
+from schemas.switchback import OutcomeSwitchback
 
 FOLDER, COSTS = "trials", "costs"
 
@@ -44,6 +45,8 @@ class TrialResult(DataModel):
     """What the score is made of, in dollars per hour."""
     stimulus: str = ""
     """What the world asked of the cluster (`stimulus`): arms whose worlds differ are not compared."""
+    switchback: OutcomeSwitchback | None = None
+    """The newest estimate of an arm that acts in some blocks only."""
     digest: str = ""
     """SHA-256 of the world's state at the end: equal runs end equal."""
     pressure: tuple[tuple[float, float], ...] = ()

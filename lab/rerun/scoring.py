@@ -18,6 +18,7 @@ from schemas.config import Config
 from schemas.identity import Origin
 from schemas.outcome import OutcomeForecast, OutcomeReward
 from schemas.score import OutcomeCounterfactual, OutcomeScore
+from schemas.switchback import OutcomeSwitchback
 from schemas.upcast import WEIGHT_NAMES
 from services.scoreboard.service import ScoreboardHandler, build
 from services.scoreboard.settings import ScoreboardSettings
@@ -37,6 +38,7 @@ class ScoringStage:
         OutcomeForecast.PATTERN,
         OutcomeScore.PATTERN,
         OutcomeCounterfactual.PATTERN,
+        OutcomeSwitchback.PATTERN,
     )
 
     def __init__(self, changes: Changes, origin: Origin, *, from_start: bool) -> None:

@@ -29,6 +29,7 @@ from proofs.planted.recordings import RECORDINGS
 from proofs.planted.safety import SAFETY
 from proofs.planted.score import SCORE
 from proofs.planted.supervision import SUPERVISION
+from proofs.planted.switchback import SWITCHBACK
 from proofs.planted.twin import TWIN
 from proofs.results import Results, fingerprint
 from proofs.row import Row, Scale
@@ -66,6 +67,7 @@ DEFECTS: tuple[Defect, ...] = (
     *SAFETY,
     *SCORE,
     *SUPERVISION,
+    *SWITCHBACK,
     *TWIN,
 )
 

@@ -43,7 +43,8 @@ class Guard:
     order: int
     """Its place within the stage; smaller is asked first, and of several that fail the first gives
     the reason."""
-    check: Callable[[Question], GuardCheck]
+    check: Callable[[Question], GuardCheck | None]
+    """None: the guard has nothing to say here, and the log holds nothing of it."""
 
 
 @lru_cache(maxsize=1)
@@ -91,9 +92,10 @@ def check_guards(declared: Iterable[tuple[str, object]]) -> tuple[Guard, ...]:
 
 
 def ask_guards(stage: Stage, question: Question) -> tuple[GuardCheck, ...]:
-    """Return the answer of every guard of a stage.
+    """Return the answer of every guard of a stage that has one.
 
     Raises:
         ConfigError: a file declares no guard that can be used.
     """
-    return tuple(guard.check(question) for guard in registered_guards() if guard.stage is stage)
+    asked = (guard.check(question) for guard in registered_guards() if guard.stage is stage)
+    return tuple(check for check in asked if check is not None)

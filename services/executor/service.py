@@ -24,7 +24,7 @@ from services.cluster import Transport
 from services.executor.attempts import Attempts, Effect
 from services.executor.effects.context import EffectContext
 from services.executor.effects.execute import execute, resume
-from services.executor.effects.roll_back import roll_back, rollback_cause
+from services.executor.effects.roll_back import roll_back, rollback_cause, rollback_order
 from services.executor.effects.verify import verify
 from services.executor.guard_discovery import registered_guards
 from services.executor.handler import NAME, ExecutorHandler
@@ -117,7 +117,7 @@ class Executor:
                 if await verify(context, state, execution):
                     return None
                 attempts.allow_retry(Effect.VERIFY, execution.cycle)
-        for execution in () if state.killed else state.executions:
+        for execution in () if state.killed else rollback_order(context, state):
             cause = rollback_cause(context, state, execution)
             if cause and attempts.begin(Effect.ROLL_BACK, execution.cycle):
                 if await roll_back(context, state, execution, cause):

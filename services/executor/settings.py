@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
+from projections.switchback.schedule import OFF, SwitchbackSettings
 from schemas.actions import ActionKind
 from schemas.model import DataModel
 from schemas.outcome import Mode
@@ -99,7 +100,11 @@ class ExecutorSettings(DataModel):
     """Execute decisions of a cluster called replay-*; only for a twin started for that."""
     request_timeout_seconds: float = Field(default=10.0, gt=0)
     """Wall seconds after which a request to the API server is given up."""
+    switchback: SwitchbackSettings = OFF
+    """Blocks in which nothing is executed; `switchback.*` sets them."""
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result."""
-        return self.model_dump(mode="json")
+        return self.model_dump(
+            mode="json", exclude=None if self.switchback.enabled else {"switchback"}
+        )

@@ -42,12 +42,19 @@ class ScoreboardHandler:
         """Return the newest cycle with an outcome that is owed."""
         cycles = [outcome.cycle for outcome in state.owed]
         cycles += [outcome.cycle for outcome in state.worlds.owed]
+        if state.switched is not None:
+            cycles += [owed.estimate.cycle for owed in state.switched.owed]
         return max(cycles, default=None)
 
     def decide(self, state: ScoreboardState, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return the outcomes owed, in the order in which they were settled."""
         del overdue  # nothing is ever waited for
-        return (*(_draft(outcome) for outcome in state.owed), *state.worlds.new_events())
+        estimates = () if state.switched is None else state.switched.new_events()
+        return (
+            *(_draft(outcome) for outcome in state.owed),
+            *state.worlds.new_events(),
+            *estimates,
+        )
 
 
 def _draft(owed: Owed) -> NewEvent:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from agent_registry.discovery import agent_names, registered_agents
 from bus.errors import ConfigError
 from projections.score.prices import ScorePrices
+from projections.switchback.schedule import OFF, SwitchbackSettings
 from schemas.actions import AgentName
 from schemas.model import DataModel
 from schemas.upcast import WEIGHT_NAMES
@@ -52,6 +53,8 @@ class ScoreboardSettings(DataModel):
 
     score: ScorePrices | None = Field(default_factory=ScorePrices)
     """Prices of the outcome score, which `score.*` sets; without them there is none."""
+    switchback: SwitchbackSettings = OFF
+    """Blocks by which the effect of acting is estimated; `switchback.*` sets them."""
     forecast_cycles: int = Field(default=25, ge=1)
     """Predictions of one model that wait for their horizon at once; of a model that looks further
     ahead than so many cycles every n-th is scored.
@@ -80,5 +83,8 @@ class ScoreboardSettings(DataModel):
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result."""
         weights = self.reward_weights
-        settings = self.model_dump(mode="json", exclude={"weights", *WEIGHT_NAMES.values()})
+        hidden = {"weights", *WEIGHT_NAMES.values()}
+        if not self.switchback.enabled:
+            hidden.add("switchback")
+        settings = self.model_dump(mode="json", exclude=hidden)
         return {"weights": dict(weights), **settings, "scale": scale_of(weights)}

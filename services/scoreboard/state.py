@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from agent_registry.reward import Situation
 from schemas.actions import Action, AgentName
@@ -34,6 +34,7 @@ from schemas.prediction import (
 )
 from schemas.reasons import Reason
 from schemas.score import OutcomeCounterfactual, OutcomeScore
+from schemas.switchback import OutcomeSwitchback
 from schemas.untouched import UntouchedObservation
 from schemas.upcast import reward_by_agent
 from schemas.view import ObservationView, update_view
@@ -51,6 +52,7 @@ from services.scoreboard.predicted import predict_situation, situation_of
 from services.scoreboard.rewards import agent_rewards, reward_parts, scale_of
 from services.scoreboard.scored_worlds import ScoredWorlds, acted_observed, untouched_observed
 from services.scoreboard.settings import ScoreboardSettings
+from services.scoreboard.switched_blocks import SwitchedBlocks, blocks_of
 
 
 class Before(DataModel):
@@ -114,6 +116,8 @@ class ScoreboardState(DataModel):
     """How many decisions that sum covers."""
     worlds: ScoredWorlds = ScoredWorlds()
     """The outcome score, and what acting changed."""
+    switched: SwitchedBlocks | None = Field(default=None, exclude_if=lambda blocks: blocks is None)
+    """The switchback's blocks; None, and not in the checkpoint, as long as there is none."""
 
 
 def evolve(
@@ -128,13 +132,15 @@ def evolve(
         case Decision():
             return _apply_decision(state, event, settings)
         case OutcomeExecution():
-            return _apply_execution(state, event.data)
+            return _apply_execution(state, event.data, settings)
         case OutcomeReward() | OutcomeForecast():
             return _drop_published(state, event.data)
         case UntouchedObservation():
             return _with_worlds(state, untouched_observed(state.worlds, event, settings.score))
         case OutcomeScore() | OutcomeCounterfactual():
             return _with_worlds(state, state.worlds.without(event.data))
+        case OutcomeSwitchback() if state.switched is not None:
+            return state.model_copy(update={"switched": state.switched.without(event.data)})
     return state
 
 
@@ -153,10 +159,31 @@ def _apply_observation(
     older = tuple(earlier for earlier in state.befores if earlier.cycle < view.cycle)
     keep = settings.keep_cycles
     worlds = acted_observed(state.worlds, view, settings.score)
-    changes = {"view": view, "befores": (*older, before)[-keep:], "worlds": worlds}
+    switched = _switched(state, worlds, settings)
+    changes = {
+        "view": view,
+        "befores": (*older, before)[-keep:],
+        "worlds": worlds,
+        "switched": switched,
+    }
     noted = state.model_copy(update=changes)
     pods = None if state.view is None else state.view.pods
     return _settle(_foreseen(noted, view, pods), view, situation, settings)
+
+
+def _switched(
+    state: ScoreboardState, worlds: ScoredWorlds, settings: ScoreboardSettings
+) -> SwitchedBlocks | None:
+    """Return the switchback's blocks after the step that these worlds were scored for, if there was one."""
+    if not settings.switchback.enabled:
+        return state.switched
+    switched = blocks_of(state.switched, settings.switchback)
+    before, tally = state.worlds.tally, worlds.tally
+    if before is None or tally is None or before.look.cycle == tally.look.cycle:
+        return switched
+    owed = worlds.owed[-1]
+    assert owed.score is not None
+    return switched.after_score(owed.score, owed.causes)
 
 
 def _foreseen(
@@ -334,8 +361,13 @@ def _without(befores: Sequence[Before], cycle: int) -> tuple[Before, ...]:
     return tuple(earlier for earlier in befores if earlier.cycle != cycle)
 
 
-def _apply_execution(state: ScoreboardState, data: OutcomeExecution) -> ScoreboardState:
+def _apply_execution(
+    state: ScoreboardState, data: OutcomeExecution, settings: ScoreboardSettings
+) -> ScoreboardState:
     """Note which nodes were really changed: a refusal or a dry run changes nothing."""
+    if settings.switchback.enabled:
+        switched = blocks_of(state.switched, settings.switchback).after_execution(data)
+        state = state.model_copy(update={"switched": switched})
     if data.phase is ExecutionPhase.REFUSED or data.mode is not Mode.ACTIVE:
         return state
     nodes = [operation.name for operation in data.operations if operation.resource == "nodes"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from schemas.outcome import ExecutionPhase, Operation, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.cluster import read_object
 from services.executor.effects.context import EffectContext
 from services.executor.ledger import Execution, Ledger
+from services.executor.switchback import held_cause
 from services.executor.verification import has_reached_end, undo_operations
 
 
@@ -19,7 +22,21 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
         return ""  # it waits for the active mode: a dry run takes nothing back
     if execution.cycle in state.undo:
         return "the operator asked for it"
-    return "it got worse" if execution.worse and context.settings.roll_back else ""
+    if execution.worse and context.settings.roll_back:
+        return "it got worse"
+    switchback = context.settings.switchback
+    now_seconds = state.seen.cluster_time_seconds
+    return held_cause(switchback, execution, now_seconds) if switchback.enabled else ""
+
+
+def rollback_order(context: EffectContext, state: Ledger) -> Iterable[Execution]:
+    """Return executions in the order in which they are taken back.
+
+    A block that does not act takes back many at once, so the newest first: each one's undo states what was
+    before it alone.
+    """
+    by_blocks = context.settings.switchback.enabled
+    return reversed(state.executions) if by_blocks else state.executions
 
 
 async def roll_back(
