@@ -162,8 +162,8 @@ EXECUTION = (
     Defect(
         "a kill switch does not stop a rollback",
         "services/executor/service.py",
-        "() if state.killed else state.executions",
-        "state.executions",
+        "() if state.killed else rollback_order(context, state)",
+        "rollback_order(context, state)",
         "tests/executor/test_afterwards.py::test_nothing_is_taken_back_while_the_kill_switch_is_on",
     ),
     Defect(

@@ -1,4 +1,4 @@
-"""How often a switchback's interval contains the truth: `python -m benchmarks.switchback_coverage FILE [DIR]`.
+"""How often a switchback's interval contains the truth: `python -m lab.switchback_coverage FILE [DIR]`.
 
 FILE is an experiment with three arms on the same seeds: one that never acts (the hypothesis' `against`), one that
 always acts (its `arm`), and that one with a switchback. Always acting minus never acting, on the same seed, is the
@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.machine import quiet
 from lab.experiments.code_version import code_version
 from lab.experiments.results import ResultFolder, TrialResult
 from lab.experiments.run import Plan
@@ -44,10 +43,7 @@ class Repetition:
 
 def main(flags: Sequence[str]) -> int:
     """Return 1 when the share is outside of 92 to 98 %, 2 when trials are missing."""
-    quiet()
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.switchback_coverage", description=__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m lab.switchback_coverage", description=__doc__)
     parser.add_argument("file", type=Path, metavar="FILE", help="an experiment file")
     parser.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="its results")
     options = parser.parse_args(flags)
