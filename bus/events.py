@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from bus.port import Messages, StoredMessage
+from bus.port import Messages, SharedMessage, StoredMessage
 from schemas.envelope import Event, attributes_of
 from schemas.identity import cycle_of
 from schemas.registry import UnknownEvent, decode
@@ -37,9 +37,17 @@ def event_of(message: StoredMessage) -> Event[Any]:
     Raises:
         UnknownEvent: it is no event that this version can read.
     """
-    return decode(
-        message.subject, message.headers, message.data, seq=message.seq, recorded_ns=message.time_ns
-    )
+    known: list[Event[Any]] = message.decoded if isinstance(message, SharedMessage) else []
+    if not known:
+        event = decode(
+            message.subject,
+            message.headers,
+            message.data,
+            seq=message.seq,
+            recorded_ns=message.time_ns,
+        )
+        known.append(event)
+    return known[0]
 
 
 def read_entry(message: StoredMessage) -> LogEntry:

@@ -14,7 +14,15 @@ from random import Random
 from bus.errors import BusUnavailable, MessageTooLarge
 from bus.expectations import message_id, settle_refusal
 from bus.ordered_read import matches_any, read_ordered
-from bus.port import HEADER_ROOM_BYTES, Heartbeats, LogInfo, Message, Messages, StoredMessage
+from bus.port import (
+    HEADER_ROOM_BYTES,
+    Heartbeats,
+    LogInfo,
+    Message,
+    Messages,
+    SharedMessage,
+    StoredMessage,
+)
 from bus.streams import DUPLICATE_WINDOW_SECONDS, NANOSECONDS
 from schemas.subjects import health as health_subject
 from schemas.subjects import matches, unescape
@@ -22,6 +30,8 @@ from schemas.subjects import matches, unescape
 MAX_MESSAGE_BYTES = 1024**2 - HEADER_ROOM_BYTES
 """As the NATS adapter: what works in memory works over a server."""
 TRIES = 6
+DECODED_MESSAGES = 500
+"""Newest messages whose decoded events stay in memory for readers who come later; some tens of cycles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +51,13 @@ class Faults:
     disconnect: float = 0.0
     """The connection drops for a while: publishes fail, the feed is silent."""
     disconnect_seconds: float = 0.5
-    feed_messages: int = 4_096
-    """Live messages kept for a slow reader; what comes beyond is lost to the feed."""
+    feed_messages: int = 0
+    """Live messages kept for a slow reader; what comes beyond is lost to the feed. 0: all."""
+
+    @property
+    def lose_live_messages(self) -> bool:
+        """Whether the live feed may lose something for good."""
+        return bool(self.lose_live or self.disconnect or self.feed_messages)
 
 
 @dataclass(slots=True)
@@ -53,7 +68,7 @@ class MemoryLog:
     keep_messages: int | None = None
     """At least so many of the newest messages are kept; None: all."""
     first_seq: int = 1
-    messages: list[StoredMessage] = field(default_factory=list)
+    messages: list[SharedMessage] = field(default_factory=list)
     newest: dict[str, StoredMessage] = field(default_factory=dict)
     recent_ids: dict[str, StoredMessage] = field(default_factory=dict)
     feeds: list[Callable[[StoredMessage], None]] = field(default_factory=list)
@@ -85,10 +100,12 @@ class MemoryLog:
         return tuple(message.seq for message in stored)
 
     def _append(self, message: Message) -> StoredMessage:
-        stored = StoredMessage(
+        stored = SharedMessage(
             self.last_seq + 1, self.wall_ns(), message.subject, dict(message.headers), message.data
         )
         self.messages.append(stored)
+        if len(self.messages) > DECODED_MESSAGES:
+            self.messages[-DECODED_MESSAGES - 1].decoded.clear()
         self.newest[message.subject] = stored
         self.recent_ids[message_id(stored.headers)] = stored
         if self.keep_messages is not None and len(self.messages) > 2 * self.keep_messages:
@@ -253,7 +270,8 @@ class MemoryBus:
 
         self._log.feeds.append(on_message)
         try:
-            async for message in read_ordered(self, feed, patterns, start_seq):
+            loses = self._faults.lose_live_messages
+            async for message in read_ordered(self, feed, patterns, start_seq, loses=loses):
                 yield message
         finally:
             self._log.feeds.remove(on_message)

@@ -51,6 +51,7 @@ async def read_ordered(
     start_seq: int,
     *,
     losses: Callable[[], int] = lambda: 0,
+    loses: bool = True,
 ) -> Messages:
     """Yield stored messages from `start_seq` on, without end.
 
@@ -60,6 +61,7 @@ async def read_ordered(
         subjects: patterns of what is yielded.
         start_seq: the first position; everything before it has been read by the caller.
         losses: how often the connection has been lost so far; each time the log is compared.
+        loses: whether the feed may lose messages, so that its silence says nothing.
 
     Raises:
         LogWentBack: the log does not hold any more what was read from it.
@@ -73,7 +75,7 @@ async def read_ordered(
                 if matches_any(subjects, message.subject):
                     yield message
             next_seq = end_seq + 1
-        fresh = await _next_live(feed)
+        fresh = await (_next_live(feed) if loses else feed.get())
         if lost != losses() or _contradicts(fresh, newest):
             lost = losses()
             await check_unchanged(log, newest)

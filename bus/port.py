@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 HEADER_ROOM_BYTES = 4_096
 """Bytes of a message's limit (1 MiB by default) that are left for headers."""
@@ -32,6 +32,14 @@ class StoredMessage:
     subject: str
     headers: Mapping[str, str]
     data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMessage(StoredMessage):
+    """A stored message that several readers of one process are handed, so that one of them decodes it for all."""
+
+    decoded: list[Any] = field(default_factory=list, compare=False, repr=False)
+    """The event in it (`bus.events.event_of`), once somebody has decoded it; else empty."""
 
 
 Messages = AsyncGenerator[StoredMessage, None]

@@ -59,10 +59,14 @@ class RunTotals:
         self._observed: dict[int, int] = {}
         self._decided: dict[int, frozenset[str]] = {}
 
+    def count(self, layer: str) -> None:
+        """Count an event of a layer of which the totals need no more."""
+        self.events[layer] += 1
+
     def add(self, event: Event[Any]) -> None:
         """Count one stored event."""
         layer = parse(event.subject).layer
-        self.events[layer] += 1
+        self.count(layer)
         self.decided.add(event.data)
         match event.data:
             case Observation():

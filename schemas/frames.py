@@ -45,7 +45,7 @@ class FramedData(EventData):
     cycle: Cycle
     frame: Frame
     _full_state: FullState | None = PrivateAttr(default=None)
-    """The full state after this frame, where a reader of proven bytes has computed it already."""
+    """The full state after this frame, where a reader has computed and proven it already."""
 
     @property
     def full_state(self) -> FullState | None:
@@ -132,7 +132,9 @@ def apply_frame(previous: FullState | None, data: FramedData, *, prove: bool = T
     if data.full_state is not None:
         return data.full_state
     state = FullState(data.cycle, frame.keyframe_cycle, tables, frame.state_hash)
-    return _check_hash(state) if prove else state
+    if prove:
+        data.attach_full_state(_check_hash(state))  # for others who read the same event
+    return state
 
 
 def _table_after(table: Table, delta: TableDelta) -> Table:

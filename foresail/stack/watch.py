@@ -22,6 +22,8 @@ from schemas.subjects import parse
 AGAIN_SECONDS = 1.0
 """Pause before asking a server again that did not answer."""
 NOTES = 4
+COUNTED = ("snapshot", "untouched")
+"""Layers whose events say nothing to a run's totals."""
 CYCLES = 8
 """Cycles whose records are kept for the view."""
 
@@ -29,8 +31,19 @@ CYCLES = 8
 class Watch:
     """Reads one cluster's subjects from the first event on."""
 
-    def __init__(self, bus: Bus, cluster: str, recording: RecordingWriter | None) -> None:
-        """Watch `cluster`; write what is read to `recording` when there is one."""
+    def __init__(
+        self,
+        bus: Bus,
+        cluster: str,
+        recording: RecordingWriter | None,
+        *,
+        overview: bool = True,
+    ) -> None:
+        """Watch `cluster`; write what is read to `recording` when there is one.
+
+        Without `overview` nobody is shown anything: events that only it needs are counted, not read.
+        """
+        self._counted = () if overview else COUNTED
         self._bus = bus
         self._pattern = subjects.pattern(cluster, (">",))
         self._recording = recording
@@ -77,6 +90,9 @@ class Watch:
         self.seq = message.seq
         self._record(message)
         layer = parse(message.subject).layer
+        if layer in self._counted:
+            self.totals.count(layer)
+            return
         self.overview = self.overview.after_message(layer, message.seq, message.time_ns)
         entry = read_entry(message)
         if entry.event is None:

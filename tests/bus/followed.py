@@ -10,7 +10,7 @@ from typing import Any
 
 from bus.clock import LoopClock
 from bus.follow import AnyEvent, Follower, Publisher
-from bus.memory_adapter import MemoryBus, MemoryLog
+from bus.memory_adapter import Faults, MemoryBus, MemoryLog
 from bus.port import Message, Messages, StoredMessage
 from bus.virtual_loop import run_virtual
 from schemas.checkpoint import Checkpoint
@@ -88,9 +88,9 @@ class HeldBus(MemoryBus):
     `release` is set.
     """
 
-    def __init__(self, log: MemoryLog) -> None:
+    def __init__(self, log: MemoryLog, faults: Faults | None = None) -> None:
         """Connect; nothing is held until `release` is cleared."""
-        super().__init__(log, ORIGIN.cluster)
+        super().__init__(log, ORIGIN.cluster, faults)
         self.release = asyncio.Event()
         self.release.set()
         self.before_publish: Callable[[], Awaitable[None]] | None = None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bus.errors import LogWentBack
+from bus.memory_adapter import Faults
 from bus.port import LogInfo
 from schemas.checkpoint import Checkpoint
 from tests.bus.followed import (
@@ -349,6 +350,9 @@ def test_a_log_that_went_back_under_a_live_service_stops_it() -> None:
     async def scenario(world: World) -> None:
         await world.observe(1, 2, 3)
         handler = TallyHandler(patient=True)
+        world.bus = HeldBus(
+            world.log, Faults(feed_messages=100)
+        )  # asks for the log's end now and then
         async with world.following(handler) as task:
             del world.log.messages[1:]
             with pytest.raises(LogWentBack, match="position 3 was known here, and it ends at 1"):

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from bus.memory_adapter import MemoryBus, MemoryLog
-from bus.port import Message
+import pytest
+
+from bus import memory_adapter
+from bus.events import event_of
+from bus.memory_adapter import Faults, MemoryBus, MemoryLog
+from bus.port import Message, StoredMessage
+from bus.virtual_loop import NothingToWaitFor, run_virtual
+from schemas.config import Config
+from schemas.envelope import NewEvent, stamp
+from schemas.identity import Origin
+from schemas.registry import encode
 
 
 async def test_a_log_keeps_its_newest_messages() -> None:
@@ -21,3 +30,51 @@ async def test_a_log_keeps_its_newest_messages() -> None:
     assert 10 <= len(seqs) <= 20
     assert (await bus.last(once.subject)) is not None
     assert (51, 52 - len(seqs)) == ((await bus.info()).last_seq, (await bus.info()).first_seq)
+
+
+def configs(count: int) -> list[Message]:
+    """Return so many events of one process, as they travel."""
+    messages = []
+    for number in range(count):
+        config = Config(process=f"p{number}", config_hash="h", code_version="c", settings={})
+        event = stamp(NewEvent(config, 0, float(number)), Origin("test", "i"), f"p{number}", "h")
+        encoded = encode(event)
+        messages.append(Message(encoded.subject, encoded.headers, encoded.data))
+    return messages
+
+
+async def test_readers_of_one_process_share_what_one_has_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A second reader gets the very event that the first has decoded; old ones are let go."""
+    monkeypatch.setattr(memory_adapter, "DECODED_MESSAGES", 3)
+    log = MemoryLog()
+    first, second = MemoryBus(log, "test"), MemoryBus(log, "test")
+    sent = configs(5)
+    await first.publish(sent[:1])
+    event = event_of(await anext(first.history(["foresail.>"])))
+    assert event_of(await anext(second.history(["foresail.>"]))) is event
+    for message in sent[1:]:
+        await first.publish([message])
+    again = event_of(await anext(second.history(["foresail.>"])))
+    assert again is not event
+    assert again == event
+
+
+def test_a_feed_that_loses_nothing_sets_no_timer() -> None:
+    """In virtual time a reader costs nothing while nothing comes; one whose feed may lose asks now and then."""
+
+    async def read(faults: Faults | None) -> StoredMessage:
+        return await anext(MemoryBus(MemoryLog(), "test", faults).read(["foresail.>"]))
+
+    with pytest.raises(NothingToWaitFor):
+        run_virtual(lambda: read(None))
+    log = MemoryLog()
+
+    async def read_late() -> int:
+        bus = MemoryBus(log, "test", Faults(lose_live=1.0))
+        reader = bus.read(["foresail.>"])
+        await MemoryBus(log, "test").publish(configs(1))
+        return (await anext(reader)).seq
+
+    assert run_virtual(read_late) == 1
