@@ -11,9 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, Self, TypeVar, get_args, get_origin
+from operator import itemgetter
+from typing import Any, Literal, Self, TypeVar, cast, get_args, get_origin
 
 from pydantic import model_validator
 
@@ -75,14 +78,74 @@ AnyTable = TypeVar("AnyTable", bound=Table)
 
 
 def table_of(kind: type[AnyTable], rows: Mapping[str, Mapping[str, Any]]) -> AnyTable:
-    """Build a table from rows by id; every row must hold every column of `kind` but `ids`."""
-    ids = sorted(rows)
-    columns = {
-        name: tuple(rows[row_id][name] for row_id in ids)
-        for name in kind.model_fields
-        if name != "ids"
-    }
-    return kind.model_validate({"ids": tuple(ids), **columns})
+    """Build a table from rows by id; every row must hold every column of `kind` but `ids`.
+
+    Raises:
+        ValueError: a cell does not fit its column.
+    """
+    ids = tuple(sorted(rows))
+    if not ids:
+        return kind()
+    # Sorted, unique and of one length by construction; the cells of each row are validated.
+    columns = zip(*_validated_rows(kind, [rows[row_id] for row_id in ids]), strict=True)
+    cells: dict[str, Any] = dict(zip(_cell_names(kind), columns, strict=True))
+    return cast("AnyTable", kind.model_construct(None, ids=ids, **cells))
+
+
+MOST_KNOWN_ROWS = 16_384
+"""Rows of a larger table are validated anew each time."""
+Cells = tuple[Scalar, ...]
+
+
+@dataclass(slots=True)
+class _KnownRows:
+    """Cells of the two newest tables of a kind, as they travel, by what was given: a cache of pure results.
+
+    Most rows are as they were a cycle ago; two, since two worlds may be observed in turn.
+    """
+
+    newest: dict[Cells, Cells] = field(default_factory=dict)
+    both: dict[Cells, Cells] = field(default_factory=dict)
+
+
+_known_rows: dict[type[Table], _KnownRows] = defaultdict(_KnownRows)
+
+
+def _validated_rows(kind: type[Table], rows: Sequence[Mapping[str, Any]]) -> list[Cells]:
+    """Return each row's cells as they travel: rounded, and of their column's types."""
+    names = _cell_names(kind)
+    given: list[Cells] = list(map(_cells_of(names), rows))
+    if len(rows) > MOST_KNOWN_ROWS:
+        return _validated(kind, given)
+    memory = _known_rows[kind]
+    known = memory.both
+    unknown = list(dict.fromkeys([cells for cells in given if cells not in known]))
+    if unknown:
+        known.update(zip(unknown, _validated(kind, unknown), strict=True))
+    validated = [known[cells] for cells in given]
+    newest = dict(zip(given, validated, strict=True))
+    memory.newest, memory.both = newest, {**memory.newest, **newest}
+    return validated
+
+
+def _validated(kind: type[Table], rows: Sequence[Cells]) -> list[Cells]:
+    names = _cell_names(kind)
+    ids = tuple([f"{number:09}" for number in range(len(rows))])
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    checked = kind.model_validate({"ids": ids, **columns})
+    return list(zip(*(getattr(checked, name) for name in names), strict=True))
+
+
+def _cells_of(names: tuple[str, ...]) -> Callable[[Mapping[str, Any]], Cells]:
+    """Return what picks a row's cells; `itemgetter` gives a single one without a tuple around it."""
+    if len(names) == 1:
+        return lambda row: (row[names[0]],)
+    return itemgetter(*names)
+
+
+@lru_cache(maxsize=64)  # a handful of kinds
+def _cell_names(kind: type[Table]) -> tuple[str, ...]:
+    return tuple(name for name in kind.model_fields if name != "ids")
 
 
 def diff_tables(old: AnyTable, new: AnyTable) -> TableDelta:
@@ -104,7 +167,11 @@ def diff_tables(old: AnyTable, new: AnyTable) -> TableDelta:
                 [
                     number
                     for number, earlier in pairs
-                    if earlier is None or not _same_value(column[number], previous[earlier])
+                    if earlier is None
+                    or (
+                        column[number] is not previous[earlier]
+                        and not _same_value(column[number], previous[earlier])
+                    )
                 ]
             )
             if moved

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import urllib3
 import yaml
@@ -80,6 +80,18 @@ class ApiResponse:
     """The server's clock when it answered, seconds since the Unix epoch."""
 
 
+@dataclass(frozen=True, slots=True)
+class ListedItems:
+    """One page of a list, in pieces: what has not changed since the last time is the same bytes."""
+
+    head: bytes
+    """The page without its items, as JSON."""
+    items: Sequence[bytes]
+    """Each item as JSON."""
+    cluster_time_seconds: float
+    """As of `ApiResponse`."""
+
+
 class Transport(Protocol):
     """One request to the Kubernetes API."""
 
@@ -104,6 +116,20 @@ class Transport(Protocol):
         ...
 
 
+@runtime_checkable
+class ItemTransport(Protocol):
+    """A transport that knows lists by their items, so that who reads often decodes only what has changed."""
+
+    async def list_items(self, path: str, query: Mapping[str, str]) -> ListedItems | None:
+        """Send a GET of a list; None: `Transport.request` has to be asked.
+
+        Raises:
+            ClusterUnavailable: no answer.
+            ClusterRefused: an answer with status 400 or more.
+        """
+        ...
+
+
 class InProcessCluster(Protocol):
     """The embedded cluster in the same process (`twin.inprocess.InProcessTwin`)."""
 
@@ -121,6 +147,20 @@ class InProcessCluster(Protocol):
         content_type: str = JSON,
     ) -> tuple[int, bytes]:
         """Answer one request."""
+        ...
+
+
+@runtime_checkable
+class ItemCluster(Protocol):
+    """One that knows its lists by their items."""
+
+    def list_items(
+        self, path: str, query: Mapping[str, str]
+    ) -> tuple[int, bytes, Sequence[bytes]] | None:
+        """Answer a list item by item: status, the list without its items (or the refusal), and the items.
+
+        None: not a list that can be answered so.
+        """
         ...
 
 
@@ -144,6 +184,16 @@ class TwinTransport:
         status, content = self._twin.request(method, path, dict(query or {}), raw, content_type)
         _raise_if_refused(status, content)
         return ApiResponse(status, content, self._twin.now)
+
+    async def list_items(self, path: str, query: Mapping[str, str]) -> ListedItems | None:
+        """Send a GET of a list; see `ItemTransport.list_items`."""
+        twin = self._twin
+        answer = twin.list_items(path, query) if isinstance(twin, ItemCluster) else None
+        if answer is None:
+            return None
+        status, head, items = answer
+        _raise_if_refused(status, head)
+        return ListedItems(head, items, self._twin.now)
 
     async def close(self) -> None:
         """Nothing is held."""

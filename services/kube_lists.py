@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import msgspec
 
-from services.cluster import PAGE_ITEMS, ClusterRefused, Transport
+from services.cluster import PAGE_ITEMS, ClusterRefused, ItemTransport, Transport
 from services.kube_objects import KubeStruct, ListMeta
 
 T = TypeVar("T", bound=KubeStruct)
@@ -31,15 +32,52 @@ class ResourceList(Generic[T]):
     """The server's clock at the last page."""
 
 
-def list_decoder(kind: type[T]) -> msgspec.json.Decoder[ListPage[T]]:
+class ListDecoder(Generic[T]):
+    """Decodes lists of one kind; make it once.
+
+    Where a transport gives items one by one, an item with the same bytes as in one of the two newest lists
+    (two worlds may be read in turn) is the same object, and with it is everything that was computed of it
+    (`services.kept_results`).
+    """
+
+    def __init__(self, kind: type[T]) -> None:
+        """Decode items of `kind`."""
+        self._pages = msgspec.json.Decoder(ListPage[kind])  # type: ignore[valid-type]
+        self._items = msgspec.json.Decoder(kind)
+        self._newest: dict[bytes, T] = {}
+        self._known: dict[bytes, T] = {}
+
+    def page(self, body: bytes) -> ListPage[T]:
+        """Return a page; raises ValueError or RecursionError when it is none."""
+        return self._pages.decode(body)
+
+    def items(self, items: Sequence[bytes]) -> list[T]:
+        """Return items that are JSON each; raises ValueError or RecursionError for another."""
+        known, decode = self._known, self._items.decode
+        objects: list[T] = []
+        for item in items:
+            found = known.get(item)
+            if found is None:
+                found = known[item] = decode(item)
+            objects.append(found)
+        return objects
+
+    def remember(self, items: Sequence[bytes], objects: Sequence[T]) -> None:
+        """A list of these items has ended; those of older lists than the one before are forgotten."""
+        newest = dict(zip(items, objects, strict=True))
+        self._known = {**self._newest, **newest}
+        self._newest = newest
+
+
+def list_decoder(kind: type[T]) -> ListDecoder[T]:
     """Return the decoder of lists of one kind; make it once."""
-    return msgspec.json.Decoder(ListPage[kind])  # type: ignore[valid-type]
+    return ListDecoder(kind)
 
 
 async def read_list(
     transport: Transport,
     path: str,
-    decoder: msgspec.json.Decoder[ListPage[T]],
+    decoder: ListDecoder[T],
     query: Mapping[str, str] | None = None,
 ) -> ResourceList[T]:
     """Read all pages of a list.
@@ -50,15 +88,46 @@ async def read_list(
             between two pages).
     """
     items: list[T] = []
+    pieces: list[bytes] = []
     parameters = {"limit": str(PAGE_ITEMS), **(query or {})}
     while True:
-        answer = await transport.request("GET", path, parameters)
-        try:
-            page = decoder.decode(answer.body)
-        except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            raise ClusterRefused(answer.status, "Unreadable", f"{path}: {error}") from error
+        page, at = await _read_page(transport, path, decoder, parameters, pieces)
         items.extend(page.items)
         if not page.metadata.continue_token:
-            version = page.metadata.resource_version
-            return ResourceList(tuple(items), version, answer.cluster_time_seconds)
+            if pieces and len(pieces) == len(items):
+                decoder.remember(pieces, items)
+            return ResourceList(tuple(items), page.metadata.resource_version, at)
         parameters["continue"] = page.metadata.continue_token
+
+
+async def _read_page(
+    transport: Transport,
+    path: str,
+    decoder: ListDecoder[T],
+    query: Mapping[str, str],
+    pieces: list[bytes],
+) -> tuple[ListPage[T], float]:
+    """Return a page and the server's clock, and add its items to `pieces` where they come one by one.
+
+    Raises what `read_list` raises.
+    """
+    listed = (
+        await transport.list_items(path, query) if isinstance(transport, ItemTransport) else None
+    )
+    if listed is None:
+        answer = await transport.request("GET", path, query)
+        with _unreadable(path, answer.status):
+            return decoder.page(answer.body), answer.cluster_time_seconds
+    with _unreadable(path, 200):
+        head, objects = decoder.page(listed.head), decoder.items(listed.items)
+    pieces.extend(listed.items)
+    return ListPage(tuple(objects), head.metadata), listed.cluster_time_seconds
+
+
+@contextmanager
+def _unreadable(path: str, status: int) -> Iterator[None]:
+    """Turn what a decoder raises into an answer that is no list."""
+    try:
+        yield
+    except (ValueError, RecursionError) as error:  # a DecodeError is a ValueError
+        raise ClusterRefused(status, "Unreadable", f"{path}: {error}") from error

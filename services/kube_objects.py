@@ -96,7 +96,7 @@ class NodeStatus(KubeStruct, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class Node(KubeStruct, frozen=True):
+class Node(KubeStruct, frozen=True, dict=True):
     """A node."""
 
     metadata: Meta = Meta()
@@ -179,7 +179,7 @@ class PodStatus(KubeStruct, frozen=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
-class Pod(KubeStruct, frozen=True):
+class Pod(KubeStruct, frozen=True, dict=True):
     """A pod."""
 
     metadata: PodMeta = PodMeta()
@@ -256,7 +256,7 @@ class DeploymentStatus(KubeStruct, frozen=True):
     ready_replicas: int = 0
 
 
-class Deployment(KubeStruct, frozen=True):
+class Deployment(KubeStruct, frozen=True, dict=True):
     """A Deployment."""
 
     metadata: Meta = Meta()
@@ -282,7 +282,7 @@ class JobStatus(KubeStruct, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class Job(KubeStruct, frozen=True):
+class Job(KubeStruct, frozen=True, dict=True):
     """A Job."""
 
     metadata: Meta = Meta()
@@ -322,7 +322,7 @@ class Autoscaler(KubeStruct, frozen=True):
     status: AutoscalerStatus = AutoscalerStatus()
 
 
-class NodeMetrics(KubeStruct, frozen=True):
+class NodeMetrics(KubeStruct, frozen=True, dict=True):
     """One item of metrics.k8s.io NodeMetrics."""
 
     metadata: Meta = Meta()

@@ -4,7 +4,7 @@ given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bus.clock import Clock
 from twin.api.api_faults import ApiFaults
@@ -69,10 +69,7 @@ class InProcessTwin:
         content_type: str = JSON,
     ) -> tuple[int, bytes]:
         """Answer one request; a watch gives the lines there are now."""
-        if self._clock is not None:
-            cluster, wall = self._began
-            until = cluster + (self._clock.monotonic() - wall) * self._speed
-            self._advance(max(self.engine.now, until))
+        self._let_time_pass()
         headers = {"content-type": content_type, "accept": JSON}
         request = Request(method, path, query, headers, body)
         if is_prometheus(path):
@@ -87,6 +84,31 @@ class InProcessTwin:
         whole = b"".join(answer.chunks)
         answer.close()
         return 200, whole
+
+    def list_items(
+        self, path: str, query: Mapping[str, str]
+    ) -> tuple[int, bytes, Sequence[bytes]] | None:
+        """Answer a GET of a list item by item: status, the list without its items, and the items.
+
+        An item that has not changed is the same bytes as before. A refusal stands in place of the list;
+        None: the path is no list that can be answered so, and nothing was asked.
+        """
+        self._let_time_pass()
+        request = Request("GET", path, query, {"accept": JSON})
+        pieces = self._router.list_items(request)
+        if pieces is None:
+            return None
+        refusal = self._faults.refusal(request)
+        if refusal is not None:
+            return refusal.status, refusal.body, ()
+        return 200, *pieces
+
+    def _let_time_pass(self) -> None:
+        if self._clock is None:
+            return
+        cluster, wall = self._began
+        until = cluster + (self._clock.monotonic() - wall) * self._speed
+        self._advance(max(self.engine.now, until))
 
     def _advance(self, until: float) -> None:
         if self._scraper is None:

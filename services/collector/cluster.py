@@ -10,14 +10,12 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-import msgspec
-
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.collector import work_metrics
 from services.collector.reading import CycleReads, ListRead, WorkRead, failed_read
-from services.kube_lists import ListPage, list_decoder, read_list
+from services.kube_lists import ListDecoder, list_decoder, read_list
 from services.kube_objects import (
     Autoscaler,
     Deployment,
@@ -37,7 +35,7 @@ class ApiList(Generic[T]):
 
     name: str
     path: str
-    decoder: msgspec.json.Decoder[ListPage[T]]
+    decoder: ListDecoder[T]
     optional: bool = False
     """A 404 means that the cluster does not have it."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from services.kept_results import kept
 from services.kube_objects import CPU, MEMORY, Node, NodeMetrics, count_gpus, parse_time
 from services.quantities import parse_cores, parse_whole
 
@@ -54,6 +55,7 @@ def node_rows(nodes: Sequence[Node], usage: Mapping[str, Row]) -> dict[str, Row]
     }
 
 
+@kept
 def _node_row(node: Node) -> Row:
     ready = node.condition("Ready")
     since = None if ready is None else ready.last_transition_time

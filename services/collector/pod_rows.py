@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from services.kube_objects import ContainerStatus, Pod, StateDetail, effective_request, parse_time
+from services.kept_results import kept
+from services.kube_objects import (
+    ContainerStatus,
+    EffectiveRequest,
+    Pod,
+    StateDetail,
+    effective_request,
+    parse_time,
+)
 
 MESSAGE_CHARACTERS = 240
 """Longer messages of the API are cut; the scheduler's are shorter."""
@@ -54,49 +62,110 @@ class PodRows:
     bare_succeeded: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class PodFacts:
+    """What rows and totals ask of a pod; of one that has not changed it is computed once."""
+
+    place: str
+    """Its row of the placement table, `<node>|<workload>`; empty when it is on none or holds nothing."""
+    micro_cores: int
+    memory_bytes: int
+    gpus: int
+    holds: bool
+    """Whether it has not ended."""
+    unhealthy: bool
+    restarted: bool
+    needs_look: bool
+    """It is pending, failing, ending or restarted."""
+    changed_seconds: float | None
+    """When it became ready or, one that succeeded, ended (cluster time); None: not yet, or it needs a look anyway."""
+    failed_seconds: float | None
+    """When a Failed one ended."""
+    running: bool
+    bare_succeeded: bool
+
+
+@kept
+def pod_facts(pod: Pod) -> PodFacts:
+    """Return what rows and totals ask of a pod.
+
+    Raises:
+        ValueError: a quantity or time stamp cannot be read.
+    """
+    unhealthy, phase = pod.unhealthy, pod.status.phase
+    placed = bool(pod.spec.node_name) and (unhealthy or not pod.finished)
+    bare = f"{pod.metadata.namespace}/Pod/{pod.metadata.name}"
+    amounts = (
+        effective_request(pod.spec)
+        if placed and not pod.finished
+        else EffectiveRequest(cpu_cores=0.0, memory_bytes=0, gpus=0)
+    )
+    ending = unhealthy or pod.metadata.deletion_timestamp is not None
+    needs_look = ending or (phase != "Succeeded" and pod.restarts > 0)
+    changed = None
+    if not needs_look:
+        changed = ended_time(pod) if phase == "Succeeded" else ready_time(pod)
+    return PodFacts(
+        place=f"{pod.spec.node_name}|{pod.workload() or bare}" if placed else "",
+        micro_cores=round(amounts.cpu_cores * 1_000_000),
+        memory_bytes=amounts.memory_bytes,
+        gpus=amounts.gpus,
+        holds=not pod.finished,
+        unhealthy=unhealthy,
+        restarted=pod.restarts > 0,
+        needs_look=needs_look,
+        changed_seconds=changed,
+        failed_seconds=ended_time(pod) if phase == "Failed" else None,
+        running=phase == "Running",
+        bare_succeeded=_succeeded_without_job(pod),
+    )
+
+
 def pod_rows(pods: Sequence[Pod], now: float, cuts: SnapshotLimits) -> PodRows:
     """Return rows of `schemas.snapshot.PlacementTable` and `PodTable`, and the totals.
 
     Raises:
         ValueError: a quantity or time stamp cannot be read.
     """
-    current = [pod for pod in pods if not _old_failure(pod, now, cuts)]
-    looked_at = [pod for pod in current if needs_attention(pod, cuts.since_seconds)]
+    every = [pod_facts(pod) for pod in pods]
+    current = [
+        (pod, facts)
+        for pod, facts in zip(pods, every, strict=True)
+        if facts.failed_seconds is None or now - facts.failed_seconds <= cuts.failed_pod_seconds
+    ]
+    since = math.floor(cuts.since_seconds)
+    looked_at = [pod for pod, facts in current if needs_attention(facts, since)]
     ranked = sorted(looked_at, key=_rank)
     listed, left_out = ranked[: cuts.listed_pods], ranked[cuts.listed_pods :]
     return PodRows(
-        placements=_placement_rows(current),
+        placements=_placement_rows([facts for _, facts in current]),
         listed={pod.key: pod_row(pod) for pod in listed},
-        running=sum(pod.status.phase == "Running" for pod in pods),
+        running=sum(facts.running for facts in every),
         total=len(pods),
         omitted=len(left_out),
         waiting_omitted=_waiting_by_namespace(left_out),
-        bare_succeeded=sum(_succeeded_without_job(pod) for pod in pods),
+        bare_succeeded=sum(facts.bare_succeeded for facts in every),
     )
 
 
-def needs_attention(pod: Pod, since_seconds: float) -> bool:
+def needs_attention(facts: PodFacts, since_seconds: float) -> bool:
     """Say whether a pod is pending, failing, restarted, ending, or changed since a cluster time.
 
-    The API's time stamps are whole seconds, so the second of `since_seconds` counts as after it.
+    The API's time stamps are whole seconds, so `since_seconds` is one, and its second counts as after it.
     """
-    if pod.unhealthy or pod.metadata.deletion_timestamp is not None:
-        return True
-    if pod.status.phase == "Succeeded":
-        ended = ended_time(pod)
-        return ended is not None and ended >= math.floor(since_seconds)
-    if pod.restarts:
-        return True
-    started = ready_time(pod)
-    return started is not None and started >= math.floor(since_seconds)
+    return facts.needs_look or (
+        facts.changed_seconds is not None and facts.changed_seconds >= since_seconds
+    )
 
 
+@kept
 def _rank(pod: Pod) -> tuple[int, float, str]:
     """Order pods for the case that not all can be listed: pending first, then the newest."""
     created = parse_time(pod.metadata.creation_timestamp or "")
     return (_RANKS.get(pod.status.phase, 1), -created, pod.key)
 
 
+@kept
 def pod_row(pod: Pod) -> dict[str, Any]:
     """Return the pod's cells of `schemas.snapshot.PodTable`."""
     reason, message = _state_reason(pod)
@@ -177,23 +246,22 @@ def _state_details(pod: Pod) -> tuple[StateDetail | None, ...]:
     )
 
 
-def _placement_rows(pods: Sequence[Pod]) -> dict[str, dict[str, Any]]:
+def _placement_rows(pods: Sequence[PodFacts]) -> dict[str, dict[str, Any]]:
     """Sum pods by node and workload; CPU in whole micro-cores, so that the sum is exact."""
     rows: dict[str, dict[str, Any]] = {}
     for pod in pods:
-        unhealthy = pod.unhealthy
-        if not pod.spec.node_name or (pod.finished and not unhealthy):
+        if not pod.place:
             continue
-        workload = pod.workload() or f"{pod.metadata.namespace}/Pod/{pod.metadata.name}"
-        row = rows.setdefault(f"{pod.spec.node_name}|{workload}", dict.fromkeys(_SUMMED, 0))
-        row["unhealthy"] += unhealthy
-        if not pod.finished:
-            amounts = effective_request(pod.spec)
+        row = rows.get(pod.place)
+        if row is None:
+            row = rows[pod.place] = dict.fromkeys(_SUMMED, 0)
+        row["unhealthy"] += pod.unhealthy
+        if pod.holds:
             row["pods"] += 1
-            row["cpu_request_cores"] += round(amounts.cpu_cores * 1_000_000)
-            row["memory_request_bytes"] += amounts.memory_bytes
-            row["gpus_requested"] += amounts.gpus
-            row["restarted"] += pod.restarts > 0
+            row["cpu_request_cores"] += pod.micro_cores
+            row["memory_request_bytes"] += pod.memory_bytes
+            row["gpus_requested"] += pod.gpus
+            row["restarted"] += pod.restarted
     if _row_bytes(rows) > PLACEMENT_BYTES:
         rows = _by_namespace(rows)
     if _row_bytes(rows) > PLACEMENT_BYTES:
@@ -237,11 +305,6 @@ def _by_node(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def _row_bytes(rows: dict[str, dict[str, Any]]) -> int:
     return sum(len(row_id) + ROW_BYTES for row_id in rows)
-
-
-def _old_failure(pod: Pod, now: float, cuts: SnapshotLimits) -> bool:
-    ended = ended_time(pod) if pod.status.phase == "Failed" else None
-    return ended is not None and now - ended > cuts.failed_pod_seconds
 
 
 def _waiting_by_namespace(pods: Sequence[Pod]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import structlog
@@ -78,6 +78,30 @@ F = TypeVar("F", bound=FramedData)
 Progress = Callable[[str, int], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a collector carries from one look at the cluster to the next."""
+
+    simulated: bool | None = None
+    """Whether the cluster is a simulated one; None: not known yet."""
+    failing_since: Mapping[str, float] = field(default_factory=dict)
+    """By source (cluster time)."""
+    newest_answer: tuple[float, float] | None = None
+    """Cluster time and monotonic clock of the newest answer."""
+    newest_time_seconds: float = 0.0
+    """Cluster time of the newest look."""
+    work: WorkLedger = field(default_factory=WorkLedger)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at the cluster: what was seen, and what the collector remembers of it."""
+
+    cycle: int
+    snapshot: Snapshot
+    memory: Memory
+
+
 async def run(
     settings: CollectorSettings,
     bus: Bus,
@@ -87,13 +111,15 @@ async def run(
     *,
     code_version: str = CODE_VERSION,
     on_progress: Progress | None = None,
+    on_look: Callable[[Look], None] | None = None,
 ) -> None:
-    """Publish one cycle per interval until cancelled.
+    """Publish one cycle per interval until cancelled; `on_look` is given each before it is published.
 
     Raises:
         AnotherWriter: a second collector writes the same log.
     """
     collector = Collector(settings, bus, clock, origin, transport, code_version=code_version)
+    collector.on_look = on_look
     progress = on_progress or (lambda _state, _cycle: None)
     await collector.resume()
     progress("live", collector.cycle)
@@ -140,6 +166,8 @@ class Collector:
         self._work = WorkLedger()
         self.cycle = 0
         """Number of the newest cycle."""
+        self.on_look: Callable[[Look], None] | None = None
+        """Called with each look before it is published."""
 
     @property
     def cluster_time_seconds(self) -> float:
@@ -162,18 +190,27 @@ class Collector:
                     at = event.data.cluster_time_seconds
                     self._newest_time_seconds = max(self._newest_time_seconds, at)
 
-    async def collect_once(self, *, cycle: int | None = None, causes: tuple[str, ...] = ()) -> bool:
+    async def collect_once(
+        self,
+        *,
+        cycle: int | None = None,
+        causes: tuple[str, ...] = (),
+        look: Look | None = None,
+    ) -> bool:
         """Publish one cycle; False when there was nothing to say or the bus could not take it.
 
         Args:
             cycle: its number, above that of the newest; None: the next.
             causes: ids of the events because of which it looks.
+            look: what another collector saw of the same world, as if this one had seen it.
         """
-        snapshot = await self._read_cluster()
+        snapshot = await self._read_cluster() if look is None else self._take_over(look)
         if snapshot is None:
             return False
         # A number is never used twice: what a failed publish stored under it is not known.
         self.cycle = self.cycle + 1 if cycle is None else cycle
+        if self.on_look is not None:
+            self.on_look(Look(self.cycle, snapshot, self._memory()))
         try:
             await self._publish(snapshot, causes)
         except Temporary as error:
@@ -182,6 +219,24 @@ class Collector:
             return False
         self._seen = update_last_tables(self._seen, snapshot)
         return True
+
+    def _memory(self) -> Memory:
+        return Memory(
+            self._simulated,
+            self._failing_since,
+            self._newest_answer,
+            self._newest_time_seconds,
+            self._work,
+        )
+
+    def _take_over(self, look: Look) -> Snapshot:
+        memory = look.memory
+        self._simulated = memory.simulated
+        self._failing_since = memory.failing_since
+        self._newest_answer = memory.newest_answer
+        self._newest_time_seconds = memory.newest_time_seconds
+        self._work = memory.work
+        return look.snapshot
 
     async def _read_cluster(self) -> Snapshot | None:
         expected = self._expected_time()

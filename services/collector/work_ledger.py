@@ -23,6 +23,7 @@ from services.collector.pod_rows import ended_time
 from services.collector.reading import CycleReads
 from services.collector.work_metrics import WorkMetrics
 from services.held import HELD, replicas_before
+from services.kept_results import kept
 from services.kube_objects import Deployment, Job, Meta, Pod, PodMeta, parse_time
 
 DISRUPTION = "DisruptionTarget"
@@ -158,9 +159,10 @@ class _Counts:
                 if before is None
                 else before.get(job.metadata.uid, _NEW_JOB)
             )
-            self._added["tasks_completed"] += max(0, now.succeeded - earlier.succeeded)
-            if now.ended and not earlier.ended:
-                self._added["jobs_failed" if now.failed else "jobs_completed"] += 1
+            if now is not earlier:
+                self._added["tasks_completed"] += max(0, now.succeeded - earlier.succeeded)
+                if now.ended and not earlier.ended:
+                    self._added["jobs_failed" if now.failed else "jobs_completed"] += 1
             if job.spec.suspend and not now.ended:
                 self._held.append(job.spec.parallelism * self._since(job.metadata))
             seen[job.metadata.uid] = now
@@ -193,10 +195,11 @@ class _Counts:
             uid = pod.metadata.uid
             now = _pod_now(pod)
             earlier = self._unknown_pod(pod, now) if before is None else before.get(uid, _NEW_POD)
-            self._added["restarts"] += max(0, now.restarts - earlier.restarts)
-            self._added["evictions"] += now.disrupted and not earlier.disrupted
-            if pod.status.phase == "Succeeded" and not earlier.finished and not _of_job(pod):
-                self._added["tasks_completed"] += 1
+            if now is not earlier:
+                self._added["restarts"] += max(0, now.restarts - earlier.restarts)
+                self._added["evictions"] += now.disrupted and not earlier.disrupted
+                if pod.status.phase == "Succeeded" and not earlier.finished and not _of_job(pod):
+                    self._added["tasks_completed"] += 1
             if pod.status.phase == "Pending":
                 self._count_waiting(pod)
             seen[uid] = now
@@ -238,6 +241,7 @@ _NEW_JOB = SeenJob(succeeded=0, wanted=1, ended=False, failed=False, ttl_seconds
 _NEW_POD = SeenPod(workload="", running=False, restarts=0, finished=False, disrupted=False)
 
 
+@kept
 def _job_now(job: Job) -> SeenJob:
     ends = {condition.type for condition in job.status.conditions if condition.status == "True"}
     return SeenJob(
@@ -260,6 +264,7 @@ def _end_of(job: Job) -> float | None:
     return max(times, default=None)
 
 
+@kept
 def _pod_now(pod: Pod) -> SeenPod:
     marked = pod.condition(DISRUPTION)
     return SeenPod(
@@ -280,11 +285,13 @@ def _replaced(before: Mapping[str, SeenPod], seen: Mapping[str, SeenPod]) -> int
     gone: Counter[str] = Counter()
     fewer: Counter[str] = Counter()
     for uid, pod in before.items():
-        if pod.workload and not pod.finished and not pod.disrupted:
+        now = seen.get(uid)
+        if now is not pod and pod.workload and not pod.finished and not pod.disrupted:
             fewer[pod.workload] += 1
-            gone[pod.workload] += pod.running and uid not in seen
-    for pod in seen.values():
-        if pod.workload and not pod.finished and not pod.disrupted:
+            gone[pod.workload] += pod.running and now is None
+    for uid, pod in seen.items():
+        unchanged = before.get(uid) is pod
+        if not unchanged and pod.workload and not pod.finished and not pod.disrupted:
             fewer[pod.workload] -= 1
     replaced = 0
     for workload, count in gone.items():

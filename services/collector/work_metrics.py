@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from schemas.work import LATENCY_BOUNDS, MOST_SERVICES, ServiceCounters
 
@@ -74,9 +75,14 @@ def _service(
     )
 
 
-def _samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
+def _samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
     for name, labels, value in _SAMPLE.findall(text):
         number = float(value)
         if not 0.0 <= number < float("inf"):
             raise ValueError(f"{name} is {value}")
-        yield name, dict(_LABEL.findall(labels)), number
+        yield name, _labels(labels), number
+
+
+@lru_cache(maxsize=4_096)  # the same at each look; read, never changed
+def _labels(text: str) -> Mapping[str, str]:
+    return dict(_LABEL.findall(text))

@@ -20,8 +20,16 @@ from services.executor.marked_objects import MarkedPod
 from services.executor.paths import object_path
 from services.executor.verification import has_reached_end
 from services.held import HELD
+from services.kept_results import kept
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import Deployment, Job, Meta, Node, effective_request, parse_time
+from services.kube_objects import (
+    Deployment,
+    Job,
+    Meta,
+    Node,
+    effective_request,
+    parse_time,
+)
 from services.protection import do_not_disrupt_mark
 
 REASONS = {
@@ -245,28 +253,28 @@ async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> 
         priorities[pod.workload] = max(priorities.get(pod.workload, pod.priority), pod.priority)
     deployments = (await read_list(transport, "/apis/apps/v1/deployments", _DEPLOYMENTS)).items
     jobs = (await read_list(transport, "/apis/batch/v1/jobs", _JOBS)).items
-    workloads = [
-        *(
-            _workload_facts(
-                "Deployment", deployment.metadata, deployment.spec.replicas, suspended=False
-            )
-            for deployment in deployments
-        ),
-        *(
-            _workload_facts("Job", job.metadata, job.spec.parallelism, suspended=job.spec.suspend)
-            for job in jobs
-        ),
-    ]
+    workloads = [*map(_deployment_facts, deployments), *map(_job_facts, jobs)]
     filled = [
         workload.model_copy(
-            update={
-                "pending_pods": counts.get(workload.id, 0),
-                "priority": priorities.get(workload.id, 0),
-            }
+            update={"pending_pods": counts[workload.id], "priority": priorities[workload.id]}
         )
+        if workload.id in counts
+        else workload
         for workload in workloads
     ]
     return sorted(filled, key=lambda one: one.id)
+
+
+@kept
+def _deployment_facts(deployment: Deployment) -> WorkloadFacts:
+    spec = deployment.spec
+    return _workload_facts("Deployment", deployment.metadata, spec.replicas, suspended=False)
+
+
+@kept
+def _job_facts(job: Job) -> WorkloadFacts:
+    spec = job.spec
+    return _workload_facts("Job", job.metadata, spec.parallelism, suspended=spec.suspend)
 
 
 def _workload_facts(kind: str, metadata: Meta, replicas: int, *, suspended: bool) -> WorkloadFacts:

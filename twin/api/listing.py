@@ -134,6 +134,20 @@ def list_answer(
     return StreamedResponse(chunks, stop, content_type)
 
 
+def list_pieces(store: Store, kind: Kind, request: Request) -> tuple[bytes, list[bytes]] | None:
+    """Return the answer to a list request over all namespaces as the list without items, and its items.
+
+    None for a list that is long, selected or in another form; raises what `read_list_request` raises.
+    """
+    list_request = read_list_request(store, kind, None, request)
+    if not (list_request.short and list_request.selector.everything):
+        return None
+    records, metadata = _page(list_request)
+    head = _head(f"{kind.kind}List", kind.api_version, metadata)
+    item_bytes = store.items.item_bytes
+    return head + b"]}", [item_bytes(kind.resource, record) for record in records]
+
+
 def table_answer(
     store: Store, kind: Kind, namespace: str | None, request: Request, form: Form
 ) -> Response | StreamedResponse:

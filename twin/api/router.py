@@ -13,7 +13,7 @@ from twin.api.administration import PREFIX, administer
 from twin.api.custom_metrics import answer_metrics
 from twin.api.documents import document
 from twin.api.limits import check_request
-from twin.api.listing import plain_list
+from twin.api.listing import list_pieces, plain_list
 from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
 from twin.api.objects import Objects, method_not_allowed
 from twin.api.reviews import REVIEWS, review
@@ -32,6 +32,8 @@ _RESOURCE_PATH = re.compile(
 )
 _OF_NAMESPACES = frozenset({"status", "finalize"})
 WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_WHOLE = frozenset({"watch", "fieldSelector", "labelSelector"})
+"""Parameters that ask for something else than a whole list."""
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
@@ -53,6 +55,31 @@ class Router:
             headers = {"Retry-After": "5"} if error.status == 429 else {}
             answer = respond(error.status, error.to_status())
             return Response(answer.status, answer.body, headers=headers)
+
+    def list_items(self, request: Request) -> tuple[bytes, list[bytes]] | None:
+        """Return a list without its items, and its items; None where `handle` has to be asked.
+
+        For the administrator, of whole kinds in the version in which they are stored.
+        """
+        match = _RESOURCE_PATH.match(request.path)
+        if match is None or match["namespace"] or match["name"]:
+            return None
+        group, version, resource = (
+            match["group"] or "",
+            match["core"] or match["version"],
+            match["resource"],
+        )
+        kind = KINDS.get(resource)
+        if kind is None or (kind.group, kind.version) != (group, version):
+            return None
+        if View.elsewhere(group, version, resource) is not None or not _WHOLE.isdisjoint(
+            request.query
+        ):
+            return None
+        try:
+            return list_pieces(self._store, kind, request)
+        except ApiError:
+            return None
 
     def _handle(self, request: Request, identity: Identity) -> Answer:
         path = request.path.rstrip("/") or "/"

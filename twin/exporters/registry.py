@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from functools import lru_cache
 
 from twin.engine import Engine
-from twin.exporters.family import Exporters, Row, expand
+from twin.exporters.family import Exporters, LabelValues, Row, expand
+from twin.exporters.job_work import JOB_WORK
 from twin.exporters.machines import CADVISOR, NODE_EXPORTERS, TARGETS
 from twin.exporters.nodes import NODES
 from twin.exporters.pods import PODS
@@ -16,7 +18,9 @@ from twin.exporters.workloads import WORKLOADS
 PIECE_ROWS = 1_000
 """Samples that are read, or written, before others have their turn: some milliseconds."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-PAGE = Exporters((NODES, PODS, *WORKLOADS), (NODE_EXPORTERS, CADVISOR, REQUESTS, SERVICES))
+PAGE = Exporters(
+    (NODES, PODS, *WORKLOADS), (NODE_EXPORTERS, CADVISOR, REQUESTS, JOB_WORK, SERVICES)
+)
 """What `GET /metrics` shows."""
 KEPT = Exporters(PAGE.objects, (*PAGE.engines, TARGETS))
 """What the twin scrapes of itself: the same, and `up`."""
@@ -57,13 +61,23 @@ def _rows(engine: Engine, names: frozenset[str]) -> Iterator[Row]:
 
 def _add(families: dict[str, list[str]], row: Row) -> None:
     name, values, number = row
-    family, labels = PAGE.labels[name]
+    family = PAGE.labels[name][0]
     if family.name not in families:
         return
+    for series in _series(name, values):
+        families[family.name].append(f"{series} {number!r}")
+
+
+@lru_cache(maxsize=8_192)  # the same few at each look, of a cluster that is looked at often
+def _series(name: str, values: LabelValues) -> tuple[str, ...]:
+    """Return name and labels of each series behind a row."""
+    family, labels = PAGE.labels[name]
+    lines = []
     for texts in expand(values):
         shown = [*zip(labels, texts, strict=True), *family.constant]
         inner = ",".join(f'{label}="{_escape_label(text)}"' for label, text in shown)
-        families[family.name].append(f"{name}{{{inner}}} {number!r}")
+        lines.append(f"{name}{{{inner}}}")
+    return tuple(lines)
 
 
 def _escape_label(label: str) -> str:

@@ -1,4 +1,4 @@
-"""Requests as instrumented pods count them, and what became of the work of Jobs.
+"""Requests as instrumented pods count them.
 
 In aggregate mode these are expected requests, so they may be fractions.
 """
@@ -23,8 +23,6 @@ FAMILIES = (
     Family("foresail_requests_unserved_total", "counter",
            "Requests of a Service that nobody served, as people count them.",
            ("namespace", "service", "reason"), _TWIN),
-    Family("foresail_job_cpu_seconds_total", "counter",
-           "CPU seconds of Job pods that ended in time, late, or for nothing.", ("outcome",), _TWIN),
 )  # fmt: skip
 
 
@@ -62,8 +60,6 @@ def _rows(engine: Engine) -> Iterator[Row]:
             ("lost", account.lost),
         ):
             yield "foresail_requests_unserved_total", (namespace, service, reason), value
-    for outcome, seconds in list(engine.job_work.cpu_seconds.items()):
-        yield "foresail_job_cpu_seconds_total", (outcome,), seconds
 
 
 REQUESTS = EngineFamilies(FAMILIES, _rows)

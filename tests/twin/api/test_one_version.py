@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import orjson
@@ -133,29 +134,31 @@ def test_bytes_are_what_rendering_says() -> None:
 
 
 def test_kept_list_items_follow_every_change() -> None:
-    """Whenever a cluster is looked at, in one life or after a restore, its pods are shown as they are now."""
+    """Whenever a cluster is looked at, in one life or after a restore, all is shown as it is now."""
     engine = Engine(None, 3)
     workload = open_workload("google2011", nodes=10, seed=3)
     engine.add_nodes(workload.nodes)
     engine.load(workload.arrivals)
-    changed, shown = 0, dict[str, bytes]()
+    engine.fail_node(next(engine.store.records("nodes")).name, 300.0)
+    changed, shown = Counter[str](), dict[str, bytes]()
     for moment in range(40):
         engine.advance(engine.now + 45.0)
         if moment == 20:
             other = engine.clone()
             engine.advance(engine.now + 300.0)
             engine = other
-        for record in engine.store.records("pods"):
-            content = engine.store.items.item_bytes("pods", record)
-            assert content == item_bytes("pods", record)
-            changed += shown.get(record.uid, content) != content
-            shown[record.uid] = content
-    assert changed > 5
+        for resource in ("pods", "nodes", "jobs", "deployments", "horizontalpodautoscalers"):
+            for record in engine.store.records(resource):
+                content = engine.store.items.item_bytes(resource, record)
+                assert content == item_bytes(resource, record)
+                changed[resource] += shown.get(record.uid, content) != content
+                shown[record.uid] = content
+    assert min(changed[resource] for resource in ("pods", "nodes", "jobs", "deployments")) > 1
 
 
 def test_few_list_items_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A larger cluster costs no more memory than the bound, and is shown right all the same."""
-    monkeypatch.setattr("twin.render.item_cache.MOST_PODS", 2)
+    monkeypatch.setattr("twin.render.item_cache.MOST_ITEMS", 2)
     engine = Engine(None, 3)
     workload = open_workload("openb", nodes=10, seed=3)
     engine.add_nodes(workload.nodes)
@@ -165,4 +168,4 @@ def test_few_list_items_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(pods) > 2
     for record in (*pods, *pods):
         assert engine.store.items.item_bytes("pods", record) == item_bytes("pods", record)
-        assert len(engine.store.items._pods) <= 2
+        assert len(engine.store.items._items) <= 2
