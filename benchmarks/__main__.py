@@ -35,6 +35,7 @@ NAMES = (
     "rerun_memory",
     "hostile_readers",
     "gate_errors",
+    "untouched_cost",
 )
 OTHER_FLAGS = frozenset({"gate_errors", "idle_weight", "sync_loss"})
 """Those that do not take the flags of `benchmarks.machine.parser`."""

@@ -29,13 +29,14 @@ from foresail.stack.recording import open_writer
 from foresail.stack.run_events import announce_start, run_complete
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload
+from foresail.untouched.common_world import CommonWorld, PartingTransport
 from foresail.untouched.service import NAME as UNTOUCHED
 from foresail.untouched.service import run as run_untouched
-from foresail.untouched.world import MirroredWrites, MirroringTransport, UntouchedWorld
+from foresail.untouched.world import MirroredWrites, MirroringTransport
 from schemas.envelope import Event
 from schemas.identity import Origin
 from schemas.outcome import Mode
-from services.cluster import TwinTransport
+from services.cluster import Transport, TwinTransport
 from twin.config import START_2026, TwinConfig
 from twin.config.health import HealthConfig
 from twin.engine import Engine
@@ -76,7 +77,7 @@ def run_virtual_stack(
         prepare: called with the simulated cluster before anything happens in it; such a world has no
             untouched one beside it.
         without: names of services that do not run.
-        listener: told of every event of the log, in order.
+        listener: told of every event of the log in order, but of snapshots and of the untouched world.
         meter: called with each service's name and coroutine, and returns what is run in its place.
 
     Raises:
@@ -133,7 +134,7 @@ async def _run(stage: _Stage, advance_to: Advance | None) -> dict[str, Any]:
     bus = MemoryBus(log, origin.cluster)
     await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
     writer = open_writer(settings, origin, workload)
-    watch = Watch(bus, origin.cluster, writer)
+    watch = Watch(bus, origin.cluster, writer, overview=False)
     if stage.listener is not None:
         watch.listeners.append(stage.listener)
     if advance_to is not None:
@@ -173,22 +174,28 @@ def _services(stage: _Stage, log: MemoryLog, origin: Origin, clock: Clock) -> di
     engine = _engine(settings.run, workload)
     if stage.prepare is not None:
         stage.prepare(engine)
+    twin = InProcessTwin(engine, clock=clock, speed=workload.speed)
+    plain = TwinTransport(twin)
     writes = MirroredWrites()
-    plain = TwinTransport(InProcessTwin(engine, clock=clock, speed=workload.speed))
     mirrored = MirroringTransport(plain, writes)
+    world = CommonWorld(engine, writes)
 
     def bus() -> MemoryBus:
         return MemoryBus(log, origin.cluster)
 
     twice = settings.run.untouched == "on" and stage.prepare is None
-    transports = {"collector": mirrored, "exerciser": mirrored} if twice else {}
+    transports: dict[str, Transport] = (
+        {"collector": mirrored, "exerciser": mirrored} if twice else {}
+    )
+    if twice:
+        transports["executor"] = PartingTransport(plain, world)
+    on_look = world.note_look if twice else None
     services = {
-        name: service(name, settings, bus(), clock, origin, transports.get(name, plain))
+        name: service(name, settings, bus(), clock, origin, transports.get(name, plain), on_look)
         for name in service_names(settings)
         if name not in stage.without
     }
     if twice:
-        world = UntouchedWorld(_engine(settings.run, workload), writes, settles_at_requests=True)
         services[UNTOUCHED] = run_untouched(settings.collector, bus(), clock, origin, world)
     return services
 

@@ -13,7 +13,7 @@ from typing import Any
 from bus.clock import Clock
 from bus.follow import Follower
 from bus.port import Bus
-from foresail.untouched.world import UntouchedWorld
+from foresail.untouched.world import World
 from schemas.config import CODE_VERSION
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
@@ -85,7 +85,7 @@ async def run(
     bus: Bus,
     clock: Clock,
     origin: Origin,
-    world: UntouchedWorld,
+    world: World,
     *,
     code_version: str = CODE_VERSION,
     on_progress: Callable[[str, int], None] | None = None,
@@ -95,7 +95,7 @@ async def run(
     Raises:
         AnotherWriter: a second one writes the same log.
     """
-    transport = TwinTransport(world.twin)
+    transport = TwinTransport(world.cluster)
     collector = Collector(
         settings, bus, clock, origin, transport, code_version=code_version, kinds=KINDS
     )
@@ -103,9 +103,11 @@ async def run(
 
     async def look(newest: NewestObservation) -> None:
         if newest.cycle > collector.cycle:
-            for _ in world.advance(newest.time_seconds):
-                await asyncio.sleep(0)
-            await collector.collect_once(cycle=newest.cycle, causes=(newest.id,))
+            known = world.look_of(newest.cycle)
+            if known is None:
+                for _ in world.advance(newest.time_seconds):
+                    await asyncio.sleep(0)
+            await collector.collect_once(cycle=newest.cycle, causes=(newest.id,), look=known)
 
     await Follower(
         UntouchedHandler(), bus, clock, collector.publisher, act=look, on_progress=on_progress

@@ -12,7 +12,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.cluster import JSON, ApiResponse, Json, Method, Transport
+from services.cluster import (
+    JSON,
+    ApiResponse,
+    InProcessCluster,
+    ItemTransport,
+    Json,
+    ListedItems,
+    Method,
+    Transport,
+)
+from services.collector.service import Look
 from twin.api.messages import Request
 from twin.api.router import WRITING, Router
 from twin.engine import Engine
@@ -39,6 +49,23 @@ class Writes(Protocol):
         ...
 
 
+class World(Protocol):
+    """The world without us, as its collector needs it."""
+
+    @property
+    def cluster(self) -> InProcessCluster:
+        """What the collector reads; reading lets no time pass."""
+        ...
+
+    def look_of(self, cycle: int) -> Look | None:
+        """Return what is to be seen at a cycle where that is known; None: `advance`, then read `cluster`."""
+        ...
+
+    def advance(self, until: float) -> Iterator[None]:
+        """Let everything happen up to a cluster time; yields now and then, so that others get a turn."""
+        ...
+
+
 class UntouchedWorld:
     """One engine and the writes that are still to come."""
 
@@ -52,9 +79,14 @@ class UntouchedWorld:
         self._router = Router(engine)
         self._writes = writes
         self._settles_at_requests = settles_at_requests
-        self.twin = InProcessTwin(engine)
+        self.cluster = InProcessTwin(engine)
         """The world for a collector; reading lets no time pass."""
         engine.advance(engine.now)
+
+    def look_of(self, cycle: int) -> Look | None:
+        """Nothing is known before it is read."""
+        del cycle
+        return None
 
     def advance(self, until: float) -> Iterator[None]:
         """Let everything happen up to a cluster time, others' writes included; never goes back.
@@ -97,6 +129,11 @@ class MirroredWrites:
         if not self._looks or self._looks[-1][0] != time_seconds:
             self._looks.append((time_seconds, self._written))
 
+    def forget(self) -> None:
+        """Drop what was kept: the untouched world has it all."""
+        self._waiting.clear()
+        self._looks.clear()
+
     def until(self, time_seconds: float) -> Iterator[Write]:
         """Yield each write that a look at this cluster time saw, once."""
         seen = self._written
@@ -133,6 +170,15 @@ class MirroringTransport:
         else:
             self._writes.note_look(answer.cluster_time_seconds)
         return answer
+
+    async def list_items(self, path: str, query: Mapping[str, str]) -> ListedItems | None:
+        """Send a GET of a list; see `services.cluster.ItemTransport`."""
+        if not isinstance(self._inner, ItemTransport):
+            return None
+        listed = await self._inner.list_items(path, query)
+        if listed is not None:
+            self._writes.note_look(listed.cluster_time_seconds)
+        return listed
 
     async def close(self) -> None:
         """Close the inner transport."""

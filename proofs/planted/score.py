@@ -109,4 +109,31 @@ SCORE = (
         "earlier = None",
         "tests/timeline/test_rules.py::test_an_incident_says_what_acting_changed_while_it_went_on",
     ),
+    Defect(
+        "the worlds part after the executor has written",
+        "foresail/untouched/common_world.py",
+        """            self._world.part()
+        return await self._inner.request(method, path, query, body, content_type)
+""",
+        """            answer = await self._inner.request(method, path, query, body, content_type)
+            self._world.part()
+            return answer
+        return await self._inner.request(method, path, query, body, content_type)
+""",
+        f"{_VIRTUAL}test_the_untouched_world_is_a_run_in_shadow_mode_to_the_byte",
+    ),
+    Defect(
+        "what the untouched world shows before the worlds part is read from the acted one later",
+        "foresail/untouched/common_world.py",
+        "return self._looks.pop(cycle, None)",
+        "return None",
+        f"{_VIRTUAL}test_as_long_as_nobody_acts_there_is_one_world",
+    ),
+    Defect(
+        "list items are kept although their object has changed",
+        "twin/render/item_cache.py",
+        "if known is not None and known[0] == record.resource_version:",
+        "if known is not None:",
+        "tests/twin/api/test_one_version.py::test_kept_list_items_follow_every_change",
+    ),
 )

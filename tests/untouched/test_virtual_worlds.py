@@ -12,6 +12,7 @@ import pytest
 from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
+from twin.engine import Engine
 
 SAME = {
     "untouched.observation": "observation",
@@ -90,6 +91,25 @@ def test_the_exercisers_writes_are_mirrored(tmp_path: Path) -> None:
     assert log["untouched.observation"] == log["observation"]
     pods = [json.loads(data)["totals"]["pods_total"] for data in log["untouched.observation"]]
     assert max(pods) > 0
+
+
+def test_as_long_as_nobody_acts_there_is_one_world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shadow run simulates no second cluster, though the exerciser writes; one that acts parts once."""
+    clones = []
+
+    def clone(engine: Engine) -> Engine:
+        clones.append(engine.now)
+        return whole(engine)
+
+    whole = Engine.clone
+    monkeypatch.setattr(Engine, "clone", clone)
+    alone = played(tmp_path / "shadow.fslog", for_seconds=30.0, mode="shadow", exercise=True)
+    assert alone["untouched.observation"] == alone["observation"]
+    assert clones == []
+    played(tmp_path / "acting.fslog", for_seconds=30.0)
+    assert len(clones) == 1
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:
