@@ -22,6 +22,7 @@ from lab.experiments.results import ResultFolder, TrialCost
 from lab.experiments.run import RECORDINGS, Plan
 from lab.experiments.run import run as run_plan
 from projections.figures import duration, number
+from schemas.wording import count_text
 
 PROBE_SECONDS = 300.0
 """Cluster time of a probe, which says how dear the trials of a workload under an arm will be."""
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         hours = _estimate_cpu_hours(tasks, results)
         console().print(
             f"{left} of {len(tasks)} trials to play, about {number(hours)} CPU hours: "
-            f"{duration(3_600.0 * hours / max(1, min(plan.jobs, left)))} with {plan.jobs} jobs",
+            f"{duration(3_600.0 * hours / max(1, min(plan.jobs, left)))} with {count_text(plan.jobs, 'job')}",
             markup=False,
             soft_wrap=True,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import time
 
@@ -21,22 +22,31 @@ def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_verb_that_never_waits_is_interrupted(number: signal.Signals) -> None:
     """Cancelling a task that computes changes nothing, so it is interrupted where it stands."""
 
+    ends = []
+
     async def compute() -> int:
         signal.raise_signal(number)
         until = time.process_time() + 5.0
         while time.process_time() < until:
             pass
+        ends.append("computed to its end")
         return 0
 
     with pytest.raises(KeyboardInterrupt), stopping.stopping_by_signal():
         stopping.run(compute())
+    assert ends == []
 
 
-def test_a_verb_that_ends_in_spite_of_the_signal_is_stopped_all_the_same() -> None:
-    """Neither its result nor its error hides that it was stopped."""
+def test_a_verb_that_ends_in_spite_of_the_signal_is_stopped_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither its result nor its error hides that it was stopped, long before patience ends."""
+    monkeypatch.setattr(stopping, "PATIENCE_SECONDS", 600.0)
 
     async def finish() -> int:
         signal.raise_signal(signal.SIGTERM)
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60.0)
         return 0
 
     async def fail() -> int:

@@ -313,6 +313,12 @@ def test_what_is_of_an_arm_by_itself_is_not_compared() -> None:
     assert "## Not compared" not in text
     assert ("forecast_skill", "baseline-rules") not in report.analysis.effects
 
+    def skilled(arm: str, workload: str, seed: int, random: Random) -> Mapping[str, float]:
+        return {**shifted({})(arm, workload, seed, random), "forecast_skill": 0.1 * seed}
+
+    both = make_report(of, results(of, skilled))
+    assert ("forecast_skill", "baseline-rules") not in both.analysis.effects
+
 
 def test_a_forest_plot_shows_0_and_both_ends() -> None:
     """Left to right by value, the line at 0 in sight although no interval reaches it; no picture without a number."""
