@@ -17,6 +17,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 
+import structlog
 import uvicorn
 
 from bus.child_process import PARENT_VARIABLE, die_with_parent
@@ -63,6 +64,8 @@ def main() -> int:
     """Run until SIGTERM or SIGINT; 2 for bad input."""
     if parent := os.environ.get(PARENT_VARIABLE):
         die_with_parent(int(parent))
+    # Whoever started us reads where we are from standard output.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     try:
         settings = read_settings(sys.argv[1:])
         settings = with_start(settings, SystemClock())

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from projections.switchback.schedule import SwitchbackSettings
 from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
@@ -122,6 +123,11 @@ async def workload_had_its_share(theatre: Theatre) -> None:
 async def there_and_back(theatre: Theatre) -> None:
     await sleep(theatre)
     await wake(theatre)
+
+
+@case(Reason.SWITCHBACK, switchback=SwitchbackSettings(unit="time", block_seconds=86_400.0, seed=0))
+async def in_a_block_that_does_not_act(theatre: Theatre) -> None:
+    await sleep(theatre)
 
 
 @case(Reason.STALE_DECISION)

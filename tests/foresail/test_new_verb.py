@@ -43,8 +43,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.GOOD if lines >= arguments.at_least else ExitCode.DIFFERS
 '''
 DOCUMENTED = (
-    "up", "tap", "recording", "replay", "explain", "timeline", "status", "trace", "kill", "pause",
-    "resume", "doctor", "reset", "twin", "forecast", "verify", "what-if", "sweep", "experiment", "diff",
+    "up", "tap", "recording", "replay", "explain", "timeline", "switchback", "status", "trace", "kill",
+    "pause", "resume", "doctor", "reset", "twin", "forecast", "verify", "what-if", "sweep", "experiment", "diff",
     "completion",
 )  # fmt: skip
 

@@ -23,6 +23,7 @@ from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
 from schemas.run import RunArtifact, RunError, RunTrial
+from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
 from tests.builders import make_control, stamp_event
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
@@ -30,6 +31,33 @@ from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutatio
 pytestmark = pytest.mark.timeout(300)
 
 ROOT = Path(__file__).parents[2]
+SWITCHBACK = OutcomeSwitchback(
+    cycle=9,
+    cluster_time_seconds=7_200.0,
+    unit="namespace",
+    seed=7,
+    block_seconds=1_800.0,
+    wash_out_seconds=600.0,
+    currency="USD",
+    pair=SwitchbackPair(
+        first_block=2,
+        first_money_per_hour=-1.5,
+        second_money_per_hour=-0.5,
+        first_seconds=1_200.0,
+        second_seconds=1_200.0,
+        acting_first=("", "shop"),
+        counts=True,
+    ),
+    pairs=2,
+    pairs_left_out=0,
+    executions=3,
+    held=4,
+    effect_money_per_hour=-1.0,
+    low_money_per_hour=-2.0,
+    high_money_per_hour=0.5,
+    confidence_ratio=0.95,
+)
+"""Nothing of the kind is in a run whose executor may always act."""
 FRAMED = [kind.TYPE for kind in EVENT_TYPES if "frame" in kind.model_fields]
 
 
@@ -51,6 +79,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         RunTrial(**about, study="s", trial=1, value=0.5, parameters={"depth": 3, "list": [1.5]}),
         RunError(**about, text="it broke"),
         make_control(),
+        SWITCHBACK,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))
     return found
