@@ -191,7 +191,10 @@ async def _door(folder: Path) -> Door:
 
 
 def _kubeconfigs(folder: Path) -> list[Path]:
-    return list(folder.glob("state/**/admin.kubeconfig"))
+    try:
+        return list(folder.glob("state/**/admin.kubeconfig"))
+    except FileNotFoundError:  # nats-server removes folders while we look; the caller looks again
+        return []
 
 
 async def _cluster_seconds(door: Door) -> float:
