@@ -20,13 +20,13 @@ from bus.port import StoredMessage
 from foresail.explain_object import explain_object
 from foresail.explanation import screen
 from foresail.explanation.object_screen import object_screen
-from foresail.flags import add_partial, seconds
+from foresail.flags import seconds
 from foresail.known_names import check_cycle
-from foresail.log_source import Source, open_source, reading_verdict
+from foresail.log_source import Source, add_source, open_source, reading_verdict
 from foresail.near import remedy_for
 from foresail.output import page, print_json
 from foresail.progress import reading_source
-from foresail.remote import add_remote, remote_of
+from foresail.remote import remote_of
 from foresail.verbs import Verb
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
 from projections.objects.names import ObjectKind
@@ -68,18 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="the object's name, with its namespace (and a workload's kind) where several have it",
     )
-    parser.add_argument(
-        "--recording", metavar="FILE", help="read this recording instead of the running stack"
-    )
-    add_partial(parser)
-    parser.add_argument(
-        "--state",
-        default=".foresail",
-        metavar="FOLDER",
-        help="state folder of the stack (default: %(default)s)",
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_remote(parser)
+    add_source(parser)
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:

@@ -4,6 +4,7 @@ recording.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 from collections import deque
@@ -20,7 +21,9 @@ from bus.login import Login, read_login, read_logins
 from bus.port import Bus, Messages, StoredMessage
 from bus.recording import Recording, open_recording
 from bus.recording.footer import stated_messages
+from foresail.flags import add_partial
 from foresail.output import print_error
+from foresail.remote import add_remote
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
 from schemas.wording import count_text
@@ -29,6 +32,22 @@ EVERYTHING = (">",)
 OBSERVATION = ("observation",)
 NANOSECONDS = 1_000_000_000
 OnRead = Callable[[int], None]
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of a verb that reads a log once: which one, how much of it, and as what it prints."""
+    parser.add_argument(
+        "--recording", metavar="FILE", help="read this recording instead of the running stack"
+    )
+    add_partial(parser)
+    parser.add_argument(
+        "--state",
+        default=".foresail",
+        metavar="FOLDER",
+        help="state folder of the stack (default: %(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_remote(parser)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,10 @@ from rich.text import Text
 
 from bus.events import read_events
 from bus.exit_codes import ExitCode
-from foresail.flags import add_partial
-from foresail.log_source import open_source, reading_verdict
+from foresail.log_source import add_source, open_source, reading_verdict
 from foresail.output import page, print_json
 from foresail.progress import reading_source
-from foresail.remote import add_remote, remote_of
+from foresail.remote import remote_of
 from foresail.verbs import Verb
 from projections.figures import duration, known_number, signed_text
 from projections.switchback.reading import READS, SwitchbackReading
@@ -40,18 +39,7 @@ SHOWN_PAIRS = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument(
-        "--recording", metavar="FILE", help="read this recording instead of the running stack"
-    )
-    add_partial(parser)
-    parser.add_argument(
-        "--state",
-        default=".foresail",
-        metavar="FOLDER",
-        help="state folder of the stack (default: %(default)s)",
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_remote(parser)
+    add_source(parser)
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:

@@ -13,12 +13,12 @@ from pathlib import Path
 from bus.errors import InputError
 from bus.events import read_events
 from bus.exit_codes import ExitCode
-from foresail.flags import add_partial, seconds
+from foresail.flags import seconds
 from foresail.html_page import write_page
-from foresail.log_source import Since, Source, open_source, reading_verdict
+from foresail.log_source import Since, Source, add_source, open_source, reading_verdict
 from foresail.output import page, print_json
 from foresail.progress import reading_source
-from foresail.remote import add_remote, remote_of
+from foresail.remote import remote_of
 from foresail.timeline.html import page_of
 from foresail.timeline.terminal import incident_view, list_view
 from foresail.verbs import Verb
@@ -56,18 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="read only this much recorded time before the end, such as 2h",
     )
-    parser.add_argument(
-        "--recording", metavar="FILE", help="read this recording instead of the running stack"
-    )
-    add_partial(parser)
-    parser.add_argument(
-        "--state",
-        default=".foresail",
-        metavar="FOLDER",
-        help="state folder of the stack (default: %(default)s)",
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_remote(parser)
+    add_source(parser)
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:

@@ -22,11 +22,10 @@ from bus.login import IMPORTED_API, Login
 from bus.nats_wire import EXPECTED
 from proofs.identities import attacks
 from proofs.identities.attacks import CLUSTER, LOG
-from proofs.identities.ground import Ground, connect, flush
+from proofs.identities.ground import WAIT_SECONDS, Ground, connect, flush
 from schemas import subjects
 from services.identities import BY_NAME, IDENTITIES
 
-WAIT_SECONDS = 60.0
 Kind = Literal["permission", "refusal"]
 
 
@@ -211,7 +210,7 @@ async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[s
     yield "the log's state", info["config"]["name"] == LOG.name
     get = f"{IMPORTED_API}.DIRECT.GET.{LOG.name}"
     control = f"foresail.{CLUSTER}.control"
-    newest = await client.request(f"{get}.{control}")
+    newest = await client.request(f"{get}.{control}", timeout=WAIT_SECONDS)
     yield "the newest event of a subject", (newest.headers or {}).get("Nats-Subject") == control
     inbox = await client.subscribe(client.new_inbox())
     wish = {"seq": 1, "batch": 2, "next_by_subj": f"foresail.{CLUSTER}.>"}
@@ -220,7 +219,7 @@ async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[s
     yield "history in batches", [status.get("Status") for status in statuses] == [None, None, "204"]
     feed = await client.subscribe(subjects.live(f"foresail.{CLUSTER}.>"))
     await flush(client)
-    await ground.witness.request(control, identity.name.encode())
+    await ground.witness.request(control, identity.name.encode(), timeout=WAIT_SECONDS)
     yield "the live feed", (await feed.next_msg(WAIT_SECONDS)).data == identity.name.encode()
     await feed.unsubscribe()
 
@@ -276,7 +275,7 @@ async def anonymous_is_reader(ground: Ground) -> bool:
     ground.seen.clear()
     await caller.client.publish(decision, b"{}")
     await flush(caller.client)
-    await ground.witness.request(f"foresail.{CLUSTER}.control", b"{}")
+    await ground.witness.request(f"foresail.{CLUSTER}.control", b"{}", timeout=WAIT_SECONDS)
     message = await feed.next_msg(WAIT_SECONDS)
     await caller.client.close()
     live = subjects.live(f"foresail.{CLUSTER}.control")

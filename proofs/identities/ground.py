@@ -25,6 +25,9 @@ from bus.nats_server import NatsServer
 from proofs.identities.attacks import CLUSTER, DURABLE, LOG, OTHER, OTHER_SUBJECT
 from services.identities import IDENTITIES
 
+WAIT_SECONDS = 60.0
+"""Longest wait for an answer that has to come; a busy machine takes seconds."""
+
 WITNESS = '{"user": "witness", "password": "witness"}'
 INSIDER = (
     '{"user": "insider", "password": "insider", "permissions": {"publish": {"allow": '
@@ -69,7 +72,9 @@ class Ground:
 
     async def ask(self, call: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Call the JetStream API as the witness."""
-        reply = await self.witness.request(f"$JS.API.{call}", json.dumps(body or {}).encode())
+        reply = await self.witness.request(
+            f"$JS.API.{call}", json.dumps(body or {}).encode(), timeout=WAIT_SECONDS
+        )
         answer: dict[str, Any] = json.loads(reply.data)
         return answer
 
@@ -153,7 +158,7 @@ async def _add_targets(ground: Ground) -> None:
     body = {"stream_name": LOG.name, "config": durable}
     await ground.ask(f"CONSUMER.DURABLE.CREATE.{LOG.name}.{DURABLE}", body)
     for subject in (OTHER_SUBJECT, f"foresail.{CLUSTER}.decision", f"foresail.{CLUSTER}.control"):
-        await ground.witness.request(subject, b'{"furnished": true}')
+        await ground.witness.request(subject, b'{"furnished": true}', timeout=WAIT_SECONDS)
 
     async def see(message: Msg) -> None:
         ground.seen.append((message.subject, message.data))
