@@ -4,6 +4,7 @@ the end of the run.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 from bus.follow import Publisher
@@ -35,14 +36,19 @@ LOCAL_ONLY = {
 
 Models may be named by folder; each process announces them by id.
 """
+FILES = ("workload", "scenario", "machines")
+"""Settings of a run that may name a file: announced without its folder."""
 
 
 def announced_settings(settings: StackSettings) -> dict[str, Any]:
-    """Return every setting that can change a result."""
-    return {
+    """Return every setting that can change a result, the same wherever its files lie."""
+    announced = {
         name: group.model_dump(mode="json", exclude=LOCAL_ONLY.get(name, set()))
         for name, group in settings.groups.items()
     }
+    run = announced["run"]
+    run |= {name: Path(run[name]).name for name in FILES if run[name] is not None}
+    return announced
 
 
 async def announce_start(

@@ -22,6 +22,8 @@ NAME_FIELDS = NODE_FIELDS | frozenset(
     )
 )
 """Fields that hold a name, alone or composed, or a list of them."""
+FILE_FIELDS = frozenset(("workload", "scenario", "machines"))
+"""Fields of a run's settings that hold a file, with its folder in recordings of earlier versions."""
 OBJECT_FIELDS = frozenset(("object", "target"))
 """Fields that hold a name, or a word of ours such as `pods`."""
 OUR_OBJECTS = frozenset(("", "pods"))
@@ -49,6 +51,10 @@ class Handler(Protocol):
 
     def perhaps(self, text: str) -> str:
         """Take what is a name where it is one elsewhere."""
+        ...
+
+    def file(self, text: str) -> str:
+        """Take what names a file, or a workload of ours."""
         ...
 
     def text(self, text: str, *, foreign: bool) -> str:
@@ -82,6 +88,8 @@ def walk_names(
     """
     strict = strict and field not in OPEN_FIELDS
     if isinstance(value, str):
+        if owner == "run" and field in FILE_FIELDS:
+            return by.file(value)
         return _handle_text(value, by, field, strict=strict)
     if isinstance(value, list):
         return [walk_names(inner, by, field, owner, strict=strict) for inner in value]

@@ -23,6 +23,7 @@ from lab.recordings.free_text import (
     patch_without,
 )
 from lab.recordings.names import TOKEN, parts_of, rename_parts, walk_names
+from twin.workloads import NAMES as OUR_WORKLOADS
 
 WELL_KNOWN = re.compile(r"([-a-z0-9]+\.)*(kubernetes\.io|k8s\.io|foresail\.dev)(/|$)")
 """Labels and taints that every cluster has."""
@@ -72,7 +73,7 @@ class CollectedNames:
         """See `Handler.other`."""
         return text
 
-    patch = unknown = other
+    patch = unknown = file = other
 
 
 class Renaming:
@@ -106,6 +107,10 @@ class Renaming:
     def patch(self, text: str) -> str:
         """See `Handler.patch`."""
         return patch_without(text, self._word_for, lambda word: bool(WELL_KNOWN.match(word)))
+
+    def file(self, text: str) -> str:
+        """See `Handler.file`."""
+        return text if text in OUR_WORKLOADS else HIDDEN
 
     def unknown(self, text: str) -> str:
         """See `Handler.unknown`."""

@@ -84,6 +84,23 @@ def test_a_field_that_nobody_knows_is_hidden() -> None:
     assert said.count(HIDDEN) == 2
 
 
+def test_files_of_the_machine_are_hidden_and_are_no_names() -> None:
+    """Recordings of earlier versions hold whole paths: a folder `web2` on the way is no workload's name."""
+    run = {
+        "workload": "/home/web2/examples/own.csv",
+        "scenario": "/home/web2/examples/bad-day.yaml",
+        "machines": "../web2/types.yaml",
+    }
+    gathered = CollectedNames()
+    gathered.take({"settings": {"run": run}})
+    config = next(kind for kind in EVENT_TYPES if kind.TYPE == "foresail.config.v1")
+    said = redact_content(config, {"settings": {"run": run}})
+
+    assert not gathered.names
+    assert not [word for word in ("web2", "own", "bad-day", "types") if word in said]
+    assert "openb" in redact_content(config, {"settings": {"run": {"workload": "openb"}}})
+
+
 def test_a_patch_keeps_its_form_and_none_of_its_words() -> None:
     """Labels, annotations, their values and their former values go; what every cluster has stays."""
     patch = {
