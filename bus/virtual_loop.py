@@ -93,6 +93,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         heapq.heappush(self._scheduled, timer)
         return timer
 
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Report what nobody caught, but no interruption: it ends the run, so whoever runs it has it already."""
+        if not isinstance(context.get("exception"), KeyboardInterrupt):
+            super().call_exception_handler(context)
+
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> NoReturn:  # type: ignore[override]
         """Refuse threads: their timing would enter the result."""
         del executor, args

@@ -149,6 +149,7 @@ def _bars() -> Progress:
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
+        disable=not sys.stderr.isatty(),  # else it ends with an empty line
     )
 
 

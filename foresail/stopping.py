@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
@@ -43,18 +43,22 @@ _stop = StopRequest()
 """Signals belong to the process, and so does this."""
 
 
-def run(verb: Coroutine[Any, Any, T]) -> T:
-    """Run a verb on an event loop of its own.
+def run(
+    verb: Coroutine[Any, Any, T],
+    run_loop: Callable[[Coroutine[Any, Any, T]], T] = asyncio.run,
+) -> T:
+    """Run a verb on an event loop of its own, which `run_loop` makes and ends.
 
     Raises:
         KeyboardInterrupt: it was stopped.
     """
     try:
-        return asyncio.run(_run_watched(verb))
+        return run_loop(_run_watched(verb))
     except asyncio.CancelledError:
-        if _stop.requested:
-            raise KeyboardInterrupt from None
-        raise
+        if not _stop.requested:
+            raise
+        signal.setitimer(signal.ITIMER_REAL, 0.0)  # it has ended in time: its caller may clean up
+        raise KeyboardInterrupt from None
 
 
 async def _run_watched(verb: Coroutine[Any, Any, T]) -> T:

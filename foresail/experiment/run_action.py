@@ -18,7 +18,7 @@ from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.progress import bar
 from lab.experiments.engine import ENGINES, Task
-from lab.experiments.results import ResultFolder, TrialCost
+from lab.experiments.results import ResultFolder, TrialCost, TrialResult
 from lab.experiments.run import RECORDINGS, Plan
 from lab.experiments.run import run as run_plan
 from projections.figures import duration, number
@@ -59,41 +59,46 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """
     plan = plan_of(arguments)
     check_trials(plan.experiment, plan.split)
+    try:
+        finished = _play(plan, arguments)
+    except KeyboardInterrupt:
+        kept = f"kept {len(_finished(plan))} of {len(plan.tasks)} trials in {plan.folder}; "
+        sys.stderr.write(f"{kept}the same command goes on from there\n")
+        raise
+    trials = len(plan.tasks)
+    if arguments.json:
+        print_json({"trials": trials, "finished": finished, "folder": str(plan.folder)})
+    else:
+        console().print(
+            f"{finished} of {trials} trials in {plan.folder}", markup=False, soft_wrap=True
+        )
+    return ExitCode.GOOD if finished == trials else ExitCode.CUT_OFF
+
+
+def _finished(plan: Plan) -> list[TrialResult]:
+    return ResultFolder(plan.folder).read(task.fingerprint for task in plan.tasks)
+
+
+def _play(plan: Plan, arguments: argparse.Namespace) -> int:
+    """Print what is left, play it, and return how many trials have a result then."""
     tasks = plan.tasks
-    results = ResultFolder(plan.folder)
-    known = results.read(task.fingerprint for task in tasks)
-    left = len(tasks) - len(known)
+    left = len(tasks) - len(_finished(plan))
     if left and not arguments.json:
-        hours = _estimate_cpu_hours(tasks, results)
+        hours = _estimate_cpu_hours(tasks, ResultFolder(plan.folder))
         console().print(
             f"{left} of {len(tasks)} trials to play, about {number(hours)} CPU hours: "
             f"{duration(3_600.0 * hours / max(1, min(plan.jobs, left)))} with {count_text(plan.jobs, 'job')}",
             markup=False,
             soft_wrap=True,
         )
-    finished = _run(plan, tasks, arguments.time_limit)
-    if arguments.json:
-        print_json({"trials": len(tasks), "finished": finished, "folder": str(plan.folder)})
-    else:
-        console().print(
-            f"{finished} of {len(tasks)} trials in {plan.folder}", markup=False, soft_wrap=True
-        )
-    return ExitCode.GOOD if finished == len(tasks) else ExitCode.CUT_OFF
-
-
-def _run(plan: Plan, tasks: Sequence[Task], limit_seconds: float | None) -> int:
     clock = SystemClock()
+    limit_seconds: float | None = arguments.time_limit
     deadline = math.inf if limit_seconds is None else clock.monotonic() + limit_seconds
     finished = 0
-    try:
-        with bar("playing", len(tasks)) as advance:
-            for _ in run_plan(plan, run_task, lambda: clock.monotonic() >= deadline):
-                finished += 1
-                advance(finished)
-    except KeyboardInterrupt:
-        kept = f"kept {finished} of {len(tasks)} trials in {plan.folder}; "
-        sys.stderr.write(f"{kept}the same command goes on from there\n")
-        raise
+    with bar("playing", len(tasks)) as advance:
+        for _ in run_plan(plan, run_task, lambda: clock.monotonic() >= deadline):
+            finished += 1
+            advance(finished)
     return finished
 
 

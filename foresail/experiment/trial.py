@@ -67,10 +67,10 @@ def run_task(task: Task) -> PlayedTrial:
         InputError: workload, scenario, machines or a setting cannot be used.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    if task.recording is None:
+    unfinished = task.unfinished_recording
+    if task.recording is None or unfinished is None:
         return run_trial(task.trial, task.fingerprint, None)
     recording = Path(task.recording)
-    unfinished = recording.with_suffix(f".part{recording.suffix}")
     unfinished.unlink(missing_ok=True)
     played = run_trial(task.trial, task.fingerprint, unfinished)
     unfinished.replace(recording)

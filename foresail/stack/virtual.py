@@ -18,6 +18,7 @@ from typing import Any
 from bus.clock import Clock, LoopClock
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
+from foresail import stopping
 from foresail.dependent_settings import fill_dependent, mode_of
 from foresail.output import console
 from foresail.progress import Advance, instead_of_log_lines
@@ -98,7 +99,7 @@ def run_virtual_stack(
             instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
         ):
             stage = _Stage(filled, workload, prepare, frozenset(without), listener, meter)
-            return run_virtual(lambda: _run(stage, advance_to))
+            return stopping.run(_run(stage, advance_to), lambda whole: run_virtual(lambda: whole))
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 from bus.errors import InputError
@@ -30,6 +33,14 @@ class Task:
     recording: str | None
     """File of its log; None: not kept."""
 
+    @property
+    def unfinished_recording(self) -> Path | None:
+        """Where its log is written until the trial has ended."""
+        if self.recording is None:
+            return None
+        whole = Path(self.recording)
+        return whole.with_suffix(f".part{whole.suffix}")
+
 
 RunTask = Callable[[Task], PlayedTrial]
 """A function of a module's own level, so that another process can import it."""
@@ -39,7 +50,7 @@ Stopped = Callable[[], bool]
 
 def run_local(
     run_task: RunTask, tasks: Sequence[Task], jobs: int, stopped: Stopped
-) -> Iterator[PlayedTrial]:
+) -> Generator[PlayedTrial, None, None]:
     """Yield results as they come; in this process when one job is enough."""
     if jobs <= 1 or len(tasks) <= 1:
         for task in tasks:
@@ -66,21 +77,33 @@ def _in_turn(
     jobs: int,
     stopped: Stopped,
 ) -> Iterator[PlayedTrial]:
-    waiting: set[Future[PlayedTrial]] = {
-        pool.submit(run_task, task) for task in itertools.islice(tasks, jobs)
-    }
+    with _children_without_interrupts():
+        waiting = {pool.submit(run_task, task) for task in itertools.islice(tasks, jobs)}
     while waiting:
         finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         for future in finished:
             yield future.result()
         if not stopped():
             more = itertools.islice(tasks, len(finished))
-            waiting |= {pool.submit(run_task, task) for task in more}
+            with _children_without_interrupts():
+                waiting |= {pool.submit(run_task, task) for task in more}
+
+
+@contextmanager
+def _children_without_interrupts() -> Iterator[None]:
+    """Let no process that is started inside notice Ctrl-C, which reaches all processes of a terminal: the
+    parent answers it, a moment later when it came in between, and ends the others.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def run_ray(
     run_task: RunTask, tasks: Sequence[Task], address: str | None, stopped: Stopped
-) -> Iterator[PlayedTrial]:
+) -> Generator[PlayedTrial, None, None]:
     """Yield results as they come from the workers of a Ray cluster; one trial a CPU.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -81,6 +82,12 @@ def run(
         fresh = run_ray(run_task, todo, plan.ray_address, stopped)
     else:
         fresh = run_local(run_task, todo, plan.jobs, stopped)
-    for played in fresh:
-        results.write(played.result, played.cost)
-        yield played.result
+    try:
+        with closing(fresh):
+            for played in fresh:
+                results.write(played.result, played.cost)
+                yield played.result
+    finally:
+        for task in todo:
+            if task.unfinished_recording is not None:
+                task.unfinished_recording.unlink(missing_ok=True)
