@@ -12,6 +12,8 @@ from pydantic import (
     GetJsonSchemaHandler,
     SerializerFunctionWrapHandler,
     StringConstraints,
+    ValidationInfo,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -19,7 +21,7 @@ from pydantic_core import CoreSchema
 
 from schemas.docstrings import field_docstrings
 from schemas.model import DataModel
-from schemas.numbers import Ratio, Rounded, Seconds
+from schemas.numbers import Count, Ratio, Rounded, Seconds
 
 AGENT_NAME = re.compile(r"^[a-z][a-z0-9_]{0,39}$")
 """What an agent's name may look like: a token of subjects, and a folder of Python."""
@@ -49,6 +51,8 @@ class TargetKind(StrEnum):
     NODE = "node"
     QUEUE = "queue"
     """The cluster's pending workloads."""
+    WORKLOAD = "workload"
+    """A Deployment, `<namespace>/Deployment/<name>`."""
     NONE = "none"
     """A noop has no target."""
 
@@ -58,7 +62,7 @@ class Target(DataModel):
 
     kind: TargetKind
     name: str = ""
-    """The node's name, or the queue's (`pending`); empty for none."""
+    """The node's name, the workload's id, or the queue's (`pending`); empty for none."""
 
 
 PARAMETERS: Final = (
@@ -68,6 +72,7 @@ PARAMETERS: Final = (
     "memory_scale_ratio",
     "cpu_cap_ratio",
     "memory_cap_ratio",
+    "replicas",
 )
 """Members of the stored `parameters`, in their order; those of other kinds are stored as null."""
 
@@ -93,8 +98,9 @@ class BaseAction(DataModel):
 
     @property
     def parameters(self) -> dict[str, str | float]:
-        """The fields of this kind alone, by name."""
-        return {name: getattr(self, name) for name in self.parameter_names()}
+        """The fields of this kind alone, by name; those that say nothing are left out."""
+        values = {name: getattr(self, name) for name in self.parameter_names()}
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
@@ -152,9 +158,20 @@ class MigrateAction(BaseAction):
 
 
 class ReplicateAction(BaseAction):
-    """Add a replica to the Deployment that has most pods on a node."""
+    """Give a Deployment so many replicas; aimed at a node: one more to the Deployment that has most pods there."""
 
     kind: Literal[ActionKind.REPLICATE] = ActionKind.REPLICATE
+    replicas: Count | None = Field(default=None, validate_default=True)
+    """How many the workload gets, as an absolute number; None where a node is the target."""
+
+    @field_validator("replicas")
+    @classmethod
+    def _check_replicas(cls, replicas: int | None, info: ValidationInfo) -> int | None:
+        target = info.data.get("target")
+        on_workload = isinstance(target, Target) and target.kind is TargetKind.WORKLOAD
+        if on_workload is (replicas is None):
+            raise ValueError("a workload gets a number of replicas, a node none")
+        return replicas
 
 
 class ThrottleAction(BaseAction):

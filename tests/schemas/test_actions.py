@@ -26,7 +26,7 @@ def stored(action: Action) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ActionKind)
 def test_an_action_is_stored_as_it_always_was(kind: ActionKind) -> None:
-    """Six members of `parameters` in one order, null for other kinds'; and it is read back."""
+    """Seven members of `parameters` in one order, null for other kinds'; and it is read back."""
     action = make_action("safety", kind)
     parameters = dict.fromkeys(PARAMETERS) | dict(USUAL_PARAMETERS.get(kind, {}))
     old = {
@@ -89,3 +89,20 @@ def test_the_parameters_of_an_action_are_its_own() -> None:
     assert isinstance(throttle, ThrottleAction)
     assert throttle.parameters == {"cpu_cap_ratio": 0.5}
     assert make_action().parameters == {}
+
+
+def test_a_workload_gets_a_number_of_replicas_and_a_node_none() -> None:
+    """The number is absolute and stored; without it, or with it on a node, there is no such action."""
+    shop = {"kind": "workload", "name": "shop/Deployment/web"}
+    content = {"kind": "replicate", "target": shop, "agent": "safety", "replicas": 7}
+    action = ACTION.validate_python(content)
+    node_target = {"kind": "node", "name": "n1"}
+
+    assert action.parameters == {"replicas": 7}
+    assert ACTION.validate_python(stored(action)) == action
+    assert make_action("safety", ActionKind.REPLICATE).parameters == {}
+    for wrong in ({**content, "replicas": None}, {**content, "target": node_target}):
+        with pytest.raises(
+            ValidationError, match="a workload gets a number of replicas, a node none"
+        ):
+            ACTION.validate_python(wrong)
