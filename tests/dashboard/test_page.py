@@ -173,6 +173,18 @@ def test_the_page_breaks_none_of_its_own_rules(page: playwright.Page, problems: 
     assert problems == []
 
 
+@pytest.mark.parametrize("width", [400, 360])
+def test_a_narrow_screen_shows_the_page_in_its_width(page: playwright.Page, width: int) -> None:
+    """Nothing sticks out of a telephone's screen, so nobody has to scroll sideways to read the page."""
+    page.set_viewport_size({"width": width, "height": 900})
+    past = """width => [...document.querySelectorAll('body *')]
+        .filter(element => element.getBoundingClientRect().right > width && !element.closest('.scroll, .nodes'))
+        .map(element => element.outerHTML.slice(0, 80))"""
+    assert page.evaluate("document.documentElement.scrollWidth") == width, page.evaluate(
+        past, width
+    )
+
+
 def test_a_hidden_page_lets_go_of_its_connection(
     page: playwright.Page, served_page: ServedPage
 ) -> None:
