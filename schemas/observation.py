@@ -64,6 +64,25 @@ class ObservedPods(Table):
     """How long a Pending pod has waited."""
 
 
+class ObservedServices(Table):
+    """Services whose requests are counted and that one Deployment serves; `ids` are `<namespace>/<name>`."""
+
+    workload: tuple[str, ...] = ()
+    """`<namespace>/Deployment/<name>`."""
+    wanted: tuple[int, ...] = ()
+    """Its spec.replicas."""
+    ready: tuple[int, ...] = ()
+    autoscaled: tuple[bool, ...] = ()
+    """Whether a HorizontalPodAutoscaler scales it."""
+    least: tuple[int, ...] = ()
+    """The autoscaler's minReplicas; 0 without one."""
+    most: tuple[int, ...] = ()
+    """The autoscaler's maxReplicas; 0 without one."""
+    replica_cpu_cores: tuple[Rounded | None, ...] = ()
+    """CPU that one of its pods requests; None while none is placed."""
+    replica_memory_bytes: tuple[int | None, ...] = ()
+
+
 class ClusterTotals(DataModel):
     """The cluster in a few numbers."""
 
@@ -104,6 +123,8 @@ class ObservedState(FramedData):
     signals: tuple[Signal, ...]
     work: WorkCounters | None = None
     """What became of work so far, as the snapshot counts it; None in recordings from before it did."""
+    services: ObservedServices | None = None
+    """None where nobody counts requests, and in recordings from before Services were listed."""
     nodes: ObservedNodes | None
     pods: ObservedPods | None
 

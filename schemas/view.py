@@ -14,7 +14,13 @@ from schemas.envelope import Event
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.model import DataModel
 from schemas.numbers import Cycle, Seconds
-from schemas.observation import ClusterTotals, ObservedNodes, ObservedPods, ObservedState
+from schemas.observation import (
+    ClusterTotals,
+    ObservedNodes,
+    ObservedPods,
+    ObservedServices,
+    ObservedState,
+)
 from schemas.signals import Signal
 from schemas.work import WorkCounters
 
@@ -37,6 +43,7 @@ class ObservationView(DataModel):
     totals: ClusterTotals
     signals: tuple[Signal, ...]
     work: WorkCounters | None = None
+    services: ObservedServices | None = None
     nodes: ObservedNodes
     pods: ObservedPods
 
@@ -76,6 +83,7 @@ def update_view(previous: ObservationView | None, event: Event[Any]) -> Observat
         totals=data.totals,
         signals=data.signals,
         work=data.work,
+        services=data.services,
         nodes=nodes,
         pods=pods,
     )

@@ -29,6 +29,7 @@ from schemas.snapshot import (
     WorkloadTable,
 )
 from services.collector.observe import interpret_snapshot
+from services.collector.scalings import published_scalings
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
 
@@ -129,6 +130,7 @@ class ObservingStage:
             totals=interpretation.totals,
             signals=interpretation.signals,
             work=interpretation.work,
+            services=interpretation.services,
         )
         frame = data.frame
         return data, FullState(cycle, frame.keyframe_cycle, tables, frame.state_hash)
@@ -156,7 +158,7 @@ class ObservingStage:
             pods_omitted=workloads.pods_omitted,
             waiting_omitted=workloads.waiting_omitted,
             bare_pods_succeeded=workloads.bare_pods_succeeded,
-            autoscalers={},
+            autoscalers=published_scalings(workloads.autoscalers),
             work=workloads.work,
         )
 

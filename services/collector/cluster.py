@@ -16,15 +16,8 @@ from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.collector import work_metrics
 from services.collector.reading import CycleReads, ListRead, WorkRead, failed_read
 from services.kube_lists import ListDecoder, list_decoder, read_list
-from services.kube_objects import (
-    Autoscaler,
-    Deployment,
-    Job,
-    KubeStruct,
-    Node,
-    NodeMetrics,
-    Pod,
-)
+from services.kube_objects import KubeStruct, Node, NodeMetrics, Pod
+from services.kube_workloads import Autoscaler, Deployment, Job, Service
 
 T = TypeVar("T", bound=KubeStruct)
 
@@ -56,6 +49,7 @@ AUTOSCALERS = ApiList(
     list_decoder(Autoscaler),
     optional=True,
 )
+SERVICES = ApiList("services", "/api/v1/services", list_decoder(Service))
 
 
 async def read_every_source(
@@ -74,6 +68,7 @@ async def read_every_source(
 async def read_work(transport: Transport, otherwise_time_seconds: float) -> WorkRead:
     """Read the counters of work; never raises for what the API server or the network does."""
     name, reason = "work_metrics", Reason.SOURCE_ERROR
+    services = await read_one_list(transport, SERVICES, otherwise_time_seconds)
     try:
         answer = await transport.request("GET", work_metrics.PATH, work_metrics.QUERY)
         metrics = work_metrics.read_work_metrics(answer.body)
@@ -87,7 +82,9 @@ async def read_work(transport: Transport, otherwise_time_seconds: float) -> Work
         at = answer.cluster_time_seconds
         items = len(metrics.services)
         return WorkRead(
-            SourceRead(source=name, ok=True, read_time_seconds=at, items=items), metrics
+            SourceRead(source=name, ok=True, read_time_seconds=at, items=items),
+            metrics,
+            services.items,
         )
     return WorkRead(failed_read(name, otherwise_time_seconds, reason, message))
 

@@ -15,10 +15,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from schemas.numbers import rounded
-from schemas.observation import ClusterTotals, ObservedNodes, ObservedPods
+from schemas.observation import ClusterTotals, ObservedNodes, ObservedPods, ObservedServices
 from schemas.signals import Signal, SignalStatus
 from schemas.tables import table_of
 from schemas.work import WorkCounters
+from services.collector.observed_services import observed_services
 from services.collector.pending import pending_class
 from services.collector.power import node_watts
 from services.collector.provenance import (
@@ -42,6 +43,7 @@ class Interpretation:
     totals: ClusterTotals
     signals: tuple[Signal, ...]
     work: WorkCounters | None
+    services: ObservedServices | None = None
 
 
 def interpret_snapshot(snapshot: Snapshot, settings: CollectorSettings) -> Interpretation:
@@ -63,7 +65,8 @@ def interpret_snapshot(snapshot: Snapshot, settings: CollectorSettings) -> Inter
         assumed_signal("energy_price"),
     )
     totals = _totals(snapshot, nodes, pods, settings)
-    return Interpretation(nodes, pods, totals, signals, snapshot.work)
+    services = observed_services(snapshot)
+    return Interpretation(nodes, pods, totals, signals, snapshot.work, services)
 
 
 @lru_cache(maxsize=4_096)  # asked for every workload of every node in every cycle

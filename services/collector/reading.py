@@ -8,7 +8,8 @@ from typing import Generic, TypeVar
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.collector.work_metrics import WorkMetrics
-from services.kube_objects import Autoscaler, Deployment, Job, KubeStruct, Node, NodeMetrics, Pod
+from services.kube_objects import KubeStruct, Node, NodeMetrics, Pod
+from services.kube_workloads import Autoscaler, Deployment, Job, Service
 
 T = TypeVar("T", bound=KubeStruct)
 
@@ -27,6 +28,8 @@ class WorkRead:
 
     source: SourceRead
     metrics: WorkMetrics | None = None
+    services: tuple[Service, ...] = ()
+    """Services, whose selectors say whose requests are counted; empty where they could not be listed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from schemas.snapshot import AutoscalerState
 from services.collector.snapshot import Scaling
-from services.kube_objects import Autoscaler, parse_time
+from services.kube_objects import parse_time
+from services.kube_workloads import Autoscaler
 
 MOST_AUTOSCALERS = 200
 """Listed in one snapshot; 300 bytes each, in a message that must stay under 1 MiB."""
@@ -31,6 +32,21 @@ def scaling_rows(items: Sequence[Autoscaler]) -> dict[str, Scaling]:
             reasons={condition.type: condition.reason for condition in item.status.conditions},
         )
         for item in items
+    }
+
+
+def published_scalings(states: Sequence[AutoscalerState]) -> Mapping[str, Scaling]:
+    """Return what a snapshot says of autoscalers as it was read, without when each last scaled."""
+    return {
+        state.object: Scaling(
+            target=state.workload.partition("/")[2],
+            current=state.current_replicas,
+            desired=state.desired_replicas,
+            scaled_time_seconds=None,
+            least=state.min_replicas,
+            most=state.max_replicas,
+        )
+        for state in states
     }
 
 

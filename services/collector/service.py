@@ -305,6 +305,7 @@ class Collector:
             totals=observed.totals,
             signals=observed.signals,
             work=observed.work,
+            services=observed.services,
         )
         await self.publisher.publish([NewEvent(observation, self.cycle, at, causes)])
         if not self._kinds.reactions:

@@ -18,13 +18,15 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from schemas.work import MOST_CLASSES, NO_CLASS, OTHER_CLASS, WorkCounters
+from services.collector.backends import deployments_behind
 from services.collector.observe import is_watched
 from services.collector.pod_rows import ended_time
 from services.collector.reading import CycleReads
 from services.collector.work_metrics import WorkMetrics
 from services.held import HELD, replicas_before
 from services.kept_results import kept
-from services.kube_objects import Deployment, Job, Meta, Pod, PodMeta, parse_time
+from services.kube_objects import Meta, Pod, PodMeta, parse_time
+from services.kube_workloads import Deployment, Job
 
 DISRUPTION = "DisruptionTarget"
 COMPLETE, FAILED = "Complete", "Failed"
@@ -99,7 +101,19 @@ def count_work(
         pods = counts.count_pods(_watched(reads.pods.items, rules))
     if reads.deployments.source.ok:
         counts.count_held(_watched(reads.deployments.items, rules))
-    return WorkLedger(counts.counters(metrics), time_seconds, jobs, pods)
+    counters = counts.counters(_with_workloads(metrics, reads))
+    return WorkLedger(counters, time_seconds, jobs, pods)
+
+
+def _with_workloads(metrics: WorkMetrics | None, reads: CycleReads) -> WorkMetrics | None:
+    """Return the metrics with the Deployment behind each Service."""
+    if metrics is None or reads.work is None or not reads.work.services:
+        return metrics
+    behind = deployments_behind(reads.work.services, reads.deployments.items)
+    services = tuple(
+        one.model_copy(update={"workload": behind.get(one.service, "")}) for one in metrics.services
+    )
+    return replace(metrics, services=services)
 
 
 T = TypeVar("T", Job, Pod, Deployment)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from services.kept_results import kept
-from services.kube_objects import Deployment, Job, parse_time
+from services.kube_objects import parse_time
+from services.kube_workloads import Deployment, Job
 
 
 def deployment_rows(items: Sequence[Deployment]) -> dict[str, dict[str, Any]]:

@@ -22,14 +22,8 @@ from services.executor.verification import has_reached_end
 from services.held import HELD
 from services.kept_results import kept
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import (
-    Deployment,
-    Job,
-    Meta,
-    Node,
-    effective_request,
-    parse_time,
-)
+from services.kube_objects import Meta, Node, effective_request, parse_time
+from services.kube_workloads import Deployment, Job
 from services.protection import do_not_disrupt_mark
 
 REASONS = {

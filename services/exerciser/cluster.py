@@ -13,14 +13,8 @@ from typing import Any
 from services.cluster import ClusterRefused, Transport
 from services.exerciser.plan import NodeLoad, PlannedLoad
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import (
-    CPU,
-    MEMORY,
-    Deployment,
-    Node,
-    Pod,
-    effective_request,
-)
+from services.kube_objects import CPU, MEMORY, Node, Pod, effective_request
+from services.kube_workloads import Deployment
 from services.protection import DO_NOT_DISRUPT, OWN_NAMESPACES, control_plane_mark
 from services.quantities import bytes_text, millicores_text, parse_cores, parse_whole
 

@@ -10,7 +10,8 @@ from services.cluster import JSON, ApiResponse, ClusterUnavailable, Json, Method
 from services.collector.cluster import read_every_list
 from services.kept_results import kept
 from services.kube_lists import ListDecoder, read_list
-from services.kube_objects import Job, KubeStruct, Pod
+from services.kube_objects import KubeStruct, Pod
+from services.kube_workloads import Job
 from twin.engine import Engine
 from twin.faults.scenario import Scenario
 from twin.inprocess import InProcessTwin

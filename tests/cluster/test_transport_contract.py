@@ -26,7 +26,7 @@ from services.exerciser.cluster import (
 )
 from services.exerciser.plan import PlannedLoad
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import Deployment
+from services.kube_workloads import Deployment
 
 LOADS = [PlannedLoad(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
 IMAGE = "rancher/mirrored-pause:3.10"

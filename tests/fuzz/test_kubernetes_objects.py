@@ -16,9 +16,6 @@ from services.collector.assemble import SnapshotLimits, assemble
 from services.collector.cluster import read_every_list
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import (
-    Autoscaler,
-    Deployment,
-    Job,
     KubeStruct,
     Node,
     NodeMetrics,
@@ -27,6 +24,7 @@ from services.kube_objects import (
     effective_request,
     parse_time,
 )
+from services.kube_workloads import Autoscaler, Deployment, Job
 from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken_encodings, dump_json, mutations
 from twin.engine import Engine
 from twin.inprocess import InProcessTwin

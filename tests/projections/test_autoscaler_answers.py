@@ -14,7 +14,7 @@ from schemas.frames import frame_of
 from schemas.registry import to_json
 from schemas.snapshot import AutoscalerState, PodTable, SnapshotWorkloads, WorkloadTable
 from services.collector.scalings import autoscaler_states, scaling_rows
-from services.kube_objects import Autoscaler
+from services.kube_workloads import Autoscaler
 from tests.builders import START_SECONDS, stamp_event
 
 NAME = "shop/HorizontalPodAutoscaler/web"
