@@ -170,19 +170,17 @@ class Faults(Part):
 def autoscaler_of(fault: Autoscaler) -> dict[str, Any]:
     """Return the object that the user would have created."""
     target = {"type": "Utilization", "averageUtilization": fault.cpu_percent}
-    return {
-        "metadata": {"name": fault.deployment},
-        "spec": {
-            "scaleTargetRef": {
-                "apiVersion": "apps/v1",
-                "kind": "Deployment",
-                "name": fault.deployment,
-            },
-            "minReplicas": fault.min_replicas,
-            "maxReplicas": fault.max_replicas,
-            "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
-        },
+    spec: dict[str, Any] = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": fault.deployment},
+        "minReplicas": fault.min_replicas,
+        "maxReplicas": fault.max_replicas,
+        "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
     }
+    directions = {"scaleUp": fault.scale_up, "scaleDown": fault.scale_down}
+    behavior = {name: rules.api_form() for name, rules in directions.items() if rules is not None}
+    if behavior:
+        spec["behavior"] = behavior
+    return {"metadata": {"name": fault.deployment}, "spec": spec}
 
 
 def arrival_of(burst: Burst, name: str) -> WorkloadArrival:

@@ -221,6 +221,41 @@ class Burst(_Fault):
         return text
 
 
+class ScalingPolicy(_Given):
+    """How many pods may come or go in a while."""
+
+    type: Literal["Pods", "Percent"]
+    """Pods, or percent of those that are there."""
+    value: int = Field(ge=1)
+    """How many."""
+    period_seconds: int = Field(ge=1, le=1_800)
+    """Length of the while."""
+
+
+class ScalingRules(_Given):
+    """How fast an autoscaler goes in one direction; what is not given is as Kubernetes has it."""
+
+    stabilization_window_seconds: int | None = Field(default=None, ge=0, le=3_600)
+    """How far back it looks for the mildest recommendation."""
+    select_policy: Literal["Max", "Min", "Disabled"] | None = None
+    """Which of several policies counts."""
+    policies: tuple[ScalingPolicy, ...] = ()
+    """Its policies."""
+
+    def api_form(self) -> dict[str, Any]:
+        """Return it as `HPAScalingRules` of the API."""
+        policies = [
+            {"type": one.type, "value": one.value, "periodSeconds": one.period_seconds}
+            for one in self.policies
+        ]
+        rules = {
+            "stabilizationWindowSeconds": self.stabilization_window_seconds,
+            "selectPolicy": self.select_policy,
+            "policies": policies or None,
+        }
+        return {name: value for name, value in rules.items() if value is not None}
+
+
 class Autoscaler(_Fault):
     """A user puts a HorizontalPodAutoscaler on CPU over a Deployment."""
 
@@ -235,6 +270,11 @@ class Autoscaler(_Fault):
     """Most pods."""
     cpu_percent: int = Field(default=80, ge=1)
     """Mean CPU use wanted, in percent of the request."""
+    scale_up: ScalingRules | None = None
+    """How fast it adds pods: `stabilization_window_seconds`, `select_policy`, `policies` of `type`, `value` and
+    `period_seconds`, as in `spec.behavior`."""
+    scale_down: ScalingRules | None = None
+    """How fast it takes them away, likewise."""
 
     @field_validator("deployment", "namespace")
     @classmethod
