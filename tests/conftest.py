@@ -72,8 +72,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Cap every test that names no heavy part and no cap of its own; mark slow folders; put the
     longest tests first, so that workers end at about the same time.
     """
-    long_files = {item.path for item in items if any(map(item.get_closest_marker, LONG_MARKS))}
-    waiting_files = {item.path for item in items if item.get_closest_marker("twin")}
+    marks = {item.nodeid: {mark.name for mark in item.iter_markers()} for item in items}
+    long_files = {item.path for item in items if marks[item.nodeid].intersection(LONG_MARKS)}
+    waiting_files = {item.path for item in items if "twin" in marks[item.nodeid]}
     items.sort(
         key=lambda item: (
             not item.nodeid.startswith(LONG_FILES),
@@ -82,20 +83,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
     )
     for item in items:
-        if not any(item.get_closest_marker(mark) for mark in (*HEAVY_MARKS, "timeout")):
+        own = marks[item.nodeid]
+        if not own.intersection((*HEAVY_MARKS, "timeout")):
             item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_SECONDS))
         if item.nodeid.startswith(SLOW_PLACES):
             item.add_marker(pytest.mark.slow)
+            own.add("slow")
     if config.getoption("--pure"):
-        heavy = [item for item in items if any(map(item.get_closest_marker, HEAVY_MARKS))]
+        heavy = [item for item in items if marks[item.nodeid].intersection(HEAVY_MARKS)]
         config.hook.pytest_deselected(items=heavy)
-        items[:] = [item for item in items if item not in set(heavy)]
+        items[:] = [item for item in items if not marks[item.nodeid].intersection(HEAVY_MARKS)]
+
+
+def pytest_collectstart() -> None:
+    """Look for no garbage while tests are collected: nearly everything made then stays."""
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
     """Take what collecting made out of the garbage collector's sight: it stays to the end, and looking
     through it again and again is a tenth of the processor time of tests that make many objects.
     """
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS, 10, 10)

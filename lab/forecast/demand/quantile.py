@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xgboost as xgb
 from numpy.typing import NDArray
 
 from features.series.quantiles import Floats, ascending_quantiles
 from lab.forecast.demand.origins import Origins
 from lab.forecast.demand.split import Horizon
+
+if TYPE_CHECKING:
+    import xgboost as xgb
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 LEVEL_QUANTILES = (0.5, 0.9, 0.95)
@@ -27,7 +30,7 @@ HIGHEST_SCALES = 50.0
 FAMILY_ROWS = 15_000
 EQUAL_ROWS = 5_000
 
-Boosters = dict[float, xgb.Booster]
+Boosters = dict[float, "xgb.Booster"]
 """By quantile, ascending."""
 
 
@@ -90,6 +93,8 @@ def fit_quantiles(
     rows: LearningRows, size: Size, quantiles: Sequence[float] = QUANTILES
 ) -> Boosters:
     """Return one booster per quantile."""
+    import xgboost as xgb  # noqa: PLC0415 - slow to load, with scikit-learn
+
     bins = xgb.QuantileDMatrix(
         rows.features, rows.numbers, weight=rows.weights, max_bin=128, nthread=size.threads
     )

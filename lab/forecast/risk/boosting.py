@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xgboost as xgb
 
 from lab.forecast.risk.metrics import Floats, Labels, job_weights
 from lab.forecast.risk.rows import Bools, Matrix
+
+if TYPE_CHECKING:
+    import xgboost as xgb
 
 MOST_THREADS = 2
 CELLS_PER_THREAD = 4_000_000
@@ -75,6 +77,8 @@ def threads_for(matrix: Matrix) -> int:
 
 def quantized_matrix(learning: Learning) -> xgb.QuantileDMatrix:
     """Return the rows in bins; all settings share them."""
+    import xgboost as xgb  # noqa: PLC0415 - slow to load, with scikit-learn
+
     return xgb.QuantileDMatrix(
         learning.matrix,
         learning.labels,
@@ -88,6 +92,8 @@ def fit_member(
     setting: Setting, learning: Learning, bins: xgb.QuantileDMatrix, rounds: int, seed: int
 ) -> xgb.Booster:
     """Return one trained member; `bins` are `quantized(learning)`."""
+    import xgboost as xgb  # noqa: PLC0415 - slow to load, with scikit-learn
+
     allowed = np.ones(learning.matrix.shape[1], dtype=bool)
     for group in setting.without:
         allowed &= ~learning.groups[group]
@@ -135,6 +141,8 @@ def mean_probability(boosters: Sequence[xgb.Booster], matrix: Matrix) -> Floats:
 
 def load_booster(raw: bytes) -> xgb.Booster:
     """Return a booster from the bytes of its file."""
+    import xgboost as xgb  # noqa: PLC0415 - slow to load, with scikit-learn
+
     booster = xgb.Booster()
     booster.load_model(bytearray(raw))
     return booster

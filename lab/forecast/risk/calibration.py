@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 
 from lab.forecast.risk.metrics import Floats, Ints, Labels
 
@@ -47,6 +45,9 @@ def fit_curve(scores: Floats, labels: Labels, jobs: Ints, weights: Floats | None
         jobs: the job of each row; the fewer failed, the less the curve departs from the score.
         weights: of rows; None: 1 each.
     """
+    from sklearn.isotonic import IsotonicRegression  # noqa: PLC0415 - slow to load; only training needs it
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
+
     positives = int(np.count_nonzero(labels))
     if positives < LEAST_POSITIVES or positives == len(labels):
         return Curve()

@@ -7,13 +7,16 @@ riskiest test rows says what drives the predictions that would be acted upon.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xgboost as xgb
 
 from lab.forecast.risk.boosting import threads_for
 from lab.forecast.risk.metrics import Floats
 from lab.forecast.risk.rows import Matrix
+
+if TYPE_CHECKING:
+    import xgboost as xgb
 
 CONTRIBUTION_ROWS = 500
 
@@ -49,6 +52,8 @@ def importances(boosters: Sequence[xgb.Booster], names: Sequence[str]) -> dict[s
 
 def contributions(boosters: Sequence[xgb.Booster], matrix: Matrix) -> Floats:
     """Return the members' mean absolute contribution of each feature to these rows, in log odds."""
+    import xgboost as xgb  # noqa: PLC0415 - slow to load, with scikit-learn
+
     if not len(matrix):
         return np.zeros(matrix.shape[1])
     rows = xgb.DMatrix(matrix, missing=np.nan, nthread=threads_for(matrix))

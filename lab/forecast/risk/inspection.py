@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xgboost as xgb
 
 from bus.errors import InputError
 from lab.forecast.risk.boosting import load_booster, mean_probability, threads_for
@@ -14,6 +13,9 @@ from lab.forecast.risk.importance import gains, importances
 from lab.forecast.risk.rows import SECONDS_PER_MINUTE, read_features
 from lab.forecast.risk.source import DatasetSource
 from services.model_directory import ModelDirectory
+
+if TYPE_CHECKING:
+    import xgboost as xgb
 
 LISTED = 30
 
@@ -64,6 +66,8 @@ def explain_row(model: ModelDirectory, source: DatasetSource, row: int) -> dict[
     Raises:
         InputError: there is no such row, or the dataset has other features.
     """
+    import xgboost as xgb  # noqa: PLC0415 - slow to load, with scikit-learn
+
     manifest = model.manifest
     if not 0 <= row < source.dataset.rows:
         raise InputError("--row", row, f"give 0 to {source.dataset.rows - 1}")

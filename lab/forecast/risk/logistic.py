@@ -13,8 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
 from lab.forecast.risk.metrics import Floats, Ints, Labels
 from lab.forecast.risk.rows import Bools, Matrix
@@ -75,6 +73,9 @@ def fit_logistic(
         left_out: columns that it does not see; None: it sees all.
         inverse_penalty: C of scikit-learn.
     """
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - slow to load; only training needs it
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
+
     means, deviations = _scale(matrix)
     allowed = np.ones(len(means), dtype=bool) if left_out is None else ~left_out
     columns = np.flatnonzero((deviations > 0) & allowed)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xgboost as xgb
 
 from bus.errors import InputError
 from lab.forecast.risk.boosting import (
@@ -41,6 +40,9 @@ from lab.forecast.risk.options import Options
 from lab.forecast.risk.past import Past
 from lab.forecast.risk.rows import Bools, Matrix, RiskData, Rows, read_features
 from lab.forecast.risk.splits import Cut, fractions, illusion, training_rows
+
+if TYPE_CHECKING:
+    import xgboost as xgb
 
 LEAST_POSITIVES = 10
 Say = Callable[[str], None]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xgboost
 
 from bus.errors import InputError
 from schemas.manifest import Calibration
@@ -35,6 +34,8 @@ def rows(shipped_booster: bytes) -> Any:
 
 def test_margins_are_the_packages(shipped_booster: bytes, rows: Any) -> None:
     """Every bit of every margin."""
+    import xgboost
+
     theirs = xgboost.Booster({"nthread": 1})
     theirs.load_model(bytearray(shipped_booster))
 
@@ -46,6 +47,8 @@ def test_margins_are_the_packages(shipped_booster: bytes, rows: Any) -> None:
 
 def test_contributions_are_the_packages_and_add_up(shipped_booster: bytes, rows: Any) -> None:
     """What the features add, with the bias, is the margin."""
+    import xgboost
+
     theirs = xgboost.Booster({"nthread": 1})
     theirs.load_model(bytearray(shipped_booster))
     booster = Booster(shipped_booster, "shipped")

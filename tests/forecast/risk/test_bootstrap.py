@@ -7,7 +7,6 @@ import random
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score
 
 from lab.forecast.risk.bootstrap import Ladder, paired_average_precision, resamples
 from lab.forecast.risk.metrics import average_precision
@@ -26,6 +25,8 @@ def _draw_rows(
 @pytest.mark.parametrize("seed", range(4))
 def test_a_ladder_is_average_precision_under_job_weights(seed: int) -> None:
     """Counting by step and job gives what sorting the weighted rows gives, to rounding."""
+    from sklearn.metrics import average_precision_score
+
     label, score, job = _draw_rows(seed)
     weights = resamples(12, seed, 6)
     precision = Ladder(label, score, job).average_precision(weights)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
 from lab.forecast.risk import metrics
 
@@ -21,6 +20,8 @@ ROWS = st.lists(
 @settings(max_examples=60, deadline=None)
 def test_ordering_metrics_agree_with_scikit_learn(drawn: list[tuple[int, int, int]]) -> None:
     """Average precision, weighted or not, and AUROC are scikit-learn's, many ties included."""
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
     label, score, weight = (np.array(column) for column in zip(*drawn, strict=True))
     if label.min() == label.max():
         return
@@ -61,6 +62,8 @@ def test_the_top_of_few_rows_is_one_row() -> None:
 
 def test_brier_and_skill_by_hand() -> None:
     """Brier is the mean squared error; skill compares with the best constant in hindsight."""
+    from sklearn.metrics import brier_score_loss
+
     label, probability = [1, 0, 0, 0], [0.7, 0.1, 0.1, 0.1]
     expected = (0.09 + 3 * 0.01) / 4
 
