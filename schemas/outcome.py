@@ -111,6 +111,8 @@ class OutcomeExecution(EventData):
     """
     workloads: tuple[str, ...] = ()
     """Workloads that are changed or moved, `<namespace>/<kind>/<name>`."""
+    missing_replicas: dict[str, Count] = {}
+    """Of Deployments whose pods are moved: replicas wanted but not ready when the plan was made."""
     results: tuple[OperationResult, ...] = ()
     """Finished: one per operation, in order."""
     succeeded: bool | None = None
@@ -134,6 +136,8 @@ class VerificationStatus(StrEnum):
     """The wanted state was not there within the window."""
     WORSE = "worse"
     """The cluster got worse in the way this action can cause."""
+    GONE = "gone"
+    """What was written no longer exists, so nothing is left that could show the wanted state."""
     UNVERIFIABLE = "unverifiable"
 
 

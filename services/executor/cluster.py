@@ -262,7 +262,8 @@ async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> 
 @kept
 def _deployment_facts(deployment: Deployment) -> WorkloadFacts:
     spec = deployment.spec
-    return _workload_facts("Deployment", deployment.metadata, spec.replicas, suspended=False)
+    facts = _workload_facts("Deployment", deployment.metadata, spec.replicas, suspended=False)
+    return facts.model_copy(update={"ready": max(0, deployment.status.ready_replicas)})
 
 
 @kept

@@ -52,6 +52,8 @@ class WorkloadFacts(DataModel):
     uid: str
     resource_version: str
     replicas: Count
+    ready: Count = 0
+    """Ready replicas of a Deployment; 0 for a Job."""
     suspended: bool = False
     annotations: dict[str, str] = {}
     protected: bool = False

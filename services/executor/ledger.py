@@ -11,7 +11,7 @@ from schemas.control import Command, Control
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.model import DataModel
-from schemas.numbers import Cycle, Rounded, Seconds
+from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.observation import Observation
 from schemas.outcome import (
     ExecutionPhase,
@@ -22,10 +22,13 @@ from schemas.outcome import (
     VerificationStatus,
 )
 from schemas.subjects import parse
+from services.executor.work_look import WorkLook, look_at_work
 
 KEPT_EXECUTIONS = 250
 """At about 2 kB each they keep the checkpoint well below one message."""
 KEPT_DECISIONS = 1_000
+KEPT_LOOKS = 8
+"""Enough for an execution verified up to five observations later to be compared with before it."""
 
 
 class PendingDecision(DataModel):
@@ -54,6 +57,8 @@ class Execution(DataModel):
     direction: str
     namespaces: tuple[str, ...]
     workloads: tuple[str, ...]
+    missing_replicas: dict[str, Count] = {}
+    """By Deployment that is moved: replicas wanted but not ready when the plan was made."""
     time_seconds: Seconds
     """Cluster time at which it started."""
     succeeded: bool | None = None
@@ -84,6 +89,8 @@ class Ledger(DataModel):
     """The executor's state."""
 
     seen: ClusterSummary = ClusterSummary()
+    looks: tuple[WorkLook, ...] = ()
+    """What the newest observations count of work, oldest first."""
     due: tuple[PendingDecision, ...] = ()
     executions: tuple[Execution, ...] = ()
     """Started or finished, oldest first; refused ones are not kept."""
@@ -105,9 +112,11 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
     """Return the state after one stored event."""
     match event.data:
         case Observation():
-            return state.model_copy(
-                update={"seen": _summarise(event), "replayed": _is_replay(event)}
-            )
+            look = look_at_work(event.data)
+            update = {"seen": _summarise(event), "replayed": _is_replay(event)}
+            if look is not None:
+                update["looks"] = (*state.looks, look)[-KEPT_LOOKS:]
+            return state.model_copy(update=update)
         case Decision():
             return state.model_copy(
                 update={"due": (*state.due, _pending_decision(event))[-KEPT_DECISIONS:]}
@@ -190,6 +199,7 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
             )
         ),
         workloads=data.workloads,
+        missing_replicas=data.missing_replicas,
         time_seconds=data.cluster_time_seconds,
         pressure=state.seen.pressure,
     )

@@ -29,6 +29,7 @@ from services.executor.effects.verify import verify
 from services.executor.guard_discovery import registered_guards
 from services.executor.handler import NAME, ExecutorHandler
 from services.executor.ledger import Ledger
+from services.executor.looks import Looks
 from services.executor.settings import ExecutorSettings
 from services.executor.verification import due_for_verification
 from services.executor.writing import OperationWriter
@@ -96,6 +97,7 @@ class Executor:
         log = structlog.get_logger(NAME)
         self._context = EffectContext(settings, publisher, transport, writer, log)
         self._attempts = Attempts()
+        self._looks = Looks()
 
     async def act(self, state: Ledger) -> None:
         """Take the first effect that this state asks for, once per cycle and process.
@@ -114,7 +116,7 @@ class Executor:
                 return await execute(context, state, due)
         for execution in due_for_verification(state, context.settings.verify_cycles):
             if attempts.begin(Effect.VERIFY, execution.cycle):
-                if await verify(context, state, execution):
+                if await verify(context, self._looks, state, execution):
                     return None
                 attempts.allow_retry(Effect.VERIFY, execution.cycle)
         for execution in () if state.killed else rollback_order(context, state):

@@ -5,17 +5,27 @@ action can cause?
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from typing import Any
 
-from schemas.actions import ActionKind
 from schemas.model import DataModel
 from schemas.outcome import GuardCheck, Mode, Operation, Verb, VerificationStatus
 from schemas.reasons import Reason
 from services.executor.facts import already_shows
+from services.executor.harm import WAITS_FOR_PODS, AffectedPods, harm_checks
 from services.executor.ledger import Execution, Ledger
 
-TAKES_CAPACITY = frozenset({ActionKind.POWER_STATE, ActionKind.RESOURCE_CAP})
-"""Kinds that can make pods wait for capacity."""
+GRACE_SECONDS = 300.0
+"""Cluster time that new pods have to get a node and become ready, where one may have to be bought first."""
+
+
+class End(StrEnum):
+    """What an operation's object shows of the end that was wanted."""
+
+    REACHED = "reached"
+    NOT_REACHED = "not_reached"
+    GONE = "gone"
+    """The object does not exist any more."""
 
 
 class Judgement(DataModel):
@@ -28,15 +38,23 @@ class Judgement(DataModel):
 
 
 def due_for_verification(state: Ledger, cycles: int) -> list[Execution]:
-    """Return finished, successful executions that later observations can settle now."""
+    """Return finished, successful executions to be looked at now.
+
+    They are settled `cycles` observations later; one that scales is looked at from the first observation
+    on, since an autoscaler may soon want another number.
+    """
     return [
         execution
         for execution in state.executions
         if execution.succeeded
         and not execution.verified
         and not execution.rolled_back
-        and state.seen.cycle >= execution.cycle + cycles
+        and state.seen.cycle >= execution.cycle + (1 if _scales(execution) else cycles)
     ]
+
+
+def _scales(execution: Execution) -> bool:
+    return any(operation.verb is Verb.SCALE for operation in execution.operations)
 
 
 def has_reached_end(operation: Operation, current: dict[str, Any] | None) -> bool:
@@ -50,8 +68,31 @@ def has_reached_end(operation: Operation, current: dict[str, Any] | None) -> boo
     return already_shows(current, json.loads(operation.patch))
 
 
-def judge_execution(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Judgement:
-    """Judge an execution by its operations' ends and by the newest observation."""
+def end_shown(operation: Operation, current: dict[str, Any] | None) -> End:
+    """Return what an object (None: it is gone) shows of an operation's end; more replicas than were wanted
+    will do, and an object of the same name made anew is another one.
+    """
+    removes = operation.verb in {Verb.EVICT, Verb.DELETE}
+    if not removes and (
+        current is None or operation.uid not in {"", current["metadata"].get("uid")}
+    ):
+        return End.GONE
+    if operation.verb is Verb.SCALE and current is not None:
+        replicas = (current.get("spec") or {}).get("replicas")
+        reached = isinstance(replicas, int) and replicas >= (operation.replicas or 0)
+    else:
+        reached = has_reached_end(operation, current)
+    return End.REACHED if reached else End.NOT_REACHED
+
+
+def judge_execution(
+    execution: Execution, ends: tuple[End, ...], state: Ledger, affected: AffectedPods
+) -> Judgement | None:
+    """Judge an execution by its operations' ends and by what it can have harmed.
+
+    Returns:
+        None while pods that it made necessary are not ready but have time left.
+    """
     if execution.mode is Mode.SHADOW:
         return Judgement(
             status=VerificationStatus.UNVERIFIABLE,
@@ -59,47 +100,32 @@ def judge_execution(execution: Execution, ends: tuple[bool, ...], state: Ledger)
             reason=Reason.SHADOW_MODE,
             text="nothing was written in shadow mode",
         )
-    reached = sum(ends)
-    checks = [
-        GuardCheck(
-            guard="end_reached",
-            passed=reached == len(ends),
-            measured=reached,
-            limit=len(ends),
-            unit="operations",
-            text=f"{reached} of {len(ends)} operations show their end",
-        )
-    ]
-    if execution.action.kind in TAKES_CAPACITY and execution.direction != "on":
-        checks.append(
-            GuardCheck(
-                guard="capacity_pressure",
-                passed=state.seen.pressure <= execution.pressure,
-                measured=state.seen.pressure,
-                limit=execution.pressure,
-                unit="pods",
-                text=f"{state.seen.pressure} pods wait for capacity, {execution.pressure} before",
-            )
-        )
-        if not checks[-1].passed:
-            text = (
-                f"pods waiting for capacity rose from {execution.pressure} to {state.seen.pressure}"
-            )
-            return Judgement(
-                status=VerificationStatus.WORSE,
-                checks=tuple(checks),
-                reason=Reason.WORSE_THAN_BEFORE,
-                text=text,
-            )
-    if reached == len(ends):
-        return Judgement(
-            status=VerificationStatus.VERIFIED, checks=tuple(checks), text=checks[0].text
-        )
-    return Judgement(
-        status=VerificationStatus.FAILED,
-        checks=tuple(checks),
-        reason=Reason.NOT_OBSERVED,
-        text=checks[0].text,
+    harms = harm_checks(execution, state, affected)
+    harm = next((check for check in harms if not check.passed), None)
+    age_seconds = state.seen.cluster_time_seconds - execution.time_seconds
+    if harm and execution.action.kind in WAITS_FOR_PODS and age_seconds < GRACE_SECONDS:
+        return None
+    end = _end_check(ends)
+    status, reason, text = VerificationStatus.VERIFIED, None, end.text
+    if harm is not None:
+        status, reason, text = VerificationStatus.WORSE, Reason.WORSE_THAN_BEFORE, harm.text
+    elif End.GONE in ends:
+        status, reason = VerificationStatus.GONE, Reason.TARGET_GONE
+    elif not end.passed:
+        status, reason = VerificationStatus.FAILED, Reason.NOT_OBSERVED
+    return Judgement(status=status, checks=(end, *harms), reason=reason, text=text)
+
+
+def _end_check(ends: tuple[End, ...]) -> GuardCheck:
+    reached, gone = ends.count(End.REACHED), ends.count(End.GONE)
+    text = f"{reached} of {len(ends)} operations show their end"
+    return GuardCheck(
+        guard="end_reached",
+        passed=reached == len(ends),
+        measured=reached,
+        limit=len(ends),
+        unit="operations",
+        text=f"{text}; what {gone} wrote is gone" if gone else text,
     )
 
 

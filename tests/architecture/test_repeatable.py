@@ -33,7 +33,6 @@ INTS = (
     "services/collector/pod_rows.py: facts.running",
     "services/collector/pod_rows.py: len(row_id) + ROW_BYTES",
     "services/executor/ledger.py: count",
-    "services/executor/verification.py: ends",
     "services/kube_objects.py: amount(container.resources.requests)",
     "services/kube_objects.py: status.restart_count",
     "twin/api/columns.py: status.get('restartCount', 0)",

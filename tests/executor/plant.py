@@ -13,6 +13,7 @@ from schemas.control import Control
 from schemas.envelope import Event
 from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
 from schemas.registry import decode
+from schemas.work import WorkCounters
 from services.cluster import Transport, TwinTransport
 from services.executor.ledger import Ledger, evolve
 from services.executor.service import Executor
@@ -66,6 +67,10 @@ class Plant:
         """Apply an observation."""
         data = make_observation(3, cycle=cycle, totals=totals)
         self.state = evolve(self.state, stamp_event(data))
+
+    def see_work(self, cycle: int, work: WorkCounters) -> None:
+        """Apply an observation that counts work."""
+        self.state = evolve(self.state, stamp_event(make_observation(3, cycle=cycle, work=work)))
 
     def decide(self, action: Action, cycle: int) -> None:
         """Apply a decision."""

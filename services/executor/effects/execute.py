@@ -62,6 +62,7 @@ async def resume(context: EffectContext, state: Ledger, execution: Execution) ->
         operations=execution.operations,
         direction=execution.direction,
         workloads=execution.workloads,
+        missing_replicas=execution.missing_replicas,
         text=f"completed after a restart: {execution.action.kind}",
     )
     if state.seen.cycle - execution.cycle <= context.settings.stale_cycles and not (
@@ -98,6 +99,7 @@ async def _start(
         operations=planned.operations,
         direction=planned.direction,
         workloads=planned.workloads,
+        missing_replicas=planned.missing_replicas,
         guards=checks,
         text=planned.text,
     )

@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
-from schemas.outcome import OutcomeVerification
+from schemas.outcome import OutcomeVerification, Verb
 from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.cluster import read_object
+from services.executor.effects.affected import read_affected
 from services.executor.effects.context import EffectContext
 from services.executor.ledger import Execution, Ledger
-from services.executor.verification import has_reached_end, judge_execution
+from services.executor.looks import Looks
+from services.executor.verification import End, end_shown, judge_execution
 
 
-async def verify(context: EffectContext, state: Ledger, execution: Execution) -> bool:
-    """Publish whether the cluster shows what an execution wanted.
+async def verify(context: EffectContext, looks: Looks, state: Ledger, execution: Execution) -> bool:
+    """Publish whether the cluster shows what an execution wanted, once that can be settled.
 
     Returns:
-        False when the cluster could not be read: the next step has to try again.
+        False when it is not settled: the cluster could not be read, or the execution needs time.
     """
+    cycle = state.seen.cycle
+    if looks.has_seen(execution.execution_id, cycle):
+        return False
     try:
         objects = [
             await read_object(context.transport, operation) for operation in execution.operations
         ]
+        affected = await read_affected(context.transport, execution)
     except (ClusterUnavailable, ClusterRefused) as error:
         context.log.warning("not verified yet", cycle=execution.cycle, error=str(error))
         return False
-    ends = tuple(
-        has_reached_end(operation, current)
+    shown = [
+        end_shown(operation, current)
         for operation, current in zip(execution.operations, objects, strict=True)
-    )
-    judgement = judge_execution(execution, ends, state)
+    ]
+    ends = _ends(execution, shown, looks.add(execution.execution_id, cycle, shown))
+    if cycle < execution.cycle + context.settings.verify_cycles:
+        return False
+    judgement = judge_execution(execution, ends, state, affected)
+    if judgement is None:
+        return False
     verification = OutcomeVerification(
         cycle=execution.cycle,
         cluster_time_seconds=state.seen.cluster_time_seconds,
         decision_id=execution.decision_id,
         execution_id=execution.execution_id,
-        observed_cycle=state.seen.cycle,
+        observed_cycle=cycle,
         status=judgement.status,
         checks=judgement.checks,
         lag_seconds=round(state.seen.cluster_time_seconds - execution.time_seconds, 6),
@@ -42,3 +53,11 @@ async def verify(context: EffectContext, state: Ledger, execution: Execution) ->
     )
     await context.publish(verification, (execution.execution_id, state.seen.id))
     return True
+
+
+def _ends(execution: Execution, shown: list[End], at_any_look: tuple[End, ...]) -> tuple[End, ...]:
+    """Return the ends that count: of a number of replicas that of any look, else those shown now."""
+    return tuple(
+        earlier if operation.verb is Verb.SCALE else now
+        for operation, now, earlier in zip(execution.operations, shown, at_any_look, strict=True)
+    )

@@ -8,6 +8,8 @@ lost. PodDisruptionBudgets are the API server's to keep (429).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from schemas.actions import Action
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
@@ -47,7 +49,17 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
         text=f"evict {names} from {node.name}",
         direction="move",
         workloads=tuple(dict.fromkeys(pod.workload for pod in chosen)),
+        missing_replicas=_missing_replicas(chosen, facts),
     )
+
+
+def _missing_replicas(chosen: Sequence[PodFacts], facts: Facts) -> dict[str, int]:
+    workloads = (facts.workload(name) for name in dict.fromkeys(pod.workload for pod in chosen))
+    return {
+        workload.id: max(0, workload.replicas - workload.ready)
+        for workload in workloads
+        if workload is not None and workload.kind == "Deployment"
+    }
 
 
 def _is_protected(pod: PodFacts, facts: Facts) -> bool:

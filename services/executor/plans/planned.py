@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from schemas.model import DataModel
+from schemas.numbers import Count
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import NodeFacts, WorkloadFacts, apply_merge_patch
@@ -20,6 +21,8 @@ class OperationPlan(DataModel):
     """Which way it moves its target; `undone_by` names the opposite."""
     workloads: tuple[str, ...] = ()
     """Workloads that it changes or moves."""
+    missing_replicas: dict[str, Count] = {}
+    """Of Deployments whose pods it moves: replicas wanted but not ready now."""
 
 
 class PlanRefusal(DataModel):

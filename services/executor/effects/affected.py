@@ -1,0 +1,62 @@
+"""Reading what became of the workloads that an execution moves or scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from schemas.outcome import Mode
+from services.cluster import Transport
+from services.executor.harm import WAITS_FOR_PODS, AffectedPods
+from services.executor.ledger import Execution
+from services.executor.marked_objects import MarkedPod
+from services.kube_lists import list_decoder, read_list
+from services.kube_objects import parse_time
+from services.kube_workloads import Deployment
+
+_PODS = list_decoder(MarkedPod)
+_DEPLOYMENTS = list_decoder(Deployment)
+_PENDING = {"fieldSelector": "status.phase=Pending"}
+
+
+async def read_affected(transport: Transport, execution: Execution) -> AffectedPods:
+    """Return what the API shows of an execution's workloads; nothing for kinds that make no new pods.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: the cluster could not be read.
+    """
+    if execution.action.kind not in WAITS_FOR_PODS or execution.mode is Mode.SHADOW:
+        return AffectedPods()
+    waiting = await _read_waiting_pods(transport, execution)
+    missing = await _read_missing_replicas(transport, execution.missing_replicas)
+    return AffectedPods(waiting, missing)
+
+
+async def _read_waiting_pods(transport: Transport, execution: Execution) -> tuple[str, ...]:
+    """Return pods without a node that were made since the execution, by name."""
+    since_seconds = math.floor(execution.time_seconds)  # the API dates pods by whole seconds
+    listed = await read_list(transport, "/api/v1/pods", _PODS, _PENDING)
+    return tuple(
+        sorted(
+            f"{pod.metadata.namespace}/{pod.metadata.name}"
+            for pod in listed.items
+            if not pod.spec.node_name
+            and pod.workload() in execution.workloads
+            and pod.metadata.creation_timestamp
+            and parse_time(pod.metadata.creation_timestamp) >= since_seconds
+        )
+    )
+
+
+async def _read_missing_replicas(transport: Transport, names: Iterable[str]) -> dict[str, int]:
+    """Return the replicas that Deployments want and do not have ready; those that are gone want none."""
+    wanted = set(names)
+    if not wanted:
+        return {}
+    deployments = (await read_list(transport, "/apis/apps/v1/deployments", _DEPLOYMENTS)).items
+    missing = {
+        f"{one.metadata.namespace}/Deployment/{one.metadata.name}": one.spec.replicas
+        - one.status.ready_replicas
+        for one in deployments
+    }
+    return {name: max(0, missing[name]) for name in sorted(wanted) if name in missing}
