@@ -38,7 +38,11 @@ test: $(DEV_DONE) ## Run all tests. PYTEST_ARGS="tests/bus -x" picks some
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 quick: $(DEV_DONE) ## Lint, types and the tests that start nothing and train nothing
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory --jobs 2 lint pure
+
+# Beside linters, most of which use one core: together both cores have work to the end.
+.PHONY: pure
+pure: $(DEV_DONE)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q --pure $(PYTEST_ARGS)
 
 lint: $(DEV_DONE) ## Check style, types and who imports whom

@@ -23,7 +23,7 @@ from twin.api.router import Router
 from twin.engine import Engine
 
 Build = Callable[..., Engine]
-EVENTS = 20_000
+EVENTS = 8_000
 KEPT = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX",) if name in os.environ}
 """Where bytecode is kept: no part of the environment that is tried."""
 OTHERS = sorted({"3.11", "3.12", "3.13"} - {CURRENT})
@@ -60,7 +60,7 @@ def test_the_environment_changes_nothing(first: str, environment: Environment) -
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("version", OTHERS)
 def test_the_interpreter_changes_nothing(first: str, version: str) -> None:
-    """20,000 events end in one hash on every supported CPython."""
+    """8,000 events end in one hash on every supported CPython."""
     python = other_interpreter(version)
     if isinstance(python, MissingInterpreter):
         pytest.skip(f"not tried: {python}")
