@@ -21,7 +21,14 @@ PAGE = Path(__file__).with_name("architecture.md")
 SHARED = "services/*.py"
 """The room of the files that all services share."""
 MOST_LINES = 2_500
-"""Lines from snapshot to decision, so that a newcomer reads them in a day."""
+"""Lines from snapshot to decision by the baseline's rules, so that a newcomer reads them in a day."""
+MOST_VALUE_LINES = 1_200
+"""Lines on top of them that judge by expected value."""
+VALUE_FILES = re.compile(
+    r"agent_registry/(appraisal|memory|value_settings)\.py|services/agents/(effects|value_judging)\.py|"
+    r"services/collector/observed_services\.py|services/agents/[a-z_]+/value\.py|services/referee/rules/highest_value\.py"
+)
+"""What judges by expected value: the profile `foresail`."""
 _BLOCK = re.compile(r"(<!-- begin rooms -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Edges = Mapping[tuple[str, str], int]
@@ -144,6 +151,11 @@ def path_files(graph: grimp.ImportGraph) -> dict[str, int]:
     return dict(sorted(files.items()))
 
 
+def value_lines(files: Mapping[str, int]) -> int:
+    """Return the lines that judge by expected value, among those on the way."""
+    return sum(lines for name, lines in files.items() if VALUE_FILES.fullmatch(name))
+
+
 def _entries(graph: grimp.ImportGraph) -> Iterator[str]:
     yield from ("services.collector.observe", "services.inference.formula")
     for module in graph.modules:
@@ -174,7 +186,10 @@ def main() -> None:
     files = path_files(import_graph())
     for name, lines in files.items():
         print(f"{lines:5d} {name}")
-    print(f"{sum(files.values()):5d} lines from snapshot to decision, at most {MOST_LINES}")
+    by_value = value_lines(files)
+    rules = sum(files.values()) - by_value
+    print(f"{rules:5d} lines from snapshot to decision by rules, at most {MOST_LINES}")
+    print(f"{by_value:5d} lines more by expected value, at most {MOST_VALUE_LINES}")
 
 
 if __name__ == "__main__":

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from schemas.observation import ObservedServices
-from schemas.snapshot import AutoscalerState
 from schemas.tables import table_of
-from services.collector.scalings import autoscaler_states
-from services.collector.snapshot import Snapshot
+from services.collector.snapshot import Scaling, Snapshot
 
 
 def observed_services(snapshot: Snapshot) -> ObservedServices | None:
@@ -19,8 +17,10 @@ def observed_services(snapshot: Snapshot) -> ObservedServices | None:
     served = [one for one in counters if one.workload in workloads]
     if not served:
         return None
-    published = autoscaler_states(snapshot.autoscalers)  # no more than a re-run can know
-    scalings = {state.workload: state for state in published}
+    scalings = {
+        f"{name.partition('/')[0]}/{scaling.target}": scaling
+        for name, scaling in snapshot.published_autoscalers.items()
+    }
     requests = _requests_of_one(snapshot, {one.workload for one in served})
     rows: dict[str, dict[str, Any]] = {}
     for one in served:
@@ -38,10 +38,10 @@ def observed_services(snapshot: Snapshot) -> ObservedServices | None:
     return table_of(ObservedServices, rows)
 
 
-def _bounds(scaling: AutoscalerState | None) -> dict[str, Any]:
+def _bounds(scaling: Scaling | None) -> dict[str, Any]:
     if scaling is None:
         return {"autoscaled": False, "least": 0, "most": 0}
-    return {"autoscaled": True, "least": scaling.min_replicas, "most": scaling.max_replicas}
+    return {"autoscaled": True, "least": scaling.least, "most": scaling.most}
 
 
 def _requests_of_one(

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from schemas.snapshot import AutoscalerState
-from services.collector.snapshot import Scaling
+from services.collector.snapshot import MOST_AUTOSCALERS, Scaling
 from services.kube_objects import parse_time
 from services.kube_workloads import Autoscaler
-
-MOST_AUTOSCALERS = 200
-"""Listed in one snapshot; 300 bytes each, in a message that must stay under 1 MiB."""
 
 
 def scaling_rows(items: Sequence[Autoscaler]) -> dict[str, Scaling]:

@@ -24,6 +24,10 @@ class Scaling:
     """Reason of each condition, by its type."""
 
 
+MOST_AUTOSCALERS = 200
+"""Published in one snapshot; 300 bytes each, in a message that must stay under 1 MiB."""
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """One cycle's snapshot, before it is framed."""
@@ -43,6 +47,11 @@ class Snapshot:
     autoscalers: Mapping[str, Scaling]
     """By `<namespace>/HorizontalPodAutoscaler/<name>`; published as they are, and read for reactions."""
     work: WorkCounters | None = None
+
+    @property
+    def published_autoscalers(self) -> Mapping[str, Scaling]:
+        """The autoscalers that travel, the first by name: all that a re-run can know."""
+        return dict(sorted(self.autoscalers.items())[:MOST_AUTOSCALERS])
 
     def source(self, name: str) -> SourceRead:
         """Return one read."""

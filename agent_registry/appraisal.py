@@ -1,0 +1,52 @@
+"""How an agent judges by expected value: what it sees, remembers and returns.
+
+Beside the newest observation such a policy sees a memory: a fold of observations and of the agent's own
+proposals, both of which stand in the log before its answer, so a recording is judged again with the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_registry.memory import Memory
+from agent_registry.value_settings import ValueSettings
+from schemas.actions import Action, Evidence
+from schemas.effect import Effect
+from schemas.reasons import Reason
+from schemas.view import ObservationView
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Everything that such a policy may look at."""
+
+    view: ObservationView
+    memory: Memory
+    settings: ValueSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An action with what it is expected to change."""
+
+    action: Action
+    effect: Effect
+    decisive: tuple[Evidence, ...]
+    """The comparisons that made it a candidate."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Appraisal:
+    """What an agent thinks of one observation."""
+
+    candidates: tuple[Candidate, ...]
+    """Those that are possible, in any order; doing nothing, which gains nothing, is always one more."""
+    text: str
+    """Why there is none, or what was looked at."""
+    reason: Reason = Reason.NOTHING_TO_DO
+    """Why nothing is wanted, where there is no candidate."""
+
+
+Appraise = Callable[[Situation], Appraisal]

@@ -1,0 +1,323 @@
+"""What an agent remembers from cycle to cycle: Services' requests, the cluster's demand, its own wishes.
+
+A pure fold of observations and own proposals. Kept small, since it is part of the agent's checkpoint.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from agent_registry.value_settings import ValueSettings
+from schemas.actions import Action, ReplicateAction
+from schemas.model import DataModel
+from schemas.numbers import Rounded, Seconds, rounded
+from schemas.proposal import Proposal, ProposalStatus
+from schemas.view import ObservationView
+from schemas.work import LATENCY_BOUNDS, ServiceCounters
+
+KEPT_RATES = 60
+"""Steps of a Service's rate: a quarter of an hour at 15 s."""
+KEPT_SAMPLES = 240
+"""Samples of the cluster's demand: an hour at 15 s."""
+FORGET = 0.999
+"""Per step: what a replica was seen to bear counts a little less with time."""
+GIB = 2**30
+
+
+class ServiceMemory(DataModel):
+    """One Service and the workload behind it."""
+
+    counters: ServiceCounters
+    """At the newest look."""
+    workload: str
+    replicas: int
+    """The number that can be set: spec.replicas, or the autoscaler's minReplicas."""
+    wanted: int
+    """spec.replicas, whoever set it."""
+    ready: int
+    owner_replicas: int
+    """What its owner set, before we changed it."""
+    asked_replicas: int = 0
+    """What we asked for last; 0: nothing that still stands."""
+    changed_seconds: Seconds = 0.0
+    """Cluster time of the newest change of `replicas`."""
+    rates: tuple[Rounded, ...] = ()
+    """Requests a second, step by step, newest last."""
+    bad_ratio: Rounded = 0.0
+    """Share of bad requests over the last two steps."""
+    bad: tuple[Rounded, Rounded] = (0.0, 0.0)
+    """(bad, all) requests of the newest step."""
+    violated_seconds: Seconds = 0.0
+    """Cluster time at which the objective was violated last."""
+    borne_rate: Rounded = 0.0
+    """Greatest rate of one ready replica at which the objective was kept."""
+    broken_rate: Rounded = 0.0
+    """Smallest rate of one ready replica at which it was violated for a while; 0: none was seen."""
+
+    @property
+    def rate(self) -> float:
+        """Requests a second in the newest step."""
+        return self.rates[-1] if self.rates else 0.0
+
+    @property
+    def raised(self) -> bool:
+        """Whether it has more replicas than its owner set, by our wish."""
+        return self.asked_replicas > 0 and self.replicas > self.owner_replicas
+
+
+class DemandSample(DataModel):
+    """What all pods on nodes request together."""
+
+    time_seconds: Seconds
+    cores: Rounded
+    memory_gib: Rounded
+
+
+class WishMemory(DataModel):
+    """An action that was wanted and of which the cluster shows nothing yet."""
+
+    first_seconds: Seconds
+    last_seconds: Seconds
+    times: int
+
+
+class Memory(DataModel):
+    """Everything an agent remembers."""
+
+    time_seconds: Seconds = 0.0
+    services: dict[str, ServiceMemory] = {}
+    demand: tuple[DemandSample, ...] = ()
+    wishes: dict[str, WishMemory] = {}
+    """By kind and target."""
+    held_pod_seconds: Rounded = 0.0
+    """Counter at the newest look."""
+    held_pods: Rounded = 0.0
+    """Mean number of pods held back since the look before."""
+    raises: int = 0
+    """Violations that we answered with more replicas and that could be judged."""
+    cures: int = 0
+    """Those of them after which the objective was kept."""
+
+
+def wish_key(action: Action) -> str:
+    """Return what tells wishes apart: kind, word and target."""
+    return f"{action.full_kind} {action.target.name}"
+
+
+def remember_view(memory: Memory, view: ObservationView, settings: ValueSettings) -> Memory:
+    """Return the memory after an observation."""
+    now = view.cluster_time_seconds
+    services = _services(memory, view, settings)
+    held = 0.0 if view.work is None else view.work.held_pod_seconds
+    elapsed = now - memory.time_seconds if memory.demand else 0.0
+    raises, cures = _judged(memory, services, now, settings)
+    return Memory.model_construct(
+        time_seconds=now,
+        services=services,
+        demand=(*memory.demand, _demand(view))[-KEPT_SAMPLES:],
+        wishes={
+            key: wish
+            for key, wish in memory.wishes.items()
+            if now - wish.last_seconds < settings.retry_seconds
+        },
+        held_pod_seconds=held,
+        held_pods=rounded(max(0.0, held - memory.held_pod_seconds) / elapsed)
+        if elapsed > 0.0
+        else 0.0,
+        raises=memory.raises + raises,
+        cures=memory.cures + cures,
+    )
+
+
+def remember_proposal(memory: Memory, proposal: Proposal) -> Memory:
+    """Return the memory after the agent's own proposal was stored."""
+    if proposal.status is not ProposalStatus.PROPOSED:
+        return memory
+    now, services = proposal.cluster_time_seconds, dict(memory.services)
+    key = wish_key(proposal.action)
+    known = memory.wishes.get(key)
+    times, first = (1, now) if known is None else (known.times + 1, known.first_seconds)
+    # Only the first wish counts as tried: the others may have had no room.
+    wish = WishMemory(first_seconds=first, last_seconds=now, times=times)
+    wishes = {**memory.wishes, key: wish}
+    for action in (proposal.action, *(wish.action for wish in proposal.further)):
+        if isinstance(action, ReplicateAction) and action.replicas is not None:
+            _note_asked(services, action.target.name, action.replicas)
+    return memory.model_copy(update={"wishes": wishes, "services": services})
+
+
+def is_given_up(memory: Memory, action: Action, settings: ValueSettings) -> bool:
+    """Say whether an action was wanted for a while in vain: some guard rail or right forbids it."""
+    wish = memory.wishes.get(wish_key(action))
+    return wish is not None and wish.times >= settings.tries
+
+
+def _note_asked(services: dict[str, ServiceMemory], workload: str, replicas: int) -> None:
+    for name, service in services.items():
+        if service.workload == workload:
+            services[name] = service.model_copy(update={"asked_replicas": replicas})
+
+
+def _demand(view: ObservationView) -> DemandSample:
+    nodes = view.nodes
+    cores = math.fsum(
+        ratio * cores
+        for ratio, cores in zip(nodes.cpu_requested_ratio, nodes.cpu_allocatable_cores, strict=True)
+    )
+    memory = math.fsum(
+        ratio * size / GIB
+        for ratio, size in zip(
+            nodes.memory_requested_ratio, nodes.memory_allocatable_bytes, strict=True
+        )
+    )
+    return DemandSample.model_construct(
+        time_seconds=view.cluster_time_seconds, cores=rounded(cores), memory_gib=rounded(memory)
+    )
+
+
+def _services(
+    memory: Memory, view: ObservationView, settings: ValueSettings
+) -> dict[str, ServiceMemory]:
+    table, work = view.services, view.work
+    if table is None or work is None or work.services is None:
+        return {}
+    counters = {one.service: one for one in work.services}
+    services: dict[str, ServiceMemory] = {}
+    for row, name in enumerate(table.ids):
+        look = _Look(
+            counters=counters[name],
+            workload=table.workload[row],
+            replicas=table.least[row] if table.autoscaled[row] else table.wanted[row],
+            wanted=table.wanted[row],
+            ready=table.ready[row],
+            now=view.cluster_time_seconds,
+        )
+        before = memory.services.get(name)
+        if before is None or before.workload != look.workload:
+            services[name] = _first_look(look)
+        else:
+            services[name] = _next_look(before, look, memory.time_seconds, settings)
+    return services
+
+
+class _Look(NamedTuple):
+    """A Service as one observation shows it."""
+
+    counters: ServiceCounters
+    workload: str
+    replicas: int
+    wanted: int
+    ready: int
+    now: float
+
+
+def _first_look(look: _Look) -> ServiceMemory:
+    return ServiceMemory.model_construct(
+        counters=look.counters,
+        workload=look.workload,
+        replicas=look.replicas,
+        wanted=look.wanted,
+        ready=look.ready,
+        owner_replicas=look.replicas,
+        changed_seconds=look.now,
+        violated_seconds=look.now,
+    )
+
+
+def _next_look(
+    before: ServiceMemory, look: _Look, last_seconds: float, settings: ValueSettings
+) -> ServiceMemory:
+    elapsed = look.now - last_seconds
+    if elapsed <= 0.0:
+        return before
+    bad, every = _requests_since(before.counters, look.counters, settings)
+    rate = every / elapsed
+    both = before.bad[1] + every
+    bad_ratio = (before.bad[0] + bad) / both if both > 0.0 else 0.0
+    violates = bad_ratio > settings.slo_bad_ratio
+    changed = look.replicas != before.replicas or look.wanted != before.wanted
+    changed_seconds = look.now if changed else before.changed_seconds
+    settled = look.ready == look.wanted and look.now - changed_seconds >= settings.settle_seconds
+    asked, owner = _owned(before, look)
+    borne, broken = _limits(before, rate / max(1, look.ready), violates=violates, settled=settled)
+    return ServiceMemory.model_construct(
+        counters=look.counters,
+        workload=look.workload,
+        replicas=look.replicas,
+        wanted=look.wanted,
+        ready=look.ready,
+        owner_replicas=owner,
+        asked_replicas=asked,
+        changed_seconds=changed_seconds,
+        rates=(*before.rates, rounded(rate))[-KEPT_RATES:],
+        bad_ratio=rounded(bad_ratio),
+        bad=(rounded(bad), rounded(every)),
+        violated_seconds=look.now if violates else before.violated_seconds,
+        borne_rate=borne,
+        broken_rate=broken,
+    )
+
+
+def _owned(before: ServiceMemory, look: _Look) -> tuple[int, int]:
+    """Return what we asked for and still stands, and the owner's own number.
+
+    A number that changed to something that we did not ask for is its owner's.
+    """
+    if look.replicas == before.replicas:
+        return before.asked_replicas, before.owner_replicas
+    if look.replicas == before.asked_replicas:
+        return before.asked_replicas, before.owner_replicas
+    return 0, look.replicas
+
+
+def _limits(
+    before: ServiceMemory, rate: float, *, violates: bool, settled: bool
+) -> tuple[float, float]:
+    """Return what one replica was seen to bear, and at which rate it was not enough."""
+    borne, broken = before.borne_rate * FORGET, before.broken_rate
+    if not settled:
+        return rounded(borne), broken
+    if not violates:
+        borne = max(borne, rate)
+        if broken and rate >= broken:  # it was something else then
+            broken = 0.0
+    elif before.bad_ratio > 0.0 and rate > 0.0:
+        broken = min(broken, rate) if broken else rate
+        borne = min(borne, broken)
+    return rounded(borne), rounded(broken)
+
+
+def _requests_since(
+    before: ServiceCounters, now: ServiceCounters, settings: ValueSettings
+) -> tuple[float, float]:
+    """Return how many requests were bad, and how many there were; counters that fell began anew."""
+    place = LATENCY_BOUNDS.index(settings.slo_latency_seconds)
+
+    def late(counters: ServiceCounters) -> float:
+        return counters.served - counters.served_within[place] if counters.served_within else 0.0
+
+    falls = any(getattr(now, name) < getattr(before, name) for name in ("served", "failed", "lost"))
+    start = ServiceCounters(service=now.service, served=0.0, failed=0.0, lost=0.0)
+    earlier = start if falls else before
+    failed = now.failed + now.lost - earlier.failed - earlier.lost
+    served = now.served - earlier.served
+    bad = failed + max(0.0, late(now) - late(earlier))
+    return max(0.0, bad), max(0.0, served + failed)
+
+
+def _judged(
+    memory: Memory, services: Mapping[str, ServiceMemory], now: float, settings: ValueSettings
+) -> tuple[int, int]:
+    """Return how many of our raises can be judged since the look before, and how many of them helped.
+
+    One is judged once, when the workload has had time to settle after it.
+    """
+    raises = cures = 0
+    for service in services.values():
+        due = service.changed_seconds + settings.settle_seconds
+        if service.raised and memory.time_seconds < due <= now:
+            raises += 1
+            cures += service.bad_ratio <= settings.slo_bad_ratio
+    return raises, cures

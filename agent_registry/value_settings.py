@@ -1,0 +1,72 @@
+"""Settings of the policies that judge by expected value. Money is that of the outcome score's prices."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from schemas.model import DataModel
+
+PRICES_OF_VALUE = (
+    *("currency", "slo_service_minute", "slo_latency_seconds", "slo_bad_ratio"),
+    *("core_hour", "memory_gib_hour", "waiting_pod_hour", "held_pod_hour"),
+)
+"""Fields that are the outcome score's own, by the same names."""
+
+
+class ValueSettings(DataModel):
+    """What profile `foresail` rests on: prices, horizons, reserves, and how sure it is before it has learned."""
+
+    currency: str = Field(default="USD", pattern="^[A-Z]{3}$")
+    """Of all prices here, as `score.currency`; `foresail up` takes the prices from `score`."""
+    slo_service_minute: float = Field(default=0.05, ge=0)
+    """Cost of a minute in which a Service violates its objective."""
+    slo_latency_seconds: float = 0.5
+    """A slower answer is bad for the objective."""
+    slo_bad_ratio: float = Field(default=0.01, ge=0, le=1)
+    """Share of bad requests from which the objective is violated."""
+    core_hour: float = Field(default=0.031611, ge=0)
+    """Worth of a core that is not taken, for an hour."""
+    memory_gib_hour: float = Field(default=0.004237, ge=0)
+    """Worth of a GiB of memory that is not taken, for an hour."""
+    waiting_pod_hour: float = Field(default=0.02, ge=0)
+    """Cost of a pod-hour Pending."""
+    held_pod_hour: float = Field(default=0.04, ge=0)
+    """Cost of a pod-hour of demand that is held back."""
+    horizon_seconds: float = Field(default=600.0, gt=0)
+    """How far the effect of more replicas, and of waking a machine, is looked at."""
+    saving_horizon_seconds: float = Field(default=1_800.0, gt=0)
+    """How long a machine that is put to sleep is expected to be left so, and replicas that are given back."""
+    forecast_seconds: float = Field(default=180.0, ge=0)
+    """How far ahead the trend of a Service's requests is followed; about what new replicas take, twice."""
+    settle_seconds: float = Field(default=120.0, ge=0)
+    """How long after a change of replicas the same workload is left alone, so that its effect shows."""
+    quiet_seconds: float = Field(default=900.0, ge=0)
+    """How long a Service must have kept its objective before replicas are given back."""
+    headroom_ratio: float = Field(default=0.15, ge=0, lt=1)
+    """Share of the rate that a replica is known to bear that is kept free."""
+    most_growth: float = Field(default=2.0, gt=1)
+    """Replicas after one step, at most so many times those before."""
+    most_surge: float = Field(default=3.0, gt=1)
+    """Replicas at most so many times the owner's number."""
+    cured_prior: float = Field(default=7.0, gt=0)
+    """How often more replicas ended a violation, in ten times, before anything was seen here: our own guess."""
+    persists_ratio: float = Field(default=0.9, ge=0, le=1)
+    """Chance that a violation goes on by itself over the horizon: our own guess."""
+    reserve_ratio: float = Field(default=0.1, ge=0, le=1)
+    """Least share of the requested cores and memory that stays free on machines that are awake."""
+    reserve_nodes: int = Field(default=2, ge=0)
+    """Empty machines that stay awake at least."""
+    least_awake_ratio: float = Field(default=0.5, ge=0, le=1)
+    """Share of the machines that stays awake at least; `executor.least_ready_ratio` is the guard rail."""
+    warm_up_seconds: float = Field(default=600.0, ge=0)
+    """Demand has to be known for so long before a machine is put to sleep."""
+    sleep_watts: float = Field(default=12.0, ge=0)
+    """What a sleeping machine draws, as `collector.power.sleep_watts`."""
+    switch_cost: float = Field(default=0.0003, ge=0)
+    """Cost of putting a machine to sleep and waking it: about three minutes of its idle power, twice."""
+    retry_seconds: float = Field(default=600.0, ge=0)
+    """How long an action is not proposed again that was wanted for `tries` cycles and was not done."""
+    tries: int = Field(default=6, ge=1)
+    """Cycles for which an action is proposed without any sign of it in the cluster."""
+    most_wishes: int = Field(default=6, ge=1)
+    """Actions in one proposal at most."""

@@ -1,0 +1,227 @@
+"""Agent B by expected value: empty machines sleep while demand leaves room, and wake before it is needed.
+
+The reserve is what demand rose by within one horizon, at most, as far as this agent remembers; at least a share of
+what is requested now, and some empty machines. Sleeping: the watts saved over the saving horizon, less the chance that
+demand outgrows what stays awake, and the cost of switching. Waking: pods that wait for capacity, or a reserve that is
+used up. Machines that hold a pod are left alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent_registry.appraisal import Appraisal, Candidate, Situation
+from agent_registry.memory import GIB, DemandSample
+from agent_registry.policy import node
+from schemas.actions import Evidence, PowerStateAction
+from schemas.numbers import rounded
+from schemas.observation import ObservedNodes
+from schemas.reasons import Reason
+from services.agents.effects import HOUR, effect_of
+
+WATT_SECONDS_PER_KWH = 3_600_000.0
+PODS_PER_SHORTFALL = 10
+"""Pods that wait when demand outgrows what is awake: our own guess."""
+WAKE_SECONDS = 60.0
+"""How long they wait until a machine is awake: our own guess; two cycles and a resume from memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What is free on machines that are awake, and what has to stay so."""
+
+    free_cores: float
+    free_memory_gib: float
+    reserve_cores: float
+    reserve_memory_gib: float
+    awake: int
+    nodes: int
+    empty: tuple[int, ...]
+    """Rows of awake machines without a pod."""
+    asleep: tuple[int, ...]
+
+
+def appraise(situation: Situation) -> Appraisal:
+    """Return which machines should sleep, or wake."""
+    view, settings = situation.view, situation.settings
+    if not view.nodes.ids:
+        return Appraisal((), "no node is observed", Reason.NO_NODES)
+    capacity = capacity_of(situation)
+    waiting = _waiting_pods(situation)
+    waking = tuple(_wakings(situation, capacity, waiting))
+    if waking:
+        return Appraisal(waking, f"{waiting} pods wait for capacity")
+    known = view.cluster_time_seconds - situation.memory.demand[0].time_seconds
+    if known < settings.warm_up_seconds:
+        text = f"demand is known for {known:.0f} s; {settings.warm_up_seconds:g} s are asked for"
+        return Appraisal((), text)
+    sleeping = tuple(_sleepings(situation, capacity))
+    text = (
+        f"{len(capacity.empty)} empty machines, {capacity.free_cores:.4g} cores free, "
+        f"{capacity.reserve_cores:.4g} of them kept"
+    )
+    return Appraisal(sleeping, text)
+
+
+def capacity_of(situation: Situation) -> Capacity:
+    """Return what is free and what has to stay so."""
+    nodes, settings = situation.view.nodes, situation.settings
+    awake = [row for row in range(len(nodes)) if _is_awake(nodes, row)]
+    asleep = tuple(
+        row for row in range(len(nodes)) if nodes.power_state[row] == "sleep" and nodes.ready[row]
+    )
+    newest = situation.memory.demand[-1]
+    rises = rises_within(situation.memory.demand, settings.horizon_seconds)
+    return Capacity(
+        free_cores=math.fsum(_free_cores(nodes, row) for row in awake),
+        free_memory_gib=math.fsum(_free_memory(nodes, row) for row in awake),
+        reserve_cores=max(
+            settings.reserve_ratio * newest.cores, max((rise[0] for rise in rises), default=0.0)
+        ),
+        reserve_memory_gib=max(
+            settings.reserve_ratio * newest.memory_gib,
+            max((rise[1] for rise in rises), default=0.0),
+        ),
+        awake=len(awake),
+        nodes=len(nodes),
+        empty=tuple(row for row in awake if nodes.pods[row] == 0),
+        asleep=asleep,
+    )
+
+
+def rises_within(
+    demand: tuple[DemandSample, ...], seconds: float
+) -> tuple[tuple[float, float], ...]:
+    """Return by how many cores and GiB demand rose at most within so many seconds of each sample."""
+    rises: list[tuple[float, float]] = []
+    last = 0
+    for first, sample in enumerate(demand):
+        while last < len(demand) and demand[last].time_seconds - sample.time_seconds <= seconds:
+            last += 1
+        later = demand[first:last]
+        rises.append(
+            (
+                max(one.cores for one in later) - sample.cores,
+                max(one.memory_gib for one in later) - sample.memory_gib,
+            )
+        )
+    return tuple(rises)
+
+
+def _sleepings(situation: Situation, capacity: Capacity) -> Iterator[Candidate]:
+    nodes, settings = situation.view.nodes, situation.settings
+    rises = rises_within(situation.memory.demand, settings.horizon_seconds)
+    least_awake = math.ceil(settings.least_awake_ratio * capacity.nodes)
+    free_cores, free_memory = capacity.free_cores, capacity.free_memory_gib
+    spare = len(capacity.empty) - settings.reserve_nodes
+    for taken, row in enumerate(
+        sorted(capacity.empty, key=lambda row: (-nodes.power_watts[row], nodes.ids[row]))
+    ):
+        free_cores -= _free_cores(nodes, row)
+        free_memory -= _free_memory(nodes, row)
+        room = Evidence(
+            name="cores_free_after", value=rounded(free_cores), comparison=">=", signal="node_requests",
+            threshold=rounded(capacity.reserve_cores), subject=nodes.ids[row],
+            holds=free_cores >= capacity.reserve_cores and free_memory >= capacity.reserve_memory_gib,
+        )  # fmt: skip
+        if taken >= spare or not room.holds or capacity.awake - taken - 1 < least_awake:
+            return
+        yield _sleeping(situation, row, room, _shortfall_ratio(rises, free_cores, free_memory))
+
+
+def _shortfall_ratio(
+    rises: tuple[tuple[float, float], ...], free_cores: float, free_memory: float
+) -> float:
+    """Return the chance that demand outgrows what is free within a horizon: Laplace's rule of succession."""
+    above = sum(cores > free_cores or memory > free_memory for cores, memory in rises)
+    return (above + 1) / (len(rises) + 2)
+
+
+def _sleeping(situation: Situation, row: int, room: Evidence, shortfall: float) -> Candidate:
+    view, settings = situation.view, situation.settings
+    nodes, horizon = view.nodes, settings.saving_horizon_seconds
+    watts = max(0.0, nodes.power_watts[row] - settings.sleep_watts)
+    saved = watts * horizon / WATT_SECONDS_PER_KWH * view.totals.energy_price
+    wait = PODS_PER_SHORTFALL * WAKE_SECONDS / HOUR * settings.waiting_pod_hour
+    effect = effect_of(
+        {"energy": saved, "waiting": -shortfall * wait, "switching": -settings.switch_cost},
+        horizon,
+        settings,
+        spread=wait * math.sqrt(shortfall * (1.0 - shortfall)),
+    )
+    name = nodes.ids[row]
+    action = PowerStateAction(target=node(name), power_state="sleep")
+    text = (
+        f"{name} is empty and draws {watts:.4g} W more than asleep; demand outgrows what is left awake with a "
+        f"chance of {100 * shortfall:.2g} %"
+    )
+    return Candidate(action, effect, (room,), text)
+
+
+def _wakings(situation: Situation, capacity: Capacity, waiting: int) -> Iterator[Candidate]:
+    """Yield machines to wake: one for every few pods that wait, or until the reserve is there again."""
+    nodes, settings = situation.view.nodes, situation.settings
+    short = capacity.reserve_cores - capacity.free_cores
+    short_memory = capacity.reserve_memory_gib - capacity.free_memory_gib
+    for row in capacity.asleep:
+        if waiting <= 0 and short <= 0.0 and short_memory <= 0.0:
+            return
+        yield _waking(situation, row, waiting, short)
+        waiting -= PODS_PER_SHORTFALL
+        short -= nodes.cpu_allocatable_cores[row]
+        short_memory -= nodes.memory_allocatable_bytes[row] / GIB
+    del settings
+
+
+def _waking(situation: Situation, row: int, waiting: int, short: float) -> Candidate:
+    view, settings = situation.view, situation.settings
+    nodes, horizon = view.nodes, settings.horizon_seconds
+    name = nodes.ids[row]
+    pods = min(max(waiting, 1), PODS_PER_SHORTFALL)
+    chance = 1.0 if waiting > 0 else 0.5
+    gained = chance * pods * horizon / HOUR * settings.waiting_pod_hour
+    drawn = _idle_watts(nodes, settings.sleep_watts) * horizon / WATT_SECONDS_PER_KWH
+    effect = effect_of(
+        {"waiting": gained, "energy": -drawn * view.totals.energy_price},
+        horizon,
+        settings,
+        spread=gained * math.sqrt((1.0 - chance) / chance),
+    )
+    waits = Evidence(
+        name="pods_without_capacity", value=waiting, comparison=">", threshold=0, holds=waiting > 0, signal="pods",
+    )  # fmt: skip
+    lacks = Evidence(
+        name="cores_short", value=rounded(short), comparison=">", threshold=0, holds=short > 0.0,
+        signal="node_requests",
+    )  # fmt: skip
+    text = f"{name} sleeps; {waiting} pods wait for capacity, the reserve lacks {max(0.0, short):.4g} cores"
+    action = PowerStateAction(target=node(name), power_state="on")
+    return Candidate(action, effect, (waits,) if waits.holds else (lacks,), text)
+
+
+def _idle_watts(nodes: ObservedNodes, sleep_watts: float) -> float:
+    """Return what waking a machine costs in watts: the least that an awake one draws, less sleeping."""
+    awake = [nodes.power_watts[row] for row in range(len(nodes)) if _is_awake(nodes, row)]
+    return max(0.0, min(awake, default=sleep_watts) - sleep_watts)
+
+
+def _waiting_pods(situation: Situation) -> int:
+    return sum(
+        count
+        for name, count in situation.view.totals.pending_by_class.items()
+        if name.startswith("insufficient_")
+    )
+
+
+def _is_awake(nodes: ObservedNodes, row: int) -> bool:
+    return nodes.ready[row] and nodes.schedulable[row] and nodes.power_state[row] == "on"
+
+
+def _free_cores(nodes: ObservedNodes, row: int) -> float:
+    return (1.0 - nodes.cpu_requested_ratio[row]) * nodes.cpu_allocatable_cores[row]
+
+
+def _free_memory(nodes: ObservedNodes, row: int) -> float:
+    return (1.0 - nodes.memory_requested_ratio[row]) * nodes.memory_allocatable_bytes[row] / GIB

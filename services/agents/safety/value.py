@@ -1,0 +1,194 @@
+"""Agent A by expected value: keep Services within their objective, and give back what that took.
+
+For each Service whose requests are counted:
+
+- It violates its objective, or its trend leads to a rate that its replicas have been seen not to bear: more replicas,
+  as many as the rate needs at what one of them has borne. Worth: minutes of violation avoided, times the chance
+  that it goes on by itself and that more replicas help, which is learned from our own raises; less the capacity taken.
+- It has more replicas than its owner set, by our wish, and has been quiet: back to what its recent peak needs,
+  at least the owner's number. Worth: the capacity, less the chance that the violation comes back.
+
+Nodes are left alone until a risk is foreseen by a calibrated model that has shown skill live: moving pods by a score
+costs work and saves none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from agent_registry.appraisal import Appraisal, Candidate, Situation
+from agent_registry.memory import GIB, ServiceMemory
+from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
+from schemas.numbers import rounded
+from services.agents.effects import HOUR, MINUTE, effect_of, share_with_spread
+
+TREND_STEPS = 8
+"""Newest steps that a trend is read from."""
+FEWEST_STEPS = 4
+STEP_RATIO = 1.25
+"""Growth of replicas where nothing is known of what one of them bears."""
+RELAPSE_RATIO = 0.05
+"""Chance that a Service violates its objective again after replicas were given back: our own guess."""
+UNSEEN_RATIO = 0.5
+"""Chance that a rate which was not enough before is not enough again: our own guess."""
+
+
+def appraise(situation: Situation) -> Appraisal:
+    """Return more replicas for Services that need them, and fewer for those that no longer do."""
+    table = situation.view.services
+    services = situation.memory.services
+    if table is None or not services:
+        text = "no Service whose requests are counted is known; nodes are left alone"
+        return Appraisal((), text)
+    candidates: list[Candidate] = []
+    for row, name in enumerate(table.ids):
+        service = services[name]
+        room = _Room(table.most[row] if table.autoscaled[row] else 0, situation)
+        costs = _hourly_cost(
+            table.replica_cpu_cores[row], table.replica_memory_bytes[row], situation
+        )
+        candidates.extend(_more(name, service, room, costs, situation))
+        candidates.extend(_fewer(name, service, costs, situation))
+    return Appraisal(tuple(candidates), _summary(situation))
+
+
+class _Room:
+    """How far a workload may grow."""
+
+    def __init__(self, autoscaler_most: int, situation: Situation) -> None:
+        self._most = autoscaler_most
+        self._surge = situation.settings.most_surge
+
+    def limit(self, service: ServiceMemory) -> int:
+        """Return the most replicas that may be asked for."""
+        most = max(service.owner_replicas + 1, math.floor(service.owner_replicas * self._surge))
+        return min(most, self._most) if self._most else most
+
+
+def needed_replicas(service: ServiceMemory, rate: float, headroom_ratio: float) -> int | None:
+    """Return how many replicas bear a rate (requests/s), by what one of them has borne; None where nothing is known."""
+    bearable = service.borne_rate
+    if service.broken_rate:
+        bearable = min(bearable or service.broken_rate, service.broken_rate)
+    bearable *= 1.0 - headroom_ratio
+    return math.ceil(rate / bearable) if bearable > 0.0 else None
+
+
+def foreseen_rate(service: ServiceMemory, ahead_steps: float) -> float:
+    """Return the rate so many steps ahead by the newest steps' straight line, at least the newest rate.
+
+    Least squares; a Service whose requests fall is taken to stay as it is.
+    """
+    rates = service.rates[-TREND_STEPS:]
+    count = len(rates)
+    if count < FEWEST_STEPS:
+        return service.rate
+    middle = (count - 1) / 2.0
+    mean = math.fsum(rates) / count
+    slope = math.fsum((step - middle) * (rate - mean) for step, rate in enumerate(rates))
+    slope /= math.fsum((step - middle) ** 2 for step in range(count))
+    return max(service.rate, mean + slope * (middle + ahead_steps))
+
+
+def _more(
+    name: str, service: ServiceMemory, room: _Room, costs: float, situation: Situation
+) -> Iterator[Candidate]:
+    settings, now = situation.settings, situation.view.cluster_time_seconds
+    if now - service.changed_seconds < settings.settle_seconds and service.asked_replicas:
+        return
+    if service.ready < service.wanted:  # some are starting, or wait for a place
+        return
+    rate = foreseen_rate(service, settings.forecast_seconds / situation.view.interval_seconds)
+    violates = _compare(service.bad_ratio, settings.slo_bad_ratio, name)
+    reaches = Evidence(
+        name="foreseen_rate_of_a_replica", value=rounded(rate / max(1, service.ready)),
+        comparison=">=", threshold=service.broken_rate or None, subject=name, signal="requests",
+        holds=bool(service.broken_rate) and rate / max(1, service.ready) >= service.broken_rate,
+    )  # fmt: skip
+    if not (violates.holds or reaches.holds):
+        return
+    wanted = max(service.wanted, service.replicas)
+    needed = needed_replicas(service, rate, settings.headroom_ratio)
+    if needed is None or needed <= wanted:
+        needed = math.ceil(wanted * STEP_RATIO)
+    replicas = min(
+        max(needed, wanted + 1), math.ceil(wanted * settings.most_growth), room.limit(service)
+    )
+    if replicas <= wanted:
+        return
+    memory = situation.memory
+    cured, spread = share_with_spread(settings.cured_prior + memory.cures, 10.0 + memory.raises)
+    chance = settings.persists_ratio if violates.holds else UNSEEN_RATIO
+    at_stake = chance * settings.slo_service_minute * settings.horizon_seconds / MINUTE
+    taken = costs * (replicas - wanted) * settings.horizon_seconds / HOUR
+    effect = effect_of(
+        {"slo_services": at_stake * cured, "capacity": -taken},
+        settings.horizon_seconds,
+        settings,
+        spread=at_stake * spread,
+    )
+    why = f"{100 * service.bad_ratio:.3g} % of its requests are bad" if violates.holds else (
+        f"{rate:.4g} requests/s are foreseen in {settings.forecast_seconds:g} s"
+    )  # fmt: skip
+    decisive = (violates,) if violates.holds else (reaches,)
+    text = f"{name}: {why}; {replicas} instead of {wanted} replicas"
+    yield Candidate(_replicate(service.workload, replicas), effect, decisive, text)
+
+
+def _fewer(
+    name: str, service: ServiceMemory, costs: float, situation: Situation
+) -> Iterator[Candidate]:
+    settings, now = situation.settings, situation.view.cluster_time_seconds
+    quiet = now - max(service.violated_seconds, service.changed_seconds)
+    rested = Evidence(
+        name="quiet_seconds", value=rounded(quiet), comparison=">=", holds=quiet >= settings.quiet_seconds,
+        threshold=settings.quiet_seconds, subject=name, signal="requests",
+    )  # fmt: skip
+    if not service.raised or not rested.holds:
+        return
+    peak = max(service.rates, default=0.0)
+    needed = needed_replicas(service, peak, settings.headroom_ratio)
+    replicas = max(service.owner_replicas, service.replicas if needed is None else needed)
+    if replicas >= service.replicas:
+        return
+    horizon = settings.saving_horizon_seconds
+    given_back = costs * (service.replicas - replicas) * horizon / HOUR
+    at_stake = settings.slo_service_minute * settings.settle_seconds / MINUTE
+    effect = effect_of(
+        {"capacity": given_back, "slo_services": -RELAPSE_RATIO * at_stake},
+        horizon,
+        settings,
+        spread=at_stake * math.sqrt(RELAPSE_RATIO * (1.0 - RELAPSE_RATIO)),
+    )
+    text = (
+        f"{name}: within its objective for {quiet:.0f} s, at most {peak:.4g} requests/s; back to {replicas} "
+        f"of {service.replicas} replicas, its owner set {service.owner_replicas}"
+    )
+    yield Candidate(_replicate(service.workload, replicas), effect, (rested,), text)
+
+
+def _compare(bad_ratio: float, limit: float, name: str) -> Evidence:
+    return Evidence(
+        name="bad_requests_ratio", value=bad_ratio, comparison=">", threshold=limit, holds=bad_ratio > limit,
+        subject=name, signal="requests",
+    )  # fmt: skip
+
+
+def _replicate(workload: str, replicas: int) -> ReplicateAction:
+    target = Target(kind=TargetKind.WORKLOAD, name=workload)
+    return ReplicateAction(target=target, replicas=replicas)
+
+
+def _hourly_cost(cores: float | None, memory_bytes: int | None, situation: Situation) -> float:
+    settings = situation.settings
+    return (cores or 0.0) * settings.core_hour + (
+        memory_bytes or 0
+    ) / GIB * settings.memory_gib_hour
+
+
+def _summary(situation: Situation) -> str:
+    limit = situation.settings.slo_bad_ratio
+    services = situation.memory.services
+    violating = sum(service.bad_ratio > limit for service in services.values())
+    return f"{violating} of {len(services)} Services violate their objective; nodes are left alone"
