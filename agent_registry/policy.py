@@ -13,7 +13,9 @@ from typing import TypeVar
 
 from agent_registry.thresholds import Thresholds
 from schemas.actions import Action, Evidence, NoopAction, Target, TargetKind
+from schemas.effect import Effect
 from schemas.model import DataModel
+from schemas.proposal import Wish
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 
@@ -51,6 +53,10 @@ class Judgement:
     """One sentence for people."""
     reason: Reason | None = None
     """Why nothing is wanted."""
+    effect: Effect | None = None
+    """What the action is expected to change, where the policy judges by expected value."""
+    further: tuple[Wish, ...] = ()
+    """What else is wanted, best first."""
 
     @property
     def rule(self) -> str:

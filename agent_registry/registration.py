@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, Literal
 
+from agent_registry.appraisal import Appraise
 from agent_registry.policy import Choices, Judge, T
 from agent_registry.reward import RewardTerms
 
@@ -43,6 +44,8 @@ class AgentRegistration(Generic[T]):
     """Kinds of action with which it wins over actions that only save."""
     choices: Choices[T] | None = None
     """What it may want; the profile `random` draws from it. Without, that profile wants nothing."""
+    appraise: Appraise | None = None
+    """Its policy by expected value; without, the profile `foresail` wants nothing of it."""
     must_see: bool = False
     """Whether nothing is done, rather than merely admitted, in a cycle that it could not judge."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent_registry.value_settings import PRICES_OF_VALUE, ValueSettings
 from foresail.settings import StackSettings
 from schemas.model import DataModel
 from schemas.outcome import Mode
@@ -25,7 +26,11 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "speed": speed,
             "namespaces": run.namespaces,
         },
-        "agents": {"wall_interval_seconds": run.interval_seconds, "random_seed": run.seed},
+        "agents": {
+            "wall_interval_seconds": run.interval_seconds,
+            "random_seed": run.seed,
+            "value": priced(settings),
+        },
         "referee": {"wall_interval_seconds": run.interval_seconds},
         "executor": {
             "mode": run.mode,
@@ -47,6 +52,13 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         if missing:
             filled[name] = type(group).model_validate({**group.model_dump(), **missing})
     return settings.model_copy(update=filled)
+
+
+def priced(settings: StackSettings) -> ValueSettings:
+    """Return what expected values rest on, with the outcome score's prices and the watts of a sleeping machine."""
+    prices = {name: getattr(settings.score, name) for name in PRICES_OF_VALUE}
+    sleeping = {"sleep_watts": settings.collector.power.sleep_watts}
+    return settings.agents.value.model_copy(update={**prices, **sleeping})
 
 
 def mode_of(settings: StackSettings, otherwise: Mode) -> Mode:

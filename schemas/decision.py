@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from schemas.actions import Action, ActionKind, AgentName, Evidence, Target
+from schemas.effect import Effect
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.proposal import ProposalStatus
@@ -31,6 +32,8 @@ class RefereeRule(StrEnum):
 
     NO_PROPOSALS = "no_proposals"
     ALL_NOOP = "all_noop"
+    HIGHEST_VALUE = "highest_value"
+    """Of what is expected to gain in the outcome score, the most for an hour wins (profile `foresail`)."""
     SAFETY_FIRST = "safety_first"
     """A preempting action (A's migrate, replicate or throttle) wins over everything."""
     ADMISSION_PROTECTS = "admission_protects"
@@ -74,6 +77,8 @@ class Considered(DataModel):
     text: str
     reason: Reason | None = None
     evidence: tuple[Evidence, ...] = ()
+    effect: Effect | None = None
+    """What it was expected to change; None where its profile judges by thresholds."""
 
 
 class Decision(EventData):

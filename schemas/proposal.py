@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import ClassVar
 
 from schemas.actions import Action, AgentName, Evidence
-from schemas.model import EventData
+from schemas.effect import Effect
+from schemas.model import DataModel, EventData
 from schemas.numbers import Cycle, Rounded, Seconds
 from schemas.reasons import Reason
 
@@ -21,6 +22,17 @@ class ProposalStatus(StrEnum):
     """Judged, and nothing wanted, or nothing could be judged (the reason says which)."""
     SKIPPED = "skipped"
     """Not judged at all: a newer cycle had begun."""
+
+
+class Wish(DataModel):
+    """A further action that an agent wants in the same cycle, should there be room for it."""
+
+    action: Action
+    score: Rounded
+    rule: str
+    evidence: tuple[Evidence, ...] = ()
+    effect: Effect
+    text: str
 
 
 class Proposal(EventData):
@@ -36,7 +48,9 @@ class Proposal(EventData):
     status: ProposalStatus
     action: Action
     score: Rounded
-    """How strongly the agent wants it, 0 to 1; what it means is the agent's (risk, 1 - demand, pressure)."""
+    """How strongly the agent wants it, 0 to 1; what it means is the agent's (risk, 1 - demand, pressure). With an
+    `effect`: its money for an hour, which all agents share.
+    """
     priority: int
     """The agent's place in the referee's fixed order: 1 safety, 2 admission, 3 efficiency, then others."""
     profile: str
@@ -49,6 +63,10 @@ class Proposal(EventData):
     """Why nothing was proposed."""
     text: str
     """One sentence for people."""
+    effect: Effect | None = None
+    """What the action is expected to change; None where the profile judges by thresholds."""
+    further: tuple[Wish, ...] = ()
+    """What else it wants in this cycle, best first; every one gains by its own estimate."""
 
     def tokens(self) -> tuple[str, ...]:
         """Return `proposal.<agent>`."""

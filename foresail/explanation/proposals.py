@@ -16,6 +16,7 @@ from schemas.decision import Considered, Decision, Override, RefereeRule
 RULES = {
     RefereeRule.NO_PROPOSALS: "nobody proposed anything",
     RefereeRule.ALL_NOOP: "nobody wants anything done",
+    RefereeRule.HIGHEST_VALUE: "what is expected to gain most for an hour",
     RefereeRule.SAFETY_FIRST: "A's action goes before everything",
     RefereeRule.ADMISSION_PROTECTS: "C's protection goes before efficiency",
     RefereeRule.EFFICIENCY_BY_SCORE: "the efficiency action with the highest score",

@@ -146,6 +146,12 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
         "acts": True,
         "settings": {"agents.profile": "forecast", "inference.model": "small-risk"},
     },
+    "foresail": {"acts": True, "settings": {"agents.profile": "foresail"}},
+    "hpa+foresail": {
+        "acts": True,
+        "autoscaling": {},
+        "settings": {"agents.profile": "foresail"},
+    },
     "random": {"acts": True, "settings": {"agents.profile": "random"}},
     "without-safety": {"acts": True, "without_agents": ["safety"]},
     "without-efficiency": {"acts": True, "without_agents": ["efficiency"]},

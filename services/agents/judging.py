@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agent_registry.appraisal import Situation
 from agent_registry.policy import Judgement, NodePrediction, noop
 from agent_registry.registration import AnyAgent
 from agent_registry.thresholds import Thresholds
+from agent_registry.value_settings import ValueSettings
 from schemas.actions import ActionKind
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle
 from services.agents.freshness import refusal
+from services.agents.state import AgentState
+from services.agents.value_judging import judge_by_value
 
 NO_PREDICTION = NodePrediction(id="", cycle=0, model_id="")
 """What a policy gets that asked for none."""
@@ -28,6 +32,25 @@ class CycleJudgement:
 
     judgement: Judgement
     prediction_ids: tuple[str, ...] = ()
+
+
+def judge_value_cycle(
+    agent: AnyAgent,
+    limit_intervals: float,
+    cycle: int,
+    state: AgentState,
+    settings: ValueSettings,
+) -> CycleJudgement:
+    """Return what the agent thinks of `cycle` by expected value; it waits for no prediction."""
+    view = state.view
+    if view is None or view.cycle != cycle or state.memory is None:
+        text = "the full observation is not known yet; waiting for a keyframe"
+        return CycleJudgement(noop(Reason.MISSING_SIGNAL, text))
+    refused = refusal(view, agent.signals, limit_intervals)
+    if refused is not None:
+        return CycleJudgement(refused)
+    situation = Situation(view, state.memory, settings)
+    return CycleJudgement(judge_by_value(agent.appraise, situation))
 
 
 def judge_cycle(
@@ -89,4 +112,9 @@ def _proposal(
         evidence=judgement.evidence,
         reason=judgement.reason,
         text=judgement.text,
+        effect=judgement.effect,
+        further=tuple(
+            wish.model_copy(update={"action": wish.action.model_copy(update={"agent": agent.name})})
+            for wish in judgement.further
+        ),
     )

@@ -49,8 +49,13 @@ RANDOM = Profile(
     text="proposals by chance, to measure what rules add; for simulated clusters alone",
     thresholds=BASELINE_RULES.thresholds,
 )
+FORESAIL = Profile(
+    name="foresail",
+    text="expected value in the outcome score's money; doing nothing is always a candidate",
+    thresholds=BASELINE_RULES.thresholds,
+)
 PROFILES: Mapping[str, Profile] = {
-    profile.name: profile for profile in (BASELINE_RULES, FORECAST, RANDOM)
+    profile.name: profile for profile in (BASELINE_RULES, FORECAST, RANDOM, FORESAIL)
 }
 ALIASES: Mapping[str, str] = {"seed": BASELINE_RULES.name}
 """Earlier names of profiles; they stay in recordings, and in files that name them."""

@@ -5,6 +5,7 @@ One proposal per cycle, as soon as what its policy needs is there, at the latest
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from agent_registry.discovery import agents_by_name
@@ -12,10 +13,16 @@ from agent_registry.registration import AnyAgent
 from schemas.actions import AgentName
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
-from services.agents.judging import judge_cycle, proposal, superseded_proposal
+from services.agents.judging import (
+    CycleJudgement,
+    judge_cycle,
+    judge_value_cycle,
+    proposal,
+    superseded_proposal,
+)
 from services.agents.random_choice import by_chance
 from services.agents.settings import AgentSettings
-from services.agents.state import AgentState, evolve
+from services.agents.state import AgentState, evolve, remember
 
 
 class AgentHandler:
@@ -25,7 +32,10 @@ class AgentHandler:
 
     def __init__(self, agent: AnyAgent, settings: AgentSettings) -> None:
         """Judge by the agent's policy with the thresholds that the settings hold for it."""
+        self._value = settings.value if settings.by_value else None
         self._agent = by_chance(agent, settings.random_seed) if settings.draws else agent
+        if self._value is not None:
+            self._agent = replace(agent, prediction=None)
         self._thresholds = settings.thresholds(agent.name)
         self._profile = settings.profile_of(agent.name)
         self._limit_intervals = settings.signal_limit_intervals
@@ -54,7 +64,8 @@ class AgentHandler:
 
     def evolve(self, state: AgentState, event: Event[Any]) -> AgentState:
         """Return the state after one stored event."""
-        return evolve(state, event)
+        folded = evolve(state, event)
+        return folded if self._value is None else remember(folded, event, self._value)
 
     def open_cycle(self, state: AgentState) -> int | None:
         """Return the newest cycle without a proposal."""
@@ -80,20 +91,26 @@ class AgentHandler:
 
     def _newest(self, state: AgentState, *, overdue: bool) -> tuple[NewEvent, ...]:
         cycle = state.open[-1]
-        judged = judge_cycle(
-            self._agent,
-            self._thresholds,
-            self._limit_intervals,
-            cycle.cycle,
-            state.view,
-            state.prediction,
-            overdue=overdue,
-        )
+        judged = self._judge(state, cycle.cycle, overdue=overdue)
         if judged is None:
             return ()
         data = proposal(self._agent, self._profile, cycle, judged.judgement)
         causes = (cycle.observation_id, *judged.prediction_ids)
         return (NewEvent(data, cycle.cycle, cycle.cluster_time_seconds, causes),)
+
+    def _judge(self, state: AgentState, cycle: int, *, overdue: bool) -> CycleJudgement | None:
+        limit = self._limit_intervals
+        if self._value is not None:
+            return judge_value_cycle(self._agent, limit, cycle, state, self._value)
+        return judge_cycle(
+            self._agent,
+            self._thresholds,
+            limit,
+            cycle,
+            state.view,
+            state.prediction,
+            overdue=overdue,
+        )
 
 
 def build(settings: AgentSettings, origin: Origin, agent: AgentName) -> AgentHandler:

@@ -12,11 +12,13 @@ from pydantic import Field, create_model, model_validator
 
 from agent_registry.discovery import BadRegistration, agent_names, registered_agents
 from agent_registry.thresholds import Thresholds
+from agent_registry.value_settings import ValueSettings
 from schemas.actions import AgentName
 from schemas.model import DataModel
 from services.agents.profiles import (
     BASELINE_RULES,
     FORECAST,
+    FORESAIL,
     RANDOM,
     check_order,
     check_profile,
@@ -34,8 +36,8 @@ class CommonSettings(DataModel):
     """
 
     profile: str = BASELINE_RULES.name
-    """Policy profile: `baseline-rules`, or `forecast` with a trained model's thresholds; `random` proposes by
-    chance, on simulated clusters alone.
+    """Policy profile: `baseline-rules`; `foresail` judges by expected value; `forecast` has a trained model's
+    thresholds; `random` proposes by chance, on simulated clusters alone.
     """
     risk_model: str = ""
     """Profile `forecast`: the model whose manifest holds agent A's thresholds, as a folder or the name
@@ -51,6 +53,8 @@ class CommonSettings(DataModel):
 
     Filled in from the two models; given directly where a recording is run again without them.
     """
+    value: ValueSettings = ValueSettings()
+    """Profile `foresail`: what expected values rest on. `foresail up` takes the prices from score."""
     random_seed: int = Field(default=0, ge=0)
     """Profile `random`: what its draws derive from. `foresail up` takes it from run.seed."""
     signal_limit_intervals: float = Field(default=3.0, gt=0)
@@ -93,6 +97,11 @@ class CommonSettings(DataModel):
         return self.profile == RANDOM.name
 
     @property
+    def by_value(self) -> bool:
+        """Whether agents judge by expected value."""
+        return self.profile == FORESAIL.name
+
+    @property
     def deadline_seconds(self) -> float:
         """Wall seconds to wait for predictions."""
         return self.wall_interval_seconds * self.deadline_share_ratio
@@ -124,6 +133,8 @@ class CommonSettings(DataModel):
         """
         if self.draws:
             return {"random_seed": self.random_seed}
+        if self.by_value:
+            return {"value": self.value.model_dump(mode="json")}
         forecast = self.profile == FORECAST.name
         return {"model_thresholds": self.model_thresholds} if forecast else {}
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent_registry.memory import Memory, remember_proposal, remember_view
 from agent_registry.policy import NodePrediction
+from agent_registry.value_settings import ValueSettings
 from schemas.envelope import Event
 from schemas.model import DataModel
 from schemas.observation import Observation
@@ -21,6 +23,8 @@ class AgentState(DataModel):
     """None before the first keyframe."""
     prediction: NodePrediction | None = None
     """The newest prediction, of whatever cycle."""
+    memory: Memory | None = None
+    """What a policy by expected value remembers; None under other profiles."""
     open: tuple[OpenCycle, ...] = ()
     """Cycles without this agent's proposal in the log, oldest first."""
 
@@ -32,6 +36,7 @@ def evolve(state: AgentState, event: Event[Any]) -> AgentState:
         return AgentState.model_construct(
             view=update_view(state.view, event),
             prediction=state.prediction,
+            memory=state.memory,
             open=add_open_cycle(state.open, event),
         )
     if isinstance(data, PredictionRisk | PredictionDemand):
@@ -39,6 +44,18 @@ def evolve(state: AgentState, event: Event[Any]) -> AgentState:
     if isinstance(data, Proposal):
         return _close_cycle(state, data.cycle)
     return state
+
+
+def remember(state: AgentState, event: Event[Any], settings: ValueSettings) -> AgentState:
+    """Return the state, already folded, with the event in its memory, too."""
+    memory = state.memory or Memory()
+    if isinstance(event.data, Observation) and state.view is not None:
+        memory = remember_view(memory, state.view, settings)
+    elif isinstance(event.data, Proposal):
+        memory = remember_proposal(memory, event.data)
+    else:
+        return state
+    return state.model_copy(update={"memory": memory})
 
 
 def _close_cycle(state: AgentState, cycle: int) -> AgentState:

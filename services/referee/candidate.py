@@ -96,6 +96,7 @@ def candidate_of(event: Event[Any]) -> Candidate:
         text=data.text,
         reason=data.reason,
         evidence=data.evidence,
+        effect=data.effect,
     )
     return Candidate(considered=considered, action=data.action, profile=data.profile)
 

@@ -32,7 +32,7 @@ from services.agents.settings import AgentSettings
         ),
         (
             {"profile": "sead"},
-            "agents.profile = sead: use one of: baseline-rules, forecast, random",
+            "agents.profile = sead: use one of: baseline-rules, forecast, foresail, random",
         ),
         (
             {"profile": "forecast"},

@@ -6,6 +6,7 @@ from agent_registry.registration import AgentRegistration
 from services.agents.admission.policy import SIGNALS, choices, judge
 from services.agents.admission.reward import reward_terms
 from services.agents.admission.thresholds import AdmissionThresholds
+from services.agents.admission.value import appraise
 
 AGENT = AgentRegistration(
     name="admission",
@@ -18,6 +19,7 @@ AGENT = AgentRegistration(
     prediction=None,
     thresholds=AdmissionThresholds,
     judge=judge,
+    appraise=appraise,
     choices=choices,
     reward=reward_terms,
     reward_weight=0.8,

@@ -6,6 +6,7 @@ from agent_registry.registration import AgentRegistration
 from services.agents.efficiency.policy import choices, judge
 from services.agents.efficiency.reward import reward_terms
 from services.agents.efficiency.thresholds import EfficiencyThresholds
+from services.agents.efficiency.value import appraise
 
 AGENT = AgentRegistration(
     name="efficiency",
@@ -18,6 +19,7 @@ AGENT = AgentRegistration(
     prediction="demand",
     thresholds=EfficiencyThresholds,
     judge=judge,
+    appraise=appraise,
     choices=choices,
     reward=reward_terms,
     reward_weight=0.6,

@@ -208,11 +208,9 @@ def _idle_watts(nodes: ObservedNodes, sleep_watts: float) -> float:
 
 
 def _waiting_pods(situation: Situation) -> int:
-    return sum(
-        count
-        for name, count in situation.view.totals.pending_by_class.items()
-        if name.startswith("insufficient_")
-    )
+    waiting = situation.view.totals.pending_by_class
+    lacking = (waiting[name] for name in waiting if name.startswith("insufficient_"))
+    return int(math.fsum(lacking))
 
 
 def _is_awake(nodes: ObservedNodes, row: int) -> bool:

@@ -6,6 +6,7 @@ from agent_registry.registration import AgentRegistration
 from services.agents.safety.policy import choices, judge
 from services.agents.safety.reward import reward_terms
 from services.agents.safety.thresholds import SafetyThresholds
+from services.agents.safety.value import appraise
 
 AGENT = AgentRegistration(
     name="safety",
@@ -18,6 +19,7 @@ AGENT = AgentRegistration(
     prediction="risk",
     thresholds=SafetyThresholds,
     judge=judge,
+    appraise=appraise,
     choices=choices,
     reward=reward_terms,
     reward_weight=1.0,

@@ -17,6 +17,10 @@ from services.executor.settings import Budget
 def check(question: Question) -> GuardCheck:
     """Fail when a budget that covers this kind is used up."""
     action = question.due.action
+    if question.planned is not None and question.planned.direction == "on":
+        return guard_check(
+            "budget", passed=True, reason=Reason.BUDGET_EXHAUSTED, text="waking disrupts nothing"
+        )
     covering = [
         budget
         for budget in question.settings.budgets
@@ -45,6 +49,7 @@ def _check_budget(question: Question, budget: Budget) -> GuardCheck:
         for execution in question.recent(budget.window_seconds)
         if execution.action.kind in budget.reasons
         and execution.action.target.kind is TargetKind.NODE
+        and execution.direction != "on"
         and not execution.rolled_back
     }
     limit = budget.limit(question.state.seen.nodes)

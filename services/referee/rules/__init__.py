@@ -2,6 +2,7 @@
 
 The order is the baseline's; the first rule that applies decides.
 
+`highest_value` applies to proposals that state what they are expected to change, which the baseline's never do.
 `safety_blind` is not in the baseline, where agent A always saw; with every prediction there it never
 applies, so the baseline's order holds.
 """
@@ -14,6 +15,7 @@ from services.referee.rules import (
     all_noop,
     efficiency_by_score,
     fixed_order,
+    highest_value,
     no_proposals,
     safety_blind,
     safety_first,
@@ -22,6 +24,7 @@ from services.referee.rules import (
 RULES: tuple[Rule, ...] = (
     no_proposals.RULE,
     all_noop.RULE,
+    highest_value.RULE,
     safety_first.RULE,
     admission_protects.RULE,
     efficiency_by_score.RULE,
