@@ -8,6 +8,7 @@ in `scaling_policy`. Without an autoscaler in the cluster nothing of this runs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from twin.changes import Change
 from twin.controllers.autoscaler_status import Status, metric_status, shortage_reason
@@ -25,6 +26,7 @@ from twin.controllers.scaling_policy import (
     Ask,
     longest_period,
     longest_window,
+    since,
     with_behavior,
     without_behavior,
 )
@@ -142,8 +144,7 @@ class Autoscalers(Part):
                 ask, behavior, past, self._added.get(uid, ()), self._removed.get(uid, ()), window
             )
         horizon = ask.now - longest_window(behavior, window)
-        kept = [entry for entry in past if entry[0] >= horizon]
-        self._recommended[uid] = [*kept, (ask.now, ask.desired)]
+        self._recommended[uid] = [*since(past, horizon), (ask.now, ask.desired)]
         status.condition("AbleToScale", *answer.able)
         status.condition("ScalingLimited", *answer.limited)
         return answer.replicas
@@ -229,13 +230,12 @@ class Autoscalers(Part):
     ) -> list[ScaledPod]:
         """Return the target's pods with their usage and what they request of a resource, if one is named."""
         selector = target.body["spec"].get("selector")
-        requests: dict[PodShape, int | None] = {}
-        pods = []
-        for pod in self._world.select_pods(namespace, selector):
-            if requested and pod.shape not in requests:
-                requests[pod.shape] = _request(pod.shape, requested)
-            pods.append(self._scaled_pod(pod, requests.get(pod.shape), usage_of(pod.uid)))
-        return pods
+        return [
+            self._scaled_pod(
+                pod, _request(pod.shape, requested) if requested else None, usage_of(pod.uid)
+            )
+            for pod in self._world.select_pods(namespace, selector)
+        ]
 
     def _used_cpu(self, uid: str) -> tuple[int, float] | None:
         sample = self._sample(uid)
@@ -283,6 +283,7 @@ class Autoscalers(Part):
         self._world.reporter.report(record, kind, reason, text, _COMPONENT)
 
 
+@lru_cache(maxsize=4_096)  # pods with equal specs share a shape, which never changes
 def _request(shape: PodShape, resource: str) -> int | None:
     """Return what a pod requests in milli-units; None when a container requests nothing."""
     total = 0

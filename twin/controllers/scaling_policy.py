@@ -9,13 +9,15 @@ Guarantee: pure functions of past recommendations and scalings, which the caller
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from twin.records import Object
 
 Past = Sequence[tuple[float, int]]
-"""(unix seconds, replicas) recommended, or (unix seconds, replicas changed)."""
+"""(unix seconds, replicas) recommended, or (unix seconds, replicas changed), in order of time."""
 Condition = tuple[bool, str, str]
 """(status, reason, message)"""
 _LIMIT_FACTOR, _LIMIT_LEAST = 2.0, 4
@@ -57,8 +59,8 @@ class Answer:
 
 def without_behavior(ask: Ask, recommended: Past, down_window_seconds: float) -> Answer:
     """Return the answer for an autoscaler that sets no behaviour."""
-    recent = [count for at, count in recommended if at >= ask.now - down_window_seconds]
-    stable = max([ask.desired, *recent])
+    recent = since(recommended, ask.now - down_window_seconds)
+    stable = max(ask.desired, max(map(itemgetter(1), recent), default=ask.desired))
     ceiling = int(max(_LIMIT_FACTOR * ask.current, _LIMIT_LEAST))
     if stable < ask.least:
         replicas, reason = ask.least, "TooFewReplicas"
@@ -96,6 +98,11 @@ def with_behavior(
             replicas = max(ask.least, floor)
             reason = "ScaleDownLimit" if ask.least < floor else "TooFewReplicas"
     return _answer(replicas, able, reason, limited=replicas != stable)
+
+
+def since(past: Past, cutoff: float) -> Past:
+    """Return what was at this time or later; a sorted past needs no look at each entry."""
+    return past[bisect_left(past, (cutoff,)) :]
 
 
 def longest_window(behavior: Object | None, down_window_seconds: float) -> float:
