@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
@@ -37,14 +37,14 @@ class ListDecoder(Generic[T]):
 
     Where a transport gives items one by one, an item with the same bytes as in one of the two newest lists
     (two worlds may be read in turn) is the same object, and with it is everything that was computed of it
-    (`services.kept_results`).
+    (`services.kept_results`). Items of older lists are forgotten once they are as many.
     """
 
     def __init__(self, kind: type[T]) -> None:
         """Decode items of `kind`."""
         self._pages = msgspec.json.Decoder(ListPage[kind])  # type: ignore[valid-type]
         self._items = msgspec.json.Decoder(kind)
-        self._newest: dict[bytes, T] = {}
+        self._newest: tuple[Sequence[bytes], Sequence[T]] = ((), ())
         self._known: dict[bytes, T] = {}
 
     def page(self, body: bytes) -> ListPage[T]:
@@ -53,20 +53,20 @@ class ListDecoder(Generic[T]):
 
     def items(self, items: Sequence[bytes]) -> list[T]:
         """Return items that are JSON each; raises ValueError or RecursionError for another."""
-        known, decode = self._known, self._items.decode
-        objects: list[T] = []
-        for item in items:
-            found = known.get(item)
-            if found is None:
-                found = known[item] = decode(item)
-            objects.append(found)
-        return objects
+        known = self._known
+        objects = list(map(known.get, items))
+        if not all(objects):  # an object is true
+            for place, item in enumerate(items):
+                if objects[place] is None:
+                    objects[place] = known[item] = self._items.decode(item)
+        return cast("list[T]", objects)
 
     def remember(self, items: Sequence[bytes], objects: Sequence[T]) -> None:
-        """A list of these items has ended; those of older lists than the one before are forgotten."""
-        newest = dict(zip(items, objects, strict=True))
-        self._known = {**self._newest, **newest}
-        self._newest = newest
+        """A list of these items has ended; keep what it and the one before it hold."""
+        before, self._newest = self._newest, (items, objects)
+        if len(self._known) > 2 * (len(items) + len(before[0])):
+            self._known = dict(zip(*before, strict=True))
+            self._known.update(zip(items, objects, strict=True))
 
 
 def list_decoder(kind: type[T]) -> ListDecoder[T]:

@@ -47,6 +47,8 @@ class Snapshot:
         """Return at most so many records behind `after`; read them before the store changes."""
         low, high = self._bounds(after)
         live, earlier = self._live.records, self._earlier
+        if not earlier:  # nothing has changed since, as for nearly every list
+            return [live[key] for key in self._live.keys[low : min(high, low + most)]]
         records: list[Record] = []
         for key in self._keys(low, high, after):
             record = earlier[key] if key in earlier else live[key]

@@ -110,7 +110,7 @@ async def test_a_refusal_of_the_api_is_one_of_a_list_too() -> None:
 
 
 def test_items_of_the_two_newest_lists_are_known() -> None:
-    """Two worlds read in turn find theirs again; what neither shows any more is forgotten."""
+    """Two worlds read in turn find theirs again; what neither shows any more is forgotten in time."""
     decoder = ListDecoder(Job)
 
     def read(*names: str) -> dict[str, Job]:
@@ -123,7 +123,10 @@ def test_items_of_the_two_newest_lists_are_known() -> None:
     assert theirs["a"] is ours["a"]
     assert read("b")["b"] is ours["b"]
     assert read("c")["c"] is theirs["c"]
+    for number in range(4):
+        newest = read(f"d{number}")
     assert read("a")["a"] is not ours["a"]
+    assert read("d3")["d3"] is newest["d3"]
 
 
 def test_what_is_computed_of_an_object_is_computed_once() -> None:

@@ -144,8 +144,7 @@ def list_pieces(store: Store, kind: Kind, request: Request) -> tuple[bytes, list
         return None
     records, metadata = _page(list_request)
     head = _head(f"{kind.kind}List", kind.api_version, metadata)
-    item_bytes = store.items.item_bytes
-    return head + b"]}", [item_bytes(kind.resource, record) for record in records]
+    return head + b"]}", store.items.bytes_of(kind.resource, records)
 
 
 def table_answer(
@@ -185,8 +184,15 @@ def _page(list_request: ListRequest) -> tuple[list[Record], Object]:
     """Return the records of one page and the list's metadata."""
     metadata: Object = {"resourceVersion": str(list_request.snapshot.version)}
     records: list[Record] = []
+    limit = list_request.limit
+    if limit and list_request.selector.everything:
+        records = list_request.snapshot.batch(list_request.after, limit + 1)
+        if len(records) > limit:
+            records.pop()
+            metadata |= _remaining(list_request, records[-1].key)
+        return records, metadata
     for record in list_request.records():
-        if list_request.limit and len(records) == list_request.limit:
+        if limit and len(records) == limit:
             metadata |= _remaining(list_request, records[-1].key)
             break
         records.append(record)

@@ -8,6 +8,8 @@ MOST_ITEMS of them (about 10 MB).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from twin.records import Record
 from twin.render.pieces import item_bytes
 
@@ -24,11 +26,19 @@ class ItemCache:
 
     def item_bytes(self, resource: str, record: Record) -> bytes:
         """Return an object as a list of a built-in kind holds it: without kind and apiVersion."""
-        known = self._items.get(record.uid)
-        if known is not None and known[0] == record.resource_version:
-            return known[1]
-        if len(self._items) >= MOST_ITEMS and known is None:
-            self._items.clear()
-        content = item_bytes(resource, record)
-        self._items[record.uid] = (record.resource_version, content)
-        return content
+        return self.bytes_of(resource, (record,))[0]
+
+    def bytes_of(self, resource: str, records: Iterable[Record]) -> list[bytes]:
+        """Return the same of each object; most are known."""
+        items, answer = self._items, []
+        for record in records:
+            known = items.get(record.uid)
+            if known is not None and known[0] == record.resource_version:
+                answer.append(known[1])
+                continue
+            if len(items) >= MOST_ITEMS and known is None:
+                items.clear()
+            content = item_bytes(resource, record)
+            items[record.uid] = (record.resource_version, content)
+            answer.append(content)
+        return answer
