@@ -9,9 +9,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import operator
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -101,11 +102,13 @@ Cells = tuple[Scalar, ...]
 class _KnownRows:
     """Cells of the two newest tables of a kind, as they travel, by what was given: a cache of pure results.
 
-    Most rows are as they were a cycle ago; two, since two worlds may be observed in turn.
+    Most rows are as they were a cycle ago; two, since two worlds may be observed in turn. Older ones are
+    forgotten once they are as many.
     """
 
-    newest: dict[Cells, Cells] = field(default_factory=dict)
-    both: dict[Cells, Cells] = field(default_factory=dict)
+    newest: tuple[Sequence[Cells], Sequence[Cells]] = ((), ())
+    """What was given for the newest table, and what came of it."""
+    cells: dict[Cells, Cells] = field(default_factory=dict)
 
 
 _known_rows: dict[type[Table], _KnownRows] = defaultdict(_KnownRows)
@@ -118,13 +121,19 @@ def _validated_rows(kind: type[Table], rows: Sequence[Mapping[str, Any]]) -> lis
     if len(rows) > MOST_KNOWN_ROWS:
         return _validated(kind, given)
     memory = _known_rows[kind]
-    known = memory.both
-    unknown = list(dict.fromkeys([cells for cells in given if cells not in known]))
-    if unknown:
+    known = memory.cells
+    found = list(map(known.get, given))
+    if not all(found):  # no row is empty
+        unknown = list(dict.fromkeys(itertools.compress(given, [row is None for row in found])))
         known.update(zip(unknown, _validated(kind, unknown), strict=True))
-    validated = [known[cells] for cells in given]
-    newest = dict(zip(given, validated, strict=True))
-    memory.newest, memory.both = newest, {**memory.newest, **newest}
+        found = [
+            known[cells] if row is None else row for cells, row in zip(given, found, strict=True)
+        ]
+    validated = cast("list[Cells]", found)
+    before, memory.newest = memory.newest, (given, validated)
+    if len(known) > 2 * (len(given) + len(before[0])):
+        memory.cells = dict(zip(*before, strict=True))
+        memory.cells.update(zip(given, validated, strict=True))
     return validated
 
 
@@ -298,14 +307,42 @@ def state_hash(tables: Mapping[str, Table]) -> str:
     """Return the SHA-256 of the canonical JSON of full tables by name; two equal states have equal
     hashes.
     """
-    state = {
-        name: {column: getattr(tables[name], column) for column in type(tables[name]).model_fields}
-        for name in tables
-    }
-    text = json.dumps(
-        state, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-    return hashlib.sha256(text.encode()).hexdigest()
+    texts = [f"{_json_text(name)}:{_table_text(tables[name])}" for name in sorted(tables)]
+    return hashlib.sha256(f"{{{','.join(texts)}}}".encode()).hexdigest()
+
+
+def _table_text(table: Table) -> str:
+    kind = type(table)
+    columns = [
+        f"{_json_text(name)}:{_column_text(kind, name, getattr(table, name))}"
+        for name in sorted(kind.model_fields)
+    ]
+    return f"{{{','.join(columns)}}}"
+
+
+MOST_KNOWN_TEXTS = 4
+"""Of one column: what a writer and its readers hold, for two worlds in turn."""
+_known_texts: dict[tuple[type[Table], str], deque[tuple[Sequence[Scalar], str]]] = defaultdict(
+    lambda: deque(maxlen=MOST_KNOWN_TEXTS)
+)
+
+
+def _column_text(kind: type[Table], name: str, column: Sequence[Scalar]) -> str:
+    """Return a column's JSON: a cache of pure results, since most columns are as they were a cycle ago.
+
+    Only the very same cells count as the same: 1, 1.0 and True are equal and are written differently.
+    """
+    known = _known_texts[kind, name]
+    for cells, text in known:
+        if cells is column or (len(cells) == len(column) and all(map(operator.is_, cells, column))):
+            return text
+    text = _json_text(column)
+    known.appendleft((column, text))
+    return text
+
+
+def _json_text(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 class Frame(DataModel):

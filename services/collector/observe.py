@@ -91,16 +91,31 @@ class _NodeLoad:
 def _node_loads(snapshot: Snapshot, settings: CollectorSettings) -> dict[str, _NodeLoad]:
     loads: dict[str, _NodeLoad] = {}
     table = snapshot.placements
-    for number, row_id in enumerate(table.ids):
-        node, _, workload = row_id.partition("|")
-        load = loads.setdefault(node, _NodeLoad())
-        load.pods += table.pods[number]
-        load.cpu_micro_cores += round(table.cpu_request_cores[number] * 1_000_000)
-        load.memory_bytes += table.memory_request_bytes[number]
-        if is_watched(workload.partition("/")[0], settings.namespaces):
-            load.unhealthy += table.unhealthy[number]
-            load.restarted += table.restarted[number]
+    for row_id, pods, cores, memory, unhealthy, restarted in zip(
+        table.ids,
+        table.pods,
+        table.cpu_request_cores,
+        table.memory_request_bytes,
+        table.unhealthy,
+        table.restarted,
+        strict=True,
+    ):
+        node = row_id.partition("|")[0]
+        load = loads.get(node)
+        if load is None:
+            load = loads[node] = _NodeLoad()
+        load.pods += pods
+        load.cpu_micro_cores += round(cores * 1_000_000)
+        load.memory_bytes += memory
+        if (unhealthy or restarted) and _is_watched_row(row_id, settings.namespaces):
+            load.unhealthy += unhealthy
+            load.restarted += restarted
     return loads
+
+
+def _is_watched_row(row_id: str, prefixes: tuple[str, ...]) -> bool:
+    """Say whether the workload of a placement row counts."""
+    return is_watched(row_id.partition("|")[2].partition("/")[0], prefixes)
 
 
 def _observed_nodes(
@@ -296,7 +311,7 @@ def _sla_violations(snapshot: Snapshot, settings: CollectorSettings) -> int:
     bound = sum(
         count
         for row_id, count in zip(placements.ids, placements.unhealthy, strict=True)
-        if is_watched(row_id.partition("|")[2].partition("/")[0], settings.namespaces)
+        if count and _is_watched_row(row_id, settings.namespaces)
     )
     unbound = sum(
         not node and phase != "Succeeded"

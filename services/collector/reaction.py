@@ -73,12 +73,14 @@ def find_reactions(
 
 
 def _node_changes(old: NodeTable, new: NodeTable, at: float) -> Iterator[ReactionItem]:
+    if old.ids == new.ids and old.ready == new.ready:  # as nearly always
+        return
     before = old.index()
-    for number, name in enumerate(new.ids):
-        row = new.row(number)
-        earlier = old.row(before[name]) if name in before else None
-        if earlier is None or earlier["ready"] != row["ready"]:
-            yield _node_change(name, row, earlier, at)
+    for number, (name, ready) in enumerate(zip(new.ids, new.ready, strict=True)):
+        place = before.get(name)
+        if place is None or old.ready[place] != ready:
+            earlier = None if place is None else old.row(place)
+            yield _node_change(name, new.row(number), earlier, at)
     new_rows = new.index()
     for name in old.ids:
         if name not in new_rows:
@@ -109,6 +111,8 @@ def _node_change(name: str, row: Row, earlier: Row | None, at: float) -> Reactio
 
 
 def _workload_changes(old: WorkloadTable, new: WorkloadTable, at: float) -> Iterator[ReactionItem]:
+    if old.ids == new.ids and old.wanted == new.wanted:
+        return
     before = old.index()
     for number, name in enumerate(new.ids):
         desired = new.wanted[number]
