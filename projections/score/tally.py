@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from schemas.model import DataModel
-from schemas.numbers import Cycle
+from schemas.numbers import Cycle, rounded
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView
 from schemas.work import LATENCY_BOUNDS, ServiceCounters, WorkCounters
@@ -163,44 +164,52 @@ def _amounts_of_requests(
     before: WorkCounters, now: WorkCounters, slo: Slo, seconds: float
 ) -> dict[str, float]:
     earlier = {counters.service: counters for counters in before.services or ()}
+    bucket = LATENCY_BOUNDS.index(slo.latency_seconds) if now.services else 0
     steps = [
-        _service_step(earlier.get(counters.service), counters) for counters in now.services or ()
+        _service_step(earlier.get(counters.service), counters, bucket)
+        for counters in now.services or ()
     ]
     violated = sum(_violates(step, slo) for step in steps)
     return {
-        "requests_served": math.fsum(step.served for step in steps) / MILLION,
-        "requests_failed": math.fsum(step.failed for step in steps) / MILLION,
-        "requests_lost": math.fsum(step.lost for step in steps) / MILLION,
+        "requests_served": math.fsum([step.served for step in steps]) / MILLION,
+        "requests_failed": math.fsum([step.failed for step in steps]) / MILLION,
+        "requests_lost": math.fsum([step.lost for step in steps]) / MILLION,
         "slo_services": violated * seconds / MINUTE,
     }
 
 
-def _service_step(before: ServiceCounters | None, now: ServiceCounters) -> ServiceCounters:
-    """Return a Service's requests between two looks; all of them where its counters began anew."""
-    if before is None or any(
-        getattr(now, name) < getattr(before, name) for name in ("served", "failed", "lost")
+class _ServiceStep(NamedTuple):
+    """A Service's requests between two looks."""
+
+    served: float
+    failed: float
+    lost: float
+    in_time: float | None
+    """Of the served, those answered within the objective's latency; None where nobody counts them."""
+
+
+def _service_step(
+    before: ServiceCounters | None, now: ServiceCounters, bucket: int
+) -> _ServiceStep:
+    """Return the step, all of them where its counters began anew; `bucket` is a place in `LATENCY_BOUNDS`."""
+    in_time = now.served_within[bucket] if now.served_within else None
+    if before is None or (
+        now.served < before.served or now.failed < before.failed or now.lost < before.lost
     ):
-        return now
-    within = tuple(
-        max(0.0, count - earlier)
-        for count, earlier in zip(
-            now.served_within, before.served_within or (0.0,) * len(LATENCY_BOUNDS), strict=False
-        )
-    )
-    return ServiceCounters(
-        service=now.service,
-        served=now.served - before.served,
-        failed=now.failed - before.failed,
-        lost=now.lost - before.lost,
-        served_within=within,
+        return _ServiceStep(now.served, now.failed, now.lost, in_time)
+    if in_time is not None:
+        earlier = before.served_within[bucket] if before.served_within else 0.0
+        in_time = rounded(max(0.0, in_time - earlier))
+    return _ServiceStep(
+        rounded(now.served - before.served),
+        rounded(now.failed - before.failed),
+        rounded(now.lost - before.lost),
+        in_time,
     )
 
 
-def _violates(step: ServiceCounters, slo: Slo) -> bool:
-    slow = 0.0
-    if step.served_within:
-        in_time = step.served_within[LATENCY_BOUNDS.index(slo.latency_seconds)]
-        slow = max(0.0, step.served - in_time)
+def _violates(step: _ServiceStep, slo: Slo) -> bool:
+    slow = 0.0 if step.in_time is None else max(0.0, step.served - step.in_time)
     bad = step.failed + step.lost + slow
     return bad > slo.bad_ratio * (step.served + step.failed + step.lost) + 1e-6
 

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
+from schemas.numbers import rounded
 from schemas.work import LATENCY_BOUNDS, MOST_SERVICES, ServiceCounters
 
 REQUESTS = "foresail_service_requests_total"
@@ -19,7 +21,7 @@ JOB_CPU = "foresail_job_cpu_seconds_total"
 PATH = "/metrics"
 QUERY = {"families": f"{REQUESTS},{DURATIONS},{JOB_CPU}"}
 MOST_BYTES = 4 * 1024**2
-_SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{([^}]*)\})? (\S+)$", re.MULTILINE)
+_SERIES = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{([^}]*)\})?")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _OUTCOMES = ("served", "failed", "lost")
 
@@ -33,6 +35,16 @@ class WorkMetrics:
     services: tuple[ServiceCounters, ...]
 
 
+class _Sample(NamedTuple):
+    """What a line counts."""
+
+    name: str
+    service: str
+    outcome: str
+    bound: float
+    """Upper bound of a bucket, seconds."""
+
+
 def read_work_metrics(text: bytes) -> WorkMetrics:
     """Read an answer of the endpoint; the first `MOST_SERVICES` Services by name.
 
@@ -44,14 +56,13 @@ def read_work_metrics(text: bytes) -> WorkMetrics:
     outcomes: dict[str, dict[str, float]] = {}
     within: dict[str, dict[float, float]] = {}
     job_cpu: dict[str, float] = {}
-    for name, labels, value in _samples(text.decode()):
-        service = f"{labels.get('namespace', '')}/{labels.get('service', '')}"
-        if name == REQUESTS:
-            outcomes.setdefault(service, {})[labels.get("outcome", "")] = value
-        elif name == f"{DURATIONS}_bucket":
-            within.setdefault(service, {})[float(labels.get("le", "nan"))] = value
-        elif name == JOB_CPU:
-            job_cpu[labels.get("outcome", "")] = value
+    for sample, value in _samples(text.decode()):
+        if sample.name == REQUESTS:
+            outcomes.setdefault(sample.service, {})[sample.outcome] = value
+        elif sample.name == f"{DURATIONS}_bucket":
+            within.setdefault(sample.service, {})[sample.bound] = value
+        elif sample.name == JOB_CPU:
+            job_cpu[sample.outcome] = value
     return WorkMetrics(
         job_cpu_seconds_done=job_cpu.get("in time", 0.0) + job_cpu.get("late", 0.0),
         job_cpu_seconds_lost=job_cpu.get("lost", 0.0),
@@ -66,23 +77,38 @@ def _service(
     name: str, outcomes: Mapping[str, float], within: Mapping[float, float]
 ) -> ServiceCounters:
     served, failed, lost = (outcomes.get(outcome, 0.0) for outcome in _OUTCOMES)
-    return ServiceCounters(
+    # Every number was looked at by `_samples`, and is rounded here.
+    return ServiceCounters.model_construct(
+        None,
         service=name,
-        served=served,
-        failed=failed,
-        lost=lost,
-        served_within=tuple(within.get(bound, 0.0) for bound in LATENCY_BOUNDS) if within else (),
+        served=rounded(served),
+        failed=rounded(failed),
+        lost=rounded(lost),
+        served_within=tuple([rounded(within.get(bound, 0.0)) for bound in LATENCY_BOUNDS])
+        if within
+        else (),
     )
 
 
-def _samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
-    for name, labels, value in _SAMPLE.findall(text):
+def _samples(text: str) -> Iterator[tuple[_Sample, float]]:
+    for line in text.split("\n"):
+        series, _, value = line.rpartition(" ")
+        sample = _sample_of(series) if value and not line.startswith("#") else None
+        if sample is None:
+            continue
         number = float(value)
         if not 0.0 <= number < float("inf"):
-            raise ValueError(f"{name} is {value}")
-        yield name, _labels(labels), number
+            raise ValueError(f"{sample.name} is {value}")
+        yield sample, number
 
 
-@lru_cache(maxsize=4_096)  # the same at each look; read, never changed
-def _labels(text: str) -> Mapping[str, str]:
-    return dict(_LABEL.findall(text))
+@lru_cache(maxsize=16_384)  # the same at each look
+def _sample_of(series: str) -> _Sample | None:
+    """Return what a sample is of; None where the text is no name with labels."""
+    found = _SERIES.fullmatch(series)
+    if found is None:
+        return None
+    labels = dict(_LABEL.findall(found[2] or ""))
+    service = f"{labels.get('namespace', '')}/{labels.get('service', '')}"
+    bound = float(labels.get("le", "nan")) if found[1] == f"{DURATIONS}_bucket" else 0.0
+    return _Sample(found[1], service, labels.get("outcome", ""), bound)

@@ -36,8 +36,15 @@ def exposition(engine: Engine, wanted: str = "") -> Generator[bytes, None, None]
     """
     names = frozenset(wanted.split(",")) if wanted else frozenset(PAGE.families)
     families: dict[str, list[str]] = {name: [] for name in PAGE.families if name in names}
-    for number, row in enumerate(_rows(engine, names)):
-        _add(families, row)
+    samples = {
+        name: families[family.name]
+        for name, (family, _) in PAGE.labels.items()
+        if family.name in families
+    }
+    for number, (name, values, value) in enumerate(_rows(engine, names)):
+        lines = samples.get(name)
+        if lines is not None:
+            lines += [f"{series} {value!r}" for series in _series(name, values)]
         if number % PIECE_ROWS == PIECE_ROWS - 1:
             yield b""
     for name, rows in families.items():
@@ -57,15 +64,6 @@ def _rows(engine: Engine, names: frozenset[str]) -> Iterator[Row]:
     for live in PAGE.engines:
         if not names.isdisjoint(family.name for family in live.families):
             yield from live.rows(engine)
-
-
-def _add(families: dict[str, list[str]], row: Row) -> None:
-    name, values, number = row
-    family = PAGE.labels[name][0]
-    if family.name not in families:
-        return
-    for series in _series(name, values):
-        families[family.name].append(f"{series} {number!r}")
 
 
 @lru_cache(maxsize=8_192)  # the same few at each look, of a cluster that is looked at often

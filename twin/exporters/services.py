@@ -14,6 +14,7 @@ from twin.serving.latency import PROMETHEUS_BUCKETS
 REQUESTS_TOTAL = "foresail_service_requests_total"
 DURATIONS = "foresail_service_request_duration_seconds"
 _SERVICE = ("namespace", "service")
+_BOUNDS = tuple(f"{bound:g}" for bound in PROMETHEUS_BUCKETS)
 _TWIN = (("job", "foresail-twin"),)
 FAMILIES = (
     Family(REQUESTS_TOTAL, "counter", "Requests of a Service by what became of them.",
@@ -35,8 +36,8 @@ def _rows(engine: Engine) -> Iterator[Row]:
         ):
             yield REQUESTS_TOTAL, (*labels, outcome), value
         within = np.cumsum(account.latencies)[BUCKET_PLACES].tolist()
-        for bound, count in zip(PROMETHEUS_BUCKETS, within, strict=True):
-            yield f"{DURATIONS}_bucket", (*labels, f"{bound:g}"), count
+        for bound, count in zip(_BOUNDS, within, strict=True):
+            yield f"{DURATIONS}_bucket", (*labels, bound), count
         yield f"{DURATIONS}_bucket", (*labels, "+Inf"), account.served
         yield f"{DURATIONS}_sum", labels, account.latency_seconds
         yield f"{DURATIONS}_count", labels, account.served
