@@ -42,7 +42,7 @@ class ServiceMemory(DataModel):
     asked_replicas: int = 0
     """What we asked for last; 0: nothing that still stands."""
     changed_seconds: Seconds = 0.0
-    """Cluster time of the newest change of `replicas`."""
+    """Cluster time of the newest change of replicas; 0 before any was seen."""
     rates: tuple[Rounded, ...] = ()
     """Requests a second, step by step, newest last."""
     bad_ratio: Rounded = 0.0
@@ -221,7 +221,6 @@ def _first_look(look: _Look) -> ServiceMemory:
         wanted=look.wanted,
         ready=look.ready,
         owner_replicas=look.replicas,
-        changed_seconds=look.now,
         violated_seconds=look.now,
     )
 

@@ -60,6 +60,8 @@ class ValueSettings(DataModel):
     """Share of the machines that stays awake at least; `executor.least_ready_ratio` is the guard rail."""
     warm_up_seconds: float = Field(default=600.0, ge=0)
     """Demand has to be known for so long before a machine is put to sleep."""
+    idle_watts: float = Field(default=80.0, ge=0)
+    """What an empty machine draws that is awake, as `collector.power.idle_watts`."""
     sleep_watts: float = Field(default=12.0, ge=0)
     """What a sleeping machine draws, as `collector.power.sleep_watts`."""
     switch_cost: float = Field(default=0.0003, ge=0)

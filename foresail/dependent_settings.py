@@ -55,10 +55,11 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
 
 
 def priced(settings: StackSettings) -> ValueSettings:
-    """Return what expected values rest on, with the outcome score's prices and the watts of a sleeping machine."""
+    """Return what expected values rest on, with the outcome score's prices and the power model's watts."""
     prices = {name: getattr(settings.score, name) for name in PRICES_OF_VALUE}
-    sleeping = {"sleep_watts": settings.collector.power.sleep_watts}
-    return settings.agents.value.model_copy(update={**prices, **sleeping})
+    power = settings.collector.power
+    watts = {"idle_watts": power.idle_watts, "sleep_watts": power.sleep_watts}
+    return settings.agents.value.model_copy(update={**prices, **watts})
 
 
 def mode_of(settings: StackSettings, otherwise: Mode) -> Mode:

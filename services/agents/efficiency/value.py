@@ -162,7 +162,7 @@ def _sleeping(situation: Situation, row: int, room: Evidence, shortfall: float) 
 
 def _wakings(situation: Situation, capacity: Capacity, waiting: int) -> Iterator[Candidate]:
     """Yield machines to wake: one for every few pods that wait, or until the reserve is there again."""
-    nodes, settings = situation.view.nodes, situation.settings
+    nodes = situation.view.nodes
     short = capacity.reserve_cores - capacity.free_cores
     short_memory = capacity.reserve_memory_gib - capacity.free_memory_gib
     for row in capacity.asleep:
@@ -172,17 +172,17 @@ def _wakings(situation: Situation, capacity: Capacity, waiting: int) -> Iterator
         waiting -= PODS_PER_SHORTFALL
         short -= nodes.cpu_allocatable_cores[row]
         short_memory -= nodes.memory_allocatable_bytes[row] / GIB
-    del settings
 
 
 def _waking(situation: Situation, row: int, waiting: int, short: float) -> Candidate:
     view, settings = situation.view, situation.settings
     nodes, horizon = view.nodes, settings.horizon_seconds
     name = nodes.ids[row]
-    pods = min(max(waiting, 1), PODS_PER_SHORTFALL)
+    pods = min(waiting, PODS_PER_SHORTFALL) if waiting > 0 else PODS_PER_SHORTFALL
     chance = 1.0 if waiting > 0 else 0.5
     gained = chance * pods * horizon / HOUR * settings.waiting_pod_hour
-    drawn = _idle_watts(nodes, settings.sleep_watts) * horizon / WATT_SECONDS_PER_KWH
+    watts = max(0.0, settings.idle_watts - settings.sleep_watts)
+    drawn = watts * horizon / WATT_SECONDS_PER_KWH
     effect = effect_of(
         {"waiting": gained, "energy": -drawn * view.totals.energy_price},
         horizon,
@@ -199,12 +199,6 @@ def _waking(situation: Situation, row: int, waiting: int, short: float) -> Candi
     text = f"{name} sleeps; {waiting} pods wait for capacity, the reserve lacks {max(0.0, short):.4g} cores"
     action = PowerStateAction(target=node(name), power_state="on")
     return Candidate(action, effect, (waits,) if waits.holds else (lacks,), text)
-
-
-def _idle_watts(nodes: ObservedNodes, sleep_watts: float) -> float:
-    """Return what waking a machine costs in watts: the least that an awake one draws, less sleeping."""
-    awake = [nodes.power_watts[row] for row in range(len(nodes)) if _is_awake(nodes, row)]
-    return max(0.0, min(awake, default=sleep_watts) - sleep_watts)
 
 
 def _waiting_pods(situation: Situation) -> int:

@@ -1,0 +1,146 @@
+"""Agent A by expected value: replicas for Services that miss their objective, and back to their owner's number."""
+
+from __future__ import annotations
+
+from schemas.actions import ReplicateAction, TargetKind
+from schemas.proposal import Proposal, ProposalStatus
+from tests.agents.value_world import ScriptedService, ValueWorld
+
+
+def replicas(proposal: Proposal) -> int:
+    """Return how many replicas a proposal asks for."""
+    assert isinstance(proposal.action, ReplicateAction)
+    assert proposal.action.target.kind is TargetKind.WORKLOAD
+    assert proposal.action.replicas is not None
+    return proposal.action.replicas
+
+
+def test_a_service_within_its_objective_is_left_alone() -> None:
+    """Doing nothing gains nothing and wins; the sentence says what was looked at."""
+    proposal = ValueWorld("safety", {"web": ScriptedService(rate=30.0)}).play(20)
+
+    assert proposal.status is ProposalStatus.NOOP
+    assert proposal.effect is None
+    assert proposal.text.startswith("0 of 1 Services violate their objective")
+
+
+def test_a_violated_objective_asks_for_replicas_and_says_what_they_are_worth() -> None:
+    """Money gained by fewer bad minutes, money lost for the capacity, and the interval between."""
+    proposal = ValueWorld("safety", {"web": ScriptedService(rate=50.0)}).play(2)
+
+    assert replicas(proposal) == 5
+    assert proposal.action.target.name == "shop/Deployment/web"
+    effect = proposal.effect
+    assert effect is not None
+    assert effect.terms["slo_services"] > 0.0 > effect.terms["capacity"]
+    assert effect.low < effect.net < effect.high
+    assert proposal.score == effect.per_hour > 0.0
+    assert proposal.rule == "bad requests > 0.01"
+
+
+def test_replicas_follow_what_one_of_them_has_borne() -> None:
+    """Once a replica was seen to bear 9 requests/s, a jump to 70 needs 8 or more of them, not one more."""
+    world = ValueWorld("safety", {"web": ScriptedService(rate=36.0)}, value={"headroom_ratio": 0.0})
+    world.play(20)
+    world.services["web"].rate = 70.0
+
+    assert replicas(world.play(2)) == 8
+
+
+def test_nothing_is_asked_for_while_replicas_start_or_settle() -> None:
+    """What was done has to show before more is done."""
+    starting = ValueWorld("safety", {"web": ScriptedService(rate=50.0, ready=3)})
+    assert starting.play(10).status is ProposalStatus.NOOP
+
+    settling = ValueWorld("safety", {"web": ScriptedService(rate=90.0)}, obeys=True)
+    assert replicas(settling.play(2)) == 5
+    assert not _proposed(settling, 7)
+    assert replicas(_proposed(settling, 5)[0]) > 5
+
+
+def test_replicas_are_given_back_to_the_owners_number_when_it_is_quiet() -> None:
+    """A quarter of an hour within the objective, at a rate that the owner's replicas bear: back to four."""
+    world = ValueWorld("safety", {"web": ScriptedService(rate=50.0)}, obeys=True)
+    world.play(40)
+    assert world.services["web"].wanted > 4
+    world.services["web"].rate = 20.0
+
+    asked = [replicas(one) for one in _proposed(world, 140)]
+    assert world.services["web"].wanted == 4
+    assert min(asked) == 4
+    assert world.play(20).status is ProposalStatus.NOOP
+
+
+def test_replicas_that_the_owner_set_are_not_reduced() -> None:
+    """Many idle replicas that somebody else wanted stay as they are."""
+    world = ValueWorld("safety", {"web": ScriptedService(rate=1.0, wanted=20)}, obeys=True)
+
+    assert not _proposed(world, 120)
+
+
+def test_an_owner_who_changes_the_number_owns_it() -> None:
+    """After a raise of ours the owner sets 9: that is the number that nothing goes below."""
+    world = ValueWorld("safety", {"web": ScriptedService(rate=50.0)}, obeys=True)
+    world.play(30)
+    world.services["web"].wanted = 9
+    world.services["web"].rate = 5.0
+
+    _proposed(world, 160)
+    assert world.services["web"].wanted == 9
+
+
+def test_an_autoscalers_bounds_hold() -> None:
+    """Its minimum is what is raised, never above its maximum."""
+    bounded = ScriptedService(rate=200.0, least=2, most=6)
+    world = ValueWorld("safety", {"web": bounded}, obeys=True)
+
+    asked = [replicas(one) for one in _proposed(world, 60)]
+    assert asked
+    assert max(asked) == 6
+
+
+def test_what_is_tried_in_vain_is_given_up_for_a_while() -> None:
+    """Six cycles without a sign of it in the cluster, then ten minutes of silence, then again."""
+    world = ValueWorld("safety", {"web": ScriptedService(rate=50.0)})
+    tried = [world.play().status for _ in range(60)]
+
+    assert tried.count(ProposalStatus.PROPOSED) == 12
+    assert tried[1:7] == [ProposalStatus.PROPOSED] * 6
+    assert set(tried[7:40]) == {ProposalStatus.NOOP}
+    assert "tried in vain" in world.play(1).text or tried[-1] is ProposalStatus.PROPOSED
+
+
+def test_the_worst_is_first_and_the_others_are_further_wishes() -> None:
+    """Every Service that would gain is named, best first, at most six in one proposal."""
+    services = {f"web-{number}": ScriptedService(rate=50.0) for number in range(8)}
+    services["big"] = ScriptedService(rate=300.0, wanted=24)
+    proposal = ValueWorld("safety", services).play(2)
+
+    gains = [proposal.score, *(wish.score for wish in proposal.further)]
+    assert len(gains) == 6
+    assert gains == sorted(gains, reverse=True)
+    assert all(wish.effect.net > 0.0 for wish in proposal.further)
+
+
+def test_raises_that_do_not_help_are_worth_less() -> None:
+    """The share of raises that ended a violation is learned from what was seen."""
+    helped = ValueWorld("safety", {"web": ScriptedService(rate=50.0)}, obeys=True)
+    in_vain = ValueWorld("safety", {"web": ScriptedService(rate=50.0, bears=0.1)}, obeys=True)
+    first = in_vain.play(2).effect
+    for world in (helped, in_vain):
+        world.play(60)
+    assert helped.state.memory is not None
+    assert in_vain.state.memory is not None
+
+    assert helped.state.memory.cures == helped.state.memory.raises > 0
+    assert in_vain.state.memory.cures == 0 < in_vain.state.memory.raises
+    in_vain.services["new"] = ScriptedService(rate=50.0)
+    wishes = [in_vain.play(1) for _ in range(3)]
+    again = next(one.effect for one in wishes if one.effect is not None)
+    assert first is not None
+    assert again.terms["slo_services"] < first.terms["slo_services"]
+
+
+def _proposed(world: ValueWorld, cycles: int) -> list[Proposal]:
+    played = (world.play() for _ in range(cycles))
+    return [proposal for proposal in played if proposal.status is ProposalStatus.PROPOSED]

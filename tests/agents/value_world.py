@@ -1,0 +1,128 @@
+"""A small scripted world for policies by expected value: Services with a rate and a capacity, and machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemas.actions import ReplicateAction
+from schemas.observation import ObservedServices
+from schemas.proposal import Proposal
+from schemas.tables import table_of
+from schemas.work import LATENCY_BOUNDS, ServiceCounters, WorkCounters
+from services.agents.service import AgentHandler, build
+from services.agents.settings import AgentSettings
+from tests.builders import ORIGIN, START_SECONDS, make_observation, stamp_event
+
+STEP_SECONDS = 15.0
+SLOW = LATENCY_BOUNDS.index(0.5)
+
+
+@dataclass
+class ScriptedService:
+    """A Service whose every request beyond `bears` a second and replica is slow."""
+
+    rate: float
+    wanted: int = 4
+    bears: float = 10.0
+    ready: int | None = None
+    """None: as many as wanted."""
+    least: int = 0
+    most: int = 0
+    served: float = 0.0
+    in_time: float = 0.0
+
+    def step(self) -> None:
+        """Serve for one step."""
+        requests = self.rate * STEP_SECONDS
+        ready = self.wanted if self.ready is None else self.ready
+        self.served += requests
+        self.in_time += min(requests, self.bears * ready * STEP_SECONDS)
+
+    def counters(self, name: str) -> ServiceCounters:
+        """Return what is counted of it."""
+        within = tuple(0.0 if place < SLOW else self.in_time for place in range(SLOW + 1))
+        within += (self.served,) * (len(LATENCY_BOUNDS) - SLOW - 1)
+        return ServiceCounters(
+            service=f"shop/{name}",
+            served=self.served,
+            failed=0.0,
+            lost=0.0,
+            served_within=within,
+            workload=f"shop/Deployment/{name}",
+        )
+
+
+@dataclass
+class ValueWorld:
+    """Plays observations to one agent under profile `foresail`, and keeps what it proposed."""
+
+    agent: str
+    services: dict[str, ScriptedService] = field(default_factory=dict)
+    nodes: dict[str, dict[str, Any]] = field(default_factory=lambda: {"node-0": {}})
+    totals: dict[str, Any] = field(default_factory=dict)
+    obeys: bool = False
+    """Whether a Deployment gets the replicas that were asked for."""
+    value: dict[str, Any] = field(default_factory=dict)
+    held_pods: int = 0
+    cycle: int = 0
+    _held_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Begin with an agent that knows nothing."""
+        settings = AgentSettings.model_validate({"profile": "foresail", "value": self.value})
+        self.handler: AgentHandler = build(settings, ORIGIN, self.agent)
+        self.state = self.handler.initial()
+
+    def play(self, steps: int = 1) -> Proposal:
+        """Play so many cycles; return the last proposal."""
+        for _ in range(steps):
+            proposal = self._play_one()
+        return proposal
+
+    def _play_one(self) -> Proposal:
+        self.cycle += 1
+        for service in self.services.values():
+            service.step()
+        now = START_SECONDS + self.cycle * STEP_SECONDS
+        self._held_seconds += self.held_pods * STEP_SECONDS
+        counters = tuple(self.services[name].counters(name) for name in sorted(self.services))
+        observation = make_observation(
+            self.nodes,
+            cycle=self.cycle,
+            totals=self.totals,
+            cluster_time_seconds=now,
+            interval_seconds=STEP_SECONDS,
+            work=WorkCounters(services=counters, held_pod_seconds=self._held_seconds),
+            services=table_of(ObservedServices, self._rows()) if self.services else None,
+        )
+        self.state = self.handler.evolve(self.state, stamp_event(observation))
+        (new_event,) = self.handler.decide(self.state, overdue=False)
+        proposal = new_event.data
+        assert isinstance(proposal, Proposal)
+        self.state = self.handler.evolve(self.state, stamp_event(proposal))
+        if self.obeys:
+            self._obey(proposal)
+        return proposal
+
+    def _rows(self) -> dict[str, dict[str, Any]]:
+        return {
+            f"shop/{name}": {
+                "workload": f"shop/Deployment/{name}",
+                "wanted": service.wanted,
+                "ready": service.wanted if service.ready is None else service.ready,
+                "autoscaled": service.most > 0,
+                "least": service.least,
+                "most": service.most,
+                "replica_cpu_cores": 1.0,
+                "replica_memory_bytes": 2**30,
+            }
+            for name, service in self.services.items()
+        }
+
+    def _obey(self, proposal: Proposal) -> None:
+        action = proposal.action
+        if isinstance(action, ReplicateAction) and action.replicas is not None:
+            service = self.services[action.target.name.rpartition("/")[2]]
+            service.least = action.replicas if service.most else 0
+            service.wanted = max(action.replicas, service.wanted if service.most else 0)

@@ -1,0 +1,82 @@
+"""Proposals that state what they are expected to change are weighed in one unit: money for an hour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.actions import ActionKind
+from schemas.decision import RefereeRule
+from schemas.effect import Effect
+from schemas.reasons import Reason
+from services.referee.candidate import Candidate, candidate_of
+from services.referee.ruling import rule_on
+from tests.builders import make_proposal, stamp_event
+
+
+def worth(per_hour: float, horizon_seconds: float = 600.0) -> Effect:
+    """Return an effect of so much money for an hour."""
+    net = per_hour * horizon_seconds / 3_600.0
+    return Effect(
+        horizon_seconds=horizon_seconds,
+        terms={"slo_services": net},
+        net=net,
+        low=net / 2,
+        high=net * 2,
+        per_hour=per_hour,
+        currency="USD",
+    )
+
+
+def candidate(agent: str, kind: ActionKind, per_hour: float | None, **fields: Any) -> Candidate:
+    """Return a proposal; without money it judges by thresholds, or wants nothing."""
+    effect = None if per_hour is None else worth(per_hour)
+    score = 0.0 if per_hour is None else per_hour
+    made = make_proposal(agent, kind, effect=effect, score=score, **fields)
+    return candidate_of(stamp_event(made))
+
+
+SLEEP = {"parameters": {"power_state": "sleep"}}
+WAKE = {"parameters": {"power_state": "on"}}
+
+
+def test_the_greatest_gain_for_an_hour_wins_whoever_wants_it() -> None:
+    """Safety does not go first by its name; the loser is told both amounts."""
+    replicate = candidate("safety", ActionKind.REPLICATE, 0.5)
+    wake = candidate("efficiency", ActionKind.POWER_STATE, 2.0, **WAKE)
+    ruling = rule_on((replicate, wake, candidate("admission", ActionKind.NOOP, None)))
+
+    assert ruling.rule is RefereeRule.HIGHEST_VALUE
+    assert ruling.selected == wake.considered.id
+    assert ruling.score == 2.0
+    lost = ruling.overridden["safety"]
+    assert (lost.winner_score, lost.loser_score) == (2.0, 0.5)
+    assert "expected to gain most for an hour" in lost.text
+
+
+def test_equal_gains_go_to_the_first_agent_in_the_referees_order() -> None:
+    """A before C before B, whatever order they came in."""
+    replicate = candidate("safety", ActionKind.REPLICATE, 1.0)
+    wake = candidate("efficiency", ActionKind.POWER_STATE, 1.0, **WAKE)
+
+    for proposals in ((replicate, wake), (wake, replicate)):
+        assert rule_on(proposals).selected == replicate.considered.id
+
+
+def test_nothing_sleeps_while_safety_cannot_judge() -> None:
+    """What only saves waits; what wakes a machine does not."""
+    blind = candidate("safety", ActionKind.NOOP, None, reason=Reason.STALE_SIGNAL)
+    sleep = candidate("efficiency", ActionKind.POWER_STATE, 3.0, **SLEEP)
+    wake = candidate("efficiency", ActionKind.POWER_STATE, 0.1, **WAKE)
+
+    held = rule_on((blind, sleep))
+    assert held.selected is None
+    assert (held.rule, held.reason) == (RefereeRule.HIGHEST_VALUE, Reason.STALE_SIGNAL)
+    assert rule_on((blind, wake)).selected == wake.considered.id
+
+
+def test_proposals_by_thresholds_are_ruled_on_as_before() -> None:
+    """Without a stated effect the baseline's rules decide."""
+    replicate = candidate("safety", ActionKind.REPLICATE, None)
+    sleep = candidate("efficiency", ActionKind.POWER_STATE, None, **SLEEP)
+
+    assert rule_on((replicate, sleep)).rule is RefereeRule.SAFETY_FIRST
