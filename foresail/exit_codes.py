@@ -50,6 +50,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
         NOTHING: "no table has a row",
         CUT_OFF: READS_ON,
     },
+    "recording import": {NOTHING: "nothing of the file could be carried over"},
     "replay": {CUT_OFF: "the recording ends too early; what could be read is replayed"},
     "explain": {CUT_OFF: UNLESS_PARTIAL},
     "timeline": {NOTHING: "it holds no event that a timeline is made of", CUT_OFF: UNLESS_PARTIAL},

@@ -18,6 +18,7 @@ from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
+from schemas.imported import ImportedRow
 from schemas.observation import ObservedState
 from schemas.outcome import (
     ExecutionPhase,
@@ -201,6 +202,14 @@ def _other(data: Any) -> str:
             return f"{source.kind} {source.name}"
         case RunError() as error:
             return error.text
+        case ImportedRow() as row:
+            counts = {
+                "nodes": row.node_count,
+                "tasks": row.task_count,
+                "in the queue": row.queue_length,
+            }
+            known = [f"{count} {what}" for what, count in counts.items() if count is not None]
+            return f"row {row.cycle}: {', '.join(known) or 'no count'}"
         case _:
             text = str(data.model_dump_json())
             return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

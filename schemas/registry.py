@@ -17,6 +17,7 @@ from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
 from schemas.identity import cycle_of
+from schemas.imported import ImportedRow
 from schemas.limited_json import load_json
 from schemas.model import EventData, check_counts, validation_reason
 from schemas.observation import Observation
@@ -70,6 +71,7 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     RunError,
     RunComplete,
     Checkpoint,
+    ImportedRow,
 )
 """Every event type, in the order of the layers."""
 

@@ -1,7 +1,8 @@
 """`foresail recording ACTION`: the log as a file.
 
 `record` writes it from a stack, `info` says what a file holds, `check` names every damaged place,
-`cut` takes out a part that can be re-run, `redact` replaces names, `to-parquet` writes tables.
+`cut` takes out a part that can be re-run, `redact` replaces names, `to-parquet` writes tables, `import` reads the
+predecessors' files.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ ACTIONS = {
     "cut": "copy part of a recording, with the checkpoints and keyframes that it needs",
     "redact": "replace the names of nodes, pods, namespaces, labels and users irreversibly",
     "to-parquet": "write one Parquet table per kind of event, for pandas, polars or DuckDB",
+    "import": "make a recording of a trace or an event file of the predecessor system",
 }
 
 

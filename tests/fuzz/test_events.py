@@ -19,6 +19,7 @@ from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FrameMismatch, FullState, apply_frame
+from schemas.imported import ImportedNodes, ImportedRow
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
@@ -31,6 +32,21 @@ from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutatio
 pytestmark = pytest.mark.timeout(300)
 
 ROOT = Path(__file__).parents[2]
+IMPORTED = ImportedRow(
+    cycle=1,
+    cluster_time_seconds=100.0,
+    form="trace",
+    nodes=ImportedNodes(
+        ids=("a",),
+        cpu_util_ratio=(0.5,),
+        mem_util_ratio=(0.25,),
+        disk_util_ratio=(None,),
+        net_util_ratio=(0.1,),
+        power_state=("on",),
+    ),
+    queue_length=3,
+    telemetry_sources=("kubernetes_api",),
+)
 SWITCHBACK = OutcomeSwitchback(
     cycle=9,
     cluster_time_seconds=7_200.0,
@@ -80,6 +96,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         RunError(**about, text="it broke"),
         make_control(),
         SWITCHBACK,
+        IMPORTED,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))
     return found

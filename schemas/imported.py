@@ -1,0 +1,72 @@
+"""What a predecessor's file holds of its cluster, as it stands there: only in imported recordings, never published.
+
+An observation of ours needs what those files do not have (readiness, sizes and pods of nodes), so their rows are
+a type of their own, in which everything that a file may lack can be missing.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from schemas.model import EventData
+from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
+from schemas.tables import Table
+
+
+class ImportedNodes(Table):
+    """One row per node; `ids` are `node_id`."""
+
+    cpu_util_ratio: tuple[Ratio, ...] = ()
+    """`cpu_util`: requested over allocatable, or used where the file's sources say node exporter."""
+    mem_util_ratio: tuple[Ratio, ...] = ()
+    """`mem_util`, likewise."""
+    disk_util_ratio: tuple[Ratio | None, ...] = ()
+    net_util_ratio: tuple[Ratio | None, ...] = ()
+    power_state: tuple[str | None, ...] = ()
+
+
+class ImportedTasks(Table):
+    """One row per task; `ids` are `task_id`, of Kubernetes `<namespace>/<pod>`."""
+
+    node: tuple[str, ...] = ()
+    """`node_id`; `unscheduled` where it had none."""
+    urgency_ratio: tuple[Ratio | None, ...] = ()
+    queue_priority: tuple[int | None, ...] = ()
+    """Of Kubernetes the pod's restarts."""
+    alive: tuple[bool | None, ...] = ()
+
+
+class ImportedRow(EventData):
+    """A row of a predecessor's trace, or one of its `cluster` events; None: the file does not say it."""
+
+    TYPE: ClassVar[str] = "foresail.imported.row.v1"
+    PRODUCER: ClassVar[str] = ""
+    PATTERN: ClassVar[tuple[str, ...]] = ("imported", "row")
+
+    cycle: Cycle
+    """Number of the row, from 1."""
+    cluster_time_seconds: Seconds
+    form: Literal["trace", "events"]
+    """Which kind of file it stood in."""
+    nodes: ImportedNodes | None = None
+    tasks: ImportedTasks | None = None
+    node_count: Count | None = None
+    task_count: Count | None = None
+    queue_length: Count | None = None
+    energy_price: Rounded | None = None
+    sla_violations: Count | None = None
+    completed_tasks: Count | None = None
+    energy_watts: Rounded | None = None
+    task_death: bool | None = None
+    cpu_util_ratio: Ratio | None = None
+    """`avg_cpu`: mean over nodes."""
+    mem_util_ratio: Ratio | None = None
+    """`avg_mem`, likewise."""
+    max_risk_ratio: Rounded | None = None
+    max_risk_node: str | None = None
+    min_demand_ratio: Rounded | None = None
+    min_demand_node: str | None = None
+    telemetry_sources: tuple[str, ...] = ()
+    """Who measured: `kubernetes_api`, `prometheus_node_exporter`."""
+    power_calibration_source: str | None = None
+    prometheus_error: str | None = None
