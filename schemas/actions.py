@@ -111,9 +111,11 @@ class BaseAction(DataModel):
     @classmethod
     def _take_parameters(cls, content: Any) -> Any:
         """Read the stored form: this kind's own members of `parameters`."""
-        if not isinstance(content, dict) or not isinstance(content.get("parameters"), dict):
+        if not isinstance(content, dict) or "parameters" not in content:
             return content
         stored = content["parameters"]
+        if not isinstance(stored, dict):
+            raise ValueError("parameters: not an object")
         own = {name: stored[name] for name in cls.parameter_names() if name in stored}
         return {name: value for name, value in content.items() if name != "parameters"} | own
 
@@ -139,10 +141,16 @@ class BaseAction(DataModel):
             "type": "object",
             "description": "What to do exactly; only the fields of the kind are set.",
             "properties": members,
-            "required": list(PARAMETERS),
             "additionalProperties": False,
         }
-        described["required"] = list(properties)
+        # What a reader can do without is not required: parameters that are null, and an agent that is nobody.
+        needed = [name for name, field in cls.model_fields.items() if field.is_required()]
+        if own := [name for name in cls.parameter_names() if name in needed]:
+            properties["parameters"]["required"] = own
+        described["required"] = [
+            *(name for name in properties if name in needed or name == "kind"),
+            *(["parameters"] if own else []),
+        ]
         return described
 
 
