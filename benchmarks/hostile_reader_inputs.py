@@ -89,7 +89,7 @@ def messages() -> dict[str, tuple[str, str, bytes]]:
             f'{{"nodes":[{rows}]}}'.encode(),
         ),
         "old version, nested": ("prediction.risk", f"{risk}.v0", b"[" * MESSAGE),
-        "no JSON": ("decision", "foresail.decision.v1", bytes(MESSAGE)),
+        "no JSON": ("decision", "foresail.decision.v2", bytes(MESSAGE)),
         "packed gigabyte": ("checkpoint.inference", "foresail.checkpoint.v1", _checkpoint()),
     }
 

@@ -130,7 +130,8 @@ class MeasuredBus:
         kind = message.headers.get("ce-type")
         if kind == Decision.TYPE:
             data = _decode_data(message)
-            self._metrics.decisions.labels(data["rule"], data["action"]["kind"]).inc()
+            for part in data["parts"]:
+                self._metrics.decisions.labels(data["rule"], part["action"]["kind"]).inc()
         elif kind == OutcomeExecution.TYPE:
             data = _decode_data(message)
             self._metrics.executions.labels(

@@ -60,7 +60,10 @@ class ProcessMetrics:
         for error in PUBLISH_FAILURES:
             self.failures.labels(error.__name__)
         self.decisions = Counter(
-            "foresail_decisions_total", "Decisions made", ["rule", "action"], registry=registry
+            "foresail_decisions_total",
+            "Actions decided, those to do nothing too",
+            ["rule", "action"],
+            registry=registry,
         )
         self.executions = Counter(
             "foresail_executions_total", "Executions", ["outcome", "reason"], registry=registry

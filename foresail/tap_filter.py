@@ -20,12 +20,13 @@ from foresail.tap_rows import full_data
 from projections.figures import cell, number
 from projections.frame_states import FrameStates
 from projections.prediction_table import prediction_table
-from schemas.actions import AgentName, BaseAction
+from schemas.actions import Action, AgentName, BaseAction
+from schemas.decision import Decision, DecisionPart
 from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
 from schemas.frames import FramedData
 from schemas.limited_json import BadJson, load_json
-from schemas.model import EventData
+from schemas.model import DataModel, EventData
 from schemas.prediction import Prediction
 from schemas.reaction import Reaction
 from schemas.subjects import parse
@@ -52,7 +53,7 @@ class TapFilter:
     def text(self, event: Event[Any]) -> str | None:
         """Return what to say of an event: None when it is not shown, nothing for its usual line."""
         about = self._about_node(event) if self.node else ""
-        if about is None or (self.agent is not None and agent_of(event.data) != self.agent):
+        if about is None or (self.agent is not None and self.agent not in agents_of(event.data)):
             return None
         if self.where is not None and not self.where.holds(names_of(event)):
             return None
@@ -69,8 +70,8 @@ class TapFilter:
         if isinstance(data, Reaction):
             items = [item.text for item in data.reactions if node in (item.node, item.object)]
             return "; ".join(items) or None
-        action = getattr(data, "action", None)
-        return "" if action is not None and action.target.name == node else None
+        targets = (action.target.name for action in actions_of(data))
+        return "" if node in targets else None
 
     def _row(self, event: Event[Any]) -> str | None:
         """Return the cells of the node's row that changed since they were last shown."""
@@ -89,18 +90,28 @@ class TapFilter:
         return " ".join(cells) or None
 
 
-def agent_of(data: EventData) -> AgentName | None:
+def agents_of(data: EventData) -> tuple[AgentName, ...]:
     """Return whose event it is: who proposed, won, is executed or was rewarded."""
     agent = getattr(data, "agent", None) or getattr(data, "selected_agent", None)
     agent = agent or getattr(data, "intended_agent", None)
+    agents = [agent] if agent is not None else [action.agent for action in actions_of(data)]
+    return tuple(agent for agent in agents if isinstance(agent, str))
+
+
+def actions_of(data: EventData) -> tuple[Action, ...]:
+    """Return the actions that an event is about; empty for most kinds."""
+    if isinstance(data, Decision):
+        return data.actions
     action = getattr(data, "action", None)
-    agent_found = agent if agent is not None or action is None else action.agent
-    return agent_found if isinstance(agent_found, str) else None
+    return () if action is None else (action,)
 
 
 def names_of(event: Event[Any]) -> dict[str, Any]:
-    """Return what an expression can ask of an event: its data's fields, and the envelope's."""
+    """Return what an expression can ask of an event: its data's fields, of a decision also those of its first
+    part, and the envelope's.
+    """
     data = full_data(event) or event.data.model_dump(mode="json")
+    first = data["parts"][0] if isinstance(event.data, Decision) else {}
     envelope = {
         "seq": event.seq,
         "id": event.id,
@@ -112,7 +123,7 @@ def names_of(event: Event[Any]) -> dict[str, Any]:
         "cycle": event.cycle,
         "data": data,
     }
-    return {**envelope, **data}
+    return {**envelope, **first, **data}
 
 
 def find_agent(text: str) -> AgentName:
@@ -129,7 +140,7 @@ def find_agent(text: str) -> AgentName:
     raise InputError("--agent", text, f"give one of {known}")
 
 
-def condition(text: str, kinds: Sequence[type[EventData]]) -> Expression:
+def condition(text: str, kinds: Sequence[type[DataModel]]) -> Expression:
     """Read `--where`, and see that some event of these kinds has every field it names.
 
     Raises:
@@ -139,6 +150,7 @@ def condition(text: str, kinds: Sequence[type[EventData]]) -> Expression:
         expression = compile_expression(text)
     except ExpressionError as error:
         raise InputError("--where", text, str(error)) from error
+    kinds = (*kinds, DecisionPart) if Decision in kinds else kinds
     for path in expression.paths():
         parts = [part for part in path.parts if isinstance(part, str)]
         parts = parts[1:] if parts[0] == "data" and len(parts) > 1 else parts
@@ -147,7 +159,7 @@ def condition(text: str, kinds: Sequence[type[EventData]]) -> Expression:
     return expression
 
 
-def _near(parts: Sequence[str], kinds: Sequence[type[EventData]]) -> str:
+def _near(parts: Sequence[str], kinds: Sequence[type[DataModel]]) -> str:
     known = sorted({name for kind in kinds for name in kind.model_fields} | set(ENVELOPE))
     near = difflib.get_close_matches(parts[0], known, n=3, cutoff=0.6)
     return f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"

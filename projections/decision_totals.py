@@ -20,7 +20,7 @@ class DecisionTotals:
 
     decisions: int = 0
     actions: Counter[str] = field(default_factory=Counter)
-    """By label, e.g. `AgentA:replicate`; noops too."""
+    """Actions decided by label, e.g. `AgentA:replicate`; noops too."""
     rewards: Counter[str] = field(default_factory=Counter)
     """By agent and `total`: sums of the observed rewards, in millionths."""
     rewarded: int = 0
@@ -30,7 +30,7 @@ class DecisionTotals:
         """Count one event's data; other kinds than decisions and rewards count nothing."""
         if isinstance(data, Decision):
             self.decisions += 1
-            self.actions[action_label(data.action)] += 1
+            self.actions.update(action_label(action) for action in data.actions)
         elif isinstance(data, OutcomeReward) and data.observed is not None:
             self.rewarded += 1
             for name, reward in (*data.observed.by_agent.items(), ("total", data.observed.total)):
@@ -47,7 +47,7 @@ class DecisionTotals:
 
     @property
     def wins(self) -> Counter[str]:
-        """Decisions by who won them: `AgentA` and so on, or `Referee`."""
+        """Actions decided by who proposed them: `AgentA` and so on, or `Referee`."""
         wins: Counter[str] = Counter()
         for label, count in self.actions.items():
             wins[label.partition(":")[0]] += count

@@ -85,7 +85,7 @@ def decision_line(decision: Decision, execution: OutcomeExecution | None = None)
     losers = ", ".join(
         f"{letter_of(proposal.agent)} {proposal.kind}"
         for proposal in decision.considered
-        if proposal.id != decision.selected
+        if proposal.id not in decision.winners
     )
     missing = (
         f"; missing {', '.join(letter_of(agent) for agent in decision.missing)}"

@@ -57,7 +57,7 @@ class _Seen:
 class _Verdict:
     """What is remembered of a decision."""
 
-    selected: str | None
+    selected: frozenset[str]
     considered: frozenset[str]
     overridden: frozenset[str]
 
@@ -155,7 +155,7 @@ class Auditor:
         else:
             audit.complete_chains += 1
         cycle.verdict = _Verdict(
-            data.selected,
+            data.winners,
             frozenset(proposal.id for proposal in data.considered),
             frozenset(data.overridden),
         )
@@ -183,7 +183,7 @@ class Auditor:
     def _judge(self, number: int, cycle: _Cycle, verdict: _Verdict) -> None:
         """Say what became of the proposals that waited: selected, overridden, late, or lost."""
         for identity, agent in cycle.proposals:
-            if identity == verdict.selected:
+            if identity in verdict.selected:
                 self._audit.proposals["selected"] += 1
             elif identity not in verdict.considered:
                 self._audit.proposals["late"] += 1

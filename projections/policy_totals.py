@@ -41,7 +41,8 @@ class PolicyTotals(DecisionTotals):
         super().add(data)
         if isinstance(data, Decision):
             self._reject(data)
-            self._undo(data)
+            for action in data.actions:
+                self._undo(data.cluster_time_seconds, action)
 
     @property
     def rewarded_agents(self) -> tuple[str, ...]:
@@ -81,16 +82,16 @@ class PolicyTotals(DecisionTotals):
 
     def _reject(self, data: Decision) -> None:
         for proposal in data.considered:
-            if proposal.kind is not ActionKind.NOOP and proposal.id != data.selected:
+            if proposal.kind is not ActionKind.NOOP and proposal.id not in data.winners:
                 self.rejected[proposal.agent] += 1
 
-    def _undo(self, data: Decision) -> None:
-        now, direction = data.cluster_time_seconds, direction_of(data.action)
+    def _undo(self, now: float, action: Action) -> None:
+        direction = direction_of(action)
         while self._recent and now - self._recent[0][0] > self.window_seconds:
             self._recent.popleft()
         if not direction:
             return
-        target = data.action.target
+        target = action.target
         same = [recent for recent in self._recent if recent[1] == target]
         if same and same[-1][2] == OPPOSITE[direction]:
             self.churn += 1

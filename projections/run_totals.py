@@ -165,7 +165,7 @@ class RunTotals:
         self.rules[decision.rule] += 1
         self.closed_by[decision.closed_by] += 1
         self.missing.update(decision.missing)
-        self.proposals["selected"] += decision.selected is not None
+        self.proposals["selected"] += len(decision.winners)
         self.proposals["overridden"] += len(decision.overridden)
 
     def _execute(self, event: Event[Any], execution: OutcomeExecution) -> None:

@@ -14,8 +14,9 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
+from schemas.decision import MOST_PARTS
 from schemas.envelope import attributes_of
 from schemas.identity import cycle_of
 from schemas.limited_json import BadJson, load_json
@@ -209,18 +210,34 @@ def attributes_of_data(message: Message) -> tuple[Attributes, bool]:
         data = None
     if not isinstance(data, dict):
         return {}, False
+    parts = _parts_of(data)
+    named = {**parts[0], **data} if parts and isinstance(parts[0], dict) else data
     described: Attributes = {
-        f"foresail.{name}": data[name]
+        f"foresail.{name}": named[name]
         for name in ("rule", "phase", "status", "closed_by", "reason", "score", "rationale", "text")
-        if isinstance(data.get(name), str | int | float) and _fits(data[name])
+        if isinstance(named.get(name), str | int | float) and _fits(named[name])
     }
-    action = data.get("action")
-    if isinstance(action, dict) and isinstance(action.get("kind"), str):
-        target = action.get("target")
-        name = target.get("name") if isinstance(target, dict) else None
-        described["foresail.action"] = action["kind"]
-        described["foresail.target"] = name if isinstance(name, str) else ""
+    actions = [action for action in map(_action_of, parts) if action is not None]
+    if actions:
+        described["foresail.action"] = ", ".join(kind for kind, _ in actions)
+        described["foresail.target"] = ", ".join(target for _, target in actions)
     return described, data.get("succeeded") is False or data.get("status") in FAILURES
+
+
+def _parts_of(data: dict[str, Any]) -> list[Any]:
+    """Return what has an action of its own: the parts of a decision, else the event itself."""
+    parts = data.get("parts")
+    return parts[:MOST_PARTS] if isinstance(parts, list) else [data]
+
+
+def _action_of(part: Any) -> tuple[str, str] | None:
+    """Return kind and target of an action; None where there is none that can be read."""
+    action = part.get("action") if isinstance(part, dict) else None
+    if not isinstance(action, dict) or not isinstance(action.get("kind"), str):
+        return None
+    target = action.get("target")
+    name = target.get("name") if isinstance(target, dict) else None
+    return action["kind"], name if isinstance(name, str) else ""
 
 
 def _fits(value: str | float) -> bool:

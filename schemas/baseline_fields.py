@@ -24,7 +24,8 @@ _TOTALS = f"{_OBSERVATION}:totals"
 _RISK = "foresail.prediction.risk.v1"
 _DEMAND = "foresail.prediction.demand.v1"
 _PROPOSAL = "foresail.proposal.v1"
-_DECISION = "foresail.decision.v1"
+_DECISION = "foresail.decision.v2"
+_PART = f"{_DECISION}:parts"
 _EXECUTION = "foresail.outcome.execution.v1"
 _REWARD = "foresail.outcome.reward.v2"
 _STAGE = "foresail.run.stage.v1"
@@ -92,15 +93,17 @@ BASELINE_FIELDS: tuple[BaselineField, ...] = (
     BaselineField("GlobalScore.beta", f"{_REWARD}:weights"),
     BaselineField("GlobalScore.gamma", f"{_REWARD}:weights"),
     BaselineField("GlobalScore.total", f"{_REWARD}:observed.total"),
-    BaselineField("RefereeDecision.action", f"{_DECISION}:action"),
+    BaselineField("RefereeDecision.action", f"{_PART}.action", "the first part's"),
     BaselineField("RefereeDecision.rationale", f"{_DECISION}:rationale"),
     BaselineField("RefereeDecision.overridden", f"{_DECISION}:overridden"),
-    BaselineField("decision.agent", f"{_DECISION}:action.agent"),
-    BaselineField("decision.kind", f"{_DECISION}:action.kind"),
-    BaselineField("decision.target", f"{_DECISION}:action.target"),
-    BaselineField("decision.payload", f"{_DECISION}:action.parameters"),
-    BaselineField("decision.action_label", f"{_DECISION}:action", "`action_label` writes it"),
-    BaselineField("decision.score", f"{_DECISION}:score"),
+    BaselineField("decision.agent", f"{_PART}.action.agent", "the first part's"),
+    BaselineField("decision.kind", f"{_PART}.action.kind", "the first part's"),
+    BaselineField("decision.target", f"{_PART}.action.target", "the first part's"),
+    BaselineField("decision.payload", f"{_PART}.action.parameters", "the first part's"),
+    BaselineField(
+        "decision.action_label", f"{_PART}.action", "the first part's; `action_label` writes it"
+    ),
+    BaselineField("decision.score", f"{_PART}.score", "the first part's"),
     BaselineField("decision.priority", f"{_DECISION}:considered.priority"),
     BaselineField(
         "decision.repeat_count",

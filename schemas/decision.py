@@ -1,11 +1,13 @@
-"""Layer 5, decision: one action per cycle, why, what lost to it by which rule, who was missing.
-Published by the referee.
+"""Layer 5, decision: what is done in a cycle, why, what lost to it by which rule, who was missing.
+Published by the referee: one event per cycle, with one part for each action.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Final
+
+from pydantic import Field
 
 from schemas.actions import Action, ActionKind, AgentName, Evidence, Target
 from schemas.effect import Effect
@@ -81,10 +83,23 @@ class Considered(DataModel):
     """What it was expected to change; None where its profile judges by thresholds."""
 
 
-class Decision(EventData):
-    """The one action of a cycle and the whole argument behind it."""
+MOST_PARTS: Final = 16
+"""Actions of one decision: more than the guard rails let happen in one cycle."""
 
-    TYPE: ClassVar[str] = "foresail.decision.v1"
+
+class DecisionPart(DataModel):
+    """One of a decision's actions; it is executed, verified and taken back by itself."""
+
+    action: Action
+    selected: str | None
+    """Id of the winning proposal; None for the referee's own noop."""
+    score: Rounded
+
+
+class Decision(EventData):
+    """The actions of a cycle and the whole argument behind them."""
+
+    TYPE: ClassVar[str] = "foresail.decision.v2"
     PRODUCER: ClassVar[str] = "referee"
     PATTERN: ClassVar[tuple[str, ...]] = ("decision",)
 
@@ -93,21 +108,49 @@ class Decision(EventData):
     """Cluster time of the observation that was judged."""
     observation_id: str
     closed_by: ClosedBy
-    action: Action
-    selected: str | None
-    """Id of the winning proposal; None for the referee's own noop."""
-    score: Rounded
+    parts: tuple[DecisionPart, ...] = Field(min_length=1, max_length=MOST_PARTS)
+    """What is done, in this order; no two touch the same node, queue or workload. A noop stands alone."""
     rule: RefereeRule
     rationale: str
     """One sentence: what won and why."""
     considered: tuple[Considered, ...]
     """Every proposal judged, in canonical order: the referee's order of agents, then score, then id."""
     overridden: dict[str, Override]
-    """By agent: what lost and why. Every considered proposal is either `selected` or in here."""
+    """By agent: what lost and why. Every considered proposal is either selected by a part or in here."""
     missing: tuple[AgentName, ...]
     """Expected agents without a proposal."""
     reason: Reason | None = None
     """Why it is a noop."""
     repeat_count: Count
-    """How many decisions in a row, this one included, have the same action and target."""
+    """How many decisions in a row, this one included, have the same actions and targets."""
     profile: str
+
+    @property
+    def action(self) -> Action:
+        """The first part's action, for those who can show only one."""
+        return self.parts[0].action
+
+    @property
+    def selected(self) -> str | None:
+        """The proposal that the first part selects."""
+        return self.parts[0].selected
+
+    @property
+    def score(self) -> float:
+        """The first part's score."""
+        return self.parts[0].score
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """Every part's action, in order."""
+        return tuple(part.action for part in self.parts)
+
+    @property
+    def winners(self) -> frozenset[str]:
+        """Ids of the proposals that parts select."""
+        return frozenset(part.selected for part in self.parts if part.selected is not None)
+
+    @property
+    def wants(self) -> bool:
+        """Whether anything is to be done."""
+        return any(action.kind is not ActionKind.NOOP for action in self.actions)

@@ -1,7 +1,7 @@
 """Upcasters: pure functions that turn an event's data of an old version into the next one, chained
 until current.
 
-An incompatible change makes a new type (`foresail.decision.v2`) and one function here, registered
+An incompatible change makes a new type (`foresail.proposal.v2`) and one function here, registered
 under the old type. It gets and returns the data as decoded JSON and must not look at anything else.
 """
 
@@ -54,9 +54,25 @@ def _by_agent(rewards: Any) -> Any:
     return {"by_agent": by_agent, "total": rewards["total"]}
 
 
+PART_FIELDS = ("action", "selected", "score")
+"""What version 1 of a decision, which had one action, said beside everything else."""
+
+
+def decision_of_parts(data: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 had one action; version 2 has ordered parts, of which it is the only one."""
+    renewed: dict[str, Any] = {}
+    for name, value in data.items():
+        if name == "action":
+            renewed["parts"] = [{field: data[field] for field in PART_FIELDS}]
+        elif name not in PART_FIELDS:
+            renewed[name] = value
+    return renewed
+
+
 UPCASTERS: Mapping[str, tuple[str, Upcaster]] = {
     "foresail.prediction.risk.v0": ("foresail.prediction.risk.v1", _risk_columns),
     "foresail.prediction.demand.v0": ("foresail.prediction.demand.v1", _demand_columns),
+    "foresail.decision.v1": ("foresail.decision.v2", decision_of_parts),
     "foresail.outcome.reward.v1": ("foresail.outcome.reward.v2", reward_by_agent),
 }
 """Old type to (new type, function)."""

@@ -15,7 +15,7 @@ from typing import Any
 from schemas.actions import Action, ActionKind, AgentName
 from schemas.config import Config, config_hash
 from schemas.control import Command, Control
-from schemas.decision import ClosedBy, Considered, Decision, RefereeRule
+from schemas.decision import ClosedBy, Considered, Decision, DecisionPart, RefereeRule
 from schemas.envelope import Event, NewEvent, stamp
 from schemas.frames import FullState, frame_of
 from schemas.identity import Origin
@@ -35,6 +35,7 @@ from schemas.registry import decode, encode
 from schemas.signals import Signal, SignalStatus
 from schemas.stimulus import Stimulus
 from schemas.tables import table_of
+from schemas.upcast import PART_FIELDS
 from tests.action_builder import make_action
 from tests.builder_rows import (
     GIB,
@@ -290,9 +291,6 @@ def make_decision(
         "cluster_time_seconds": cycle_time(cycle),
         "observation_id": "00000000-0000-5000-8000-000000000000",
         "closed_by": ClosedBy.ALL,
-        "action": action or make_action(),
-        "selected": None,
-        "score": 0.0,
         "rule": RefereeRule.FIXED_ORDER if action else RefereeRule.NO_PROPOSALS,
         "rationale": "made for a test",
         "considered": tuple(considered),
@@ -301,7 +299,9 @@ def make_decision(
         "repeat_count": 1,
         "profile": "baseline-rules",
     }
-    return Decision(**{**default, **fields})
+    part = {"action": action or make_action(), "selected": None, "score": 0.0}
+    part |= {name: fields.pop(name) for name in PART_FIELDS if name in fields}
+    return Decision(**{"parts": (DecisionPart(**part),), **default, **fields})
 
 
 def make_execution(

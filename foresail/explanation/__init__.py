@@ -61,7 +61,8 @@ def _hanging(line: Text) -> RenderableType:
 def _heading(decision: Decision, record: CycleRecord) -> list[Text]:
     assert record.decision is not None
     time = record.decision.time[:19].replace("T", " ")
-    title = Text(f"cycle {decision.cycle}  {action_text(decision.action)}", style="bold")
+    done = "; ".join(action_text(action) for action in decision.actions)
+    title = Text(f"cycle {decision.cycle}  {done}", style="bold")
     title.append(f"   all in {CLUSTER}: {time}, seq {record.decision.seq}", style="dim")
     reason = f" [{decision.reason}]" if decision.reason is not None else ""
     repeat = f"; {decision.repeat_count} times in a row" if decision.repeat_count > 1 else ""

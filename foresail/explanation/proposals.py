@@ -49,7 +49,7 @@ def proposal_sections(record: CycleRecord) -> Iterator[Section]:
 
 
 def _proposal(one: Considered, decision: Decision, action: Action | None) -> Section:
-    won = one.id == decision.selected
+    won = one.id in decision.winners
     wanted = f"{one.kind} {one.target.name}".rstrip() if action is None else _action_text(action)
     head = Text(f"{letter_of(one.agent)} {one.agent}: {wanted}", style="bold" if won else "")
     head.append(f"   score {figures.score(one.score)}, priority {one.priority}")

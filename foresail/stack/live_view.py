@@ -122,7 +122,7 @@ def _decision(overview: Overview) -> Panel:
         table.add_column(name)
     for proposal in decision.considered:
         letter = letter_of(proposal.agent)
-        won = proposal.id == decision.selected
+        won = proposal.id in decision.winners
         lost = decision.overridden.get(proposal.agent)
         mark = "[bold]wins[/bold]" if won else f"[dim]{lost.rule if lost else ''}[/dim]"
         name = f"[{COLOURS[letter]}]{letter} {proposal.agent}[/]"
@@ -132,9 +132,8 @@ def _decision(overview: Overview) -> Panel:
     if record.executions:
         lines.append(Text(execution_text(record.executions[-1].data), style="italic"))
     lines += [_reward(reward) for reward in overview.rewards[-1:] if reward.observed is not None]
-    title = (
-        f"decision {decision.cycle}: {action_label(decision.action)} {decision.action.target.name}"
-    )
+    wanted = ", ".join(f"{action_label(one)} {one.target.name}" for one in decision.actions)
+    title = f"decision {decision.cycle}: {wanted}"
     return Panel(Group(table, *lines), title=title, title_align="left")
 
 

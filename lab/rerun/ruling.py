@@ -90,7 +90,9 @@ class RulingStage:
         assert isinstance(last_decision, Decision)
         self._state = RefereeState(
             open=tuple(cycle for cycle in self._state.open if cycle.cycle != recorded.cycle),
-            last=LastDecision(action=last_decision.action, repeat_count=last_decision.repeat_count),
+            last=LastDecision(
+                actions=last_decision.actions, repeat_count=last_decision.repeat_count
+            ),
         )
         return (pair,)
 

@@ -19,7 +19,6 @@ from lab.rerun.engine import LAYERS, Plan, Rerun
 from lab.rerun.garbage import rare_collections
 from lab.rerun.stage import AnyEvent
 from projections.policy_totals import PolicyTotals
-from schemas.actions import ActionKind
 from schemas.decision import Decision
 from services.referee.rule import Rule
 
@@ -175,21 +174,23 @@ def what_if(
 
 
 def class_of(before: Decision, after: Decision) -> str:
-    """Return how a decision came out: by its action, whatever was said for it."""
-    if before.action == after.action:
+    """Return how a decision came out: by its actions, whatever was said for them."""
+    if before.actions == after.actions:
         return "same"
-    if before.action.kind is ActionKind.NOOP and after.action.kind is not ActionKind.NOOP:
+    if not before.wants and after.wants:
         return "appeared"
-    if after.action.kind is ActionKind.NOOP and before.action.kind is not ActionKind.NOOP:
+    if before.wants and not after.wants:
         return "vanished"
     return "changed"
 
 
 def decision_text(decision: Decision) -> str:
-    """Return a decision's action and target in words."""
-    target = decision.action.target.name
-    return (
-        f"{action_label(decision.action)} on {target}" if target else action_label(decision.action)
+    """Return a decision's actions and targets in words."""
+    return ", ".join(
+        f"{action_label(action)} on {action.target.name}"
+        if action.target.name
+        else action_label(action)
+        for action in decision.actions
     )
 
 

@@ -117,8 +117,8 @@ class ClusterHistory:
                     (limit for limit in limits if limit is not None), default=self._alarm
                 )
             case Decision() as decision:
-                self.decisions[decision.cycle] = (
-                    f"{action_label(decision.action)} {decision.action.target.name}"
+                self.decisions[decision.cycle] = ", ".join(
+                    f"{action_label(action)} {action.target.name}" for action in decision.actions
                 )
             case OutcomeExecution():
                 self.executions.append(event)

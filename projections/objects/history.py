@@ -185,7 +185,7 @@ class ObjectHistory:
         self.rationales[event.cycle] = decision.rationale
         for proposal in decision.considered:
             concerns_object = proposal.target.name == self.name and proposal.kind != "noop"
-            if concerns_object and proposal.id != decision.selected:
+            if concerns_object and proposal.id not in decision.winners:
                 text = f"{proposal.agent} wanted {proposal.kind}, score {score(proposal.score)}"
                 self.losers.append((event.cycle, decision.cluster_time_seconds, text))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from bus.port import StoredMessage
 from bus.recording import open_recording
@@ -35,7 +36,7 @@ def write_altered(path: Path, target: Path, late: StoredMessage) -> int:
     missing from the copy, as from every reading of it.
     """
     data = json.loads(late.data)
-    data["action"]["target"]["name"] = OTHER_TARGET
+    _part_of(data)["action"]["target"]["name"] = OTHER_TARGET
     changed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
     recording = open_recording(path)
     with writing_recording(target, recording.header) as writer:
@@ -49,4 +50,10 @@ def write_altered(path: Path, target: Path, late: StoredMessage) -> int:
 
 
 def _target_of(message: StoredMessage) -> str:
-    return str((json.loads(message.data)["action"].get("target") or {}).get("name") or "")
+    return str((_part_of(json.loads(message.data))["action"].get("target") or {}).get("name") or "")
+
+
+def _part_of(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the first part of a decision; of one of version 1, which had no parts, all of it."""
+    part: dict[str, Any] = data.get("parts", [data])[0]
+    return part

@@ -210,7 +210,7 @@ def _is_accounted_for(proposal: Event[Any], decision: Event[Any]) -> bool:
     data: Decision = decision.data
     if proposal.id not in {proposal.id for proposal in data.considered}:
         return proposal.data.agent in data.missing
-    return data.selected == proposal.id or proposal.data.agent in data.overridden
+    return proposal.id in data.winners or proposal.data.agent in data.overridden
 
 
 def _check_executions(

@@ -137,7 +137,8 @@ def _expected_attributes(message: StoredMessage) -> dict[str, Any]:
     if not message.subject.endswith((".decision", ".outcome.execution")):
         return {}
     data = json.loads(message.data)
-    attributes = {"foresail.action": data["action"]["kind"]}
+    kinds = [part["action"]["kind"] for part in data.get("parts", [data])]
+    attributes = {"foresail.action": ", ".join(kinds)}
     if "rule" in data:
         attributes["foresail.rule"] = data["rule"]
     if "phase" in data:

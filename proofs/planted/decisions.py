@@ -187,4 +187,25 @@ DECISIONS = (
         "_share(self.lead_sum_seconds, self.targets)",
         "tests/scoreboard/test_alarms.py::test_the_running_lead_is_the_mean_over_hits",
     ),
+    Defect(
+        "only the first part of a decision is compared",
+        "lab/rerun/what_if.py",
+        "before.actions == after.actions",
+        "before.action == after.action",
+        "tests/projections/test_parts.py::test_decisions_are_the_same_when_all_their_parts_are",
+    ),
+    Defect(
+        "only the first part's proposal counts as selected",
+        "projections/log_audit.py",
+        "            data.winners,\n",
+        "            frozenset({data.selected or ''}),\n",
+        "tests/projections/test_parts.py::test_no_selected_proposal_is_lost_or_loses",
+    ),
+    Defect(
+        "churn of later parts is not counted",
+        "projections/policy_totals.py",
+        "for action in data.actions:",
+        "for action in data.actions[:1]:",
+        "tests/projections/test_parts.py::test_all_parts_are_counted",
+    ),
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from schemas.decision import ClosedBy, Decision
+from schemas.actions import Action, AgentName, Target
+from schemas.decision import ClosedBy, Decision, DecisionPart
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.referee.closing import closings
@@ -50,7 +51,7 @@ class RefereeHandler:
         new_events: list[NewEvent] = []
         for cycle, closed_by in closings(state.open, overdue=overdue):
             data = decision_of(cycle, closed_by, last)
-            last = LastDecision(action=data.action, repeat_count=data.repeat_count)
+            last = LastDecision(actions=data.actions, repeat_count=data.repeat_count)
             causes = (cycle.observation_id, *(proposal.id for proposal in data.considered))
             new_events.append(NewEvent(data, cycle.cycle, cycle.cluster_time_seconds, causes))
         return tuple(new_events)
@@ -72,9 +73,7 @@ def decision_of(
         cluster_time_seconds=cycle.cluster_time_seconds,
         observation_id=cycle.observation_id,
         closed_by=closed_by,
-        action=ruling.action,
-        selected=ruling.selected,
-        score=ruling.score,
+        parts=(DecisionPart(action=ruling.action, selected=ruling.selected, score=ruling.score),),
         rule=ruling.rule,
         rationale=ruling.rationale,
         considered=tuple(candidate.considered for candidate in ruling.considered),
@@ -87,13 +86,13 @@ def decision_of(
 
 
 def _repeats(ruling: Ruling, last: LastDecision | None) -> int:
-    same = (
-        last is not None
-        and last.action.agent == ruling.action.agent
-        and last.action.full_kind == ruling.action.full_kind
-        and last.action.target == ruling.action.target
-    )
+    same = last is not None and _aims(last.actions) == _aims((ruling.action,))
     return 1 + (last.repeat_count if same and last is not None else 0)
+
+
+def _aims(actions: Iterable[Action]) -> list[tuple[AgentName | None, str, Target]]:
+    """Return who does what to whom, without how much."""
+    return [(action.agent, action.full_kind, action.target) for action in actions]
 
 
 def _profile(ruling: Ruling) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import model_validator
+
 from agent_registry.discovery import referee_place
 from schemas.actions import Action, AgentName
 from schemas.decision import Decision
@@ -39,8 +41,17 @@ class PendingCycle(DataModel):
 class LastDecision(DataModel):
     """What the row of equal decisions is counted from."""
 
-    action: Action
+    actions: tuple[Action, ...]
     repeat_count: Count
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_checkpoint(cls, content: Any) -> Any:
+        """Read what a checkpoint holds from before decisions had parts."""
+        if not isinstance(content, dict) or "action" not in content:
+            return content
+        others = {name: value for name, value in content.items() if name != "action"}
+        return {**others, "actions": [content["action"]]}
 
 
 class RefereeState(DataModel):
@@ -92,7 +103,7 @@ def _agents(cycle: PendingCycle) -> tuple[AgentName, ...]:
 
 
 def _apply_decision(state: RefereeState, data: Decision) -> RefereeState:
-    last = LastDecision(action=data.action, repeat_count=data.repeat_count)
+    last = LastDecision(actions=data.actions, repeat_count=data.repeat_count)
     return RefereeState(
         open=tuple(cycle for cycle in state.open if cycle.cycle != data.cycle), last=last
     )

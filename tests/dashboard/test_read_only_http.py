@@ -114,7 +114,7 @@ async def test_one_event_is_served_whole(filled_log: FilledLog) -> None:
         content = (await http.get("/api/events/11")).json()
         gone = await http.get("/api/events/999")
         word = await http.get("/api/events/first")
-    assert content["attributes"]["type"] == "foresail.decision.v1"
+    assert content["attributes"]["type"] == "foresail.decision.v2"
     assert content["data"]["rule"] == "safety_first"
     assert (gone.status_code, word.status_code) == (404, 404)
 

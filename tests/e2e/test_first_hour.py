@@ -195,7 +195,7 @@ async def test_a_plain_subscriber_sees_readable_events(running: Cli) -> None:
             await asyncio.sleep(0.2)
     await client.close()
 
-    subject, headers, data = seen["foresail.decision.v1"]
+    subject, headers, data = seen["foresail.decision.v2"]
     assert subject == "live.foresail.twin.decision"
     assert headers["ce-specversion"] == "1.0"
     assert headers["ce-source"].startswith("/foresail/twin/")

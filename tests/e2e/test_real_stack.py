@@ -69,7 +69,7 @@ def test_the_stack_survives_kills_and_obeys_its_operator(
         120,
         "a noop",
     )[0]
-    assert "noop" == blind["action"]["kind"]
+    assert "noop" == blind["parts"][0]["action"]["kind"]
     wait_until(
         lambda: cli.stored("decision")[-1]["reason"] != "prediction_missing",
         120,

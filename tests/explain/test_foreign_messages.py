@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
     """Record one cycle, an event of a newer version, and text that is nothing at all."""
     theatre = Theatre()
     asyncio.run(theatre.play(RISKY))
-    decided = next(event for event in theatre.events if event.type == "foresail.decision.v1")
+    decided = next(event for event in theatre.events if event.type == "foresail.decision.v2")
     newer = _foreign(decided, 900, "foresail.test.outcome.verification")
     nothing = StoredMessage(901, 2, "foresail.test.reaction", {}, b"not JSON")
     return write_recording(tmp_path / "run.fslog", theatre.events, newer, nothing)

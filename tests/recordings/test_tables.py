@@ -39,12 +39,13 @@ def test_every_event_is_a_row(run_file: Path, folder: Path) -> None:
 
 def test_columns_are_typed(folder: Path) -> None:
     """Numbers are numbers, times are times, and parts are JSON that can be taken apart."""
-    decisions = pl.read_parquet(folder / "decision.v1.parquet")
+    decisions = pl.read_parquet(folder / "decision.v2.parquet")
 
-    assert pl.Float64 == decisions.schema["score"]
+    rewards = pl.read_parquet(folder / "outcome.reward.v2.parquet")
+    assert pl.Float64 == rewards.schema["mean_total"]
     assert pl.Int64 == decisions.schema["repeat_count"]
     assert pl.Datetime("us", "UTC") == decisions.schema["event_time"]
-    kinds = decisions.select(pl.col("action").str.json_path_match("$.kind")).to_series()
+    kinds = decisions.select(pl.col("parts").str.json_path_match("$[0].action.kind")).to_series()
     assert kinds.null_count() == 0
 
 
@@ -67,14 +68,14 @@ def test_tables_come_out_whole(run_file: Path, folder: Path) -> None:
 
 def test_numbers_agree_with_the_events(run_file: Path, folder: Path) -> None:
     """A column holds what the events say."""
-    scores = [
-        event.data.score
+    repeats = [
+        event.data.repeat_count
         for message in open_recording(run_file)
         if isinstance(
             (event := decode(message.subject, message.headers, message.data)).data, Decision
         )
     ]
-    assert scores == pl.read_parquet(folder / "decision.v1.parquet")["score"].to_list()
+    assert repeats == pl.read_parquet(folder / "decision.v2.parquet")["repeat_count"].to_list()
 
 
 def test_nothing_is_overwritten(run_file: Path, folder: Path) -> None:

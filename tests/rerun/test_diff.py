@@ -36,7 +36,7 @@ def test_cycles_are_aligned_by_number(
         if cycle != 9:
             return message
         quiet = {"agent": None, "kind": "noop", "target": {"kind": "none", "name": ""}}
-        return with_data(message, lambda data: data["action"].update(quiet))
+        return with_data(message, lambda data: data["parts"][0]["action"].update(quiet))
 
     other = rewritten(
         recorded_run, tmp_path / "b.fslog", change, {"settings": {"run": {"seed": 9}}}

@@ -27,11 +27,11 @@ MEANING = "How long the referee waited for better proposals."
 ADDED = f'    {FIELD}: Seconds = 0.0\n    """{MEANING}"""\n'
 GENERATED = ("schemas/exported", "docs/events.md", "docs/seed-fields.md")
 EXPECTED_TO_CHANGE = {
-    "schemas/exported/foresail.decision.v1.json",
+    "schemas/exported/foresail.decision.v2.json",
     "schemas/exported/asyncapi.json",
     "docs/events.md",
 }
-GOLDENS = ("v0.fslog", "v1.fslog")
+GOLDENS = ("v0.fslog", "v1.fslog", "v2.fslog")
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def test_json_lines_hold_headers_and_data(tap: Tap) -> None:
     """Each line is one JSON object."""
     actual = [json.loads(line) for line in tap("decision", "--json")]
     assert [one["seq"] for one in actual] == [9]
-    assert actual[0]["attributes"]["type"] == "foresail.decision.v1"
+    assert actual[0]["attributes"]["type"] == "foresail.decision.v2"
     assert actual[0]["data"]["cycle"] == 2
 
 

@@ -17,11 +17,18 @@ export function render(story) {
       letter(action.letter),
       h("span", { class: "kind" }, words(action.kind), parameters(action.parameters)),
       action.target ? h("span", { class: "target mono" }, action.target) : null,
+      story.parts.slice(1).map(part),
       story.repeat_count > 1 ? h("span", { class: "chip" }, `${story.repeat_count} in a row`) : null,
       h("span", { class: "rule", "data-testid": "rule", title: "The referee's rule that settled it" }, story.rule)),
     h("p", { class: "rationale", "data-testid": "rationale" }, story.rationale),
     h("div", { class: "agents" }, story.agents.map((agent) => row(agent, story))),
     h("div", { class: "followed" }, h("h3", {}, "What became of it"), followed(story)));
+}
+
+/** One of the decision's further actions. */
+function part(action) {
+  return h("span", { class: "chip", "data-testid": "part", "data-label": action.label },
+    letter(action.letter), " ", words(action.kind), parameters(action.parameters), action.target ? ` ${action.target}` : null);
 }
 
 /** Take the agents' names, letters and colours; every letter drawn from now on has them. */
@@ -151,7 +158,8 @@ function line(one, chosen, choose) {
   const open = h("button", { type: "button", class: "link num", onclick: () => choose(one.cycle) }, String(one.cycle));
   return h("tr", { "data-chosen": String(one.cycle === chosen), "data-noop": String(one.letter === "R"), "data-testid": `recent-${one.cycle}` },
     h("td", { class: "right" }, open), h("td", {}, letter(one.letter)),
-    h("td", { class: "wide" }, words(one.label.split(":").slice(1).join(" ")), one.target ? h("span", { class: "mono note" }, ` ${one.target}`) : null),
+    h("td", { class: "wide" }, words(one.label.split(":").slice(1).join(" ")), one.target ? h("span", { class: "mono note" }, ` ${one.target}`) : null,
+      one.more.length ? h("span", { class: "note" }, ` and ${one.more.length} more`) : null),
     h("td", {}, h("code", {}, one.rule), one.missing.length ? h("span", { class: "tag warn" }, `no ${one.missing.join(" ")}`) : null),
     h("td", { class: `word ${state}` }, words(one.became)), h("td", { class: "right num" }, one.reward === null ? "" : signed(one.reward)));
 }

@@ -1,0 +1,213 @@
+"""A decision of several parts: every reader takes all of them, and old decisions have exactly one."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from rich.console import Console
+
+from bus.port import StoredMessage
+from bus.recording import open_recording
+from foresail.explanation import screen
+from foresail.tap_filter import TapFilter, condition
+from lab.rerun.what_if import change_between, class_of, decision_text
+from projections.cycle_record import CycleRecord
+from projections.event_text import decision_line
+from projections.log_audit import Auditor
+from projections.policy_totals import PolicyTotals
+from projections.run_totals import RunTotals
+from projections.spans import attributes_of_data
+from schemas.actions import Action, ActionKind
+from schemas.decision import MOST_PARTS, Decision, DecisionPart
+from schemas.registry import decode, encode
+from schemas.upcast import decision_of_parts
+from services.dashboard.cycle_json import cycle_json, decision_row
+from services.referee.state import LastDecision
+from tests.builders import (
+    make_action,
+    make_considered,
+    make_decision,
+    make_observation,
+    make_proposal,
+    stamp_event,
+)
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+MIGRATE = make_action("safety", ActionKind.MIGRATE, "n1")
+SLEEP = make_action("efficiency", ActionKind.POWER_STATE, "n2", power_state="sleep")
+WAKE = make_action("efficiency", ActionKind.POWER_STATE, "n2", power_state="on")
+QUEUE = make_action("admission", ActionKind.ADMISSION, admission="queue")
+PROPOSALS = [
+    stamp_event(
+        make_proposal(
+            str(action.agent),
+            action.kind,
+            target=action.target.name,
+            parameters=action.parameters,
+        )
+    )
+    for action in (MIGRATE, QUEUE, SLEEP)
+]
+
+
+def decision(*actions: Action, cycle: int = 1) -> Decision:
+    """Return a decision that takes two of three proposals; C's loses."""
+    parts = tuple(
+        DecisionPart(action=event.data.action, selected=event.id, score=0.5)
+        for event in (PROPOSALS[0], PROPOSALS[2])
+    )
+    if actions:
+        parts = tuple(DecisionPart(action=action, selected=None, score=0.5) for action in actions)
+    considered = [make_considered(event) for event in PROPOSALS]
+    override = {"rule": "fixed_order", "by": "safety", "text": "lost"}
+    return make_decision(
+        cycle=cycle, parts=parts, considered=considered, overridden={"admission": override}
+    )
+
+
+def test_an_old_decision_has_exactly_one_part() -> None:
+    """Version 1 is read as version 2 with its own action, and nothing of it is lost."""
+    old = next(
+        message
+        for message in open_recording(GOLDEN / "v1.fslog")
+        if message.subject.endswith(".decision")
+    )
+    content = json.loads(old.data)
+    data = decode(old.subject, old.headers, old.data).data
+
+    assert isinstance(data, Decision)
+    (part,) = data.model_dump(mode="json")["parts"]
+    expected = {name: content.pop(name) for name in ("action", "selected", "score")}
+    assert part["action"]["parameters"].pop("replicas", None) is None
+    expected["action"]["parameters"].pop("replicas", None)
+    assert part == expected
+    rest = data.model_dump(mode="json", exclude={"parts", "considered"})
+    assert {name: value for name, value in content.items() if name != "considered"} == rest
+    assert [one.id for one in data.considered] == [one["id"] for one in content["considered"]]
+
+
+def test_a_decision_that_lacks_a_field_of_old_is_no_event() -> None:
+    """The upcaster invents nothing."""
+    with pytest.raises(KeyError, match="selected"):
+        decision_of_parts({"action": {}, "score": 0.5})
+
+
+@pytest.mark.parametrize("count", [0, MOST_PARTS + 1])
+def test_a_decision_has_one_part_at_least_and_a_few_at_most(count: int) -> None:
+    """Nothing decided is a noop; more than the guard rails let happen is a mistake."""
+    with pytest.raises(ValidationError, match="parts"):
+        decision(*[SLEEP] * count) if count else make_decision(parts=())
+
+
+def test_all_parts_are_counted() -> None:
+    """Actions, wins and churn by part; a decision stays one decision, and its winners lost nothing."""
+    totals = PolicyTotals(window_seconds=600.0)
+    totals.add(decision())
+    totals.add(decision(MIGRATE, WAKE, cycle=2))
+
+    assert (totals.decisions, totals.wanted, totals.churn) == (2, 2, 1)
+    assert totals.actions.total() == 4
+    assert totals.wins == {"AgentA": 2, "AgentB": 2}
+    assert totals.rejected["admission"] == 2
+    assert totals.rejected["safety"] == 1  # of the second, which selects no proposal
+
+
+def test_no_selected_proposal_is_lost_or_loses() -> None:
+    """The audit, the run's totals, a line of text and the page agree on who won."""
+    auditor, run = Auditor(), RunTotals()
+    observed = stamp_event(make_observation(3))
+    events = [observed, *PROPOSALS, stamp_event(decision())]
+    for event in events:
+        auditor.add(event)
+        run.add(event)
+
+    audit = auditor.finish(layers=False)
+    assert (audit.proposals["selected"], audit.proposals["overridden"]) == (2, 1)
+    assert not [problem for problem in audit.problems if "silently" in problem]
+    assert run.summary()["proposals"]["selected"] == 2
+    assert decision_line(decision()).endswith("; over C admission")
+    verdicts = {one["agent"]: one["verdict"] for one in record_json()["agents"]}
+    assert verdicts == {"safety": "won", "admission": "lost", "efficiency": "won"}
+
+
+def record() -> CycleRecord:
+    """Return the record of the cycle."""
+    after = CycleRecord(1)
+    for event in (*PROPOSALS, stamp_event(decision())):
+        after = after.after(event)
+    return after
+
+
+def record_json() -> Any:
+    """Return the cycle as the page gets it."""
+    return cycle_json(record())
+
+
+def test_the_page_and_the_screen_show_every_part() -> None:
+    """The first part where it always was, all of them beside it."""
+    content, row = record_json(), decision_row(record())
+
+    assert row is not None
+    assert [part["label"] for part in content["parts"]] == [
+        "AgentA:migrate",
+        "AgentB:power_state:sleep",
+    ]
+    assert content["action"]["label"] == "AgentA:migrate"
+    assert (row["label"], [one["target"] for one in row["more"]]) == ("AgentA:migrate", ["n2"])
+    console = Console(width=120, record=True, file=StringIO())
+    console.print(screen(record()))
+    text = console.export_text()
+    assert "AgentA:migrate n1; AgentB:power_state:sleep n2" in text
+    assert text.count("WINS") == 2
+
+
+def test_decisions_are_the_same_when_all_their_parts_are() -> None:
+    """A second part that is another, or gone, is a change; without any wish it appears or vanishes."""
+    other, fewer, none = decision(MIGRATE, WAKE), decision(MIGRATE), decision(make_action())
+
+    assert class_of(decision(), decision(MIGRATE, SLEEP)) == "same"
+    assert [class_of(decision(), one) for one in (other, fewer, none)] == [
+        "changed",
+        "changed",
+        "vanished",
+    ]
+    assert class_of(none, decision()) == "appeared"
+    assert change_between(7, decision(), decision(MIGRATE, SLEEP)) is None
+    assert decision_text(decision()) == "AgentA:migrate on n1, AgentB:power_state:sleep on n2"
+
+
+def test_a_tap_finds_a_decision_by_any_part() -> None:
+    """By agent and node of every part; an expression may name a field of the first as before."""
+    event = stamp_event(decision())
+    shown = [TapFilter(agent="efficiency"), TapFilter(node="n2"), TapFilter(agent="safety")]
+    shown += [TapFilter(where=condition("action.kind == 'migrate'", [Decision]))]
+    hidden = [TapFilter(agent="admission"), TapFilter(node="n3")]
+    hidden += [TapFilter(where=condition("score > 0.5", [Decision]))]
+
+    assert [one.text(event) is not None for one in shown] == [True] * 4
+    assert [one.text(event) is not None for one in hidden] == [False] * 3
+
+
+def test_a_span_names_every_action() -> None:
+    """Kind and target of each part, in order; the score is the first part's."""
+    encoded = encode(stamp_event(decision()))
+    message = StoredMessage(1, 1, encoded.subject, encoded.headers, encoded.data)
+    described, _ = attributes_of_data(message)
+
+    assert described["foresail.action"] == "migrate, power_state"
+    assert described["foresail.target"] == "n1, n2"
+    assert described["foresail.score"] == 0.5
+
+
+def test_a_checkpoint_from_before_there_were_parts_is_read() -> None:
+    """The row of equal decisions goes on over an upgrade."""
+    action = MIGRATE.model_dump(mode="json")
+
+    last = LastDecision.model_validate({"action": action, "repeat_count": 3})
+
+    assert (last.actions, last.repeat_count) == ((MIGRATE,), 3)
