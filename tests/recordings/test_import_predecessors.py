@@ -151,7 +151,7 @@ def test_an_event_file_keeps_its_decisions(
         "foresail.run.artifact.v1": 1,
         "foresail.run.trial.v1": 1,
         "foresail.imported.row.v1": 3,
-        "foresail.decision.v1": 2,
+        "foresail.decision.v2": 2,
         "foresail.run.error.v1": 1,
     }
     assert b"somebody" not in b"".join(message.data for message in open_recording(out))

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from lab.recordings.predecessors.forms import DecisionLine, ProposalPart
 from schemas.actions import Action, ActionKind, Target, TargetKind
-from schemas.decision import ClosedBy, Considered, Decision, Override, RefereeRule
+from schemas.decision import ClosedBy, Considered, Decision, DecisionPart, Override, RefereeRule
 from schemas.proposal import ProposalStatus
 
 AGENTS = {"AgentA": "safety", "AgentB": "efficiency", "AgentC": "admission"}
@@ -56,14 +56,15 @@ def decision_of(line: DecisionLine, number: int, cycle: int, at_seconds: float) 
         any_given=bool(considered),
     )
     losers = [one for one in considered if one is not winner]
+    part = DecisionPart(
+        action=action, selected=None if winner is None else winner.id, score=line.score
+    )
     return Decision(
         cycle=cycle,
         cluster_time_seconds=at_seconds,
         observation_id="",
         closed_by=ClosedBy.ALL,  # its loop asked all agents in turn and then decided
-        action=action,
-        selected=None if winner is None else winner.id,
-        score=line.score,
+        parts=(part,),
         rule=rule,
         rationale=line.reason,
         considered=considered,
