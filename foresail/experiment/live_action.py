@@ -26,13 +26,15 @@ from foresail.experiment.clusters import (
 )
 from foresail.flags import seconds
 from foresail.html_page import write_page
+from foresail.live_page import live_page
 from foresail.output import console, print_json
 from foresail.progress import doing_stages
 from lab.experiments.report import without_nan
 from lab.live.history import read_histories
 from lab.live.loads import mirrored_plan, unequal_text
-from lab.live.markdown import comparison_json, comparison_markdown, shown_text, summary_lines
+from lab.live.markdown import comparison_json, comparison_markdown, summary_lines
 from lab.live.scorecards import difference_rows, scorecards
+from lab.live.sections import shown_text
 from lab.live.stage import LivePlan, LiveStage, open_side
 from lab.live.windows import Comparison, compare
 from projections.figures import duration, known_number
@@ -44,7 +46,7 @@ from services.kube_lists import ListPage
 from services.kube_objects import Node
 from services.protection import control_plane_mark
 
-TEXT = "comparison.md"
+TEXT, PAGE = "comparison.md", "comparison.html"
 EXAMPLES = (
     (
         "experiment live --kubeconfig a.yaml --kubeconfig b.yaml",
@@ -280,18 +282,19 @@ async def _control_plane(transport: Transport) -> list[str]:
 
 
 def _report(folder: Path, *, as_json: bool) -> ExitCode:
-    """Compare the two logs of a folder, write the page, and show the first screen."""
+    """Compare the two logs of a folder, write both pages, and show the first screen."""
     comparison = compare(*read_histories(folder))
-    text = folder / TEXT
+    text, drawn = folder / TEXT, folder / PAGE
     write_page(text, comparison_markdown(comparison))
+    write_page(drawn, live_page(comparison))
     if as_json:
         print_json(without_nan(comparison_json(comparison)))
     else:
-        _show(comparison, text)
+        _show(comparison, text, drawn)
     return ExitCode.GOOD if comparison.windows else ExitCode.NOTHING_COMPARED
 
 
-def _show(comparison: Comparison, text: Path) -> None:
+def _show(comparison: Comparison, *files: Path) -> None:
     out = console()
     out.print("\n".join(summary_lines(comparison)), markup=False, soft_wrap=True)
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -304,4 +307,4 @@ def _show(comparison: Comparison, text: Path) -> None:
         values = (line.first, line.second, line.difference.value)
         table.add_row(line.name.replace("_", " "), *map(known_number, values), shown)
     out.print(table)
-    out.print(str(text), markup=False)
+    out.print("\n".join(map(str, files)), markup=False)

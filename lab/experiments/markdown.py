@@ -29,10 +29,11 @@ def _first_screen(report: Report) -> str:
 
 
 def _section(section: Section) -> str:
-    return f"## {section.title}\n\n{section.about}\n\n{_table(section.table)}"
+    return f"## {section.title}\n\n{section.about}\n\n{table_markdown(section.table)}"
 
 
-def _table(table: Table) -> str:
+def table_markdown(table: Table) -> str:
+    """Return a table; figures stand to the right."""
     alignment = ["---" if place < table.names else "---:" for place in range(len(table.columns))]
     if table.verdicts:
         alignment[-1] = "---"

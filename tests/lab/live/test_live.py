@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,8 @@ import pytest
 
 from bus.clock import LoopClock
 from bus.recording import open_recording
+from foresail.live_page import live_page
+from lab.live.figures import ROWS
 from lab.live.history import read_history
 from lab.live.markdown import comparison_markdown
 from lab.live.scorecards import CARDS, difference_rows, scorecards
@@ -43,6 +47,36 @@ def test_equal_clusters_differ_by_exactly_nothing(equal: tuple[Path, Comparison]
         CARDS, "matched"
     )
     assert "safety: matched" in comparison_markdown(comparison)
+
+
+def test_the_page_holds_the_whole_comparison(equal: tuple[Path, Comparison]) -> None:
+    """Eleven difference rows, four scorecards and each window; it loads nothing, and holds the figures as JSON."""
+    _, comparison = equal
+    page = live_page(comparison)
+    tables = dict(re.findall(r'<section id="([a-z]+-\d+)">(.*?)</section>', page, re.DOTALL))
+    assert [one for one in tables if one.startswith("scorecard")] == [
+        f"scorecard-{n}" for n in range(4)
+    ]
+    assert tables["difference-0"].count("<tr>") == 1 + len(ROWS) == 12
+    for place, (card, lines) in enumerate(CARDS.items()):
+        assert f"{card[0].upper()}{card[1:]}: matched" in tables[f"scorecard-{place}"]
+        assert all(
+            f"<td>{name.replace('_', ' ')}</td>" in tables[f"scorecard-{place}"] for name in lines
+        )
+    for window in comparison.windows:
+        assert f"{window.phase}: {window.pods} pods" in tables[f"window-{window.sequence}"]
+    stored = page.split('<script type="application/json" id="result">')[1].split("</script>")[0]
+    assert json.loads(stored)["names"] == list(comparison.names)
+    assert len(json.loads(stored)["windows"]) == 2
+    assert not re.search(r"""(src|href)\s*=|url\(|@import""", page)
+
+
+def test_what_clusters_are_called_cannot_enter_the_page(equal: tuple[Path, Comparison]) -> None:
+    """Names come from the command line and from logs of others, so they are escaped everywhere."""
+    _, comparison = equal
+    page = live_page(replace(comparison, names=("<img src=x>", "b")))
+    assert "<img" not in page
+    assert "&lt;img" in page
 
 
 def test_both_logs_hold_the_same_load_at_the_same_moment(equal: tuple[Path, Comparison]) -> None:

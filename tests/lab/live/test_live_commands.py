@@ -106,7 +106,8 @@ def test_two_served_clusters_are_compared(
     assert [side["card"]["most_pending"] for side in window["sides"]] == [12.0, 12.0]
     assert main([*LIVE, "--dir", folder, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == played
-    assert "admission-queue" in (tmp_path / "live" / "comparison.md").read_text(encoding="utf-8")
+    for name in ("comparison.md", "comparison.html"):
+        assert "admission-queue" in (tmp_path / "live" / name).read_text(encoding="utf-8")
 
 
 def _state(twin: InProcessTwin) -> dict[str, int]:
