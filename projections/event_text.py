@@ -111,7 +111,7 @@ def execution_text(execution: OutcomeExecution) -> str:
 
 def action_text(action: Action) -> str:
     """Return an action by kind and target, e.g. `power_state:sleep node-7`."""
-    return f"{action.full_kind} {action.target.name}".rstrip()
+    return f"{action.full_kind} {action.aim}".rstrip()
 
 
 def _prediction(prediction: Prediction) -> str:

@@ -97,6 +97,11 @@ class BaseAction(DataModel):
         return str(self.kind)
 
     @property
+    def aim(self) -> str:
+        """The target for people, with how much of it is wanted: `shop/Deployment/web to 7`."""
+        return self.target.name
+
+    @property
     def parameters(self) -> dict[str, str | float]:
         """The fields of this kind alone, by name; those that say nothing are left out."""
         values = {name: getattr(self, name) for name in self.parameter_names()}
@@ -171,6 +176,12 @@ class ReplicateAction(BaseAction):
     kind: Literal[ActionKind.REPLICATE] = ActionKind.REPLICATE
     replicas: Count | None = Field(default=None, validate_default=True)
     """How many the workload gets, as an absolute number; None where a node is the target."""
+
+    @property
+    def aim(self) -> str:
+        """The workload and its number of replicas; the node alone."""
+        name = self.target.name
+        return name if self.replicas is None else f"{name} to {self.replicas}"
 
     @field_validator("replicas")
     @classmethod

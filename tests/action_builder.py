@@ -26,7 +26,7 @@ def make_action(
     target: str = "",
     **parameters: Any,
 ) -> Action:
-    """Return an action; an admission aims at the queue, other actions but noop at a node.
+    """Return an action; an admission aims at the queue, a number of replicas at a workload, others at a node.
 
     Parameters that are not given are those the agents use.
     """
@@ -34,6 +34,8 @@ def make_action(
         aim = Target(kind=TargetKind.NONE)
     elif kind is ActionKind.ADMISSION:
         aim = Target(kind=TargetKind.QUEUE, name=target or "pending")
+    elif "replicas" in parameters:
+        aim = Target(kind=TargetKind.WORKLOAD, name=target)
     else:
         aim = Target(kind=TargetKind.NODE, name=target or "node-0")
     given = USUAL_PARAMETERS.get(kind, {}) | parameters

@@ -80,7 +80,7 @@ def action_text(action: Action) -> str:
         for name, value in action.parameters.items()
         if isinstance(value, float)
     )
-    named = f"{action_label(action)} {action.target.name}".rstrip()
+    named = f"{action_label(action)} {action.aim}".rstrip()
     return f"{named} ({numbers})" if numbers else named
 
 

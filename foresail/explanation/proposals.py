@@ -63,7 +63,7 @@ def _proposal(one: Considered, decision: Decision, action: Action | None) -> Sec
 
 
 def _action_text(action: Action) -> str:
-    return f"{action.full_kind} {action.target.name}".rstrip()
+    return f"{action.full_kind} {action.aim}".rstrip()
 
 
 def _evidence(one: Considered) -> list[Text]:

@@ -132,7 +132,7 @@ def _decision(overview: Overview) -> Panel:
     if record.executions:
         lines.append(Text(execution_text(record.executions[-1].data), style="italic"))
     lines += [_reward(reward) for reward in overview.rewards[-1:] if reward.observed is not None]
-    wanted = ", ".join(f"{action_label(one)} {one.target.name}" for one in decision.actions)
+    wanted = ", ".join(f"{action_label(one)} {one.aim}" for one in decision.actions)
     title = f"decision {decision.cycle}: {wanted}"
     return Panel(Group(table, *lines), title=title, title_align="left")
 

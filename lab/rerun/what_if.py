@@ -187,9 +187,7 @@ def class_of(before: Decision, after: Decision) -> str:
 def decision_text(decision: Decision) -> str:
     """Return a decision's actions and targets in words."""
     return ", ".join(
-        f"{action_label(action)} on {action.target.name}"
-        if action.target.name
-        else action_label(action)
+        f"{action_label(action)} on {action.aim}" if action.aim else action_label(action)
         for action in decision.actions
     )
 

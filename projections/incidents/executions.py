@@ -31,7 +31,7 @@ def own_executions(
         at = data.cluster_time_seconds
         relevant = (
             data.action.target.name in nodes
-            or bool(workloads & set(data.workloads))
+            or bool(workloads & {*data.workloads, data.action.target.name})
             or (waits and data.action.target.kind is TargetKind.QUEUE)
             or (waits and data.direction in TAKES_CAPACITY)
         )

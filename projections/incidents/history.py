@@ -118,7 +118,7 @@ class ClusterHistory:
                 )
             case Decision() as decision:
                 self.decisions[decision.cycle] = ", ".join(
-                    f"{action_label(action)} {action.target.name}" for action in decision.actions
+                    f"{action_label(action)} {action.aim}" for action in decision.actions
                 )
             case OutcomeExecution():
                 self.executions.append(event)

@@ -10,6 +10,7 @@ from projections.frame_states import FrameStates
 from projections.incidents.history import LoggedReaction
 from projections.objects.names import ObjectKind
 from projections.prediction_table import prediction_table
+from schemas.actions import Target, TargetKind
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
@@ -184,18 +185,24 @@ class ObjectHistory:
     def _add_decision(self, event: Event[Decision], decision: Decision) -> None:
         self.rationales[event.cycle] = decision.rationale
         for proposal in decision.considered:
-            concerns_object = proposal.target.name == self.name and proposal.kind != "noop"
-            if concerns_object and proposal.id not in decision.winners:
+            wanted = proposal.kind != "noop" and self._is_target(proposal.target)
+            if wanted and proposal.id not in decision.winners:
                 text = f"{proposal.agent} wanted {proposal.kind}, score {score(proposal.score)}"
                 self.losers.append((event.cycle, decision.cluster_time_seconds, text))
 
     def _concerns(self, execution: OutcomeExecution) -> bool:
         """Say whether an execution is aimed at the object, writes it, or moves its workload."""
-        if self.kind is ObjectKind.NODE and execution.action.target.name == self.name:
+        if self._is_target(execution.action.target):
             return True
         if self.name in execution.workloads or self.workload in {*execution.workloads} - {""}:
             return True
         return any(self._is_written_by(operation) for operation in execution.operations)
+
+    def _is_target(self, target: Target) -> bool:
+        """Say whether an action aims at the object; what aims at a workload concerns its autoscaler."""
+        if target.kind is TargetKind.WORKLOAD:
+            return target.name in {self.name, self._table_name}
+        return self.kind is ObjectKind.NODE and target.name == self.name
 
     def _is_written_by(self, operation: Operation) -> bool:
         namespace, _, rest = self.name.rpartition("/") if "/" in self.name else ("", "", self.name)

@@ -113,8 +113,8 @@ GUARD_RAILS = (
     Defect(
         "opening undoes nothing",
         "services/executor/plans/planned.py",
-        ', "open": "close"}',
-        "}",
+        ', "open": "close"',
+        "",
         "tests/executor/test_guards.py::test_closing_and_opening_undo_each_other",
     ),
     Defect(

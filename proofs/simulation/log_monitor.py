@@ -6,6 +6,7 @@ executor's own bookkeeping (a cool-down forgotten at a restart, a budget counted
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
@@ -18,6 +19,7 @@ from schemas.envelope import Event
 from schemas.identity import Origin, event_id
 from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, OutcomeExecution
+from services.executor.raises import OWNER_REPLICAS
 from services.executor.settings import ExecutorSettings
 
 
@@ -116,6 +118,8 @@ class LogMonitor:
             same = earlier.action.kind is data.action.kind and earlier.direction == data.direction
             if same and age < limits.cool_down_seconds:
                 self._report(event, f"{data.action.kind} again after {age:g} s, in its cool-down")
+        if data.action.target.kind is TargetKind.WORKLOAD:
+            self._check_workload(event)
         if data.action.target.kind is not TargetKind.NODE:
             return
         recent = [
@@ -137,8 +141,32 @@ class LogMonitor:
             if data.action.kind in budget.reasons and len(used) > budget.limit(self.nodes):
                 self._report(event, f"{len(used)} nodes disrupted; the budget is {budget.nodes}")
 
+    def _check_workload(self, event: Event[OutcomeExecution]) -> None:
+        """Look at the number of executions on a workload, and at the owner's number in each write."""
+        data, caps = event.data, self.settings.caps
+        recent = [
+            earlier
+            for earlier in self.started
+            if set(earlier.data.workloads) & set(data.workloads)
+            and data.cluster_time_seconds - earlier.data.cluster_time_seconds < caps.window_seconds
+        ]
+        if len(recent) >= caps.per_workload:
+            self._report(event, f"{len(recent)} executions on one workload already")
+        for operation in data.operations:
+            written, before = json.loads(operation.patch), json.loads(operation.undo)
+            known = [text for text in (_remembered(before), _remembered(written)) if text]
+            number = next(iter(written["spec"].values()))
+            if not known or number < json.loads(known[0])["owner"]:
+                self._report(event, f"{operation.text}: below what its owner asked for")
+
     def _report(self, event: Event[Any], text: str) -> None:
         self.problems.append(f"seq {event.seq}: {event.type} of cycle {event.cycle}: {text}")
+
+
+def _remembered(patch: dict[str, Any]) -> str | None:
+    """Return what a patch leaves in the annotation with the owner's number."""
+    text: str | None = patch["metadata"]["annotations"][OWNER_REPLICAS]
+    return text
 
 
 def _is_written_by(operation: Any, path: str) -> bool:

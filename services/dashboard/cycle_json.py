@@ -62,7 +62,7 @@ def decision_row(record: CycleRecord) -> Json | None:
         "cycle": data.cycle,
         "letter": _letter(data.action.agent),
         "label": action_label(data.action),
-        "target": data.action.target.name,
+        "target": data.action.aim,
         "more": [action_json(action) for action in data.actions[1:]],
         "rule": data.rule,
         "losers": len(data.overridden),
@@ -79,13 +79,16 @@ def action_json(action: Action) -> Json:
         "letter": _letter(action.agent),
         "agent": action.agent,
         "kind": action.kind,
-        "target": action.target.name,
+        "target": action.aim,
         "parameters": _parameters(action),
     }
 
 
 def _parameters(action: Action | None) -> Json:
-    return {} if action is None else dict(action.parameters)
+    """Return what an action says beyond its kind and aim."""
+    if action is None:
+        return {}
+    return {name: value for name, value in action.parameters.items() if name != "replicas"}
 
 
 def _letter(agent: AgentName | None) -> str:
@@ -110,7 +113,7 @@ def _considered_row(proposal: Considered, data: Decision, action: Action | None)
         "verdict": "won" if proposal.id in data.winners else "lost",
         "status": proposal.status,
         "kind": proposal.kind,
-        "target": proposal.target.name,
+        "target": proposal.target.name if action is None else action.aim,
         "parameters": _parameters(action),
         "score": proposal.score,
         "priority": proposal.priority,

@@ -15,16 +15,25 @@ from schemas.actions import Action, TargetKind
 from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
 from services.cluster import MERGE_PATCH, ApiResponse, ClusterRefused, ClusterUnavailable, Transport
-from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts, already_shows
-from services.executor.marked_objects import MarkedPod
+from services.executor.facts import Facts, PodFacts, QuotaRoom, WorkloadFacts, already_shows
+from services.executor.marked_objects import MarkedPod, PodTemplate, TemplatedDeployment
+from services.executor.object_facts import (
+    autoscaler_facts,
+    deployment_facts,
+    job_facts,
+    node_facts,
+    pod_facts,
+)
+from services.executor.owners import ObjectReader
 from services.executor.paths import object_path
+from services.executor.quotas import Quota, room_for
+from services.executor.raises import added_pods
+from services.executor.reach import AUTOSCALERS, WRITTEN
 from services.executor.verification import has_reached_end
 from services.held import HELD
-from services.kept_results import kept
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import Meta, Node, effective_request, parse_time
-from services.kube_workloads import Deployment, Job
-from services.protection import do_not_disrupt_mark
+from services.kube_objects import Meta, Node
+from services.kube_workloads import Autoscaler, Deployment, Job
 
 REASONS = {
     403: Reason.FORBIDDEN,
@@ -39,6 +48,8 @@ _PODS = list_decoder(MarkedPod)
 _NODES = list_decoder(Node)
 _DEPLOYMENTS = list_decoder(Deployment)
 _JOBS = list_decoder(Job)
+_AUTOSCALERS = list_decoder(Autoscaler)
+_QUOTAS = list_decoder(Quota)
 
 
 async def read_facts(transport: Transport, action: Action) -> Facts:
@@ -51,6 +62,8 @@ async def read_facts(transport: Transport, action: Action) -> Facts:
         return await _read_node_facts(transport, action.target.name)
     if action.target.kind is TargetKind.QUEUE:
         return await _read_queue_facts(transport)
+    if action.target.kind is TargetKind.WORKLOAD:
+        return await _read_workload_facts(transport, action.target.name)
     return Facts(time_seconds=0.0)
 
 
@@ -204,7 +217,7 @@ async def _read_node_facts(transport: Transport, name: str) -> Facts:
         transport, "/api/v1/pods", _PODS, {"fieldSelector": f"spec.nodeName={name}"}
     )
     pods = [
-        _pod_facts(pod)
+        pod_facts(pod)
         for pod in listed.items
         if not pod.finished and not pod.metadata.deletion_timestamp
     ]
@@ -215,7 +228,7 @@ async def _read_node_facts(transport: Transport, name: str) -> Facts:
     node = next(iter(nodes.items), None)
     return Facts(
         time_seconds=listed.cluster_time_seconds,
-        node=None if node is None else _facts_of_node(node),
+        node=None if node is None else node_facts(node),
         pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
         workloads=tuple(workloads),
     )
@@ -225,7 +238,7 @@ async def _read_queue_facts(transport: Transport) -> Facts:
     listed = await read_list(
         transport, "/api/v1/pods", _PODS, {"fieldSelector": "status.phase=Pending"}
     )
-    pods = [_pod_facts(pod) for pod in listed.items if not pod.spec.node_name]
+    pods = [pod_facts(pod) for pod in listed.items if not pod.spec.node_name]
     waiting = {pod.workload for pod in pods}
     workloads = [
         workload
@@ -239,6 +252,85 @@ async def _read_queue_facts(transport: Transport) -> Facts:
     )
 
 
+async def _read_workload_facts(transport: Transport, workload_id: str) -> Facts:
+    """Read a Deployment, what scales it, its namespace's quotas, and what we raised elsewhere."""
+    listed = await read_list(transport, "/apis/apps/v1/deployments", _DEPLOYMENTS)
+    found = next(
+        (one for one in listed.items if deployment_facts(one).id == workload_id),
+        None,
+    )
+    if found is None:
+        return Facts(time_seconds=listed.cluster_time_seconds)
+    autoscalers = await _read_autoscalers(transport)
+    own = [autoscaler for autoscaler in autoscalers if _scales(autoscaler, found.metadata)]
+    scaling = min(own, key=lambda autoscaler: autoscaler.metadata.name, default=None)
+    template = await _read_pod_template(transport, found.metadata)
+    workload = deployment_facts(found)
+    if template.metadata.mark:  # what is added could not be given back
+        workload = workload.model_copy(update={"protected": True})
+    others = [
+        *(
+            added_pods(one.metadata.annotations, one.spec.replicas)
+            for one in listed.items
+            if one is not found
+        ),
+        *(
+            added_pods(one.metadata.annotations, one.spec.min_replicas)
+            for one in autoscalers
+            if one is not scaling
+        ),
+    ]
+    return Facts(
+        time_seconds=listed.cluster_time_seconds,
+        workloads=(workload,),
+        autoscaler=None if scaling is None else autoscaler_facts(scaling),
+        quota_room=await _read_quota_room(transport, workload.namespace, template),
+        other_added_pods=sum(others),
+    )
+
+
+async def _read_autoscalers(transport: Transport) -> tuple[Autoscaler, ...]:
+    try:
+        return (
+            await read_list(transport, f"{WRITTEN[AUTOSCALERS]}/{AUTOSCALERS}", _AUTOSCALERS)
+        ).items
+    except ClusterRefused as error:
+        if error.status == 404:  # not served: nobody scales anything
+            return ()
+        raise
+
+
+def _scales(autoscaler: Autoscaler, deployment: Meta) -> bool:
+    target = autoscaler.spec.scale_target_ref
+    same_namespace = autoscaler.metadata.namespace == deployment.namespace
+    return same_namespace and (target.kind, target.name) == ("Deployment", deployment.name)
+
+
+async def _read_pod_template(transport: Transport, deployment: Meta) -> PodTemplate:
+    """Return what the pods of a Deployment are made after; an empty one when it is gone meanwhile."""
+    path = (
+        f"{WRITTEN['deployments']}/namespaces/{deployment.namespace}/deployments/{deployment.name}"
+    )
+    found = await ObjectReader(transport).get(path, TemplatedDeployment)
+    return PodTemplate() if found is None else found.spec.template
+
+
+async def _read_quota_room(
+    transport: Transport, namespace: str, template: PodTemplate
+) -> QuotaRoom | None:
+    """Return what the quotas leave; None also where they may not be read: the API server holds them anyway."""
+    path = f"/api/v1/namespaces/{namespace}/resourcequotas"
+    try:
+        quotas = (await read_list(transport, path, _QUOTAS)).items
+        return room_for(template.spec, quotas)
+    except ClusterRefused as error:
+        if error.status in {403, 404}:
+            return None
+        raise
+    except ValueError as error:
+        raise ClusterRefused(200, "Unreadable", f"quotas of {namespace}: {error}") from error
+
+
 async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> list[WorkloadFacts]:
     counts: dict[str, int] = {}
     priorities: dict[str, int] = {}
@@ -247,7 +339,7 @@ async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> 
         priorities[pod.workload] = max(priorities.get(pod.workload, pod.priority), pod.priority)
     deployments = (await read_list(transport, "/apis/apps/v1/deployments", _DEPLOYMENTS)).items
     jobs = (await read_list(transport, "/apis/batch/v1/jobs", _JOBS)).items
-    workloads = [*map(_deployment_facts, deployments), *map(_job_facts, jobs)]
+    workloads = [*map(deployment_facts, deployments), *map(job_facts, jobs)]
     filled = [
         workload.model_copy(
             update={"pending_pods": counts[workload.id], "priority": priorities[workload.id]}
@@ -257,87 +349,3 @@ async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> 
         for workload in workloads
     ]
     return sorted(filled, key=lambda one: one.id)
-
-
-@kept
-def _deployment_facts(deployment: Deployment) -> WorkloadFacts:
-    spec = deployment.spec
-    facts = _workload_facts("Deployment", deployment.metadata, spec.replicas, suspended=False)
-    return facts.model_copy(update={"ready": max(0, deployment.status.ready_replicas)})
-
-
-@kept
-def _job_facts(job: Job) -> WorkloadFacts:
-    spec = job.spec
-    return _workload_facts("Job", job.metadata, spec.parallelism, suspended=spec.suspend)
-
-
-def _workload_facts(kind: str, metadata: Meta, replicas: int, *, suspended: bool) -> WorkloadFacts:
-    return WorkloadFacts(
-        id=f"{metadata.namespace}/{kind}/{metadata.name}",
-        kind=kind,
-        namespace=metadata.namespace,
-        name=metadata.name,
-        uid=metadata.uid,
-        resource_version=metadata.resource_version,
-        replicas=replicas,
-        suspended=suspended,
-        annotations={
-            name: value
-            for name, value in metadata.annotations.items()
-            if name.startswith("foresail.dev/")
-        },
-        protected=_is_protected(metadata),
-        created_time_seconds=parse_time(metadata.creation_timestamp)
-        if metadata.creation_timestamp
-        else 0.0,
-    )
-
-
-def _pod_facts(pod: MarkedPod) -> PodFacts:
-    created = pod.metadata.creation_timestamp
-    return PodFacts(
-        namespace=pod.metadata.namespace,
-        name=pod.metadata.name,
-        uid=pod.metadata.uid,
-        workload=pod.workload(),
-        cpu_request_cores=effective_request(pod.spec).cpu_cores,
-        priority=pod.spec.priority,
-        daemon=pod.daemon,
-        pending=pod.status.phase == "Pending",
-        protected=_is_protected(pod.metadata),
-        created_time_seconds=parse_time(created) if created else 0.0,
-    )
-
-
-def _is_protected(metadata: Meta) -> bool:
-    """Say whether an object itself asks to be left alone."""
-    return bool(do_not_disrupt_mark(metadata.annotations, metadata.labels))
-
-
-def _facts_of_node(node: Node) -> NodeFacts:
-    return NodeFacts(
-        name=node.metadata.name,
-        uid=node.metadata.uid,
-        resource_version=node.metadata.resource_version,
-        ready=node.ready,
-        unschedulable=node.spec.unschedulable,
-        protected=_is_protected(node.metadata),
-        annotations={
-            name: value
-            for name, value in node.metadata.annotations.items()
-            if name.startswith("foresail.dev/")
-        },
-        taints=tuple(
-            {
-                name: value
-                for name, value in (
-                    ("key", taint.key),
-                    ("value", taint.value),
-                    ("effect", taint.effect),
-                )
-                if value
-            }
-            for taint in node.spec.taints
-        ),
-    )

@@ -63,6 +63,30 @@ class WorkloadFacts(DataModel):
     created_time_seconds: Seconds = 0.0
 
 
+class AutoscalerFacts(DataModel):
+    """The HorizontalPodAutoscaler that scales the target."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+    least_replicas: Count
+    """spec.minReplicas."""
+    most_replicas: Count
+    """spec.maxReplicas."""
+    annotations: dict[str, str] = {}
+    protected: bool = False
+    """Marked do-not-disrupt."""
+
+
+class QuotaRoom(DataModel):
+    """How many pods like the target's the namespace's ResourceQuotas still let in."""
+
+    pods: Count
+    text: str
+    """The quota and the resource that bind."""
+
+
 class Facts(DataModel):
     """Everything a plan may look at."""
 
@@ -72,7 +96,14 @@ class Facts(DataModel):
     pods: tuple[PodFacts, ...] = ()
     """Pods on the node (node actions), or pending pods (queue actions)."""
     workloads: tuple[WorkloadFacts, ...] = ()
-    """Deployments and Jobs those pods belong to, and those we changed before; sorted by id."""
+    """Deployments and Jobs those pods belong to, and those we changed before; sorted by id. Of a workload
+    that is the target: itself."""
+    autoscaler: AutoscalerFacts | None = None
+    """What scales the target workload; None: nothing does."""
+    quota_room: QuotaRoom | None = None
+    """Of the target workload; None: no quota limits its pods."""
+    other_added_pods: Count = 0
+    """Pods that raises of ours on other workloads add, as they stand now."""
 
     def workload(self, workload_id: str) -> WorkloadFacts | None:
         """Return one workload."""

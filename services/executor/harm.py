@@ -39,8 +39,8 @@ def harm_checks(
     execution: Execution, state: Ledger, affected: AffectedPods
 ) -> tuple[GuardCheck, ...]:
     """Return the checks of the execution's kind; one that has nothing to compare is left out."""
-    if execution.direction in {"on", "open"}:
-        return ()  # it ends a limit of ours
+    if execution.direction in {"on", "open", "down"}:
+        return ()  # it ends a limit or a raise of ours
     answers = (check(execution, state, affected) for check in HARMS.get(execution.action.kind, ()))
     return tuple(answer for answer in answers if answer is not None)
 

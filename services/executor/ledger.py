@@ -83,6 +83,7 @@ class ClusterSummary(DataModel):
     """Ready and schedulable."""
     pressure: int = 0
     """Pods pending for lack of capacity."""
+    pods_running: int = 0
 
 
 class Ledger(DataModel):
@@ -146,6 +147,7 @@ def _summarise(event: Event[Any]) -> ClusterSummary:
         nodes=data.totals.nodes,
         nodes_available=min(data.totals.nodes_ready, data.totals.nodes_schedulable),
         pressure=pressure,
+        pods_running=data.totals.pods_running,
     )
 
 

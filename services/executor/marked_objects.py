@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from services.kube_objects import KubeStruct, Meta, Owner, Pod
+from services.kube_objects import KubeStruct, Meta, Owner, Pod, PodSpec
+from services.kube_workloads import ScaleTarget
 from services.protection import MIRROR, control_plane_mark, do_not_disrupt_mark
 
 
@@ -46,6 +47,34 @@ class MarkedWorkload(MarkedObject, frozen=True):
     """A Deployment or Job."""
 
     spec: WorkloadSpec = WorkloadSpec()
+
+
+class _AutoscalerSpec(KubeStruct, frozen=True):
+    scale_target_ref: ScaleTarget = ScaleTarget()
+    min_replicas: int = 1
+
+
+class MarkedAutoscaler(MarkedObject, frozen=True):
+    """A HorizontalPodAutoscaler."""
+
+    spec: _AutoscalerSpec = _AutoscalerSpec()
+
+
+class PodTemplate(KubeStruct, frozen=True):
+    """spec.template: the marks of pods and what they ask for."""
+
+    metadata: MarkedMeta = MarkedMeta()
+    spec: PodSpec = PodSpec()
+
+
+class _TemplatedSpec(KubeStruct, frozen=True):
+    template: PodTemplate = PodTemplate()
+
+
+class TemplatedDeployment(KubeStruct, frozen=True):
+    """A Deployment of which only the template of its pods is read."""
+
+    spec: _TemplatedSpec = _TemplatedSpec()
 
 
 class MarkedPod(Pod, frozen=True):

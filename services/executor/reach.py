@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from schemas.model import DataModel
 
+AUTOSCALERS = "horizontalpodautoscalers"
 WRITTEN = {
     "nodes": "/api/v1",
     "pods": "/api/v1",
     "deployments": "/apis/apps/v1",
     "jobs": "/apis/batch/v1",
+    AUTOSCALERS: "/apis/autoscaling/v2",
 }
 """The only kinds that are ever written, and where the API keeps them."""
 

@@ -9,6 +9,7 @@ from schemas.outcome import Mode, Operation, Verb
 from services.cluster import Transport
 from services.cluster_version import is_simulated
 from services.executor.marked_objects import (
+    MarkedAutoscaler,
     MarkedNode,
     MarkedPod,
     MarkedWorkload,
@@ -16,7 +17,7 @@ from services.executor.marked_objects import (
 )
 from services.executor.owners import ObjectReader
 from services.executor.paths import object_path
-from services.executor.reach import Reach, ReachedNode, ReachedPod
+from services.executor.reach import AUTOSCALERS, WRITTEN, Marked, Reach, ReachedNode, ReachedPod
 from services.executor.scope import Scope, scope_of
 from services.executor.settings import ExecutorSettings
 from services.kube_lists import list_decoder, read_list
@@ -52,6 +53,8 @@ async def read_reach(transport: Transport, operation: Operation, scope: Scope) -
             return bare if pod is None else await _with_pods(reader, bare, [pod])
         case "deployments" | "jobs":
             return await _read_workload(transport, reader, bare, operation)
+        case _ if operation.resource == AUTOSCALERS:
+            return await _read_autoscaler(transport, reader, bare, operation)
     return bare
 
 
@@ -82,9 +85,43 @@ async def _read_workload(
     reach = bare.model_copy(update={"marked": marked})
     if not removes_pods(operation, workload.spec):
         return reach
-    listed = await read_list(transport, f"/api/v1/namespaces/{bare.namespace}/pods", _PODS)
-    identity = f"{bare.namespace}/{kind}/{bare.name}"
-    own = [item for item in listed.items if item.workload() == identity and not item.finished]
+    return await _with_pods_of(transport, reader, reach, f"{bare.namespace}/{kind}/{bare.name}")
+
+
+async def _read_autoscaler(
+    transport: Transport, reader: ObjectReader, bare: Reach, operation: Operation
+) -> Reach:
+    """Read an autoscaler and the Deployment that it scales: whoever protects one protects both."""
+    autoscaler = await reader.get(object_path(operation), MarkedAutoscaler)
+    if autoscaler is None:
+        return bare
+    what = f"horizontalpodautoscaler {bare.name}"
+    marked = await reader.protecting_mark(what, autoscaler.metadata)
+    target = autoscaler.spec.scale_target_ref
+    if target.kind != "Deployment":
+        other = Marked(what=what, mark=f"it scales a {target.kind or 'nameless kind'}")
+        return bare.model_copy(update={"marked": (*marked, other)})
+    path = f"{WRITTEN['deployments']}/namespaces/{bare.namespace}/deployments/{target.name}"
+    deployment = await reader.get(path, MarkedWorkload)
+    if deployment is not None:
+        marked += await reader.protecting_mark(f"deployment {target.name}", deployment.metadata)
+    reach = bare.model_copy(update={"marked": tuple(dict.fromkeys(marked))})
+    spec: dict[str, Any] = json.loads(operation.patch or "{}").get("spec") or {}
+    least = spec.get("minReplicas", autoscaler.spec.min_replicas)
+    harmless = not set(spec) - {"minReplicas"} and isinstance(least, int)
+    if harmless and least >= autoscaler.spec.min_replicas:
+        return reach
+    return await _with_pods_of(
+        transport, reader, reach, f"{bare.namespace}/Deployment/{target.name}"
+    )
+
+
+async def _with_pods_of(
+    transport: Transport, reader: ObjectReader, reach: Reach, workload_id: str
+) -> Reach:
+    """Return a reach with the pods of a workload as those to be removed."""
+    listed = await read_list(transport, f"/api/v1/namespaces/{reach.namespace}/pods", _PODS)
+    own = [item for item in listed.items if item.workload() == workload_id and not item.finished]
     return await _with_pods(reader, reach, own)
 
 

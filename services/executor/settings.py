@@ -14,6 +14,8 @@ from schemas.outcome import Mode
 
 DISRUPTIVE = (ActionKind.POWER_STATE, ActionKind.MIGRATE, ActionKind.RESOURCE_CAP)
 NODE_LABEL = r"^$|^[A-Za-z0-9][A-Za-z0-9_./-]{0,316}=[A-Za-z0-9_.-]{0,63}$"
+LEAST_SURGE_PODS = 10
+"""A share of few pods allows so many at least."""
 _WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
 
 
@@ -43,7 +45,7 @@ class Budget(DataModel):
 
 
 class Caps(DataModel):
-    """Most executions within `window_seconds` on one thing."""
+    """Most executions within `window_seconds` on one thing, and how far raised workloads may go."""
 
     window_seconds: float = Field(default=600.0, gt=0)
     """Cluster seconds looked back."""
@@ -53,6 +55,18 @@ class Caps(DataModel):
     """On workloads of one namespace."""
     per_workload: int = Field(default=3, ge=1)
     """On one workload, so that repeated replicate cannot run away."""
+    surge_ratio: float = Field(default=3.0, ge=1)
+    """Most replicas of a raised workload, as a multiple of those that it had before: its owner's number, or
+    what its autoscaler had chosen."""
+    surge_pods: str = Field(default="10%", pattern=r"^\d+%?$")
+    """Most pods that all raised workloads together may have beyond that: a count, or a share of the running
+    pods (then at least 10)."""
+
+    def surge_limit(self, pods_running: int) -> int:
+        """Return how many pods raises may add in a cluster of so many running ones."""
+        if self.surge_pods.endswith("%"):
+            return max(LEAST_SURGE_PODS, pods_running * int(self.surge_pods[:-1]) // 100)
+        return int(self.surge_pods)
 
 
 class ExecutorSettings(DataModel):
@@ -76,7 +90,7 @@ class ExecutorSettings(DataModel):
     budgets: tuple[Budget, ...] = (Budget(),)
     """Disruption budgets (Karpenter's default is 10% of the nodes)."""
     caps: Caps = Caps()
-    """Caps per node, namespace and workload."""
+    """Caps per node, namespace and workload, and on added replicas."""
     least_ready_ratio: float = Field(default=0.5, ge=0, le=1)
     """Share of the nodes that must stay ready and schedulable when one is put to sleep."""
     stale_cycles: int = Field(default=2, ge=1)

@@ -9,8 +9,8 @@ from projections.switchback.text import held_text
 from schemas.outcome import Mode, Operation
 from services.executor.ledger import Execution
 
-GIVES_BACK = frozenset({"on", "open"})
-"""Directions that end a limit of ours; undoing them would impose it again."""
+GIVES_BACK = frozenset({"on", "open", "down"})
+"""Directions that end a limit or a raise of ours; undoing them would impose it again."""
 
 
 def touched_units(settings: SwitchbackSettings, operations: Iterable[Operation]) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ class Candidate(DataModel):
     @property
     def name(self) -> str:
         """Action and target, e.g. `AgentA:replicate on node-7`."""
-        target = self.action.target.name
+        target = self.action.aim
         label = action_label(self.action)
         return f"{label} on {target}" if target else label
 

@@ -41,13 +41,15 @@ ORDER = {
         "cap_per_node",
         "cap_per_namespace",
         "cap_per_workload",
+        "cap_surge_ratio",
+        "cap_surge_pods",
         "budget",
         "ping_pong",
         "last_ready_nodes",
     ),
 }
 
-SILENT = {"switchback", "switchback_namespaces"}
+SILENT = {"switchback", "switchback_namespaces", "cap_surge_ratio", "cap_surge_pods"}
 """Guards that have nothing to say of a usual run, so that nothing of them is in its log."""
 
 

@@ -17,6 +17,7 @@ from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.ledger import ClusterSummary, Ledger, PendingDecision, evolve
 from services.executor.plans.planned import OperationPlan
 from services.executor.question import Question
+from services.executor.raises import OWNER_REPLICAS, Raise
 from services.executor.settings import ExecutorSettings
 from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
@@ -153,6 +154,28 @@ async def test_what_gives_back_is_not_undone() -> None:
     await plant.act()
     assert not asleep(server)
     assert not [execution for execution in plant.executions() if execution.rollback_of]
+
+
+@pytest.mark.parametrize(("before", "wanted"), [(3, 7), (7, 3)])
+async def test_replicas_are_taken_back_but_not_their_giving_back(before: int, wanted: int) -> None:
+    """A raise of an acting block ends with it; replicas that were given back are not added again."""
+    remembered = Raise(owner=3, ours=7, base=3, time_seconds=0).model_dump_json()
+    annotations = {OWNER_REPLICAS: remembered} if before == 7 else {}
+    server = cluster()
+    web = server.add(
+        "/apis/apps/v1/namespaces/shop/deployments/web",
+        metadata={"annotations": annotations},
+        spec={"replicas": before},
+    )
+    plant = on(server, switchback=schedule(True, False))
+    target = "shop/Deployment/web"
+    wish = make_action(kind=ActionKind.REPLICATE, target=target, replicas=wanted)
+    await decided(plant, FIRST, wish)
+    assert server.objects[web]["spec"]["replicas"] == wanted
+    plant.see(block_cycle(1))
+    await plant.act()
+    assert server.objects[web]["spec"]["replicas"] == 3
+    assert server.objects[web]["metadata"]["annotations"] == {}
 
 
 async def test_a_dry_run_and_a_killed_executor_take_nothing_back() -> None:

@@ -119,6 +119,59 @@ async def workload_had_its_share(theatre: Theatre) -> None:
     await replicate(theatre)
 
 
+async def give_replicas(theatre: Theatre, replicas: int) -> None:
+    """Play a cycle in which A alone wants so many replicas of `web`."""
+    web = "default/Deployment/web"
+    await theatre.order("safety", ActionKind.REPLICATE, web, replicas=replicas)
+
+
+@case(Reason.CAP_SURGE_RATIO)
+async def too_many_replicas(theatre: Theatre) -> None:
+    theatre.deploy("web", 1)
+    await give_replicas(theatre, 4)
+
+
+@case(Reason.CAP_SURGE_PODS, caps=Caps(surge_pods="1"))
+async def too_many_added_pods(theatre: Theatre) -> None:
+    theatre.deploy("web", 1)
+    await give_replicas(theatre, 3)
+
+
+@case(Reason.NOT_RAISED)
+async def fewer_than_the_owner_wants(theatre: Theatre) -> None:
+    theatre.deploy("web", 2)
+    await give_replicas(theatre, 1)
+
+
+@case(Reason.OWNER_CHANGED)
+async def somebody_else_scales(theatre: Theatre) -> None:
+    theatre.deploy("web", 2)
+    await give_replicas(theatre, 3)
+    path, fewer = "/apis/apps/v1/namespaces/default/deployments/web", {"spec": {"replicas": 1}}
+    theatre.request("PATCH", path, json.dumps(fewer).encode(), MERGE)
+    await give_replicas(theatre, 4)
+
+
+@case(Reason.AUTOSCALER_MAXIMUM)
+async def autoscaler_at_its_maximum(theatre: Theatre) -> None:
+    theatre.deploy("web", 2)
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    spec = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 2}
+    path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+    body = {"metadata": {"name": "web"}, "spec": spec}
+    theatre.request("POST", path, json.dumps(body).encode())
+    await give_replicas(theatre, 3)
+
+
+@case(Reason.QUOTA_EXHAUSTED)
+async def quota_in_use(theatre: Theatre) -> None:
+    theatre.deploy("web", 2)
+    body = {"metadata": {"name": "small"}, "spec": {"hard": {"pods": "2"}}}
+    theatre.request("POST", "/api/v1/namespaces/default/resourcequotas", json.dumps(body).encode())
+    theatre.engine.advance(theatre.engine.now + 60)
+    await give_replicas(theatre, 3)
+
+
 @case(Reason.PING_PONG)
 async def there_and_back(theatre: Theatre) -> None:
     await sleep(theatre)

@@ -48,5 +48,6 @@ def test_writes_are_those_of_the_plans() -> None:
         ("apps", "deployments", "patch"),
         ("apps", "deployments/scale", "patch"),
         ("batch", "jobs", "patch"),
+        ("autoscaling", "horizontalpodautoscalers", "patch"),
     }
     assert rules("foresail-nodes") == {("", "nodes", "patch")}

@@ -142,6 +142,7 @@ EXECUTOR = Identity(
         Rule(("patch",), ("",), ("nodes",)),
         Rule(("patch",), ("apps",), ("deployments", "deployments/scale")),
         Rule(("patch",), ("batch",), ("jobs",)),
+        Rule(("patch",), ("autoscaling",), ("horizontalpodautoscalers",)),
         Rule(("create",), ("",), ("pods/eviction",)),
         Rule(("delete",), ("",), ("pods",)),
     ),

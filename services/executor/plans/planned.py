@@ -12,6 +12,23 @@ from schemas.reasons import Reason
 from services.executor.facts import NodeFacts, WorkloadFacts, apply_merge_patch
 
 
+class Surge(DataModel):
+    """How far a plan goes beyond what a workload's owner asked for."""
+
+    workload: str
+    base: Count
+    """Replicas that the workload had before we raised it first."""
+    replicas: Count
+    """Replicas that it gets."""
+    other_pods: Count
+    """Pods that raises of ours on other workloads add."""
+
+    @property
+    def added_pods(self) -> int:
+        """Pods that this plan's raise adds."""
+        return max(0, self.replicas - self.base)
+
+
 class OperationPlan(DataModel):
     """Operations in the order in which they are applied."""
 
@@ -23,6 +40,8 @@ class OperationPlan(DataModel):
     """Workloads that it changes or moves."""
     missing_replicas: dict[str, Count] = {}
     """Of Deployments whose pods it moves: replicas wanted but not ready now."""
+    surge: Surge | None = None
+    """Set where it raises a workload's replicas to a number."""
 
 
 class PlanRefusal(DataModel):
@@ -32,7 +51,7 @@ class PlanRefusal(DataModel):
     text: str
 
 
-OPPOSITE = {"off": "on", "on": "off", "close": "open", "open": "close"}
+OPPOSITE = {"off": "on", "on": "off", "close": "open", "open": "close", "up": "down", "down": "up"}
 """Directions that undo each other."""
 
 

@@ -1,6 +1,6 @@
-"""replicate: one more replica of the Deployment that has most pods on the risky node.
+"""replicate: so many replicas of a workload, or one more of the Deployment that has most pods on a node.
 
-The end is absolute (`replicas = n + 1` at the version that was read), so doing it twice is doing it
+A node's end is absolute (`replicas = n + 1` at the version that was read), so doing it twice is doing it
 once. It costs the capacity of one replica.
 """
 
@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 
-from schemas.actions import Action
+from schemas.actions import ReplicateAction
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts
 from services.executor.plans.planned import OperationPlan, PlanRefusal
+from services.executor.plans.replicate_workload import has_standing_raise, plan_replicas
 from services.executor.settings import ExecutorSettings
 
 
-def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
-    """Scale the Deployment with most pods on the node, then the first by name."""
+def plan(
+    action: ReplicateAction, facts: Facts, settings: ExecutorSettings
+) -> OperationPlan | PlanRefusal:
+    """Scale the target, or the Deployment with most pods on the node, then the first by name."""
+    if action.replicas is not None:
+        return plan_replicas(action.target.name, action.replicas, facts, settings)
     if facts.node is None:
         return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
     counts = Counter(pod.workload for pod in facts.pods if "/Deployment/" in pod.workload)
@@ -30,6 +35,8 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
             protected += 1
             continue
         replicas = workload.replicas + 1
+        if has_standing_raise(workload):  # the annotation has to stay true
+            return plan_replicas(name, replicas, facts, settings)
         operation = Operation(
             verb=Verb.SCALE,
             resource="deployments",
