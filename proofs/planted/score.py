@@ -63,8 +63,8 @@ SCORE = (
     Defect(
         "held demand is free of charge",
         "services/collector/work_ledger.py",
-        "if job.spec.suspend and not now.ended:",
-        "if job.spec.suspend and now.ended:",
+        "if not _job_now(job).ended:",
+        "if _job_now(job).ended:",
         f"{_LEDGER}test_held_demand_counts_suspended_jobs_and_deployments_that_were_scaled_down",
     ),
     Defect(

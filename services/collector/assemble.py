@@ -13,7 +13,8 @@ from schemas.reasons import Reason
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
 from services.collector.node_rows import is_simulated, node_rows, usage_by_node
-from services.collector.pod_rows import PodRows, SnapshotLimits, pod_rows
+from services.collector.pod_rows import PodRows, SnapshotLimits
+from services.collector.pod_sums import PodSums
 from services.collector.reading import CycleReads, failed_read
 from services.collector.scalings import scaling_rows
 from services.collector.snapshot import Snapshot
@@ -30,8 +31,13 @@ def assemble(
     work: WorkLedger | None = None,
     *,
     simulated: bool,
+    pod_sums: PodSums | None = None,
 ) -> Snapshot:
-    """Build the snapshot of one cycle at cluster time `time_seconds`; `work` is what it has counted."""
+    """Build the snapshot of one cycle at cluster time `time_seconds`; `work` is what it has counted.
+
+    `pod_sums` is given by who looks again and again; the snapshot is the same without.
+    """
+    pod_sums = pod_sums or PodSums()
     sources = {source.source: source for source in reading.sources}
 
     def rows(name: str, make: Callable[[], V]) -> V | None:
@@ -44,7 +50,7 @@ def assemble(
 
     usage = rows("node_metrics", lambda: usage_by_node(reading.node_metrics.items)) or {}
     nodes = rows("nodes", lambda: table_of(NodeTable, node_rows(reading.nodes.items, usage)))
-    pods = rows("pods", lambda: pod_rows(reading.pods.items, time_seconds, cuts)) or PodRows()
+    pods = rows("pods", lambda: pod_sums.look(reading.pods.items, time_seconds, cuts)) or PodRows()
     deployments = rows("deployments", lambda: deployment_rows(reading.deployments.items)) or {}
     scalings = rows("autoscalers", lambda: scaling_rows(reading.autoscalers.items)) or {}
     jobs = rows("jobs", lambda: job_rows(reading.jobs.items)) or {}

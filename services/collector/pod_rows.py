@@ -135,17 +135,28 @@ def pod_rows(pods: Sequence[Pod], now: float, cuts: SnapshotLimits) -> PodRows:
     ]
     since = math.floor(cuts.since_seconds)
     looked_at = [pod for pod, facts in current if needs_attention(facts, since)]
-    ranked = sorted(looked_at, key=_rank)
-    listed, left_out = ranked[: cuts.listed_pods], ranked[cuts.listed_pods :]
     return PodRows(
         placements=_placement_rows([facts for _, facts in current]),
-        listed={pod.key: pod_row(pod) for pod in listed},
         running=sum(facts.running for facts in every),
         total=len(pods),
-        omitted=len(left_out),
-        waiting_omitted=_waiting_by_namespace(left_out),
         bare_succeeded=sum(facts.bare_succeeded for facts in every),
+        **listed_rows(looked_at, cuts.listed_pods),
     )
+
+
+def listed_rows(pods: Sequence[Pod], most: int) -> dict[str, Any]:
+    """Return what `PodRows` says of pods that need attention; `most` are listed.
+
+    Raises:
+        ValueError: a quantity or time stamp cannot be read.
+    """
+    ranked = sorted(pods, key=_rank)
+    listed, left_out = ranked[:most], ranked[most:]
+    return {
+        "listed": {pod.key: pod_row(pod) for pod in listed},
+        "omitted": len(left_out),
+        "waiting_omitted": _waiting_by_namespace(left_out),
+    }
 
 
 def needs_attention(facts: PodFacts, since_seconds: float) -> bool:
@@ -262,9 +273,9 @@ def _placement_rows(pods: Sequence[PodFacts]) -> dict[str, dict[str, Any]]:
             row["memory_request_bytes"] += pod.memory_bytes
             row["gpus_requested"] += pod.gpus
             row["restarted"] += pod.restarted
-    if _row_bytes(rows) > PLACEMENT_BYTES:
+    if row_bytes(rows) > PLACEMENT_BYTES:
         rows = _by_namespace(rows)
-    if _row_bytes(rows) > PLACEMENT_BYTES:
+    if row_bytes(rows) > PLACEMENT_BYTES:
         rows = _by_node(rows)
     for row in rows.values():
         row["cpu_request_cores"] /= 1_000_000
@@ -290,7 +301,7 @@ def _by_node(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     summed = {
         f"{row_id.partition('|')[0]}|*/*/*": dict.fromkeys(_SUMMED, 0) for row_id in sorted(rows)
     }
-    room = PLACEMENT_BYTES - _row_bytes(summed)
+    room = PLACEMENT_BYTES - row_bytes(summed)
     newest_rows: dict[str, dict[str, Any]] = {}
     for row_id, row in rows.items():
         if (row["unhealthy"] or row["restarted"]) and room >= len(row_id) + ROW_BYTES:
@@ -303,7 +314,8 @@ def _by_node(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {**summed, **newest_rows}
 
 
-def _row_bytes(rows: dict[str, dict[str, Any]]) -> int:
+def row_bytes(rows: dict[str, dict[str, Any]]) -> int:
+    """Return about how many bytes placement rows take in JSON."""
     return sum(len(row_id) + ROW_BYTES for row_id in rows)
 
 

@@ -45,12 +45,13 @@ from services.collector.cluster import read_every_source
 from services.collector.observe import interpret_snapshot
 from services.collector.outages import dated_failures, failing_since
 from services.collector.pod_rows import SnapshotLimits
+from services.collector.pod_sums import PodSums
 from services.collector.reaction import LastTables, find_reactions, update_last_tables
 from services.collector.reading import CycleReads
 from services.collector.scalings import autoscaler_states
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
-from services.collector.work_ledger import WorkLedger, WorkRules, count_work
+from services.collector.work_ledger import CountedObjects, WorkLedger, WorkRules, count_work
 
 NAME = "collector"
 
@@ -164,6 +165,8 @@ class Collector:
         self._newest_answer: tuple[float, float] | None = None
         self._newest_time_seconds = 0.0
         self._work = WorkLedger()
+        self._counted = CountedObjects()
+        self._pod_sums = PodSums()
         self.cycle = 0
         """Number of the newest cycle."""
         self.on_look: Callable[[Look], None] | None = None
@@ -260,7 +263,10 @@ class Collector:
         )
         self._newest_time_seconds = at
         self._count_work(reading, at)
-        snapshot = assemble(reading, at, cuts, self._work, simulated=bool(self._simulated))
+        simulated = bool(self._simulated)
+        snapshot = assemble(
+            reading, at, cuts, self._work, simulated=simulated, pod_sums=self._pod_sums
+        )
         snapshot = replace(snapshot, sources=dated_failures(snapshot, self._failing_since))
         self._failing_since = failing_since(snapshot.sources)
         return snapshot
@@ -269,7 +275,9 @@ class Collector:
         rules = WorkRules(self._settings.namespaces, self._settings.overdue_seconds)
         metrics = None if reading.work is None else reading.work.metrics
         try:
-            self._work = count_work(self._work, reading, metrics, time_seconds, rules)
+            self._work = count_work(
+                self._work, reading, metrics, time_seconds, rules, self._counted
+            )
         except ValueError as error:
             self._log.warning("work not counted", error=" ".join(str(error).split()))
 

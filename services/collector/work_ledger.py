@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from schemas.work import MOST_CLASSES, NO_CLASS, OTHER_CLASS, WorkCounters
 from services.collector.backends import deployments_behind
+from services.collector.changed_objects import ChangedObjects
 from services.collector.observe import is_watched
 from services.collector.pod_rows import ended_time
 from services.collector.reading import CycleReads
@@ -78,14 +79,56 @@ class WorkRules:
     """Pending for longer than this is overdue."""
 
 
+T = TypeVar("T", Job, Pod, Deployment)
+S = TypeVar("S")
+
+
+class CountedObjects:
+    """The objects behind a ledger, for who counts again and again: those that have not changed are passed over."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.jobs = _Counted[Job, SeenJob]()
+        self.pods = _Counted[Pod, SeenPod]()
+
+
+class _Counted(Generic[T, S]):
+    """The objects of one kind, and what was seen of them."""
+
+    def __init__(self) -> None:
+        self._changes: ChangedObjects[T] = ChangedObjects()
+        self._seen: Mapping[str, S] | None = None
+
+    def begin(
+        self, objects: Sequence[T], before: Mapping[str, S] | None
+    ) -> tuple[dict[str, S], Collection[T]]:
+        """Return what was seen of objects that have not changed since `before`, by uid, and the others."""
+        known, self._seen = self._seen is not None and self._seen is before, None
+        if not known:
+            self._changes = ChangedObjects()
+        changed = self._changes.compare(objects)
+        if changed.doubled:
+            return {}, objects
+        self._changes.remember(changed)
+        unchanged = dict(before or {}) if known else {}
+        for gone in changed.gone.values():
+            unchanged.pop(gone.metadata.uid, None)
+        return unchanged, changed.come.values()
+
+    def end(self, seen: Mapping[str, S]) -> None:
+        """Note that what `begin` returned is counted: `seen` is of all objects now."""
+        self._seen = seen
+
+
 def count_work(
     ledger: WorkLedger,
     reads: CycleReads,
     metrics: WorkMetrics | None,
     time_seconds: float,
     rules: WorkRules,
+    counted: CountedObjects | None = None,
 ) -> WorkLedger:
-    """Return the ledger after a look at cluster time `time_seconds`.
+    """Return the ledger after a look at cluster time `time_seconds`; without `counted` it is the same.
 
     What a source that failed would have shown is counted at the next look that succeeds; its waiting is
     not, since nobody saw it.
@@ -93,12 +136,12 @@ def count_work(
     Raises:
         ValueError: a time stamp cannot be read.
     """
-    counts = _Counts(ledger, time_seconds, rules)
+    counts, counted = _Counts(ledger, time_seconds, rules), counted or CountedObjects()
     jobs, pods = ledger.jobs, ledger.pods
     if reads.jobs.source.ok:
-        jobs = counts.count_jobs(_watched(reads.jobs.items, rules))
+        jobs = counts.count_jobs(reads.jobs.items, counted.jobs)
     if reads.pods.source.ok:
-        pods = counts.count_pods(_watched(reads.pods.items, rules))
+        pods = counts.count_pods(reads.pods.items, counted.pods)
     if reads.deployments.source.ok:
         counts.count_held(_watched(reads.deployments.items, rules))
     counters = counts.counters(_with_workloads(metrics, reads))
@@ -114,9 +157,6 @@ def _with_workloads(metrics: WorkMetrics | None, reads: CycleReads) -> WorkMetri
         one.model_copy(update={"workload": behind.get(one.service, "")}) for one in metrics.services
     )
     return replace(metrics, services=services)
-
-
-T = TypeVar("T", Job, Pod, Deployment)
 
 
 def _watched(items: Iterable[T], rules: WorkRules) -> list[T]:
@@ -163,10 +203,13 @@ class _Counts:
 
     # ---- Jobs
 
-    def count_jobs(self, jobs: Sequence[Job]) -> Mapping[str, SeenJob]:
-        """Count completions, ends and removals; return the Jobs as they are now."""
-        before, seen = self._ledger.jobs, {}
-        for job in jobs:
+    def count_jobs(
+        self, jobs: Sequence[Job], counted: _Counted[Job, SeenJob]
+    ) -> Mapping[str, SeenJob]:
+        """Count completions, ends and removals; return the watched Jobs as they are now."""
+        before = self._ledger.jobs
+        seen, changed = counted.begin(jobs, before)
+        for job in _watched(changed, self._rules):
             now = _job_now(job)
             earlier = (
                 self._unknown_job(job, now)
@@ -177,12 +220,14 @@ class _Counts:
                 self._added["tasks_completed"] += max(0, now.succeeded - earlier.succeeded)
                 if now.ended and not earlier.ended:
                     self._added["jobs_failed" if now.failed else "jobs_completed"] += 1
-            if job.spec.suspend and not now.ended:
-                self._held.append(job.spec.parallelism * self._since(job.metadata))
             seen[job.metadata.uid] = now
+        for job in _watched([job for job in jobs if job.spec.suspend], self._rules):
+            if not _job_now(job).ended:
+                self._held.append(job.spec.parallelism * self._since(job.metadata))
         for uid, gone in (before or {}).items():
             if uid not in seen and not gone.ended:
                 self._job_gone(gone)
+        counted.end(seen)
         return seen
 
     def _unknown_job(self, job: Job, now: SeenJob) -> SeenJob:
@@ -202,10 +247,14 @@ class _Counts:
 
     # ---- pods
 
-    def count_pods(self, pods: Sequence[Pod]) -> Mapping[str, SeenPod]:
-        """Count ends of bare pods, restarts, evictions and waiting; return the pods as they are now."""
-        before, seen = self._ledger.pods, {}
-        for pod in pods:
+    def count_pods(
+        self, pods: Sequence[Pod], counted: _Counted[Pod, SeenPod]
+    ) -> Mapping[str, SeenPod]:
+        """Count ends of bare pods, restarts, evictions and waiting; return the watched pods as they are now."""
+        before = self._ledger.pods
+        seen, changed = counted.begin(pods, before)
+        touched = [uid for uid in before or {} if uid not in seen]
+        for pod in _watched(changed, self._rules):
             uid = pod.metadata.uid
             now = _pod_now(pod)
             earlier = self._unknown_pod(pod, now) if before is None else before.get(uid, _NEW_POD)
@@ -214,10 +263,12 @@ class _Counts:
                 self._added["evictions"] += now.disrupted and not earlier.disrupted
                 if pod.status.phase == "Succeeded" and not earlier.finished and not _of_job(pod):
                     self._added["tasks_completed"] += 1
-            if pod.status.phase == "Pending":
-                self._count_waiting(pod)
             seen[uid] = now
-        self._added["evictions"] += _replaced(before or {}, seen)
+            touched.append(uid)
+        for pod in _watched([pod for pod in pods if pod.status.phase == "Pending"], self._rules):
+            self._count_waiting(pod)
+        self._added["evictions"] += _replaced(_only(before or {}, touched), _only(seen, touched))
+        counted.end(seen)
         return seen
 
     def _unknown_pod(self, pod: Pod, now: SeenPod) -> SeenPod:
@@ -292,6 +343,10 @@ def _pod_now(pod: Pod) -> SeenPod:
 
 def _of_job(pod: Pod) -> bool:
     return any(owner.kind == "Job" for owner in pod.metadata.owner_references)
+
+
+def _only(pods: Mapping[str, SeenPod], uids: Collection[str]) -> Mapping[str, SeenPod]:
+    return {uid: pods[uid] for uid in uids if uid in pods}
 
 
 def _replaced(before: Mapping[str, SeenPod], seen: Mapping[str, SeenPod]) -> int:

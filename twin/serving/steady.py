@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +94,7 @@ def _excess(service: ServiceTime) -> float:
     return (square - 1.0) / (square + 1.0)
 
 
+@lru_cache(maxsize=256)  # asked for by several timeouts; 32 kB each
 def _waits(service: ServiceTime, servers: int, load: float) -> tuple[Floats, Floats]:
     """Return waits of those who wait, in equal steps, with their shares."""
     residual_mean = (1.0 + service.cv**2) / (2.0 * servers)
