@@ -8,15 +8,29 @@ from typing import Any
 
 from agent_registry.discovery import agent_names
 from projections.decision_totals import DecisionTotals
-from schemas.actions import Action, ActionKind, AdmissionAction, PowerStateAction, Target
+from schemas.actions import (
+    Action,
+    ActionKind,
+    AdmissionAction,
+    PowerStateAction,
+    ReplicateAction,
+    Target,
+)
 from schemas.decision import Decision
 
-OPPOSITE = {"off": "on", "on": "off", "close": "open", "open": "close"}
+OPPOSITE = {"off": "on", "on": "off", "close": "open", "open": "close", "up": "down", "down": "up"}
 """Directions that undo each other, as the executor's guard rail against ping-pong has them."""
 
 
-def direction_of(action: Action) -> str:
-    """Return which way an action moves its target; empty for those that nothing undoes."""
+def direction_of(action: Action, replicas_before: int | None = None) -> str:
+    """Return which way an action moves its target; empty for those that nothing undoes.
+
+    `replicas_before` were wanted of the same workload before; the first wish is taken to be for more.
+    """
+    if isinstance(action, ReplicateAction) and action.replicas is not None:
+        if action.replicas == replicas_before:
+            return ""
+        return "up" if action.replicas > (replicas_before or 0) else "down"
     if isinstance(action, PowerStateAction):
         return "on" if action.power_state == "on" else "off"
     if isinstance(action, AdmissionAction):
@@ -34,6 +48,8 @@ class PolicyTotals(DecisionTotals):
     """Actions that undid one on the same target within the window."""
     rejected: Counter[str] = field(default_factory=Counter)
     """By agent: proposals that wanted something and lost."""
+    _replicas: dict[Target, int] = field(default_factory=dict)
+    """Replicas that were wanted last, by workload."""
     _recent: deque[tuple[float, Target, str]] = field(default_factory=deque)
 
     def add(self, data: Any) -> None:
@@ -86,7 +102,9 @@ class PolicyTotals(DecisionTotals):
                 self.rejected[proposal.agent] += 1
 
     def _undo(self, now: float, action: Action) -> None:
-        direction = direction_of(action)
+        direction = direction_of(action, self._replicas.get(action.target))
+        if isinstance(action, ReplicateAction) and action.replicas is not None:
+            self._replicas[action.target] = action.replicas
         while self._recent and now - self._recent[0][0] > self.window_seconds:
             self._recent.popleft()
         if not direction:

@@ -71,3 +71,20 @@ def test_undoing_within_the_window_is_churn(seconds_later: float, target: str, c
         totals.add(make_decision(action, cluster_time_seconds=at))
 
     assert (totals.decisions, totals.churn) == (2, churn)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "churn"), [((5, 7, 7), 0), ((5, 7, 3), 1), ((7, 3, 7), 2), ((7, 7, 3), 1)]
+)
+def test_fewer_replicas_soon_after_more_are_churn(wishes: tuple[int, ...], churn: int) -> None:
+    """Of one workload; a wish that is repeated goes no way."""
+    totals = PolicyTotals(window_seconds=WINDOW_SECONDS)
+    for replicas in wishes:
+        web = "shop/Deployment/web"
+        totals.add(
+            make_decision(make_action(kind=ActionKind.REPLICATE, target=web, replicas=replicas))
+        )
+        other = make_action(kind=ActionKind.REPLICATE, target="shop/Deployment/api", replicas=9)
+        totals.add(make_decision(other))
+
+    assert totals.churn == churn
