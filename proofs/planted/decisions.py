@@ -50,8 +50,8 @@ DECISIONS = (
     Defect(
         "any target continues a row of decisions",
         "services/referee/service.py",
-        "        and last.action.target == ruling.action.target\n",
-        "",
+        "[(action.agent, action.full_kind, action.target) for",
+        "[(action.agent, action.full_kind, Target(kind='none')) for",
         "tests/referee/test_referee_handler.py::test_another_target_begins_a_new_row",
     ),
     Defect(
