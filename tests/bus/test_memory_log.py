@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from bus import memory_adapter
@@ -62,19 +64,36 @@ async def test_readers_of_one_process_share_what_one_has_decoded(
 
 
 def test_a_feed_that_loses_nothing_sets_no_timer() -> None:
-    """In virtual time a reader costs nothing while nothing comes; one whose feed may lose asks now and then."""
+    """In virtual time a reader costs nothing while nothing comes."""
 
-    async def read(faults: Faults | None) -> StoredMessage:
-        return await anext(MemoryBus(MemoryLog(), "test", faults).read(["foresail.>"]))
+    async def read() -> StoredMessage:
+        return await anext(MemoryBus(MemoryLog(), "test").read(["foresail.>"]))
 
     with pytest.raises(NothingToWaitFor):
-        run_virtual(lambda: read(None))
-    log = MemoryLog()
+        run_virtual(read)
 
-    async def read_late() -> int:
-        bus = MemoryBus(log, "test", Faults(lose_live=1.0))
+
+@pytest.mark.parametrize(
+    "faults", [Faults(lose_live=1.0), Faults(feed_messages=1), Faults(disconnect=1.0)], ids=str
+)
+def test_a_feed_that_may_lose_something_asks_for_it(faults: Faults) -> None:
+    """What is lost while a reader waits is read all the same: its feed's silence says nothing."""
+
+    async def read_all() -> list[int]:
+        log = MemoryLog()
+        bus, writer = MemoryBus(log, "test", faults), MemoryBus(log, "test")
         reader = bus.read(["foresail.>"])
-        await MemoryBus(log, "test").publish(configs(1))
-        return (await anext(reader)).seq
 
-    assert run_virtual(read_late) == 1
+        async def read_three() -> list[int]:
+            return [(await anext(reader)).seq for _ in range(3)]
+
+        reading = asyncio.create_task(read_three())
+        await asyncio.sleep(0.1)  # it has caught up with the empty log, and waits
+        if faults.disconnect:
+            sending = asyncio.create_task(bus.publish(configs(4)[3:]))
+            await asyncio.sleep(0.1)  # finds the connection down, and gives up
+            sending.cancel()
+        await writer.publish(configs(3))
+        return await reading
+
+    assert run_virtual(read_all) == [1, 2, 3]

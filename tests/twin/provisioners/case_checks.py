@@ -68,6 +68,17 @@ def _conditions(run: CaseRun, wanted: Object) -> list[str]:
     return wrong
 
 
+def _true(run: CaseRun, wanted: Object) -> list[str]:
+    rows = [
+        row["status"]
+        for obj in run.items(wanted["of"])
+        for row in obj.get("status", {}).get("conditions", ())
+        if row["type"] == wanted["condition"]
+    ]
+    found = rows.count("True")
+    return [] if found == wanted["count"] else [f"{found} are true, not {wanted['count']}"]
+
+
 def _labelled(run: CaseRun, wanted: dict[str, str]) -> list[str]:
     return [
         f"{node['metadata']['name']} has {key}={node['metadata']['labels'].get(key)}"
@@ -115,6 +126,7 @@ CHECKS: dict[str, Callable[[CaseRun, Any], list[str]]] = {
     "claims": _claims,
     "claims_seen": _claims_seen,
     "conditions": _conditions,
+    "true": _true,
     "labelled": _labelled,
     "tainted": _tainted,
     "once": _once,
