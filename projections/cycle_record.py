@@ -30,6 +30,53 @@ TABLES = ("nodes", "pods", "frame", "risk_table", "demand_table")
 
 
 @dataclass(frozen=True, slots=True)
+class PartRecord:
+    """What came of one part of a decision."""
+
+    number: int
+    """From 0."""
+    action: Action | None
+    """None where the decision is not known."""
+    executions: tuple[OutcomeExecution, ...]
+    """Every phase."""
+    rollbacks: tuple[OutcomeExecution, ...]
+    verifications: tuple[OutcomeVerification, ...]
+
+    @property
+    def execution(self) -> OutcomeExecution | None:
+        """The newest phase of what was executed."""
+        return self.executions[-1] if self.executions else None
+
+    @property
+    def rollback(self) -> OutcomeExecution | None:
+        """The newest phase of taking it back."""
+        return self.rollbacks[-1] if self.rollbacks else None
+
+    @property
+    def verification(self) -> OutcomeVerification | None:
+        """The newest verification."""
+        return self.verifications[-1] if self.verifications else None
+
+    @property
+    def executed(self) -> bool:
+        """Whether the execution has finished or was refused."""
+        return self.execution is not None and self.execution.phase is not ExecutionPhase.STARTED
+
+    @property
+    def result(self) -> str:
+        """What came of it, in a word; empty while it is open."""
+        if self.rollback is not None:
+            return "rolled_back"
+        if self.verification is not None:
+            return str(self.verification.status)
+        if self.execution is None:
+            return ""
+        if self.execution.phase is ExecutionPhase.FINISHED:
+            return "executed" if self.execution.succeeded else "execution_failed"
+        return str(self.execution.phase)
+
+
+@dataclass(frozen=True, slots=True)
 class CycleRecord:
     """The events of one cycle, by what they are, each kind in the order of the log."""
 
@@ -95,26 +142,29 @@ class CycleRecord:
         return tuple(proposal for proposal in self.proposals if proposal.id not in considered)
 
     @property
-    def execution(self) -> OutcomeExecution | None:
-        """The newest phase of what was executed."""
-        own = [event.data for event in self.executions if not event.data.rollback_of]
-        return own[-1] if own else None
+    def parts(self) -> tuple[PartRecord, ...]:
+        """What came of each part of the decision, in order; never empty."""
+        decided = 1 if self.decision is None else len(self.decision.data.parts)
+        executed = max((event.data.part + 1 for event in self.executions), default=1)
+        return tuple(map(self._part, range(max(decided, executed))))
 
-    @property
-    def rollback(self) -> OutcomeExecution | None:
-        """The newest phase of taking it back."""
-        undone = [event.data for event in self.executions if event.data.rollback_of]
-        return undone[-1] if undone else None
-
-    @property
-    def verification(self) -> OutcomeVerification | None:
-        """The newest verification."""
-        return self.verifications[-1].data if self.verifications else None
+    def _part(self, number: int) -> PartRecord:
+        executions = [event.data for event in self.executions if event.data.part == number]
+        decided = () if self.decision is None else self.decision.data.actions
+        return PartRecord(
+            number=number,
+            action=decided[number] if number < len(decided) else None,
+            executions=tuple(one for one in executions if not one.rollback_of),
+            rollbacks=tuple(one for one in executions if one.rollback_of),
+            verifications=tuple(
+                event.data for event in self.verifications if event.data.part == number
+            ),
+        )
 
     @property
     def executed(self) -> bool:
-        """Whether the execution has finished or was refused."""
-        return self.execution is not None and self.execution.phase is not ExecutionPhase.STARTED
+        """Whether every part's execution has finished or was refused."""
+        return all(part.executed for part in self.parts)
 
     @property
     def settled_cycle(self) -> int:
@@ -127,17 +177,8 @@ class CycleRecord:
 
     @property
     def result(self) -> str:
-        """What came of the decision, in a word; empty while it is open."""
-        if self.rollback is not None:
-            return "rolled_back"
-        if self.verification is not None:
-            return str(self.verification.status)
-        execution = self.execution
-        if execution is None:
-            return ""
-        if execution.phase is ExecutionPhase.FINISHED:
-            return "executed" if execution.succeeded else "execution_failed"
-        return str(execution.phase)
+        """What came of the decision's parts, each word once, in their order; empty while all are open."""
+        return ", ".join(dict.fromkeys(part.result for part in self.parts if part.result))
 
     @property
     def events(self) -> list[Event[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import nsmallest
 from typing import Any
 
@@ -80,8 +81,8 @@ def event_text(event: Event[Any]) -> str:
             return _other(data)
 
 
-def decision_line(decision: Decision, execution: OutcomeExecution | None = None) -> str:
-    """Return one decision as one line: cycle, rationale, losers, what became of it."""
+def decision_line(decision: Decision, executions: Sequence[OutcomeExecution] = ()) -> str:
+    """Return one decision as one line: cycle, rationale, losers, what became of its parts."""
     losers = ", ".join(
         f"{letter_of(proposal.agent)} {proposal.kind}"
         for proposal in decision.considered
@@ -93,8 +94,8 @@ def decision_line(decision: Decision, execution: OutcomeExecution | None = None)
         else ""
     )
     over = f"; over {losers}" if losers else ""
-    result = "" if execution is None else f"; {execution_text(execution)}"
-    return f"cycle {decision.cycle:>4}  {decision.rationale}{over}{missing}{result}"
+    results = "".join(f"; {execution_text(execution)}" for execution in executions)
+    return f"cycle {decision.cycle:>4}  {decision.rationale}{over}{missing}{results}"
 
 
 def execution_text(execution: OutcomeExecution) -> str:
@@ -163,11 +164,9 @@ def _outcome(
 ) -> str:
     match data:
         case OutcomeExecution() as execution:
-            return f"cycle {execution.cycle}: {execution_text(execution)}: {execution.text}"
+            return f"cycle {_place(execution)}: {execution_text(execution)}: {execution.text}"
         case OutcomeVerification():
-            return (
-                f"cycle {data.cycle}: {data.status} after {duration(data.lag_seconds)}: {data.text}"
-            )
+            return f"cycle {_place(data)}: {data.status} after {duration(data.lag_seconds)}: {data.text}"
         case OutcomeReward() as reward:
             observed = (
                 "not observed"
@@ -184,6 +183,11 @@ def _outcome(
             return (
                 f"cycle {forecast.cycle}: {forecast.model_id} {'; '.join(scored) or 'not scored'}"
             )
+
+
+def _place(data: OutcomeExecution | OutcomeVerification) -> str:
+    """Return the cycle, and the part of its decision unless it is the first, as `undo` names it."""
+    return f"{data.cycle}.{data.part}" if data.part else str(data.cycle)
 
 
 def _other(data: Any) -> str:

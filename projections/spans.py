@@ -217,6 +217,8 @@ def attributes_of_data(message: Message) -> tuple[Attributes, bool]:
         for name in ("rule", "phase", "status", "closed_by", "reason", "score", "rationale", "text")
         if isinstance(named.get(name), str | int | float) and _fits(named[name])
     }
+    if isinstance(data.get("part"), int) and 0 < data["part"] < MOST_PARTS:
+        described["foresail.part"] = data["part"]
     actions = [action for action in map(_action_of, parts) if action is not None]
     if actions:
         described["foresail.action"] = ", ".join(kind for kind, _ in actions)

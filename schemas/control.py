@@ -21,7 +21,7 @@ class Command(StrEnum):
     MODE = "mode"
     """Set the executor's mode to `value`."""
     UNDO = "undo"
-    """Take back the execution of cycle `value`."""
+    """Take back every part of cycle `value` (`17`), or one of its parts, from 0 (`17.1`)."""
 
 
 class Control(EventData):

@@ -122,10 +122,13 @@ class OutcomeExecution(EventData):
     text: str
     rollback_of: str = ""
     """Id of the execution that this one takes back."""
+    part: Count = 0
+    """Which part of the decision it executes, from 0."""
 
     def key(self) -> str:
-        """Return the phase, and whether it is a rollback."""
-        return f"rollback-{self.phase}" if self.rollback_of else str(self.phase)
+        """Return the phase, whether it is a rollback, and the part unless it is the first."""
+        phase = f"rollback-{self.phase}" if self.rollback_of else str(self.phase)
+        return f"{phase}-{self.part}" if self.part else phase
 
 
 class VerificationStatus(StrEnum):
@@ -161,6 +164,12 @@ class OutcomeVerification(EventData):
     """Cluster time from the execution to the observation that settled it."""
     reason: Reason | None = None
     text: str
+    part: Count = 0
+    """Which part of the decision was executed, from 0."""
+
+    def key(self) -> str:
+        """Return the part; empty for the first."""
+        return str(self.part) if self.part else ""
 
 
 class RewardPart(DataModel):

@@ -95,6 +95,8 @@ class Reason(StrEnum):
     """It would write a node that is not labelled for it, or on which other namespaces' pods run."""
     CONTROL_PLANE = "control_plane"
     """It would write a control-plane node or remove what runs there."""
+    EARLIER_PART = "earlier_part"
+    """An earlier part of the same decision has touched the same node, queue or workload."""
     SWITCHBACK = "switchback"
     """The schedule of the switchback holds this block, so that not acting can be compared with acting."""
     GUARD_REFUSED = "guard_refused"

@@ -7,10 +7,10 @@ from itertools import groupby
 
 from rich.text import Text
 
-from agent_registry.discovery import letter_of
+from agent_registry.discovery import action_label, letter_of
 from foresail.explanation.section import Section
 from projections import figures
-from projections.cycle_record import CycleRecord
+from projections.cycle_record import CycleRecord, PartRecord
 from projections.score.text import OVERLAP, window_text
 from schemas.outcome import (
     ExecutionPhase,
@@ -32,21 +32,28 @@ BASE = "base"
 
 def outcome_sections(record: CycleRecord) -> Iterator[Section]:
     """Return the sections on what followed."""
-    own = [event.data for event in record.executions if not event.data.rollback_of]
-    back = [event.data for event in record.executions if event.data.rollback_of]
-    checks = [check for data in own for check in data.guards]
-    yield Section("GUARDS", _guards(checks), "" if all(check.passed for check in checks) else "red")
-    if own:
-        yield _execution_section("EXECUTED", own[-1])
-    else:
-        yield Section("EXECUTED", [Text("not yet, or the executor did not run")], "dim")
-    yield Section("VERIFIED", [_verification_text(event.data) for event in record.verifications])
-    if back:
-        yield _execution_section("TAKEN BACK", back[-1])
+    for part in record.parts:
+        if len(record.parts) > 1:
+            label = "" if part.action is None else f"{action_label(part.action)} "
+            name = "" if part.action is None else part.action.target.name
+            yield Section(f"PART {part.number}", [Text(f"{label}{name}".rstrip(), style="bold")])
+        yield from _part_sections(part)
     reward = None if record.reward is None else record.reward.data
     yield Section("REWARD", _reward(reward))
     yield Section("SCORE", _score(record))
     yield Section("SCORED", [_forecast_text(event.data) for event in record.forecasts], "dim")
+
+
+def _part_sections(part: PartRecord) -> Iterator[Section]:
+    checks = [check for data in part.executions for check in data.guards]
+    yield Section("GUARDS", _guards(checks), "" if all(check.passed for check in checks) else "red")
+    if part.execution is not None:
+        yield _execution_section("EXECUTED", part.execution)
+    else:
+        yield Section("EXECUTED", [Text("not yet, or the executor did not run")], "dim")
+    yield Section("VERIFIED", [_verification_text(data) for data in part.verifications])
+    if part.rollback is not None:
+        yield _execution_section("TAKEN BACK", part.rollback)
 
 
 def _guards(checks: Sequence[GuardCheck]) -> list[Text]:

@@ -129,8 +129,10 @@ def _decision(overview: Overview) -> Panel:
         aim = f"{proposal.kind} {proposal.target.name}"
         table.add_row(name, aim, score(proposal.score), mark, proposal.rule)
     lines = [Text(decision.rationale)]
-    if record.executions:
-        lines.append(Text(execution_text(record.executions[-1].data), style="italic"))
+    for part in record.parts:
+        newest = part.rollback or part.execution
+        if newest is not None:
+            lines.append(Text(execution_text(newest), style="italic"))
     lines += [_reward(reward) for reward in overview.rewards[-1:] if reward.observed is not None]
     wanted = ", ".join(f"{action_label(one)} {one.aim}" for one in decision.actions)
     title = f"decision {decision.cycle}: {wanted}"

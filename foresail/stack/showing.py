@@ -41,7 +41,7 @@ async def show(
 
 def line_printer() -> Callable[[Event[Any]], None]:
     """Return a listener that prints decisions with their execution, and outages, as lines."""
-    waiting: dict[int, Decision] = {}
+    waiting: dict[int, tuple[Decision, list[OutcomeExecution]]] = {}
     down = False
     operating = OperatingState()
 
@@ -56,13 +56,17 @@ def line_printer() -> Callable[[Event[Any]], None]:
                 console().print(text, markup=False)
             down = outage is not None
         elif isinstance(event.data, Decision):
-            waiting[event.cycle] = event.data
+            waiting[event.cycle] = (event.data, [])
         elif (
             isinstance(event.data, OutcomeExecution)
             and event.data.phase != "started"
             and event.cycle in waiting
         ):
-            console().print(decision_line(waiting.pop(event.cycle), event.data), markup=False)
+            decision, executions = waiting[event.cycle]
+            executions.append(event.data)
+            if len(executions) == len(decision.parts):
+                del waiting[event.cycle]
+                console().print(decision_line(decision, executions), markup=False)
 
     return take
 

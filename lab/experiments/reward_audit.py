@@ -112,7 +112,7 @@ class _Log:
                 )
                 for signal in seen.signals:
                     self.fresh[signal.name] += 0  # one that was never fresh is named, too
-            case OutcomeExecution() as execution if not execution.rollback_of:
+            case OutcomeExecution(part=0) as execution if not execution.rollback_of:
                 end = _end_of(execution)
                 if end:
                     self.ends[execution.decision_id] = end

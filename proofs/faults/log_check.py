@@ -216,19 +216,24 @@ def _is_accounted_for(proposal: Event[Any], decision: Event[Any]) -> bool:
 def _check_executions(
     events: list[Event[Any]], executions: list[Event[Any]], settled: int
 ) -> Iterator[LogProblem]:
-    phases: dict[tuple[int, bool], list[Event[Any]]] = {}
+    phases: dict[tuple[int, int, bool], list[Event[Any]]] = {}
     for event in executions:
-        phases.setdefault((event.cycle, bool(event.data.rollback_of)), []).append(event)
-    for (cycle, rollback), events_of_phase in phases.items():
+        about = (event.cycle, event.data.part, bool(event.data.rollback_of))
+        phases.setdefault(about, []).append(event)
+    for (cycle, part, rollback), events_of_phase in phases.items():
         order = [str(event.data.phase) for event in events_of_phase]
-        text = f"{'rollback' if rollback else 'execution'} of cycle {cycle}: {', '.join(order)}"
+        what = f"{'rollback' if rollback else 'execution'} of cycle {cycle}"
+        text = f"{what}{f', part {part}' if part else ''}: {', '.join(order)}"
         if order == ["started"]:
             if cycle <= settled and not rollback:
                 yield LogProblem(LogDefect.UNFINISHED, events_of_phase[0].seq, text)
         elif order not in (["started", "finished"], ["refused"]):
             yield LogProblem(LogDefect.NOT_STARTED, events_of_phase[-1].seq, text)
     for event in events:
-        due = isinstance(event.data, Decision) and event.cycle <= settled
-        if due and (event.cycle, False) not in phases:
-            text = f"the decision of cycle {event.cycle} has no outcome"
+        if not isinstance(event.data, Decision) or event.cycle > settled:
+            continue
+        parts = range(len(event.data.parts))
+        unanswered = [part for part in parts if (event.cycle, part, False) not in phases]
+        if unanswered:
+            text = f"the decision of cycle {event.cycle} has no outcome of part {unanswered[0]}"
             yield LogProblem(LogDefect.UNANSWERED, event.seq, text)

@@ -141,7 +141,7 @@ EXECUTION = (
     Defect(
         "a verification is tried once",
         "services/executor/service.py",
-        "                attempts.allow_retry(Effect.VERIFY, execution.cycle)\n",
+        "                attempts.allow_retry(Effect.VERIFY, execution.place)\n",
         "                pass\n",
         "tests/executor/test_afterwards.py::test_a_cluster_that_is_away_delays_verification_and_rollback",
     ),
@@ -347,5 +347,26 @@ EXECUTION = (
         "surge.added_pods + surge.other_pods",
         "surge.added_pods",
         "tests/executor/test_replicate_workload.py::test_all_raises_together_have_a_limit",
+    ),
+    Defect(
+        "a later part writes what an earlier one has written",
+        "services/executor/guards/earlier_part.py",
+        "return same_target or same_workload or same_object",
+        "return same_target and same_workload and same_object",
+        "tests/executor/test_parts.py::test_a_later_part_leaves_alone_what_an_earlier_one_touched",
+    ),
+    Defect(
+        "the first part answers for all",
+        "services/executor/ledger.py",
+        "pending for pending in state.due if pending.place != place",
+        "pending for pending in state.due if pending.cycle != data.cycle",
+        "tests/executor/test_parts.py::test_parts_are_executed_in_order_each_by_itself",
+    ),
+    Defect(
+        "a wish to undo ends with the first part taken back",
+        "services/executor/ledger.py",
+        "    if not stands:\n",
+        "    if stands or not stands:\n",
+        "tests/executor/test_parts.py::test_an_undo_names_a_cycle_or_one_of_its_parts",
     ),
 )

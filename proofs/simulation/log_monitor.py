@@ -37,9 +37,9 @@ class LogMonitor:
     """The larger one of the newest two observations."""
     newest_nodes: int = 0
     started: list[Event[OutcomeExecution]] = field(default_factory=list)
-    rolled_back: set[int] = field(default_factory=set)
-    open_plans: dict[tuple[int, bool], Event[OutcomeExecution]] = field(default_factory=dict)
-    late_starts: dict[tuple[int, bool], int] = field(default_factory=dict)
+    rolled_back: set[tuple[int, int]] = field(default_factory=set)
+    open_plans: dict[tuple[int, int, bool], Event[OutcomeExecution]] = field(default_factory=dict)
+    late_starts: dict[tuple[int, int, bool], int] = field(default_factory=dict)
     """The newest observed cycle when a plan was stored too late to be carried out."""
 
     def on_stored(self, message: StoredMessage) -> None:
@@ -84,7 +84,7 @@ class LogMonitor:
 
     def _check_execution(self, event: Event[OutcomeExecution]) -> None:
         data = event.data
-        about = (data.cycle, bool(data.rollback_of))
+        about = (data.cycle, data.part, bool(data.rollback_of))
         if data.phase is not ExecutionPhase.STARTED:
             self.open_plans.pop(about, None)
             if about in self.late_starts and data.succeeded:
@@ -92,7 +92,7 @@ class LogMonitor:
                     event, f"carried out although it was started in cycle {self.late_starts[about]}"
                 )
             if data.rollback_of:
-                self.rolled_back.add(data.cycle)
+                self.rolled_back.add((data.cycle, data.part))
             return
         self.open_plans[about] = event
         if data.rollback_of:
@@ -101,6 +101,7 @@ class LogMonitor:
             # The log may have taken it after an outage; nothing may be done for it any more.
             self.late_starts[about] = self.newest_cycle
         self._check_guard_rails(event)
+        self._check_parts(event)
         self.started.append(event)
 
     def _is_too_old(self, plan: Event[OutcomeExecution]) -> bool:
@@ -136,7 +137,7 @@ class LogMonitor:
                 if now - event.data.cluster_time_seconds < budget.window_seconds
                 and event.data.action.kind in budget.reasons
                 and event.data.action.target.kind is TargetKind.NODE
-                and event.data.cycle not in self.rolled_back
+                and (event.data.cycle, event.data.part) not in self.rolled_back
             } | {data.action.target.name}
             if data.action.kind in budget.reasons and len(used) > budget.limit(self.nodes):
                 self._report(event, f"{len(used)} nodes disrupted; the budget is {budget.nodes}")
@@ -159,6 +160,12 @@ class LogMonitor:
             if not known or number < json.loads(known[0])["owner"]:
                 self._report(event, f"{operation.text}: below what its owner asked for")
 
+    def _check_parts(self, event: Event[OutcomeExecution]) -> None:
+        touched = _touched(event.data)
+        for earlier in self.started:
+            if earlier.data.cycle == event.data.cycle and touched & _touched(earlier.data):
+                self._report(event, f"touches what part {earlier.data.part} has touched")
+
     def _report(self, event: Event[Any], text: str) -> None:
         self.problems.append(f"seq {event.seq}: {event.type} of cycle {event.cycle}: {text}")
 
@@ -167,6 +174,12 @@ def _remembered(patch: dict[str, Any]) -> str | None:
     """Return what a patch leaves in the annotation with the owner's number."""
     text: str | None = patch["metadata"]["annotations"][OWNER_REPLICAS]
     return text
+
+
+def _touched(data: OutcomeExecution) -> set[str]:
+    """Return the target, the workloads and the objects of an execution, by name."""
+    objects = {f"{one.resource} {one.namespace}/{one.name}" for one in data.operations}
+    return {f"{data.action.target.kind} {data.action.target.name}", *data.workloads, *objects}
 
 
 def _is_written_by(operation: Any, path: str) -> bool:

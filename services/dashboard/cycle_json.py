@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_registry.discovery import action_label, letter_of
-from projections.cycle_record import CycleRecord
+from projections.cycle_record import CycleRecord, PartRecord
 from schemas.actions import Action, AgentName, Evidence
 from schemas.decision import Considered, Decision, Override
 from schemas.outcome import (
@@ -36,7 +36,10 @@ def cycle_json(record: CycleRecord) -> Json | None:
         "recorded_ms": record.decision.recorded_ns // MILLISECOND_NS,
         "cluster_time_seconds": data.cluster_time_seconds,
         "action": action_json(data.action),
-        "parts": [{**action_json(part.action), "score": part.score} for part in data.parts],
+        "parts": [
+            {**action_json(decided.action), "score": decided.score, **_followed(part)}
+            for decided, part in zip(data.parts, record.parts, strict=False)
+        ],
         "rule": data.rule,
         "rationale": data.rationale,
         "closed_by": data.closed_by,
@@ -45,9 +48,7 @@ def cycle_json(record: CycleRecord) -> Json | None:
         "repeat_count": data.repeat_count,
         "profile": data.profile,
         "agents": _agents(data, record.actions),
-        "execution": _execution(record.execution),
-        "rollback": _execution(record.rollback),
-        "verification": _verification(record.verification),
+        **_followed(record.parts[0]),
         "reward": _reward(reward),
     }
 
@@ -141,6 +142,14 @@ def _override(override: Override) -> Json:
     return {
         **override.model_dump(mode="json"),
         "by_letter": None if override.by is None else letter_of(override.by),
+    }
+
+
+def _followed(part: PartRecord) -> Json:
+    return {
+        "execution": _execution(part.execution),
+        "rollback": _execution(part.rollback),
+        "verification": _verification(part.verification),
     }
 
 

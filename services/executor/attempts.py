@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from enum import Enum, auto
 
+from services.executor.ledger import Place
+
 KEPT_ATTEMPTS = 10_000
 """Attempts kept; by then the events of older ones have long been applied."""
 
 
 class Effect(Enum):
-    """What the executor does for one cycle."""
+    """What the executor does for one part of a cycle's decision."""
 
     EXECUTE = auto()
     """Carry out the decision, or complete its stored plan after a restart."""
@@ -23,21 +25,21 @@ class Effect(Enum):
 
 
 class Attempts:
-    """The effects that were begun, each at most once for each cycle."""
+    """The effects that were begun, each at most once for each part of a cycle's decision."""
 
     def __init__(self) -> None:
         """Begin without any attempt."""
-        self._begun: OrderedDict[tuple[Effect, int], None] = OrderedDict()
+        self._begun: OrderedDict[tuple[Effect, Place], None] = OrderedDict()
 
-    def begin(self, effect: Effect, cycle: int) -> bool:
+    def begin(self, effect: Effect, place: Place) -> bool:
         """Note an attempt; return whether it is the first."""
-        if (effect, cycle) in self._begun:
+        if (effect, place) in self._begun:
             return False
-        self._begun[effect, cycle] = None
+        self._begun[effect, place] = None
         while len(self._begun) > KEPT_ATTEMPTS:
             self._begun.popitem(last=False)
         return True
 
-    def allow_retry(self, effect: Effect, cycle: int) -> None:
+    def allow_retry(self, effect: Effect, place: Place) -> None:
         """Forget an attempt that could not be made, so that the next step makes it."""
-        del self._begun[effect, cycle]
+        del self._begun[effect, place]

@@ -4,6 +4,7 @@ of the log.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from schemas.actions import Action
@@ -27,25 +28,36 @@ from services.executor.work_look import WorkLook, look_at_work
 KEPT_EXECUTIONS = 250
 """At about 2 kB each they keep the checkpoint well below one message."""
 KEPT_DECISIONS = 1_000
+UNDO = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,3}))?")
+"""What the operator's `undo` names: a cycle, and perhaps a part of it."""
+Place = tuple[Cycle, Count]
+"""A cycle, and the part of its decision."""
 KEPT_LOOKS = 8
 """Enough for an execution verified up to five observations later to be compared with before it."""
 
 
 class PendingDecision(DataModel):
-    """A decision without an execution."""
+    """A part of a decision without an execution."""
 
     cycle: Cycle
+    part: Count = 0
     decision_id: str
     observation_id: str
     action: Action
     score: Rounded
     cluster_time_seconds: Seconds
 
+    @property
+    def place(self) -> Place:
+        """Its cycle and part."""
+        return self.cycle, self.part
+
 
 class Execution(DataModel):
     """One execution and how far it is."""
 
     cycle: Cycle
+    part: Count = 0
     decision_id: str
     execution_id: str
     """Id of the newest event about it."""
@@ -70,6 +82,11 @@ class Execution(DataModel):
     rolled_back: bool = False
     pressure: int = 0
     """Pods pending for lack of capacity when it was decided."""
+
+    @property
+    def place(self) -> Place:
+        """Its cycle and part."""
+        return self.cycle, self.part
 
 
 class ClusterSummary(DataModel):
@@ -100,13 +117,11 @@ class Ledger(DataModel):
     mode: Mode | None = None
     """Set by the operator; None: as the settings say."""
     undo: tuple[Cycle, ...] = ()
-    """Cycles whose execution the operator wants taken back."""
+    """Cycles of which the operator wants every part taken back."""
+    undo_parts: tuple[Place, ...] = ()
+    """Single parts that the operator wants taken back."""
     replayed: bool = False
     """The log is a replay."""
-
-    def execution(self, cycle: int) -> Execution | None:
-        """Return the execution of a cycle."""
-        return next((execution for execution in self.executions if execution.cycle == cycle), None)
 
 
 def evolve(state: Ledger, event: Event[Any]) -> Ledger:
@@ -120,13 +135,13 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
             return state.model_copy(update=update)
         case Decision():
             return state.model_copy(
-                update={"due": (*state.due, _pending_decision(event))[-KEPT_DECISIONS:]}
+                update={"due": (*state.due, *_pending_parts(event))[-KEPT_DECISIONS:]}
             )
         case OutcomeExecution():
             return _apply_execution(state, event)
         case OutcomeVerification() as data:
             worse = data.status is VerificationStatus.WORSE
-            return _update_execution(state, data.cycle, verified=True, worse=worse)
+            return _update_execution(state, (data.cycle, data.part), verified=True, worse=worse)
         case Control() as data:
             return _apply_control(state, data)
         case _:
@@ -155,38 +170,41 @@ def _is_replay(event: Event[Any]) -> bool:
     return parse(event.subject).cluster.startswith("replay-")
 
 
-def _pending_decision(event: Event[Any]) -> PendingDecision:
+def _pending_parts(event: Event[Any]) -> tuple[PendingDecision, ...]:
     data: Decision = event.data
-    return PendingDecision(
-        cycle=data.cycle,
-        decision_id=event.id,
-        observation_id=data.observation_id,
-        action=data.action,
-        score=data.score,
-        cluster_time_seconds=data.cluster_time_seconds,
+    return tuple(
+        PendingDecision(
+            cycle=data.cycle,
+            part=number,
+            decision_id=event.id,
+            observation_id=data.observation_id,
+            action=part.action,
+            score=part.score,
+            cluster_time_seconds=data.cluster_time_seconds,
+        )
+        for number, part in enumerate(data.parts)
     )
 
 
 def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
     data: OutcomeExecution = event.data
+    place = data.cycle, data.part
     if data.rollback_of:
         if data.phase is ExecutionPhase.STARTED:
-            return _update_execution(state, data.cycle, rollback_id=event.id)
-        rolled = _update_execution(state, data.cycle, rolled_back=True)
-        return rolled.model_copy(
-            update={"undo": tuple(cycle for cycle in rolled.undo if cycle != data.cycle)}
-        )
-    due = next((pending for pending in state.due if pending.cycle == data.cycle), None)
-    left = tuple(pending for pending in state.due if pending.cycle != data.cycle)
+            return _update_execution(state, place, rollback_id=event.id)
+        return _without_wish(_update_execution(state, place, rolled_back=True), place)
+    due = next((pending for pending in state.due if pending.place == place), None)
+    left = tuple(pending for pending in state.due if pending.place != place)
     if data.phase is ExecutionPhase.REFUSED:
         return state.model_copy(update={"due": left})
     if data.phase is ExecutionPhase.FINISHED:
         finished = _update_execution(
-            state, data.cycle, phase=data.phase, succeeded=data.succeeded, execution_id=event.id
+            state, place, phase=data.phase, succeeded=data.succeeded, execution_id=event.id
         )
         return finished.model_copy(update={"due": left})
     started = Execution(
         cycle=data.cycle,
+        part=data.part,
         decision_id=data.decision_id,
         execution_id=event.id,
         phase=data.phase,
@@ -210,9 +228,19 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
     )
 
 
-def _update_execution(state: Ledger, cycle: int, **update: Any) -> Ledger:
+def _without_wish(state: Ledger, place: Place) -> Ledger:
+    """Return the state without the operator's wish for a part, and for its cycle once no other part stands."""
+    cycle = place[0]
+    stands = any(one.cycle == cycle and not one.rolled_back for one in state.executions)
+    update: dict[str, Any] = {"undo_parts": tuple(one for one in state.undo_parts if one != place)}
+    if not stands:
+        update["undo"] = tuple(one for one in state.undo if one != cycle)
+    return state.model_copy(update=update)
+
+
+def _update_execution(state: Ledger, place: Place, **update: Any) -> Ledger:
     executions = tuple(
-        execution.model_copy(update=update) if execution.cycle == cycle else execution
+        execution.model_copy(update=update) if execution.place == place else execution
         for execution in state.executions
     )
     return state.model_copy(update={"executions": executions})
@@ -233,8 +261,15 @@ def _apply_control(state: Ledger, data: Control) -> Ledger:
                 else state
             )
         case Command.UNDO:
-            return (
-                state.model_copy(update={"undo": (*state.undo, int(data.value))})
-                if data.value.isdigit()
-                else state
-            )
+            return _apply_undo(state, data.value)
+
+
+def _apply_undo(state: Ledger, value: str) -> Ledger:
+    """Note the operator's wish: `17` is every part of a cycle, `17.1` one of them; else nothing."""
+    match = UNDO.fullmatch(value)
+    if match is None:
+        return state
+    cycle, part = int(match[1]), match[2]
+    if part is None:
+        return state.model_copy(update={"undo": (*state.undo, cycle)})
+    return state.model_copy(update={"undo_parts": (*state.undo_parts, (cycle, int(part)))})

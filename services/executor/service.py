@@ -100,7 +100,7 @@ class Executor:
         self._looks = Looks()
 
     async def act(self, state: Ledger) -> None:
-        """Take the first effect that this state asks for, once per cycle and process.
+        """Take the first effect that this state asks for, once per part of a decision and process.
 
         Only one: its event may have waited for the server through an outage, so what follows is
         judged by the state in which that event, and all that came before it, has been read.
@@ -108,21 +108,21 @@ class Executor:
         context, attempts = self._context, self._attempts
         for execution in state.executions:
             if execution.phase is ExecutionPhase.STARTED and attempts.begin(
-                Effect.EXECUTE, execution.cycle
+                Effect.EXECUTE, execution.place
             ):
                 return await resume(context, state, execution)
         for due in state.due:
-            if attempts.begin(Effect.EXECUTE, due.cycle):
+            if attempts.begin(Effect.EXECUTE, due.place):
                 return await execute(context, state, due)
         for execution in due_for_verification(state, context.settings.verify_cycles):
-            if attempts.begin(Effect.VERIFY, execution.cycle):
+            if attempts.begin(Effect.VERIFY, execution.place):
                 if await verify(context, self._looks, state, execution):
                     return None
-                attempts.allow_retry(Effect.VERIFY, execution.cycle)
+                attempts.allow_retry(Effect.VERIFY, execution.place)
         for execution in () if state.killed else rollback_order(context, state):
             cause = rollback_cause(context, state, execution)
-            if cause and attempts.begin(Effect.ROLL_BACK, execution.cycle):
+            if cause and attempts.begin(Effect.ROLL_BACK, execution.place):
                 if await roll_back(context, state, execution, cause):
                     return None
-                attempts.allow_retry(Effect.ROLL_BACK, execution.cycle)
+                attempts.allow_retry(Effect.ROLL_BACK, execution.place)
         return None

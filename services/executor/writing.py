@@ -90,6 +90,7 @@ class OperationWriter:
         reach = await read_reach(self._transport, operation, scope)
         due = PendingDecision(
             cycle=started.cycle,
+            part=started.part,
             decision_id=started.decision_id,
             observation_id="",
             action=started.action,

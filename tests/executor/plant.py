@@ -10,6 +10,7 @@ from bus.follow import Publisher
 from bus.memory_adapter import MemoryBus, MemoryLog
 from schemas.actions import Action, ActionKind
 from schemas.control import Control
+from schemas.decision import DecisionPart
 from schemas.envelope import Event
 from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
 from schemas.registry import decode
@@ -75,6 +76,11 @@ class Plant:
     def decide(self, action: Action, cycle: int) -> None:
         """Apply a decision."""
         self.state = evolve(self.state, stamp_event(make_decision(action, cycle=cycle, score=0.5)))
+
+    def decide_parts(self, cycle: int, *actions: Action) -> None:
+        """Apply a decision of several parts."""
+        parts = [DecisionPart(action=action, selected=None, score=0.5) for action in actions]
+        self.state = evolve(self.state, stamp_event(make_decision(cycle=cycle, parts=tuple(parts))))
 
     async def act(self) -> None:
         """Act, then apply what was published, until nothing more is said."""

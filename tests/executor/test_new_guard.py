@@ -36,6 +36,7 @@ ORDER = {
     ),
     Stage.BEFORE_ACTING: (
         "switchback_namespaces",
+        "earlier_part",
         "cool_down",
         "cool_down_after_failure",
         "cap_per_node",
@@ -49,7 +50,13 @@ ORDER = {
     ),
 }
 
-SILENT = {"switchback", "switchback_namespaces", "cap_surge_ratio", "cap_surge_pods"}
+SILENT = {
+    "switchback",
+    "switchback_namespaces",
+    "earlier_part",
+    "cap_surge_ratio",
+    "cap_surge_pods",
+}
 """Guards that have nothing to say of a usual run, so that nothing of them is in its log."""
 
 

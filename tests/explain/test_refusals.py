@@ -11,10 +11,11 @@ import pytest
 from projections.switchback.schedule import SwitchbackSettings
 from schemas.actions import ActionKind
 from schemas.control import Command
+from schemas.decision import DecisionPart
 from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason
 from services.executor.settings import Budget, Caps
-from tests.builders import cycle_time
+from tests.builders import cycle_time, make_action, make_considered, make_decision
 from tests.executor.example_guard import files_added
 from tests.explain.theatre import Theatre
 
@@ -323,6 +324,23 @@ async def abandoned(theatre: Theatre) -> None:
     theatre.restart()
     await theatre.execute()
     theatre.cycle = 1
+
+
+@case(Reason.EARLIER_PART)
+async def touched_by_an_earlier_part(theatre: Theatre) -> None:
+    """A decision asks for two things of one node."""
+    theatre.observe(expected=("efficiency",))
+    kind = ActionKind.POWER_STATE
+    theatre.propose("efficiency", kind, "node-0", power_state="sleep")
+    proposal = theatre.events[-1]
+    slower = make_action("efficiency", ActionKind.DVFS, "node-0", clock_scale_ratio=0.5)
+    parts = tuple(
+        DecisionPart(action=action, selected=proposal.id, score=0.9)
+        for action in (proposal.data.action, slower)
+    )
+    decision = make_decision(cycle=1, parts=parts, considered=[make_considered(proposal)])
+    theatre.tell(decision, 1, "referee", (theatre.events[0].id, proposal.id))
+    await theatre.execute()
 
 
 @case(Reason.REPLAYED_LOG, cluster="replay-1")

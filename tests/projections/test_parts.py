@@ -14,26 +14,36 @@ from rich.console import Console
 from bus.port import StoredMessage
 from bus.recording import open_recording
 from foresail.explanation import screen
+from foresail.stack.showing import line_printer
 from foresail.tap_filter import TapFilter, condition
 from lab.rerun.what_if import change_between, class_of, decision_text
 from projections.cycle_record import CycleRecord
-from projections.event_text import decision_line
+from projections.event_text import decision_line, event_text
 from projections.log_audit import Auditor
 from projections.policy_totals import PolicyTotals
 from projections.run_totals import RunTotals
 from projections.spans import attributes_of_data
+from proofs.faults.log_check import check
+from proofs.simulation.log_monitor import LogMonitor
 from schemas.actions import Action, ActionKind
 from schemas.decision import MOST_PARTS, Decision, DecisionPart
+from schemas.envelope import Event
+from schemas.outcome import ExecutionPhase
+from schemas.reasons import Reason
 from schemas.registry import decode, encode
 from schemas.upcast import decision_of_parts
 from services.dashboard.cycle_json import cycle_json, decision_row
+from services.executor.settings import ExecutorSettings
 from services.referee.state import LastDecision
 from tests.builders import (
+    ORIGIN,
     make_action,
     make_considered,
     make_decision,
+    make_execution,
     make_observation,
     make_proposal,
+    make_verification,
     stamp_event,
 )
 
@@ -211,3 +221,83 @@ def test_a_checkpoint_from_before_there_were_parts_is_read() -> None:
     last = LastDecision.model_validate({"action": action, "repeat_count": 3})
 
     assert (last.actions, last.repeat_count) == ((MIGRATE,), 3)
+
+
+def followed(part: int, phase: ExecutionPhase, **fields: Any) -> Event[Any]:
+    """Return an event about the execution of a part."""
+    return stamp_event(make_execution(SLEEP if part else MIGRATE, phase=phase, part=part, **fields))
+
+
+def test_a_cycle_is_executed_when_every_part_is() -> None:
+    """What became of it names each part's end, and later parts do not hide the first one's."""
+    open_record = record().after(followed(0, ExecutionPhase.FINISHED))
+    refused = followed(1, ExecutionPhase.REFUSED, succeeded=None, reason=Reason.COOL_DOWN)
+    done = open_record.after(refused)
+    verified = done.after(stamp_event(make_verification(part=0)))
+
+    assert (open_record.executed, done.executed) == (False, True)
+    assert (done.result, verified.result) == ("executed, refused", "verified, refused")
+    content: Any = cycle_json(verified)
+    assert [part["execution"]["phase"] for part in content["parts"]] == ["finished", "refused"]
+    assert content["execution"] == content["parts"][0]["execution"]
+    assert content["parts"][1]["verification"] is None
+    console = Console(width=120, record=True, file=StringIO())
+    console.print(screen(verified))
+    text = console.export_text()
+    assert text.index("PART 0") < text.index("VERIFIED") < text.index("PART 1")
+    assert "refused [cool_down]" in text[text.index("PART 1") :]
+
+
+def test_a_line_is_printed_once_every_part_was_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    """A terminal shows one line for a decision, with what became of each part."""
+    take = line_printer()
+    take(stamp_event(decision()))
+    take(followed(0, ExecutionPhase.FINISHED))
+    assert "cycle" not in capsys.readouterr().out
+    take(followed(1, ExecutionPhase.REFUSED, succeeded=None, reason=Reason.COOL_DOWN))
+
+    text = " ".join(capsys.readouterr().out.split())
+    assert "done (active, 0 operations); not executed (cool_down)" in text
+
+
+def test_events_name_their_part() -> None:
+    """Lines and spans of later parts say which; first parts look as they always did."""
+    first, second = followed(0, ExecutionPhase.FINISHED), followed(1, ExecutionPhase.FINISHED)
+
+    assert event_text(first).startswith("cycle 1: ")
+    assert event_text(second).startswith("cycle 1.1: ")
+    encoded = encode(second)
+    message = StoredMessage(1, 1, encoded.subject, encoded.headers, encoded.data)
+    assert attributes_of_data(message)[0]["foresail.part"] == 1
+
+
+def test_a_log_in_which_a_part_has_no_outcome_is_noticed() -> None:
+    """Both the proof's reader of a log and the simulation's monitor look at parts."""
+    events = [stamp_event(decision()), followed(0, ExecutionPhase.REFUSED, succeeded=None)]
+    messages = [
+        StoredMessage(number, number, one.subject, one.headers, one.data)
+        for number, one in enumerate(map(encode, events), start=1)
+    ]
+    problems = [str(one) for one in check(messages, open_cycles=0).problems]
+
+    assert any("no outcome of part 1" in problem for problem in problems)
+
+
+def test_the_monitor_sees_parts_that_touch_the_same_thing() -> None:
+    """Whatever the executor's own guard said."""
+    monitor = LogMonitor(ORIGIN, ExecutorSettings(cool_down_seconds=0.0), 1)
+    for part in (0, 1):
+        event = stamp_event(
+            make_execution(
+                make_action("safety", ActionKind.MIGRATE, f"n{part}"),
+                phase=ExecutionPhase.STARTED,
+                part=part,
+                workloads=("shop/Deployment/web",),
+            )
+        )
+        encoded = encode(event)
+        monitor.on_stored(
+            StoredMessage(part + 1, 1, encoded.subject, encoded.headers, encoded.data)
+        )
+
+    assert any("what part 0 has touched" in problem for problem in monitor.problems)

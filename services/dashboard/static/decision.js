@@ -111,23 +111,31 @@ function telling(all) {
 
 function followed(story) {
   const steps = [step("decided", "done", `cycle ${story.cycle}`)];
-  const { execution, verification, rollback, reward } = story;
-  if (execution) {
-    const state = execution.phase === "refused" ? "refused" : execution.phase === "started" ? "open" : execution.succeeded ? "done" : "bad";
-    steps.push(step(execution.phase === "finished" ? "executed" : words(execution.phase), state, ranThrough(execution), execution));
-  } else {
-    steps.push(step("execution", "open", story.action.kind === "noop" ? "nothing to execute" : "not yet"));
-  }
-  if (verification) {
-    const state = GOOD.has(verification.status) ? "done" : BAD.has(verification.status) ? "bad" : "open";
-    steps.push(step(words(verification.status), state, `${verification.text} (${age(verification.lag_seconds)} after)`));
-  }
-  if (rollback) steps.push(step("rolled back", "bad", rollback.text));
+  for (const part of story.parts) steps.push(...became(part, story.parts.length > 1 ? `${words(part.kind)}, ` : ""));
+  const { reward } = story;
   if (reward) {
     const observed = reward.observed ? signed(reward.observed.total) : "not observed";
     steps.push(step("reward", "done", `${observed}, predicted ${signed(reward.predicted.total)}`));
   }
   return h("ol", { class: "steps", "data-testid": "followed" }, steps);
+}
+
+/** What became of one part; `which` names it where there are several. */
+function became(part, which) {
+  const steps = [];
+  const { execution, verification, rollback } = part;
+  if (execution) {
+    const state = execution.phase === "refused" ? "refused" : execution.phase === "started" ? "open" : execution.succeeded ? "done" : "bad";
+    steps.push(step(execution.phase === "finished" ? "executed" : words(execution.phase), state, which + ranThrough(execution)));
+  } else {
+    steps.push(step("execution", "open", which + (part.kind === "noop" ? "nothing to execute" : "not yet")));
+  }
+  if (verification) {
+    const state = GOOD.has(verification.status) ? "done" : BAD.has(verification.status) ? "bad" : "open";
+    steps.push(step(words(verification.status), state, `${which}${verification.text} (${age(verification.lag_seconds)} after)`));
+  }
+  if (rollback) steps.push(step("rolled back", "bad", which + rollback.text));
+  return steps;
 }
 
 function step(name, state, text) {
@@ -154,12 +162,13 @@ export function renderRecent(decisions, chosen, choose) {
 }
 
 function line(one, chosen, choose) {
-  const state = GOOD.has(one.became) ? "good" : BAD.has(one.became) ? "bad" : one.became === "refused" ? "warn" : "";
+  const became = one.became.split(", ");
+  const state = became.some((word) => BAD.has(word)) ? "bad" : became.includes("refused") ? "warn" : became.every((word) => GOOD.has(word)) ? "good" : "";
   const open = h("button", { type: "button", class: "link num", onclick: () => choose(one.cycle) }, String(one.cycle));
   return h("tr", { "data-chosen": String(one.cycle === chosen), "data-noop": String(one.letter === "R"), "data-testid": `recent-${one.cycle}` },
     h("td", { class: "right" }, open), h("td", {}, letter(one.letter)),
     h("td", { class: "wide" }, words(one.label.split(":").slice(1).join(" ")), one.target ? h("span", { class: "mono note" }, ` ${one.target}`) : null,
       one.more.length ? h("span", { class: "note" }, ` and ${one.more.length} more`) : null),
     h("td", {}, h("code", {}, one.rule), one.missing.length ? h("span", { class: "tag warn" }, `no ${one.missing.join(" ")}`) : null),
-    h("td", { class: `word ${state}` }, words(one.became)), h("td", { class: "right num" }, one.reward === null ? "" : signed(one.reward)));
+    h("td", { class: `word ${state}` }, became.map(words).join(", ")), h("td", { class: "right num" }, one.reward === null ? "" : signed(one.reward)));
 }

@@ -69,6 +69,7 @@ class EffectContext:
         self.log.info(
             "executed",
             cycle=started.cycle,
+            part=started.part,
             kind=started.action.kind,
             succeeded=succeeded,
             mode=started.mode,

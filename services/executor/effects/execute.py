@@ -54,6 +54,7 @@ async def resume(context: EffectContext, state: Ledger, execution: Execution) ->
     """Complete a plan that an earlier process started, or abandon it when it is too old."""
     started = OutcomeExecution(
         cycle=execution.cycle,
+        part=execution.part,
         cluster_time_seconds=execution.time_seconds,
         decision_id=execution.decision_id,
         phase=ExecutionPhase.STARTED,
@@ -91,6 +92,7 @@ async def _start(
 ) -> None:
     started = OutcomeExecution(
         cycle=due.cycle,
+        part=due.part,
         cluster_time_seconds=facts.time_seconds,
         decision_id=due.decision_id,
         phase=ExecutionPhase.STARTED,
@@ -123,6 +125,7 @@ async def _refuse(
         reason, text = Reason.NOOP, "the decision was to do nothing"
     refused = OutcomeExecution(
         cycle=due.cycle,
+        part=due.part,
         cluster_time_seconds=state.seen.cluster_time_seconds,
         decision_id=due.decision_id,
         phase=ExecutionPhase.REFUSED,

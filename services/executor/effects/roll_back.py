@@ -20,7 +20,7 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
         return ""
     if context.mode_for(state, execution) is not execution.mode:
         return ""  # it waits for the active mode: a dry run takes nothing back
-    if execution.cycle in state.undo:
+    if execution.cycle in state.undo or execution.place in state.undo_parts:
         return "the operator asked for it"
     if execution.worse and context.settings.roll_back:
         return "it got worse"
@@ -54,6 +54,7 @@ async def roll_back(
         return False
     started = OutcomeExecution(
         cycle=execution.cycle,
+        part=execution.part,
         cluster_time_seconds=state.seen.cluster_time_seconds,
         decision_id=execution.decision_id,
         phase=ExecutionPhase.STARTED,

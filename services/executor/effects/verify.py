@@ -41,6 +41,7 @@ async def verify(context: EffectContext, looks: Looks, state: Ledger, execution:
         return False
     verification = OutcomeVerification(
         cycle=execution.cycle,
+        part=execution.part,
         cluster_time_seconds=state.seen.cluster_time_seconds,
         decision_id=execution.decision_id,
         execution_id=execution.execution_id,
