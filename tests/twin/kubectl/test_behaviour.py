@@ -105,12 +105,14 @@ def test_the_clock_is_set_through_kubectl(kubectl: Kubectl) -> None:
     try:
         done = kubectl.run(["create", "--raw", CLOCK, "-f", "-"], '{"step_seconds": 30}')
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["paused"]
+        begun = json.loads(done.stdout)
+        assert begun["paused"]
+        assert begun["now"] >= before["now"]
         for _ in range(100):  # the step is taken in pieces
             later = json.loads(kubectl.run(["get", "--raw", CLOCK]).stdout)
-            if later["now"] >= before["now"] + 30:
+            if later["now"] >= begun["now"] + 30:
                 break
-        assert later["now"] >= before["now"] + 30
+        assert later["now"] == pytest.approx(begun["now"] + 30, abs=0.001)
         assert later["paused"]
     finally:
         kubectl.run(["create", "--raw", CLOCK, "-f", "-"], '{"paused": false}')
