@@ -133,4 +133,18 @@ EXPERIMENTS = (
         '    for metric in (*COMPARED, "forecast_skill"):',
         f"{TESTS}/test_report.py::test_what_is_of_an_arm_by_itself_is_not_compared",
     ),
+    Defect(
+        "an interrupted trial leaves half a recording",
+        "lab/experiments/run.py",
+        "task.unfinished_recording.unlink(missing_ok=True)",
+        "pass",
+        f"{TESTS}/test_interruption.py::test_ctrl_c_ends_a_run_with_one_line[1]",
+    ),
+    Defect(
+        "the oracle chooses and does nothing",
+        "foresail/experiment/oracle.py",
+        "apply(self._engine, best)",
+        "apply(self._engine, ())",
+        f"{TESTS}/test_oracle_experiment.py::test_regret_is_what_an_arm_leaves_behind_the_oracle",
+    ),
 )
