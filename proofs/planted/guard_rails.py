@@ -155,8 +155,8 @@ GUARD_RAILS = (
     Defect(
         "a rollback closes every wish but its own",
         "services/executor/ledger.py",
-        "if cycle != data.cycle)}",
-        "if cycle == data.cycle)}",
+        "one for one in state.undo if one != cycle)",
+        "one for one in state.undo if one == cycle)",
         "tests/executor/test_ledger.py::test_a_rollback_belongs_to_its_execution",
     ),
     Defect(
