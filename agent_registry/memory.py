@@ -19,6 +19,7 @@ from schemas.work import LATENCY_BOUNDS, ServiceCounters
 
 KEPT_RATES = 60
 """Steps of a Service's rate: a quarter of an hour at 15 s."""
+KEPT_CHANGES = 8
 KEPT_SAMPLES = 240
 """Samples of the cluster's demand: an hour at 15 s."""
 FORGET = 0.999
@@ -43,6 +44,8 @@ class ServiceMemory(DataModel):
     """What we asked for last; 0: nothing that still stands."""
     changed_seconds: Seconds = 0.0
     """Cluster time of the newest change of replicas; 0 before any was seen."""
+    own_changes: tuple[Seconds, ...] = ()
+    """Cluster times at which what we had asked for was seen, the newest few."""
     rates: tuple[Rounded, ...] = ()
     """Requests a second, step by step, newest last."""
     bad_ratio: Rounded = 0.0
@@ -240,6 +243,8 @@ def _next_look(
     changed_seconds = look.now if changed else before.changed_seconds
     settled = look.ready == look.wanted and look.now - changed_seconds >= settings.settle_seconds
     asked, owner = _owned(before, look)
+    ours = look.replicas != before.replicas and look.replicas == before.asked_replicas
+    own_changes = (*before.own_changes, look.now) if ours else before.own_changes
     borne, broken = _limits(before, rate / max(1, look.ready), violates=violates, settled=settled)
     return ServiceMemory.model_construct(
         counters=look.counters,
@@ -250,6 +255,7 @@ def _next_look(
         owner_replicas=owner,
         asked_replicas=asked,
         changed_seconds=changed_seconds,
+        own_changes=own_changes[-KEPT_CHANGES:],
         rates=(*before.rates, rounded(rate))[-KEPT_RATES:],
         bad_ratio=rounded(bad_ratio),
         bad=(rounded(bad), rounded(every)),

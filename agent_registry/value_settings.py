@@ -48,6 +48,12 @@ class ValueSettings(DataModel):
     """Replicas after one step, at most so many times those before."""
     most_surge: float = Field(default=3.0, gt=1)
     """Replicas at most so many times the owner's number."""
+    surge_pods_ratio: float = Field(default=0.1, ge=0)
+    """Pods more than their owners set, of all workloads together, as a share of the running pods; at least ten."""
+    changes: int = Field(default=3, ge=1)
+    """Changes of one workload's replicas within `changes_seconds` at most, as `executor.caps.per_workload`."""
+    changes_seconds: float = Field(default=600.0, gt=0)
+    """Window of `changes`, as `executor.caps.window_seconds`."""
     cured_prior: float = Field(default=7.0, gt=0)
     """How often more replicas ended a violation, in ten times, before anything was seen here: our own guess."""
     persists_ratio: float = Field(default=0.9, ge=0, le=1)

@@ -28,7 +28,7 @@ def test_a_violated_objective_asks_for_replicas_and_says_what_they_are_worth() -
     """Money gained by fewer bad minutes, money lost for the capacity, and the interval between."""
     proposal = ValueWorld("safety", {"web": ScriptedService(rate=50.0)}).play(2)
 
-    assert replicas(proposal) == 5
+    assert replicas(proposal) == 6
     assert proposal.action.target.name == "shop/Deployment/web"
     effect = proposal.effect
     assert effect is not None
@@ -53,9 +53,9 @@ def test_nothing_is_asked_for_while_replicas_start_or_settle() -> None:
     assert starting.play(10).status is ProposalStatus.NOOP
 
     settling = ValueWorld("safety", {"web": ScriptedService(rate=90.0)}, obeys=True)
-    assert replicas(settling.play(2)) == 5
+    assert replicas(settling.play(2)) == 8
     assert not _proposed(settling, 7)
-    assert replicas(_proposed(settling, 5)[0]) > 5
+    assert replicas(_proposed(settling, 5)[0]) > 8
 
 
 def test_replicas_are_given_back_to_the_owners_number_when_it_is_quiet() -> None:

@@ -3,8 +3,9 @@
 For each Service whose requests are counted:
 
 - It violates its objective, or its trend leads to a rate that its replicas have been seen not to bear: more replicas,
-  as many as the rate needs at what one of them has borne. Worth: minutes of violation avoided, times the chance
-  that it goes on by itself and that more replicas help, which is learned from our own raises; less the capacity taken.
+  as many as the rate needs at what one of them has borne, or bears in time now. Worth: minutes of violation avoided,
+  times the chance that it goes on by itself and that more replicas help, which is learned from our own raises; less
+  the capacity taken.
 - It has more replicas than its owner set, by our wish, and has been quiet: back to what its recent peak needs,
   at least the owner's number. Worth: the capacity, less the chance that the violation comes back.
 
@@ -26,8 +27,7 @@ from services.agents.effects import HOUR, MINUTE, effect_of, share_with_spread
 TREND_STEPS = 8
 """Newest steps that a trend is read from."""
 FEWEST_STEPS = 4
-STEP_RATIO = 1.25
-"""Growth of replicas where nothing is known of what one of them bears."""
+FEWEST_SURGE_PODS = 10
 RELAPSE_RATIO = 0.05
 """Chance that a Service violates its objective again after replicas were given back: our own guess."""
 UNSEEN_RATIO = 0.5
@@ -42,9 +42,10 @@ def appraise(situation: Situation) -> Appraisal:
         text = "no Service whose requests are counted is known; nodes are left alone"
         return Appraisal((), text)
     candidates: list[Candidate] = []
+    left = surge_pods_left(situation)
     for row, name in enumerate(table.ids):
         service = services[name]
-        room = _Room(table.most[row] if table.autoscaled[row] else 0, situation)
+        room = _Room(table.most[row] if table.autoscaled[row] else 0, left, situation)
         costs = _hourly_cost(
             table.replica_cpu_cores[row], table.replica_memory_bytes[row], situation
         )
@@ -56,14 +57,24 @@ def appraise(situation: Situation) -> Appraisal:
 class _Room:
     """How far a workload may grow."""
 
-    def __init__(self, autoscaler_most: int, situation: Situation) -> None:
+    def __init__(self, autoscaler_most: int, surge_pods_left: int, situation: Situation) -> None:
         self._most = autoscaler_most
+        self._left = surge_pods_left
         self._surge = situation.settings.most_surge
 
     def limit(self, service: ServiceMemory) -> int:
         """Return the most replicas that may be asked for."""
         most = max(service.owner_replicas + 1, math.floor(service.owner_replicas * self._surge))
+        most = min(most, service.wanted + max(0, self._left))
         return min(most, self._most) if self._most else most
+
+
+def surge_pods_left(situation: Situation) -> int:
+    """Return how many pods all workloads together may still get beyond their owners' numbers."""
+    running = situation.view.totals.pods_running
+    most = max(FEWEST_SURGE_PODS, math.floor(situation.settings.surge_pods_ratio * running))
+    raised = (one for one in situation.memory.services.values() if one.raised)
+    return most - int(math.fsum(one.replicas - one.owner_replicas for one in raised))
 
 
 def needed_replicas(service: ServiceMemory, rate: float, headroom_ratio: float) -> int | None:
@@ -73,6 +84,12 @@ def needed_replicas(service: ServiceMemory, rate: float, headroom_ratio: float) 
         bearable = min(bearable or service.broken_rate, service.broken_rate)
     bearable *= 1.0 - headroom_ratio
     return math.ceil(rate / bearable) if bearable > 0.0 else None
+
+
+def replicas_by_bad_ratio(service: ServiceMemory, headroom_ratio: float) -> int:
+    """Return how many replicas would serve all requests in time if those that are ready bear what is in time now."""
+    in_time = max(0.1, 1.0 - service.bad_ratio)
+    return math.ceil(max(1, service.ready) / (in_time * (1.0 - headroom_ratio)))
 
 
 def foreseen_rate(service: ServiceMemory, ahead_steps: float) -> float:
@@ -99,6 +116,9 @@ def _more(
         return
     if service.ready < service.wanted:  # some are starting, or wait for a place
         return
+    recent = [at for at in service.own_changes if now - at < settings.changes_seconds]
+    if len(recent) >= settings.changes:
+        return
     rate = foreseen_rate(service, settings.forecast_seconds / situation.view.interval_seconds)
     violates = _compare(service.bad_ratio, settings.slo_bad_ratio, name)
     reaches = Evidence(
@@ -111,7 +131,7 @@ def _more(
     wanted = max(service.wanted, service.replicas)
     needed = needed_replicas(service, rate, settings.headroom_ratio)
     if needed is None or needed <= wanted:
-        needed = math.ceil(wanted * STEP_RATIO)
+        needed = replicas_by_bad_ratio(service, settings.headroom_ratio)
     replicas = min(
         max(needed, wanted + 1), math.ceil(wanted * settings.most_growth), room.limit(service)
     )
