@@ -40,6 +40,8 @@ class ServiceMemory(DataModel):
     ready: int
     owner_replicas: int
     """What its owner set, before we changed it."""
+    base_replicas: int = 0
+    """What the workload had before our raise that stands, whoever set it; 0: none stands."""
     asked_replicas: int = 0
     """What we asked for last; 0: nothing that still stands."""
     changed_seconds: Seconds = 0.0
@@ -68,6 +70,11 @@ class ServiceMemory(DataModel):
     def raised(self) -> bool:
         """Whether it has more replicas than its owner set, by our wish."""
         return self.asked_replicas > 0 and self.replicas > self.owner_replicas
+
+    @property
+    def surge_pods(self) -> int:
+        """Pods that it has by our raise."""
+        return max(0, self.replicas - self.base_replicas) if self.raised else 0
 
 
 class DemandSample(DataModel):
@@ -244,6 +251,9 @@ def _next_look(
     settled = look.ready == look.wanted and look.now - changed_seconds >= settings.settle_seconds
     asked, owner = _owned(before, look)
     ours = look.replicas != before.replicas and look.replicas == before.asked_replicas
+    base = before.base_replicas
+    if ours:
+        base = base if before.raised else before.wanted
     own_changes = (*before.own_changes, look.now) if ours else before.own_changes
     borne, broken = _limits(before, rate / max(1, look.ready), violates=violates, settled=settled)
     return ServiceMemory.model_construct(
@@ -253,6 +263,7 @@ def _next_look(
         wanted=look.wanted,
         ready=look.ready,
         owner_replicas=owner,
+        base_replicas=base if asked else 0,
         asked_replicas=asked,
         changed_seconds=changed_seconds,
         own_changes=own_changes[-KEPT_CHANGES:],

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from agent_registry.appraisal import Appraisal, Candidate, Situation
 from agent_registry.memory import GIB, ServiceMemory
@@ -28,6 +29,10 @@ TREND_STEPS = 8
 """Newest steps that a trend is read from."""
 FEWEST_STEPS = 4
 FEWEST_SURGE_PODS = 10
+MOST_PODS = 110
+"""Pods of one machine at most: the kubelet's default."""
+ROUNDING = 1e-4
+"""Ratios travel with six decimals, so that a machine that is exactly full may seem to lack a little."""
 RELAPSE_RATIO = 0.05
 """Chance that a Service violates its objective again after replicas were given back: our own guess."""
 UNSEEN_RATIO = 0.5
@@ -45,36 +50,62 @@ def appraise(situation: Situation) -> Appraisal:
     left = surge_pods_left(situation)
     for row, name in enumerate(table.ids):
         service = services[name]
-        room = _Room(table.most[row] if table.autoscaled[row] else 0, left, situation)
-        costs = _hourly_cost(
-            table.replica_cpu_cores[row], table.replica_memory_bytes[row], situation
-        )
+        cores, memory_bytes = table.replica_cpu_cores[row], table.replica_memory_bytes[row]
+        costs = _hourly_cost(cores, memory_bytes, situation)
+        room = _Room(situation, row, left)
         candidates.extend(_more(name, service, room, costs, situation))
         candidates.extend(_fewer(name, service, costs, situation))
     return Appraisal(tuple(candidates), _summary(situation))
 
 
+@dataclass(frozen=True, slots=True)
 class _Room:
     """How far a workload may grow."""
 
-    def __init__(self, autoscaler_most: int, surge_pods_left: int, situation: Situation) -> None:
-        self._most = autoscaler_most
-        self._left = surge_pods_left
-        self._surge = situation.settings.most_surge
+    situation: Situation
+    row: int
+    """Of the table of Services."""
+    surge_pods: int
+    """Pods that all workloads together may still get."""
 
     def limit(self, service: ServiceMemory) -> int:
         """Return the most replicas that may be asked for."""
-        most = max(service.owner_replicas + 1, math.floor(service.owner_replicas * self._surge))
-        most = min(most, service.wanted + max(0, self._left))
-        return min(most, self._most) if self._most else most
+        table, settings = self.situation.view.services, self.situation.settings
+        assert table is not None
+        cores, memory_bytes = (
+            table.replica_cpu_cores[self.row],
+            table.replica_memory_bytes[self.row],
+        )
+        places = pods_that_fit(self.situation, cores, memory_bytes)
+        base = service.base_replicas or service.wanted
+        most = min(
+            math.floor(base * settings.most_surge),
+            service.wanted + max(0, min(self.surge_pods, places)),
+        )
+        return min(most, table.most[self.row]) if table.autoscaled[self.row] else most
 
 
 def surge_pods_left(situation: Situation) -> int:
     """Return how many pods all workloads together may still get beyond their owners' numbers."""
     running = situation.view.totals.pods_running
     most = max(FEWEST_SURGE_PODS, math.floor(situation.settings.surge_pods_ratio * running))
-    raised = (one for one in situation.memory.services.values() if one.raised)
-    return most - int(math.fsum(one.replicas - one.owner_replicas for one in raised))
+    services = situation.memory.services.values()
+    return most - int(math.fsum(one.surge_pods for one in services))
+
+
+def pods_that_fit(situation: Situation, cores: float | None, memory_bytes: int | None) -> int:
+    """Return how many more pods of this size have a place on machines that are awake."""
+    nodes = situation.view.nodes
+    fitting = 0
+    for row in range(len(nodes)):
+        if not (nodes.ready[row] and nodes.schedulable[row]):
+            continue
+        free_cores = (1.0 - nodes.cpu_requested_ratio[row]) * nodes.cpu_allocatable_cores[row]
+        free_bytes = (1.0 - nodes.memory_requested_ratio[row]) * nodes.memory_allocatable_bytes[row]
+        by_cores = math.floor(free_cores / cores + ROUNDING) if cores else MOST_PODS
+        by_memory = math.floor(free_bytes / memory_bytes + ROUNDING) if memory_bytes else MOST_PODS
+        fitting += min(by_cores, by_memory, MOST_PODS)
+    return fitting
 
 
 def needed_replicas(service: ServiceMemory, rate: float, headroom_ratio: float) -> int | None:
