@@ -6,6 +6,7 @@ proposals, both of which stand in the log before its answer, so a recording is j
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -50,3 +51,10 @@ class Appraisal:
 
 
 Appraise = Callable[[Situation], Appraisal]
+
+
+def pods_without_capacity(situation: Situation) -> int:
+    """Return how many pods wait because no machine has room for them."""
+    waiting = situation.view.totals.pending_by_class
+    lacking = (waiting[name] for name in waiting if name.startswith("insufficient_"))
+    return int(math.fsum(lacking))

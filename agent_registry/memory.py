@@ -48,6 +48,10 @@ class ServiceMemory(DataModel):
     """Cluster time of the newest change of replicas; 0 before any was seen."""
     own_changes: tuple[Seconds, ...] = ()
     """Cluster times at which what we had asked for was seen, the newest few."""
+    raises: int = 0
+    """Our raises that could be judged."""
+    cures: int = 0
+    """Those of them after which the objective was kept."""
     rates: tuple[Rounded, ...] = ()
     """Requests a second, step by step, newest last."""
     bad_ratio: Rounded = 0.0
@@ -122,7 +126,7 @@ def remember_view(memory: Memory, view: ObservationView, settings: ValueSettings
     services = _services(memory, view, settings)
     held = 0.0 if view.work is None else view.work.held_pod_seconds
     elapsed = now - memory.time_seconds if memory.demand else 0.0
-    raises, cures = _judged(memory, services, now, settings)
+    known = {name: memory.services.get(name, service) for name, service in services.items()}
     return Memory.model_construct(
         time_seconds=now,
         services=services,
@@ -136,8 +140,8 @@ def remember_view(memory: Memory, view: ObservationView, settings: ValueSettings
         held_pods=rounded(max(0.0, held - memory.held_pod_seconds) / elapsed)
         if elapsed > 0.0
         else 0.0,
-        raises=memory.raises + raises,
-        cures=memory.cures + cures,
+        raises=memory.raises + _growth(known, services, "raises"),
+        cures=memory.cures + _growth(known, services, "cures"),
     )
 
 
@@ -250,6 +254,7 @@ def _next_look(
     changed_seconds = look.now if changed else before.changed_seconds
     settled = look.ready == look.wanted and look.now - changed_seconds >= settings.settle_seconds
     asked, owner = _owned(before, look)
+    judged = _is_judged(before, changed_seconds, last_seconds, look.now, settings)
     ours = look.replicas != before.replicas and look.replicas == before.asked_replicas
     base = before.base_replicas
     if ours:
@@ -267,6 +272,8 @@ def _next_look(
         asked_replicas=asked,
         changed_seconds=changed_seconds,
         own_changes=own_changes[-KEPT_CHANGES:],
+        raises=before.raises + judged,
+        cures=before.cures + (judged and not violates),
         rates=(*before.rates, rounded(rate))[-KEPT_RATES:],
         bad_ratio=rounded(bad_ratio),
         bad=(rounded(bad), rounded(every)),
@@ -323,17 +330,14 @@ def _requests_since(
     return max(0.0, bad), max(0.0, served + failed)
 
 
-def _judged(
-    memory: Memory, services: Mapping[str, ServiceMemory], now: float, settings: ValueSettings
-) -> tuple[int, int]:
-    """Return how many of our raises can be judged since the look before, and how many of them helped.
+def _is_judged(
+    before: ServiceMemory, changed: float, last: float, now: float, settings: ValueSettings
+) -> bool:
+    """Say whether a raise of ours has now had time to settle: each is judged once."""
+    return before.raised and last < changed + settings.settle_seconds <= now
 
-    One is judged once, when the workload has had time to settle after it.
-    """
-    raises = cures = 0
-    for service in services.values():
-        due = service.changed_seconds + settings.settle_seconds
-        if service.raised and memory.time_seconds < due <= now:
-            raises += 1
-            cures += service.bad_ratio <= settings.slo_bad_ratio
-    return raises, cures
+
+def _growth(
+    before: Mapping[str, ServiceMemory], now: Mapping[str, ServiceMemory], name: str
+) -> int:
+    return sum(max(0, getattr(one, name) - getattr(before[key], name)) for key, one in now.items())

@@ -48,7 +48,9 @@ class ValueSettings(DataModel):
     """Replicas after one step, at most so many times those before."""
     most_surge: float = Field(default=3.0, gt=1)
     """Replicas at most so many times the owner's number."""
-    surge_pods_ratio: float = Field(default=0.1, ge=0)
+    spare_ratio: float = Field(default=0.05, ge=0, le=1)
+    """Share of all cores that more replicas leave free, so that other work does not wait for its place."""
+    surge_pods_ratio: float = Field(default=0.3, ge=0)
     """Pods more than their owners set, of all workloads together, as a share of the running pods; at least ten."""
     changes: int = Field(default=3, ge=1)
     """Changes of one workload's replicas within `changes_seconds` at most, as `executor.caps.per_workload`."""

@@ -58,7 +58,7 @@ class Caps(DataModel):
     surge_ratio: float = Field(default=3.0, ge=1)
     """Most replicas of a raised workload, as a multiple of those that it had before: its owner's number, or
     what its autoscaler had chosen."""
-    surge_pods: str = Field(default="10%", pattern=r"^\d+%?$")
+    surge_pods: str = Field(default="30%", pattern=r"^\d+%?$")
     """Most pods that all raised workloads together may have beyond that: a count, or a share of the running
     pods (then at least 10)."""
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent_registry.appraisal import Appraisal, Candidate, Situation
+from agent_registry.appraisal import Appraisal, Candidate, Situation, pods_without_capacity
 from agent_registry.memory import GIB, DemandSample
 from agent_registry.policy import node
 from schemas.actions import Evidence, PowerStateAction
@@ -49,7 +49,7 @@ def appraise(situation: Situation) -> Appraisal:
     if not view.nodes.ids:
         return Appraisal((), "no node is observed", Reason.NO_NODES)
     capacity = capacity_of(situation)
-    waiting = _waiting_pods(situation)
+    waiting = pods_without_capacity(situation)
     waking = tuple(_wakings(situation, capacity, waiting))
     if waking:
         return Appraisal(waking, f"{waiting} pods wait for capacity")
@@ -199,12 +199,6 @@ def _waking(situation: Situation, row: int, waiting: int, short: float) -> Candi
     text = f"{name} sleeps; {waiting} pods wait for capacity, the reserve lacks {max(0.0, short):.4g} cores"
     action = PowerStateAction(target=node(name), power_state="on")
     return Candidate(action, effect, (waits,) if waits.holds else (lacks,), text)
-
-
-def _waiting_pods(situation: Situation) -> int:
-    waiting = situation.view.totals.pending_by_class
-    lacking = (waiting[name] for name in waiting if name.startswith("insufficient_"))
-    return int(math.fsum(lacking))
 
 
 def _is_awake(nodes: ObservedNodes, row: int) -> bool:

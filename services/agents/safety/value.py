@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent_registry.appraisal import Appraisal, Candidate, Situation
+from agent_registry.appraisal import Appraisal, Candidate, Situation, pods_without_capacity
 from agent_registry.memory import GIB, ServiceMemory
 from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
 from schemas.numbers import rounded
@@ -29,6 +29,8 @@ TREND_STEPS = 8
 """Newest steps that a trend is read from."""
 FEWEST_STEPS = 4
 FEWEST_SURGE_PODS = 10
+OWN_PRIOR = 3.0
+"""Raises of one Service that what was seen of all counts as."""
 MOST_PODS = 110
 """Pods of one machine at most: the kubelet's default."""
 ROUNDING = 1e-4
@@ -94,9 +96,15 @@ def surge_pods_left(situation: Situation) -> int:
 
 
 def pods_that_fit(situation: Situation, cores: float | None, memory_bytes: int | None) -> int:
-    """Return how many more pods of this size have a place on machines that are awake."""
+    """Return how many more pods of this size have a place on machines that are awake.
+
+    Pods that wait for capacity, and a spare share for work that is still to come, go before them.
+    """
     nodes = situation.view.nodes
-    fitting = 0
+    fitting = -pods_without_capacity(situation)
+    if cores:
+        spare = situation.settings.spare_ratio * math.fsum(nodes.cpu_allocatable_cores)
+        fitting -= math.ceil(spare / cores)
     for row in range(len(nodes)):
         if not (nodes.ready[row] and nodes.schedulable[row]):
             continue
@@ -121,6 +129,16 @@ def replicas_by_bad_ratio(service: ServiceMemory, headroom_ratio: float) -> int:
     """Return how many replicas would serve all requests in time if those that are ready bear what is in time now."""
     in_time = max(0.1, 1.0 - service.bad_ratio)
     return math.ceil(max(1, service.ready) / (in_time * (1.0 - headroom_ratio)))
+
+
+def cured_ratio(service: ServiceMemory, situation: Situation) -> tuple[float, float]:
+    """Return the chance that more replicas end this Service's violation, and its standard deviation.
+
+    What was seen of all Services stands for `OWN_PRIOR` raises of this one.
+    """
+    memory, settings = situation.memory, situation.settings
+    of_all, _ = share_with_spread(settings.cured_prior + memory.cures, 10.0 + memory.raises)
+    return share_with_spread(OWN_PRIOR * of_all + service.cures, OWN_PRIOR + service.raises)
 
 
 def foreseen_rate(service: ServiceMemory, ahead_steps: float) -> float:
@@ -168,8 +186,7 @@ def _more(
     )
     if replicas <= wanted:
         return
-    memory = situation.memory
-    cured, spread = share_with_spread(settings.cured_prior + memory.cures, 10.0 + memory.raises)
+    cured, spread = cured_ratio(service, situation)
     chance = settings.persists_ratio if violates.holds else UNSEEN_RATIO
     at_stake = chance * settings.slo_service_minute * settings.horizon_seconds / MINUTE
     taken = costs * (replicas - wanted) * settings.horizon_seconds / HOUR

@@ -20,9 +20,20 @@ def check_node(question: Question) -> GuardCheck:
 
 
 def check_namespace(question: Question) -> GuardCheck:
-    """Fail when one of the plan's namespaces had its share."""
+    """Fail when one of the plan's namespaces had its share.
+
+    Replicas of a workload take nothing away from its namespace and have caps of their own.
+    """
     caps = question.settings.caps
-    recent = question.recent(caps.window_seconds)
+    if question.due.action.target.kind is TargetKind.WORKLOAD:
+        return _check_count(
+            "cap_per_namespace", 0, caps.per_namespace, Reason.CAP_PER_NAMESPACE, ""
+        )
+    recent = [
+        execution
+        for execution in question.recent(caps.window_seconds)
+        if execution.action.target.kind is not TargetKind.WORKLOAD
+    ]
     namespaces = (
         {operation.namespace for operation in question.planned.operations if operation.namespace}
         if question.planned
