@@ -62,6 +62,8 @@ class ServiceMemory(DataModel):
     """Cluster time at which the objective was violated last."""
     borne_rate: Rounded = 0.0
     """Greatest rate of one ready replica at which the objective was kept."""
+    in_time_rate: Rounded = 0.0
+    """Greatest rate that one ready replica served in time while others of its requests were bad."""
     broken_rate: Rounded = 0.0
     """Smallest rate of one ready replica at which it was violated for a while; 0: none was seen."""
 
@@ -255,7 +257,7 @@ def _next_look(
     settled = look.ready == look.wanted and look.now - changed_seconds >= settings.settle_seconds
     asked, owner = _owned(before, look)
     judged = _is_judged(before, changed_seconds, last_seconds, look.now, settings)
-    ours = look.replicas != before.replicas and look.replicas == before.asked_replicas
+    ours = look.replicas != before.replicas and _is_ours(before, look)
     base = before.base_replicas
     if ours:
         base = base if before.raised else before.wanted
@@ -279,6 +281,11 @@ def _next_look(
         bad=(rounded(bad), rounded(every)),
         violated_seconds=look.now if violates else before.violated_seconds,
         borne_rate=borne,
+        in_time_rate=rounded(
+            max(FORGET * before.in_time_rate, (every - bad) / elapsed / max(1, look.ready))
+            if violates
+            else FORGET * before.in_time_rate
+        ),
         broken_rate=broken,
     )
 
@@ -290,9 +297,15 @@ def _owned(before: ServiceMemory, look: _Look) -> tuple[int, int]:
     """
     if look.replicas == before.replicas:
         return before.asked_replicas, before.owner_replicas
-    if look.replicas == before.asked_replicas:
+    if _is_ours(before, look):
         return before.asked_replicas, before.owner_replicas
     return 0, look.replicas
+
+
+def _is_ours(before: ServiceMemory, look: _Look) -> bool:
+    """Say whether a changed number is what we asked for; a raise may have been cut by a quota or a maximum."""
+    cut = before.replicas < look.replicas <= before.asked_replicas
+    return cut or look.replicas == before.asked_replicas
 
 
 def _limits(

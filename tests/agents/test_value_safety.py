@@ -89,6 +89,18 @@ def test_an_owner_who_changes_the_number_owns_it() -> None:
     assert world.services["web"].wanted == 9
 
 
+def test_a_raise_that_a_quota_cut_is_ours_all_the_same() -> None:
+    """Asked for 8 and got 6: the owner's number is still 4, and that is what is given back."""
+    world = ValueWorld("safety", {"web": ScriptedService(rate=90.0)})
+    assert replicas(world.play(2)) == 8
+    world.services["web"].wanted = 6
+    world.play(1)
+    world.services["web"].rate = 5.0
+
+    asked = [replicas(one) for one in _proposed(world, 90)]
+    assert asked[-1] == 4
+
+
 def test_an_autoscalers_bounds_hold() -> None:
     """Its minimum is what is raised, never above its maximum."""
     bounded = ScriptedService(rate=200.0, least=2, most=6)

@@ -29,6 +29,8 @@ TREND_STEPS = 8
 """Newest steps that a trend is read from."""
 FEWEST_STEPS = 4
 FEWEST_SURGE_PODS = 10
+IN_TIME_RATIO = 0.8
+"""What a replica bears within its objective, of what it served in time while it was overloaded: our own guess."""
 OWN_PRIOR = 3.0
 """Raises of one Service that what was seen of all counts as."""
 MOST_PODS = 110
@@ -114,6 +116,13 @@ def pods_that_fit(situation: Situation, cores: float | None, memory_bytes: int |
         by_memory = math.floor(free_bytes / memory_bytes + ROUNDING) if memory_bytes else MOST_PODS
         fitting += min(by_cores, by_memory, MOST_PODS)
     return fitting
+
+
+def kept_replicas(service: ServiceMemory, rate: float, headroom_ratio: float) -> int:
+    """Return how many replicas bear a rate (requests/s) by everything that was seen, violations included."""
+    bearable = max(service.borne_rate, IN_TIME_RATIO * service.in_time_rate)
+    bearable *= 1.0 - headroom_ratio
+    return math.ceil(rate / bearable) if bearable > 0.0 else service.replicas
 
 
 def needed_replicas(service: ServiceMemory, rate: float, headroom_ratio: float) -> int | None:
@@ -216,8 +225,8 @@ def _fewer(
     if not service.raised or not rested.holds:
         return
     peak = max(service.rates, default=0.0)
-    needed = needed_replicas(service, peak, settings.headroom_ratio)
-    replicas = max(service.owner_replicas, service.replicas if needed is None else needed)
+    needed = kept_replicas(service, peak, settings.headroom_ratio)
+    replicas = max(service.owner_replicas, needed)
     if replicas >= service.replicas:
         return
     horizon = settings.saving_horizon_seconds
