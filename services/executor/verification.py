@@ -8,6 +8,7 @@ import json
 from enum import StrEnum
 from typing import Any
 
+from schemas.actions import ActionKind
 from schemas.model import DataModel
 from schemas.outcome import GuardCheck, Mode, Operation, Verb, VerificationStatus
 from schemas.reasons import Reason
@@ -40,8 +41,8 @@ class Judgement(DataModel):
 def due_for_verification(state: Ledger, cycles: int) -> list[Execution]:
     """Return finished, successful executions to be looked at now.
 
-    They are settled `cycles` observations later; one that scales is looked at from the first observation
-    on, since an autoscaler may soon want another number.
+    They are settled `cycles` observations later; one that asks for a number of replicas is looked at from the
+    first observation on, since somebody may soon want another number.
     """
     return [
         execution
@@ -49,12 +50,13 @@ def due_for_verification(state: Ledger, cycles: int) -> list[Execution]:
         if execution.succeeded
         and not execution.verified
         and not execution.rolled_back
-        and state.seen.cycle >= execution.cycle + (1 if _scales(execution) else cycles)
+        and state.seen.cycle >= execution.cycle + (1 if counts_at_any_look(execution) else cycles)
     ]
 
 
-def _scales(execution: Execution) -> bool:
-    return any(operation.verb is Verb.SCALE for operation in execution.operations)
+def counts_at_any_look(execution: Execution) -> bool:
+    """Say whether an end that was shown once counts: a number of replicas, whichever write asked for it."""
+    return execution.action.kind is ActionKind.REPLICATE
 
 
 def has_reached_end(operation: Operation, current: dict[str, Any] | None) -> bool:

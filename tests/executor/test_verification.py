@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import Action, ActionKind
+from schemas.actions import Action, ActionKind, ReplicateAction, Target, TargetKind
 from schemas.envelope import rfc3339
 from schemas.outcome import Mode, OutcomeVerification, VerificationStatus
 from schemas.reasons import Reason
@@ -95,6 +95,19 @@ async def test_a_replica_counts_that_was_wanted_at_an_observation(
     server.objects[WEB]["spec"]["replicas"] = later
 
     assert [one.status for one in await see(plant, 3, 4)] == [status]
+
+
+async def test_replicas_of_a_workload_count_that_were_wanted_at_an_observation() -> None:
+    """Also where they are asked for by a patch, and somebody wants another number later."""
+    server = cluster()
+    target = Target(kind=TargetKind.WORKLOAD, name="shop/Deployment/web")
+    wish = ReplicateAction(agent="safety", target=target, replicas=3)
+    plant = await acted(server, wish)
+    assert server.objects[WEB]["spec"]["replicas"] == 3
+    await see(plant, 2)
+    server.objects[WEB]["spec"]["replicas"] = 2
+
+    assert [one.status for one in await see(plant, 3)] == [VERIFIED]
 
 
 @pytest.mark.parametrize("action", [SLEEP, THROTTLE, REPLICATE])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from schemas.outcome import OutcomeVerification, Verb
+from schemas.outcome import OutcomeVerification
 from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.cluster import read_object
 from services.executor.effects.affected import read_affected
 from services.executor.effects.context import EffectContext
 from services.executor.ledger import Execution, Ledger
 from services.executor.looks import Looks
-from services.executor.verification import End, end_shown, judge_execution
+from services.executor.verification import counts_at_any_look, end_shown, judge_execution
 
 
 async def verify(context: EffectContext, looks: Looks, state: Ledger, execution: Execution) -> bool:
@@ -33,7 +33,8 @@ async def verify(context: EffectContext, looks: Looks, state: Ledger, execution:
         end_shown(operation, current)
         for operation, current in zip(execution.operations, objects, strict=True)
     ]
-    ends = _ends(execution, shown, looks.add(execution.execution_id, cycle, shown))
+    at_any_look = looks.add(execution.execution_id, cycle, shown)
+    ends = at_any_look if counts_at_any_look(execution) else tuple(shown)
     if cycle < execution.cycle + context.settings.verify_cycles:
         return False
     judgement = judge_execution(execution, ends, state, affected)
@@ -54,11 +55,3 @@ async def verify(context: EffectContext, looks: Looks, state: Ledger, execution:
     )
     await context.publish(verification, (execution.execution_id, state.seen.id))
     return True
-
-
-def _ends(execution: Execution, shown: list[End], at_any_look: tuple[End, ...]) -> tuple[End, ...]:
-    """Return the ends that count: of a number of replicas that of any look, else those shown now."""
-    return tuple(
-        earlier if operation.verb is Verb.SCALE else now
-        for operation, now, earlier in zip(execution.operations, shown, at_any_look, strict=True)
-    )
