@@ -208,4 +208,18 @@ DECISIONS = (
         "for action in data.actions[:1]:",
         "tests/projections/test_parts.py::test_all_parts_are_counted",
     ),
+    Defect(
+        "two winners touch the same thing",
+        "services/referee/ruling.py",
+        "if candidate.wants and not any(candidate.touches(winner) for winner in winners):",
+        "if candidate.wants:",
+        "tests/referee/test_several_winners.py::test_who_touches_the_same_thing_loses_to_who_came_first",
+    ),
+    Defect(
+        "a row of decisions compares first parts alone",
+        "services/referee/service.py",
+        "_aims(part.action for part in ruling.parts)",
+        "_aims(part.action for part in ruling.parts[:1])",
+        "tests/referee/test_several_winners.py::test_a_row_of_equal_decisions_compares_all_parts",
+    ),
 )

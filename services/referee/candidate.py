@@ -63,6 +63,10 @@ class Candidate(DataModel):
         """Whether it is a plain admit: nothing is to be held back or changed."""
         return isinstance(self.action, AdmissionAction) and self.action.admission == "admit"
 
+    def touches(self, other: Candidate) -> bool:
+        """Say whether both aim at the same node, queue or workload; pods behind them the executor compares."""
+        return self.action.target == other.action.target
+
     @property
     def name(self) -> str:
         """Action and target, e.g. `AgentA:replicate on node-7`."""

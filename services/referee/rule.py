@@ -26,6 +26,8 @@ class Choice:
     """Why nothing is done; None when something is."""
     text: str = ""
     """Why it was chosen, where the rule's own text does not say it all."""
+    more: tuple[Candidate, ...] = ()
+    """Who else may win, best first; whoever touches what an earlier winner touches, or wants nothing, does not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""The ruling: from the proposals considered to one action.
+"""The ruling: from the proposals considered to one action, or to several that touch nothing in common.
 
 Each loser gets the rule and the numbers that beat it.
 
 Pure, and independent of the order in which proposals arrived. Every candidate is either selected or
-in `overridden`; at most one is selected.
+in `overridden`; more than one is selected only where a rule names more winners.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from schemas.actions import Action, AgentName, NoopAction
-from schemas.decision import Override, RefereeRule
+from schemas.actions import AgentName, NoopAction
+from schemas.decision import MOST_PARTS, DecisionPart, Override, RefereeRule
 from schemas.reasons import Reason
 from services.referee.candidate import Candidate, canonical
 from services.referee.rule import Candidates, Choice, Rule
 from services.referee.rules import RULES
 
-REFEREE_NOOP = NoopAction()
+REFEREE_PART = DecisionPart(action=NoopAction(), selected=None, score=0.0)
 """The referee's own noop."""
 
 SUPERSEDED_TEXT = "a newer observation arrived before this cycle was closed"
@@ -28,14 +28,18 @@ SUPERSEDED_TEXT = "a newer observation arrived before this cycle was closed"
 class Ruling:
     """What the referee found."""
 
-    action: Action
-    selected: str | None
-    score: float
+    parts: tuple[DecisionPart, ...]
+    """At least one; a noop stands alone."""
     rule: RefereeRule
     rationale: str
     considered: Candidates
     overridden: Mapping[str, Override]
     reason: Reason | None
+
+    @property
+    def selected(self) -> str | None:
+        """The proposal that the first part selects."""
+        return self.parts[0].selected
 
 
 def rule_on(
@@ -68,37 +72,56 @@ def superseded_ruling(proposals: Iterable[Candidate], missing: Sequence[AgentNam
 def _ruling(
     candidates: Candidates, rule: Rule, choice: Choice, missing: Sequence[AgentName]
 ) -> Ruling:
-    winner = choice.winner
+    winners = _winners(choice)
     rule = replace(rule, text=choice.text or rule.text)
+    selected = {winner.considered.id for winner in winners}
     overridden = {
-        candidate.considered.agent: _override(candidate, winner, rule)
+        candidate.considered.agent: _override(candidate, winners, rule)
         for candidate in candidates
-        if winner is None or candidate.considered.id != winner.considered.id
+        if candidate.considered.id not in selected
     }
     return Ruling(
-        action=REFEREE_NOOP if winner is None else winner.action,
-        selected=None if winner is None else winner.considered.id,
-        score=0.0 if winner is None else winner.considered.score,
+        parts=tuple(map(_part, winners)) or (REFEREE_PART,),
         rule=rule.name,
-        rationale=_rationale(candidates, rule, winner, missing),
+        rationale=_rationale(candidates, rule, winners, missing),
         considered=candidates,
         overridden=overridden,
         reason=choice.reason,
     )
 
 
+def _winners(choice: Choice) -> Candidates:
+    """Return who wins, in order: a noop alone, or actions of which no two touch the same thing."""
+    if choice.winner is None or not choice.winner.wants:
+        return () if choice.winner is None else (choice.winner,)
+    winners = [choice.winner]
+    for candidate in choice.more:
+        if candidate.wants and not any(candidate.touches(winner) for winner in winners):
+            winners.append(candidate)
+    return tuple(winners[:MOST_PARTS])
+
+
+def _part(winner: Candidate) -> DecisionPart:
+    considered = winner.considered
+    return DecisionPart(action=winner.action, selected=considered.id, score=considered.score)
+
+
 def _rationale(
-    candidates: Candidates, rule: Rule, winner: Candidate | None, missing: Sequence[AgentName]
+    candidates: Candidates, rule: Rule, winners: Candidates, missing: Sequence[AgentName]
 ) -> str:
-    if winner is not None and winner.wants:
-        rationale = f"{winner.name}: {winner.numbers}; {rule.text}"
+    if winners and winners[0].wants:
+        won = "; ".join(f"{winner.name}: {winner.numbers}" for winner in winners)
+        rationale = f"{won}; {rule.text}"
     else:
         views = ", ".join(f"{candidate.name} ({_why(candidate)})" for candidate in candidates)
         rationale = f"Referee:noop: {rule.text}" + (f": {views}" if views else "")
     return rationale + (f"; missing: {', '.join(missing)}" if missing else "")
 
 
-def _override(loser: Candidate, winner: Candidate | None, rule: Rule) -> Override:
+def _override(loser: Candidate, winners: Candidates, rule: Rule) -> Override:
+    """Return why a candidate lost: to the winner that touches the same thing, else to the first."""
+    in_the_way = (winner for winner in winners if len(winners) > 1 and loser.touches(winner))
+    winner = next(in_the_way, winners[0] if winners else None)
     what = f"{loser.name} ({_why(loser)}; {_rank(loser)})"
     how = "is not taken" if winner is None else f"lost to {winner.name} ({_rank(winner)})"
     return Override(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from schemas.actions import Action, AgentName, Target
-from schemas.decision import ClosedBy, Decision, DecisionPart
+from schemas.decision import ClosedBy, Decision
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.referee.closing import closings
@@ -73,7 +73,7 @@ def decision_of(
         cluster_time_seconds=cycle.cluster_time_seconds,
         observation_id=cycle.observation_id,
         closed_by=closed_by,
-        parts=(DecisionPart(action=ruling.action, selected=ruling.selected, score=ruling.score),),
+        parts=ruling.parts,
         rule=ruling.rule,
         rationale=ruling.rationale,
         considered=tuple(candidate.considered for candidate in ruling.considered),
@@ -86,7 +86,7 @@ def decision_of(
 
 
 def _repeats(ruling: Ruling, last: LastDecision | None) -> int:
-    same = last is not None and _aims(last.actions) == _aims((ruling.action,))
+    same = last is not None and _aims(last.actions) == _aims(part.action for part in ruling.parts)
     return 1 + (last.repeat_count if same and last is not None else 0)
 
 

@@ -47,7 +47,7 @@ def test_the_greatest_gain_for_an_hour_wins_whoever_wants_it() -> None:
 
     assert ruling.rule is RefereeRule.HIGHEST_VALUE
     assert ruling.selected == wake.considered.id
-    assert ruling.score == 2.0
+    assert ruling.parts[0].score == 2.0
     lost = ruling.overridden["safety"]
     assert (lost.winner_score, lost.loser_score) == (2.0, 0.5)
     assert "expected to gain most for an hour" in lost.text

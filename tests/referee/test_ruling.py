@@ -157,7 +157,7 @@ def test_a_blind_safety_agent_turns_a_plain_admit_into_a_noop_that_says_why(reas
     """With inference dead the decision is a noop that names the reason."""
     ruling = rule_on([blind(A, reason), blind(B, reason), ADMIT])
 
-    assert (ruling.action.kind, ruling.action.agent) == (NOOP, None)
+    assert (ruling.parts[0].action.kind, ruling.parts[0].action.agent) == (NOOP, None)
     assert ruling.reason is reason
     assert reason.value in ruling.rationale
     assert sorted(ruling.overridden) == ["admission", "efficiency", "safety"]
@@ -286,7 +286,7 @@ def test_a_protective_action_never_loses_to_a_saving_one(proposals: list[Candida
         for proposal in proposals
     )
 
-    assert not (protects and ruling.action.agent is B)
+    assert not (protects and ruling.parts[0].action.agent is B)
 
 
 def test_the_fixed_order_names_the_three_and_who_else_proposed() -> None:
