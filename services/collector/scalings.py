@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from schemas.snapshot import AutoscalerState
 from services.collector.snapshot import MOST_AUTOSCALERS, Scaling
@@ -50,16 +51,37 @@ def published_scalings(states: Sequence[AutoscalerState]) -> Mapping[str, Scalin
 def autoscaler_states(scalings: Mapping[str, Scaling]) -> tuple[AutoscalerState, ...]:
     """Return what the snapshot publishes of autoscalers, the first by name."""
     return tuple(
-        AutoscalerState(
-            object=name,
-            workload=f"{name.partition('/')[0]}/{scaling.target}",
-            min_replicas=scaling.least,
-            max_replicas=scaling.most,
-            current_replicas=scaling.current,
-            desired_replicas=scaling.desired,
-            active=scaling.reasons.get("ScalingActive", ""),
-            limited=scaling.reasons.get("ScalingLimited", ""),
-            able=scaling.reasons.get("AbleToScale", ""),
+        _state_of(
+            name,
+            scaling.target,
+            (scaling.least, scaling.most),
+            (scaling.current, scaling.desired),
+            tuple([scaling.reasons.get(kind, "") for kind in _CONDITIONS]),
         )
         for name, scaling in sorted(scalings.items())[:MOST_AUTOSCALERS]
+    )
+
+
+_CONDITIONS = ("ScalingActive", "ScalingLimited", "AbleToScale")
+
+
+@lru_cache(maxsize=4 * MOST_AUTOSCALERS)  # most want at each look what they wanted before
+def _state_of(
+    name: str,
+    target: str,
+    bounds: tuple[int, int],
+    replicas: tuple[int, int],
+    reasons: tuple[str, ...],
+) -> AutoscalerState:
+    (least, most), (current, desired), (active, limited, able) = bounds, replicas, reasons
+    return AutoscalerState(
+        object=name,
+        workload=f"{name.partition('/')[0]}/{target}",
+        min_replicas=least,
+        max_replicas=most,
+        current_replicas=current,
+        desired_replicas=desired,
+        active=active,
+        limited=limited,
+        able=able,
     )
