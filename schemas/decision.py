@@ -92,8 +92,10 @@ class DecisionPart(DataModel):
 
     action: Action
     selected: str | None
-    """Id of the winning proposal; None for the referee's own noop."""
+    """Id of the winning proposal, whose first or further wish this is; None for the referee's own noop."""
     score: Rounded
+    effect: Effect | None = None
+    """What the action is expected to change; None where its profile judges by thresholds."""
 
 
 class Decision(EventData):

@@ -11,6 +11,7 @@ from schemas.actions import Action, ActionKind, AdmissionAction
 from schemas.decision import Considered
 from schemas.envelope import Event
 from schemas.model import DataModel
+from schemas.proposal import Wish
 from schemas.reasons import Reason
 
 UNJUDGED = frozenset(
@@ -32,6 +33,8 @@ class Candidate(DataModel):
     """As it will stand in the decision."""
     action: Action
     profile: str
+    further: tuple[Wish, ...] = ()
+    """What else its agent wants in this cycle."""
 
     @property
     def agent(self) -> AnyAgent | None:
@@ -102,7 +105,9 @@ def candidate_of(event: Event[Any]) -> Candidate:
         evidence=data.evidence,
         effect=data.effect,
     )
-    return Candidate(considered=considered, action=data.action, profile=data.profile)
+    return Candidate(
+        considered=considered, action=data.action, profile=data.profile, further=data.further
+    )
 
 
 def canonical(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

@@ -102,8 +102,8 @@ def _winners(choice: Choice) -> Candidates:
 
 
 def _part(winner: Candidate) -> DecisionPart:
-    considered = winner.considered
-    return DecisionPart(action=winner.action, selected=considered.id, score=considered.score)
+    own = winner.considered
+    return DecisionPart(action=winner.action, selected=own.id, score=own.score, effect=own.effect)
 
 
 def _rationale(

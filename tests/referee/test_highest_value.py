@@ -7,9 +7,11 @@ from typing import Any
 from schemas.actions import ActionKind
 from schemas.decision import RefereeRule
 from schemas.effect import Effect
+from schemas.proposal import Wish
 from schemas.reasons import Reason
 from services.referee.candidate import Candidate, candidate_of
 from services.referee.ruling import rule_on
+from tests.action_builder import make_action
 from tests.builders import make_proposal, stamp_event
 
 
@@ -40,9 +42,9 @@ WAKE = {"parameters": {"power_state": "on"}}
 
 
 def test_the_greatest_gain_for_an_hour_wins_whoever_wants_it() -> None:
-    """Safety does not go first by its name; the loser is told both amounts."""
-    replicate = candidate("safety", ActionKind.REPLICATE, 0.5)
-    wake = candidate("efficiency", ActionKind.POWER_STATE, 2.0, **WAKE)
+    """Safety does not go first by its name; of two wishes for one node the loser is told both amounts."""
+    replicate = candidate("safety", ActionKind.REPLICATE, 0.5, target="n1")
+    wake = candidate("efficiency", ActionKind.POWER_STATE, 2.0, target="n1", **WAKE)
     ruling = rule_on((replicate, wake, candidate("admission", ActionKind.NOOP, None)))
 
     assert ruling.rule is RefereeRule.HIGHEST_VALUE
@@ -60,6 +62,31 @@ def test_equal_gains_go_to_the_first_agent_in_the_referees_order() -> None:
 
     for proposals in ((replicate, wake), (wake, replicate)):
         assert rule_on(proposals).selected == replicate.considered.id
+
+
+def test_everything_that_gains_and_touches_nothing_in_common_is_taken() -> None:
+    """Further wishes of one agent and those of others, best first; what aims at a target already taken is not."""
+    wishes = tuple(
+        Wish(
+            action=make_action("safety", ActionKind.REPLICATE, name),
+            score=gain,
+            rule="",
+            effect=worth(gain),
+            text=f"replicate on {name}",
+        )
+        for name, gain in (("n2", 0.9), ("n3", 0.4))
+    )
+    replicate = candidate("safety", ActionKind.REPLICATE, 1.0, target="n1", further=wishes)
+    sleep = candidate("efficiency", ActionKind.POWER_STATE, 0.5, target="n3", **SLEEP)
+    ruling = rule_on((sleep, replicate))
+
+    aims = [(part.action.target.name, part.score) for part in ruling.parts]
+    assert aims == [("n1", 1.0), ("n2", 0.9), ("n3", 0.5)]
+    assert {part.selected for part in ruling.parts} == {
+        replicate.considered.id,
+        sleep.considered.id,
+    }
+    assert not ruling.overridden
 
 
 def test_nothing_sleeps_while_safety_cannot_judge() -> None:

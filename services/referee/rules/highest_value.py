@@ -1,6 +1,7 @@
-"""Where proposals state what they are expected to change: the one that gains most for an hour wins.
+"""Where proposals state what they are expected to change: what gains most for an hour wins.
 
-All amounts are in the outcome score's money, so agents are weighed in one unit. While an agent that must see (A) could
+So does every further wish that touches nothing in common with a better one, since each gains by its own estimate. All
+amounts are in the outcome score's money, so agents are weighed in one unit. While an agent that must see (A) could
 not judge, nothing is taken that only saves: what it would cost is not known.
 """
 
@@ -8,13 +9,19 @@ from __future__ import annotations
 
 from schemas.actions import DvfsAction, MemoryBalloonAction, PowerStateAction
 from schemas.decision import RefereeRule
+from schemas.proposal import Wish
 from services.referee.candidate import Candidate, canonical
 from services.referee.rule import Candidates, Choice, Rule
 
 
 def choose(candidates: Candidates) -> Choice | None:
     """Choose the greatest gain for an hour; None where no proposal states one."""
-    stated = [candidate for candidate in candidates if candidate.considered.effect is not None]
+    stated = [
+        wanted
+        for candidate in candidates
+        if candidate.considered.effect is not None
+        for wanted in (candidate, *(_wished(candidate, wish) for wish in candidate.further))
+    ]
     if not stated:
         return None
     blind = next(
@@ -26,7 +33,24 @@ def choose(candidates: Candidates) -> Choice | None:
             return Choice(
                 None, blind.considered.reason, "safety could not judge, and saving waits for it"
             )
-    return Choice(max(canonical(stated), key=_gain_per_hour))
+    best, *others = sorted(canonical(stated), key=_gain_per_hour, reverse=True)
+    return Choice(best, more=tuple(others))
+
+
+def _wished(candidate: Candidate, wish: Wish) -> Candidate:
+    """Return a further wish as a candidate of the same proposal."""
+    considered = candidate.considered.model_copy(
+        update={
+            "kind": wish.action.kind,
+            "target": wish.action.target,
+            "score": wish.score,
+            "rule": wish.rule,
+            "text": wish.text,
+            "evidence": wish.evidence,
+            "effect": wish.effect,
+        }
+    )
+    return Candidate(considered=considered, action=wish.action, profile=candidate.profile)
 
 
 def _gain_per_hour(candidate: Candidate) -> float:
