@@ -10,6 +10,7 @@ from typing import Any
 
 from schemas.actions import Action
 from schemas.decision import Decision
+from schemas.effect import Effect
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.outcome import (
@@ -37,6 +38,8 @@ class PartRecord:
     """From 0."""
     action: Action | None
     """None where the decision is not known."""
+    effect: Effect | None
+    """What the action was expected to change; None where it was judged by thresholds."""
     executions: tuple[OutcomeExecution, ...]
     """Every phase."""
     rollbacks: tuple[OutcomeExecution, ...]
@@ -150,10 +153,12 @@ class CycleRecord:
 
     def _part(self, number: int) -> PartRecord:
         executions = [event.data for event in self.executions if event.data.part == number]
-        decided = () if self.decision is None else self.decision.data.actions
+        decided = () if self.decision is None else self.decision.data.parts
+        part = decided[number] if number < len(decided) else None
         return PartRecord(
             number=number,
-            action=decided[number] if number < len(decided) else None,
+            action=None if part is None else part.action,
+            effect=None if part is None else part.effect,
             executions=tuple(one for one in executions if not one.rollback_of),
             rollbacks=tuple(one for one in executions if one.rollback_of),
             verifications=tuple(

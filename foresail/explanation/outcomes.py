@@ -11,7 +11,7 @@ from agent_registry.discovery import action_label, letter_of
 from foresail.explanation.section import Section
 from projections import figures
 from projections.cycle_record import CycleRecord, PartRecord
-from projections.score.text import OVERLAP, window_text
+from projections.score.text import OVERLAP, effect_text, window_text
 from schemas.outcome import (
     ExecutionPhase,
     ForecastScore,
@@ -45,6 +45,8 @@ def outcome_sections(record: CycleRecord) -> Iterator[Section]:
 
 
 def _part_sections(part: PartRecord) -> Iterator[Section]:
+    expected = [] if part.effect is None else [Text(effect_text(part.effect))]
+    yield Section("EXPECTED", expected)
     checks = [check for data in part.executions for check in data.guards]
     yield Section("GUARDS", _guards(checks), "" if all(check.passed for check in checks) else "red")
     if part.execution is not None:

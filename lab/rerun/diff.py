@@ -21,6 +21,7 @@ from schemas.decision import Decision
 from schemas.envelope import attributes_of
 from schemas.outcome import OutcomeReward
 from schemas.registry import UnknownEvent
+from schemas.upcast import newest_type
 
 COUNTED = frozenset({Decision.TYPE, OutcomeReward.TYPE})
 REACH = 10_000
@@ -171,7 +172,7 @@ def _decisions(
         side.events += 1
         if on_message is not None:
             on_message(message)
-        if attributes_of(message.headers).get("type") not in COUNTED:
+        if newest_type(attributes_of(message.headers).get("type", "")) not in COUNTED:
             continue
         try:
             data: Any = event_of(message).data

@@ -8,6 +8,7 @@ from typing import Literal
 
 from projections.figures import duration, number, signed_score, signed_text
 from projections.score.tally import WAITING
+from schemas.effect import Effect
 from schemas.score import ComponentDifference, OutcomeCounterfactual, OutcomeScore
 
 Verdict = Literal["helps", "harms", "no difference"]
@@ -52,6 +53,17 @@ def score_text(score: OutcomeScore) -> str:
         f"{signed_score(score.total_money_per_hour)} {score.currency}/h since the start "
         f"({duration(score.total_seconds)}), {signed_score(score.step_money_per_hour)} in this cycle; "
         f"in all {signed_score(score.total_money)} {score.currency}{made_of}{missing}"
+    )
+
+
+def effect_text(effect: Effect) -> str:
+    """Return what an action was expected to change, and by which components."""
+    terms = ", ".join(
+        f"{name.replace('_', ' ')} {signed_text(money)}" for name, money in effect.terms.items()
+    )
+    return (
+        f"{signed_text(effect.net)} {effect.currency} in {duration(effect.horizon_seconds)} "
+        f"(8 of 10 times {signed_text(effect.low)} to {signed_text(effect.high)}): {terms}"
     )
 
 

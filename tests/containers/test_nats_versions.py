@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,8 @@ from tests.containers.engine import NATS_IMAGE, missing
 
 OLDEST = "2.12"
 """The oldest minor version with atomic batches."""
-DECLARATION = StreamDeclaration.of(contract.CLUSTER, "i1")
+LOGS = (StreamDeclaration.of(contract.CLUSTER, f"i{number}") for number in count(1))
+"""A log of its own for each test: on a busy machine a new one of the same name may still answer for the old."""
 PROMISES = {
     name: one for name, one in vars(contract).items() if name.startswith("test_") and callable(one)
 }
@@ -98,46 +100,48 @@ def _container() -> Iterator[str]:
 @pytest_asyncio.fixture
 async def connect(server: str) -> AsyncIterator[Callable[[], object]]:
     """Give a function that opens connections to an empty log; the contract's own fixture."""
-    await _declare_log(server)
+    log = next(LOGS)
+    await _declare_log(server, log)
     opened: list[Bus] = []
 
     async def open_nats() -> Bus:
-        bus = await NatsBus.connect(server, cluster=contract.CLUSTER, stream=DECLARATION.name)
+        bus = await NatsBus.connect(server, cluster=contract.CLUSTER, stream=log.name)
         opened.append(bus)
         return bus
 
     yield open_nats
     for bus in opened:
         await bus.close()
-    await _forgotten(server)
+    await _delete_log(server, log)
 
 
-async def _declare_log(url: str) -> None:
+async def _declare_log(url: str, log: StreamDeclaration) -> None:
     async with asyncio.timeout(120):
         while True:
             try:
-                await NatsBus.declare(url, DECLARATION)
+                await NatsBus.declare(url, log)
             except BusUnavailable:
                 await asyncio.sleep(0.1)
             else:
                 return
 
 
-async def _forgotten(url: str) -> None:
+async def _delete_log(url: str, log: StreamDeclaration) -> None:
     client = Client()
     await client.connect(url)
-    reply = await client.request(f"$JS.API.STREAM.DELETE.{DECLARATION.name}", b"", timeout=5)
+    reply = await client.request(f"$JS.API.STREAM.DELETE.{log.name}", b"", timeout=5)
     await client.close()
     assert json.loads(reply.data)["success"]
 
 
 async def test_the_server_is_the_one_that_was_asked_for(server: str) -> None:
     """Both servers of this file are of the oldest supported version."""
-    await _declare_log(server)
+    log = next(LOGS)
+    await _declare_log(server, log)
     client = Client()
     await client.connect(server)
     version = client.connected_server_version
     await client.close()
-    await _forgotten(server)
+    await _delete_log(server, log)
 
     assert f"{version.major}.{version.minor}" == OLDEST

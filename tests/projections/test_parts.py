@@ -95,6 +95,7 @@ def test_an_old_decision_has_exactly_one_part() -> None:
     expected = {name: content.pop(name) for name in ("action", "selected", "score")}
     assert part["action"]["parameters"].pop("replicas", None) is None
     expected["action"]["parameters"].pop("replicas", None)
+    assert part.pop("effect") is None
     assert part == expected
     rest = data.model_dump(mode="json", exclude={"parts", "considered"})
     assert {name: value for name, value in content.items() if name != "considered"} == rest

@@ -9,7 +9,10 @@ from projections.overview import Overview
 from projections.run_totals import RunTotals
 from projections.score.money import difference_of, score_of
 from projections.score.text import difference_text, score_text, window_text
+from schemas.decision import DecisionPart
+from schemas.effect import Effect
 from schemas.score import OutcomeCounterfactual
+from tests.action_builder import make_action
 from tests.builders import make_decision, stamp_event
 from tests.projections.score.score_builders import PRICES, make_look, tally_of
 
@@ -73,6 +76,28 @@ def test_explain_says_that_effects_overlap() -> None:
             "(by all actions so far: effects overlap)"
         )
     ]
+
+
+def test_an_expected_effect_is_told_with_its_interval_and_terms() -> None:
+    """Explain shows of each part what it was expected to change; nothing where thresholds decided."""
+    effect = Effect(
+        horizon_seconds=600.0,
+        terms={"slo_services": 0.315, "capacity": -0.012},
+        net=0.303,
+        low=0.22,
+        high=0.38,
+        per_hour=1.818,
+        currency="USD",
+    )
+    text = (
+        "+0.303 USD in 600 s (8 of 10 times +0.22 to +0.38): slo services +0.315, capacity -0.012"
+    )
+    part = DecisionPart(action=make_action(), selected=None, score=1.818, effect=effect)
+    for parts, lines in (((part,), [text]), ((part.model_copy(update={"effect": None}),), [])):
+        decision = make_decision().model_copy(update={"parts": parts})
+        record = CycleRecord(1).after(stamp_event(decision))
+        shown = {section.label: section.lines for section in outcome_sections(record)}
+        assert [str(line) for line in shown["EXPECTED"]] == lines
 
 
 def test_overview_and_summary_hold_the_newest() -> None:
