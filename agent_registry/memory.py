@@ -262,7 +262,9 @@ def _next_look(
     if ours:
         base = base if before.raised else before.wanted
     own_changes = (*before.own_changes, look.now) if ours else before.own_changes
-    borne, broken = _limits(before, rate / max(1, look.ready), violates=violates, settled=settled)
+    borne, broken = before.borne_rate * FORGET, before.broken_rate
+    if settled and violates == (bad > settings.slo_bad_ratio * every):  # both steps say the same
+        borne, broken = _limits(before, rate / max(1, look.ready), violates=violates)
     return ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,
@@ -280,7 +282,7 @@ def _next_look(
         bad_ratio=rounded(bad_ratio),
         bad=(rounded(bad), rounded(every)),
         violated_seconds=look.now if violates else before.violated_seconds,
-        borne_rate=borne,
+        borne_rate=rounded(borne),
         in_time_rate=rounded(
             max(FORGET * before.in_time_rate, (every - bad) / elapsed / max(1, look.ready))
             if violates
@@ -308,13 +310,9 @@ def _is_ours(before: ServiceMemory, look: _Look) -> bool:
     return cut or look.replicas == before.asked_replicas
 
 
-def _limits(
-    before: ServiceMemory, rate: float, *, violates: bool, settled: bool
-) -> tuple[float, float]:
+def _limits(before: ServiceMemory, rate: float, *, violates: bool) -> tuple[float, float]:
     """Return what one replica was seen to bear, and at which rate it was not enough."""
     borne, broken = before.borne_rate * FORGET, before.broken_rate
-    if not settled:
-        return rounded(borne), broken
     if not violates:
         borne = max(borne, rate)
         if broken and rate >= broken:  # it was something else then

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from schemas.actions import ReplicateAction, TargetKind
 from schemas.proposal import Proposal, ProposalStatus
 from tests.agents.value_world import ScriptedService, ValueWorld
@@ -50,12 +52,85 @@ def test_replicas_follow_what_one_of_them_has_borne() -> None:
 def test_nothing_is_asked_for_while_replicas_start_or_settle() -> None:
     """What was done has to show before more is done."""
     starting = ValueWorld("safety", {"web": ScriptedService(rate=50.0, ready=3)})
-    assert starting.play(10).status is ProposalStatus.NOOP
+    assert not _proposed(starting, 10)
 
     settling = ValueWorld("safety", {"web": ScriptedService(rate=90.0)}, obeys=True)
     assert replicas(settling.play(2)) == 8
     assert not _proposed(settling, 7)
     assert replicas(_proposed(settling, 5)[0]) > 8
+
+
+def test_one_workload_is_changed_three_times_in_ten_minutes_at_most() -> None:
+    """More the executor would refuse; what does not help is not repeated without end."""
+    world = ValueWorld(
+        "safety",
+        {"web": ScriptedService(rate=50.0, bears=0.1)},
+        nodes={"node-0": {"cpu_allocatable_cores": 500.0, "memory_allocatable_bytes": 2**39}},
+        obeys=True,
+        value={"most_surge": 100.0, "most_growth": 1.2, "settle_seconds": 30.0},
+    )
+
+    assert len(_proposed(world, 40)) == 3
+
+
+@pytest.mark.parametrize(
+    ("free_cores", "waiting", "value", "expected"),
+    [
+        (40.0, 0, {}, 8),
+        (2.0, 0, {"spare_ratio": 0.0}, 6),
+        (2.0, 1, {"spare_ratio": 0.0}, 5),
+        (4.0, 0, {"spare_ratio": 0.02}, 6),
+        (2.0, 2, {"spare_ratio": 0.0}, None),
+    ],
+)
+def test_only_replicas_that_have_a_place_are_asked_for(
+    free_cores: float, waiting: int, value: dict[str, float], expected: int | None
+) -> None:
+    """Free cores count by machine, less pods that wait already, less what is spared for other work."""
+    node = {
+        "cpu_allocatable_cores": 100.0,
+        "memory_allocatable_bytes": 2**38,
+        "cpu_requested_ratio": 1.0 - free_cores / 100.0,
+    }
+    world = ValueWorld(
+        "safety",
+        {"web": ScriptedService(rate=200.0)},
+        nodes={"node-0": node},
+        totals={"pending_by_class": {"insufficient_cpu": waiting}},
+        value=value,
+    )
+    proposal = world.play(2)
+
+    assert (None if proposal.effect is None else replicas(proposal)) == expected
+
+
+def test_all_surges_together_are_bounded() -> None:
+    """Of few running pods at least ten may be added, however much is missing."""
+    world = ValueWorld(
+        "safety",
+        {"web": ScriptedService(rate=2_000.0, wanted=40)},
+        nodes={"node-0": {"cpu_allocatable_cores": 500.0, "memory_allocatable_bytes": 2**39}},
+    )
+
+    assert replicas(world.play(2)) == 50
+
+
+def test_a_rate_that_was_too_much_before_is_answered_before_it_comes() -> None:
+    """Replicas broke at 12.5 requests/s each; a trend that leads there asks for more while all is well."""
+    world = ValueWorld("safety", {"web": ScriptedService(rate=50.0)})
+    world.play(15)
+    web = world.services["web"]
+    web.rate = 20.0
+    world.play(60)
+    asked = None
+    while web.rate < 39.0 and asked is None:
+        web.rate += 1.5
+        proposal = world.play()
+        asked = proposal if proposal.status is ProposalStatus.PROPOSED else None
+
+    assert asked is not None
+    assert asked.rule == "foreseen rate of a replica >= 12.5"
+    assert replicas(asked) > 4
 
 
 def test_replicas_are_given_back_to_the_owners_number_when_it_is_quiet() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import ActionKind
+from schemas.actions import ActionKind, ReplicateAction, Target, TargetKind
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.reasons import Reason
 from services.executor.guard_discovery import Stage, ask_guards
@@ -160,6 +160,30 @@ def test_cap_per_namespace(count: int, full: bool) -> None:
     plan = OperationPlan(operations=(operation,), text="", direction="up")
     guard_question = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
     assert failed_reasons(guard_question) == [Reason.CAP_PER_NAMESPACE] * full
+
+
+def test_replicas_of_workloads_leave_the_namespace_its_share() -> None:
+    """They have caps of their own: ten of them refuse neither an eviction nor the eleventh."""
+    target = Target(kind=TargetKind.WORKLOAD, name="a/Deployment/w")
+    raised = ReplicateAction(target=target, replicas=7)
+    one = execution_before(300.0, action=raised, namespaces=("a",), direction="up")
+    operation = Operation(verb=Verb.EVICT, resource="pods", namespace="a", name="p", text="")
+    plan = OperationPlan(operations=(operation,), text="", direction="move")
+
+    assert failed_reasons(question(*[one] * 10, of=due(ActionKind.MIGRATE), plan=plan)) == []
+    assert failed_reasons(question(*[one] * 10, of=due(action=raised), plan=plan)) == []
+
+
+def test_waking_a_machine_takes_nothing_from_the_budget() -> None:
+    """Ten machines that were woken leave room for one that sleeps; a wake needs none of it."""
+    woken, asleep = (
+        [execution_before(300.0, target=f"n{one}", direction=way) for one in range(10)]
+        for way in ("on", "off")
+    )
+    wake = OperationPlan(operations=(), text="", direction="on")
+    assert failed_reasons(question(*woken)) == []
+    assert failed_reasons(question(*asleep)) == [Reason.BUDGET_EXHAUSTED]
+    assert failed_reasons(question(*asleep, plan=wake)) == []
 
 
 @pytest.mark.parametrize(("count", "full"), [(2, False), (3, True)])

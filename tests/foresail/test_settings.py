@@ -155,6 +155,20 @@ def test_dependent_settings_follow_the_run_unless_given() -> None:
     assert 9.0 == settings.referee.wall_interval_seconds
 
 
+def test_expected_values_use_the_prices_of_the_score() -> None:
+    """What agents weigh by is what they are scored by: one price of each thing, and the power model's watts."""
+    environment = {
+        "FORESAIL_SCORE__SLO_SERVICE_MINUTE": "9",
+        "FORESAIL_SCORE__CURRENCY": "EUR",
+        "FORESAIL_COLLECTOR__POWER": '{"idle_watts": 70.0, "sleep_watts": 3.0}',
+    }
+
+    value = fill_dependent(resolve(None, environment, {})).agents.value
+
+    assert (9.0, "EUR") == (value.slo_service_minute, value.currency)
+    assert (70.0, 3.0) == (value.idle_watts, value.sleep_watts)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("120s", 120.0), ("2m", 120.0), ("1.5h", 5400.0), ("7", 7.0), ("50ms", 0.05)],
