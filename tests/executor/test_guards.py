@@ -163,15 +163,15 @@ def test_cap_per_namespace(count: int, full: bool) -> None:
 
 
 def test_replicas_of_workloads_leave_the_namespace_its_share() -> None:
-    """They have caps of their own: ten of them refuse neither an eviction nor the eleventh."""
-    target = Target(kind=TargetKind.WORKLOAD, name="a/Deployment/w")
-    raised = ReplicateAction(target=target, replicas=7)
+    """They have caps of their own: ten of them refuse no eviction, and ten evictions none of them."""
+    raised = ReplicateAction(target=Target(kind=TargetKind.WORKLOAD, name="w"), replicas=7)
     one = execution_before(300.0, action=raised, namespaces=("a",), direction="up")
+    move = execution_before(300.0, ActionKind.MIGRATE, namespaces=("a",), direction="move")
     operation = Operation(verb=Verb.EVICT, resource="pods", namespace="a", name="p", text="")
     plan = OperationPlan(operations=(operation,), text="", direction="move")
 
     assert failed_reasons(question(*[one] * 10, of=due(ActionKind.MIGRATE), plan=plan)) == []
-    assert failed_reasons(question(*[one] * 10, of=due(action=raised), plan=plan)) == []
+    assert failed_reasons(question(*[move] * 10, of=due(action=raised), plan=plan)) == []
 
 
 def test_waking_a_machine_takes_nothing_from_the_budget() -> None:
