@@ -30,6 +30,17 @@ def console() -> Console:
     return _PipeConsole(highlight=False, soft_wrap=not sys.stdout.isatty())
 
 
+def own_console() -> Console:
+    """Return another console on stdout that shares no buffer, and so no lock, with `console()`."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):  # no file: somebody captures what this process prints
+        return console()
+    encoding, errors = sys.stdout.encoding, sys.stdout.errors
+    out = open(descriptor, "w", encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115
+    return _PipeConsole(file=out, highlight=False, soft_wrap=not out.isatty())
+
+
 @cache
 def page() -> Console:
     """Return the console for whole screens: as wide as the terminal, 100 columns elsewhere."""

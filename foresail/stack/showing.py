@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from rich.live import Live
 
+from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
-from foresail.output import console
 from foresail.stack.live_view import view
+from foresail.stack.printing import BackgroundPrinter
 from foresail.stack.watch import Watch
 from projections.event_text import decision_line
 from projections.operating import OperatingState, operating_after
@@ -26,20 +28,45 @@ FRAMES_PER_SECOND = 4
 async def show(
     watch: Watch, clock: Clock, header: str, pids: Callable[[], Mapping[str, int]]
 ) -> None:
-    """Show what `watch` sees until cancelled."""
-    out = console()
-    if not out.is_terminal:
-        watch.listeners.append(line_printer())
+    """Show what `watch` sees until cancelled; whoever reads the output may stop reading meanwhile.
+
+    Raises:
+        OSError: the output cannot be written any more.
+    """
+    printer = BackgroundPrinter()
+    broken = asyncio.create_task(printer.wait_broken(), name="printer")
+    showing = asyncio.create_task(_show(watch, clock, header, pids, printer), name="showing")
+    try:
+        done, _ = await asyncio.wait({broken, showing}, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        await cancel_and_wait(broken, showing)
+        printer.close()
+
+
+async def _show(
+    watch: Watch,
+    clock: Clock,
+    header: str,
+    pids: Callable[[], Mapping[str, int]],
+    printer: BackgroundPrinter,
+) -> None:
+    if not printer.console.is_terminal:
+        watch.listeners.append(line_printer(printer.print))
         await asyncio.Event().wait()
-    with Live(
-        console=out, refresh_per_second=FRAMES_PER_SECOND, screen=False, transient=True
-    ) as live:
+    live = Live(console=printer.console, auto_refresh=False, screen=False, transient=True)
+    printer.call(live.start)
+    try:
         while True:
-            live.update(view(watch.overview, watch.notes, clock.wall_ns(), header, pids()))
+            seen = view(watch.overview, watch.notes, clock.wall_ns(), header, pids())
+            printer.call(partial(live.update, seen, refresh=True), newest_only=live.is_started)
             await clock.sleep(1 / FRAMES_PER_SECOND)
+    finally:
+        printer.call(live.stop, newest_only=True)
 
 
-def line_printer() -> Callable[[Event[Any]], None]:
+def line_printer(print_line: Callable[[str], None]) -> Callable[[Event[Any]], None]:
     """Return a listener that prints decisions with their execution, and outages, as lines."""
     waiting: dict[int, tuple[Decision, list[OutcomeExecution]]] = {}
     down = False
@@ -48,12 +75,13 @@ def line_printer() -> Callable[[Event[Any]], None]:
     def take(event: Event[Any]) -> None:
         nonlocal down, operating
         before, operating = operating, operating_after(operating, event.data)
-        _print_change(before, operating)
+        for line in _change_lines(before, operating):
+            print_line(line)
         if isinstance(event.data, SnapshotNodes):
             outage = outage_of(event.data)
             if (outage is not None) != down:
                 text = "the cluster can be read again" if outage is None else outage.text()
-                console().print(text, markup=False)
+                print_line(text)
             down = outage is not None
         elif isinstance(event.data, Decision):
             waiting[event.cycle] = (event.data, [])
@@ -66,15 +94,14 @@ def line_printer() -> Callable[[Event[Any]], None]:
             executions.append(event.data)
             if len(executions) == len(decision.parts):
                 del waiting[event.cycle]
-                console().print(decision_line(decision, executions), markup=False)
+                print_line(decision_line(decision, executions))
 
     return take
 
 
-def _print_change(before: OperatingState, after: OperatingState) -> None:
-    """Print what the operator changed, one line each."""
+def _change_lines(before: OperatingState, after: OperatingState) -> Iterator[str]:
+    """Yield what the operator changed, one line each."""
     if after.hold != before.hold:
-        text = after.hold_text() or "resumed: plans are executed again"
-        console().print(text, markup=False)
+        yield after.hold_text() or "resumed: plans are executed again"
     if after.mode != before.mode:
-        console().print(f"mode {after.mode}", markup=False)
+        yield f"mode {after.mode}"

@@ -251,7 +251,7 @@ def test_a_cycle_is_executed_when_every_part_is() -> None:
 
 def test_a_line_is_printed_once_every_part_was_answered(capsys: pytest.CaptureFixture[str]) -> None:
     """A terminal shows one line for a decision, with what became of each part."""
-    take = line_printer()
+    take = line_printer(print)
     take(stamp_event(decision()))
     take(followed(0, ExecutionPhase.FINISHED))
     assert "cycle" not in capsys.readouterr().out

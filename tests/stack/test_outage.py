@@ -99,7 +99,7 @@ def test_the_live_view_says_how_fast_the_cluster_runs(speed: float | None, title
 
 def test_plain_lines_say_when_it_begins_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
     """Once each, not in every cycle."""
-    take = line_printer()
+    take = line_printer(print)
     for readable in (True, False, False, True):
         take(snapshot_event(readable=readable))
     lines = capsys.readouterr().out.splitlines()
