@@ -76,7 +76,7 @@ class BackgroundPrinter:
         try:
             while (draw := self._next()) is not None:
                 draw()
-        except Exception as error:  # noqa: BLE001 (whatever it is, the loop raises it)
+        except OSError as error:
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
                 self._loop.call_soon_threadsafe(self._break, error)
 
@@ -93,6 +93,6 @@ class BackgroundPrinter:
             self.console.print(f"({text}: nobody read them)", markup=False)
         return draw
 
-    def _break(self, error: Exception) -> None:
+    def _break(self, error: OSError) -> None:
         if not self._broken.done():
             self._broken.set_exception(error)
