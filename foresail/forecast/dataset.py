@@ -55,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=ANCHORS,
         default="schedule",
         help="when a prediction is due: at each placement (schedule), every 5 minutes of each running attempt "
-        "(grid), or in each window of the common format (default: %(default)s)",
+        "(grid), at both, so that attempts of every age are learned from (hazard), or in each window of the "
+        "common format (default: %(default)s)",
     )
     parser.add_argument(
         "--horizon",

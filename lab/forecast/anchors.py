@@ -2,11 +2,14 @@
 
 `schedule`: each SCHEDULE event of the trace; the chosen machine is known. `grid`: every
 running attempt each 5 minutes, at whole multiples of 5 minutes from the trace's start on. An
-attempt runs at t when it began strictly before t and has not ended at t.
+attempt runs at t when it began strictly before t and has not ended at t. `hazard`: both, so that
+one model learns attempts of every age: their placement (age 0) and each moment that they lived to.
+An attempt that ran before the trace began enters at the first moment at which it was seen, with
+an unknown start (left truncation); the end of a segment censors.
 
-Guarantee: rows come in the order of (time_us, row). Schedule anchors are stored; of a grid only the
-attempts are stored and its rows are made when they are read, so that 25 million rows cost what the
-attempts cost.
+Guarantee: rows come in the order of (time_us, row). Schedule anchors are stored; of a grid or hazard
+dataset only the attempts are stored and its rows are made when they are read, so that 25 million rows
+cost what the attempts cost.
 """
 
 from __future__ import annotations
@@ -42,6 +45,8 @@ ANCHOR: Schema = {
 event; `job_failed_before` says that a FAIL of the job stands strictly before; `uncertain`, that somebody
 influenced the attempt's outcome; `end_kind` and `end_us` are outcomes (-1: none in the segment) and no
 features."""
+PLACED = -1
+"""In place of a moment: each attempt's own start."""
 ATTEMPT: Schema = {**ANCHOR, "job_first_fail_us": pl.Int64}
 
 
@@ -117,6 +122,10 @@ def schedule_anchors(
     )
 
 
+GRIDS = ("grid", "hazard")
+"""Anchors whose rows are made when asked for."""
+
+
 class Grid:
     """The rows of a grid over attempts, made when asked for."""
 
@@ -126,9 +135,20 @@ class Grid:
         choice: LabelChoice,
         segments: Mapping[int, tuple[int, int]],
         starts_at_us: int,
+        *,
+        with_placements: bool = False,
     ) -> None:
-        """Take all attempts; `segments` is segment -> (first event, last event)."""
+        """Take all attempts.
+
+        Args:
+            attempts: one row for each SCHEDULE, by time within each segment.
+            choice: what is a failure.
+            segments: segment -> (first event, last event), microseconds.
+            starts_at_us: where the trace begins.
+            with_placements: whether attempts that begin in the trace have a row at age 0, too.
+        """
         self._attempts = attempts
+        self._first_placement_us = min(starts_at_us, 1) if with_placements else None
         self._choice = choice
         self._segments = dict(segments)
         self._ends = {segment: end for segment, (_, end) in segments.items()}
@@ -158,7 +178,10 @@ class Grid:
         return sum(len(running) for _, running in self._running())
 
     def _running(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each moment with the places of the attempts that run then, oldest first."""
+        """Yield each moment with the places of the attempts that run then, oldest first.
+
+        The moment `PLACED` stands for each attempt's own start.
+        """
         segment_of = self._attempts["segment"].to_numpy()
         start_of = self._attempts["time_us"].to_numpy()
         end_of = self._attempts["end_us"].to_numpy()
@@ -168,19 +191,29 @@ class Grid:
         for segment, time_us in self._moments:
             mine = bounds[segment]
             if segment != current:
+                if current is not None:
+                    yield from self._placed(start_of, bounds[current][moments_taken:])
                 current, moments_taken, running = segment, 0, np.empty(0, np.int64)
             begun = int(np.searchsorted(start_of[mine], time_us, side="left"))
+            yield from self._placed(start_of, mine[moments_taken:begun])
             running = np.concatenate((running, mine[moments_taken:begun]))
             moments_taken = begun
             ends = end_of[running]
             running = running[(ends < 0) | (ends > time_us)]
             yield time_us, running
+        if current is not None:
+            yield from self._placed(start_of, bounds[current][moments_taken:])
+
+    def _placed(self, start_of: np.ndarray, places: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        if self._first_placement_us is not None:
+            yield PLACED, places[start_of[places] >= self._first_placement_us]
 
     def _frame(self, moments: list[tuple[int, np.ndarray]], row: int) -> pl.DataFrame:
         places = np.concatenate([running for _, running in moments])
         times = np.repeat(
             [time_us for time_us, _ in moments], [len(running) for _, running in moments]
         )
+        times = np.where(times == PLACED, self._attempts["time_us"].to_numpy()[places], times)
         return (
             self._attempts[places]
             .with_columns(
@@ -188,7 +221,9 @@ class Grid:
                 pl.Series("row", np.arange(row, row + len(places)), pl.Int64),
             )
             .with_columns(
-                pl.lit(value=False).alias("first_of_job"),
+                (pl.col("first_of_job") & (pl.Series(times) == pl.col("attempt_start_us"))).alias(
+                    "first_of_job"
+                ),
                 failed_before("time_us"),
                 *(label(self._choice, minutes, self._ends) for minutes in self._choice.horizons),
             )

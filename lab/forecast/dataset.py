@@ -19,7 +19,7 @@ import polars as pl
 from bus.errors import ConfigError
 from bus.limited_files import read_limited
 from features.history import Kind
-from lab.forecast.anchors import Grid
+from lab.forecast.anchors import GRIDS, Grid
 from lab.forecast.features import chunk_features
 from lab.forecast.labels import LabelChoice
 from lab.forecast.workspace import Workspace
@@ -84,13 +84,13 @@ class Dataset:
         Raises:
             ConfigError: it is a grid, whose rows are not stored: take `anchor_chunks`.
         """
-        if self.anchor == "grid":
+        if self.anchor in GRIDS:
             raise ConfigError("--dataset", self.name, "a grid is read in chunks (anchor_chunks)")
         return pl.scan_parquet(self.folder / "anchors.parquet")
 
     def anchor_chunks(self, rows_per_chunk: int = ROWS_PER_CHUNK) -> Iterator[pl.DataFrame]:
         """Yield the anchors in order; chunks of a grid hold whole moments, so a few rows more."""
-        if self.anchor == "grid":
+        if self.anchor in GRIDS:
             yield from self._grid.frames(rows_per_chunk)
             return
         for start in range(0, self.rows, rows_per_chunk):
@@ -118,7 +118,7 @@ class Dataset:
         self, rows_per_chunk: int = ROWS_PER_CHUNK
     ) -> Iterator[tuple[pl.DataFrame, np.ndarray]]:
         """Yield (anchors, features) over every row in order, computed where they are not stored."""
-        if self.anchor != "grid":
+        if self.anchor not in GRIDS:
             for start in range(0, self.rows, rows_per_chunk):
                 anchors = self.anchors().slice(start, rows_per_chunk).collect()
                 yield anchors, self.features(rows=slice(start, start + anchors.height))
@@ -141,6 +141,7 @@ class Dataset:
             self.choice,
             self.segments,
             int(self.manifest["starts_at_us"]),
+            with_placements=self.anchor == "hazard",
         )
 
 

@@ -16,7 +16,7 @@ import polars as pl
 from bus.errors import ConfigError
 from features.history import FEATURE_SETS
 from lab.forecast import features
-from lab.forecast.anchors import Grid, schedule_anchors, write_attempts
+from lab.forecast.anchors import GRIDS, Grid, schedule_anchors, write_attempts
 from lab.forecast.builds import Build, Json, finished_build, provenance, sha256_of
 from lab.forecast.counting import COUNTED_ROWS, count_file, count_rows
 from lab.forecast.labels import LabelChoice
@@ -38,7 +38,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
 DATASET_VERSION = 2
 """Goes up when the same input gives other tables or another manifest."""
 NO_FEATURES = "none"
-ANCHORS = ("schedule", "grid", "window")
+ANCHORS = ("schedule", "grid", "hazard", "window")
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, what is done and what there is (0: unknown)."""
 
@@ -169,8 +169,14 @@ def _label(
         return count_file(plan.choice, anchors_file)
     write_attempts(folder, events)
     attempts = folder / "attempts.parquet"
-    if plan.anchor == "grid":
-        grid = Grid(pl.read_parquet(attempts), plan.choice, segments, reader.starts_at_us)
+    if plan.anchor in GRIDS:
+        grid = Grid(
+            pl.read_parquet(attempts),
+            plan.choice,
+            segments,
+            reader.starts_at_us,
+            with_placements=plan.anchor == "hazard",
+        )
         return count_rows(plan.choice, grid.frames(COUNTED_ROWS))
     anchors = schedule_anchors(pl.scan_parquet(attempts), plan.choice, ends, reader.starts_at_us)
     write_table(anchors, anchors_file)
@@ -182,7 +188,7 @@ def _features(plan: DatasetPlan, folder: Path, progress: Progress) -> Json:
     """Compute features, unless they are computed as they are read (a grid) or not wanted."""
     if plan.feature_set == NO_FEATURES:
         return {"feature_set": NO_FEATURES, "feature_names": []}
-    if plan.anchor == "grid":
+    if plan.anchor in GRIDS:
         return features.describe_feature_set(FEATURE_SETS[plan.feature_set])
     written = features.write_features(
         folder, plan.feature_set, lambda done, all_: progress("features", done, all_)

@@ -15,6 +15,7 @@ import polars as pl
 
 from bus.errors import InputError
 from features.history import FEATURE_SETS
+from lab.forecast.anchors import GRIDS
 from lab.forecast.dataset import Dataset
 from lab.forecast.features import chunk_features
 from lab.forecast.risk.boosting import ABSOLUTE, CELL
@@ -102,7 +103,7 @@ class DatasetSource:
 
     def features_at(self, positions: Ints) -> Iterator[Matrix]:
         """Yield the features of some rows (rising positions), in pieces, in order."""
-        if self.dataset.anchor == "grid":
+        if self.dataset.anchor in GRIDS:
             yield from chunk_features(
                 self.dataset.folder, self._chosen_frames(positions), self.feature_set
             )

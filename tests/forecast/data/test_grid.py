@@ -78,3 +78,28 @@ def test_the_grid_begins_where_the_trace_begins() -> None:
     (frame,) = _grid(events, starts_at_us=10 * MINUTE_US).frames(1_000)
 
     assert [10, 15] == [time_us // MINUTE_US for time_us in frame["time_us"].to_list()]
+
+
+def test_a_hazard_dataset_holds_placements_and_every_age_in_order() -> None:
+    """Each attempt that begins in the trace has a row at age 0; the state before it has none."""
+    events = [
+        Event(0, Kind.SCHEDULE, 1, 1),
+        Event(2 * MINUTE_US, Kind.SCHEDULE, 2, 2),
+        Event(3 * MINUTE_US, Kind.FAIL, 2, 2),
+        Event(7 * MINUTE_US, Kind.SCHEDULE, 3, 3),
+        Event(11 * MINUTE_US, Kind.SCHEDULE, 4, 4),
+        Event(12 * MINUTE_US, Kind.FAIL, 4, 4),
+    ]
+    attempts = _grid(events)._attempts
+    segments = {0: (0, 12 * MINUTE_US)}
+
+    grid = Grid(attempts, CHOICE, segments, 5 * MINUTE_US, with_placements=True)
+    frames = list(grid.frames(2))
+
+    rows = [row for frame in frames for row in frame.select("time_us", "job").rows()]
+    assert [(2, 2), (5, 1), (7, 3), (10, 1), (10, 3), (11, 4)] == [
+        (time_us // MINUTE_US, job) for time_us, job in rows
+    ]
+    assert grid.rows() == len(rows)
+    first_of_job = [flag for frame in frames for flag in frame["first_of_job"].to_list()]
+    assert [True, False, True, False, False, True] == first_of_job
