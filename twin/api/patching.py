@@ -15,6 +15,7 @@ from twin.api.limits import MOST_PATCH_VALUES, MOST_VALUES, read_json, read_yaml
 from twin.api.messages import Object, Request
 from twin.api.schema import ANY, Field
 from twin.errors import ApiError, bad_request
+from twin.merging import merge_patch
 
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -72,19 +73,6 @@ def apply_patch(obj: Object, kind: str, patch: Any, place: Field | None) -> Any:
             "strategic merge needs a built-in kind; use application/merge-patch+json",
         )
     return strategic_merge(obj, patch, place)
-
-
-def merge_patch(target: Any, change: Any) -> Any:
-    """Merge by RFC 7396: null removes, objects merge, everything else is replaced."""
-    if not isinstance(change, dict):
-        return change
-    result = dict(target) if isinstance(target, dict) else {}
-    for name, value in change.items():
-        if value is None:
-            result.pop(name, None)
-        else:
-            result[name] = merge_patch(result.get(name), value)
-    return result
 
 
 def strategic_merge(target: Any, change: Any, place: Field = ANY) -> Any:

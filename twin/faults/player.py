@@ -20,8 +20,18 @@ from twin.chance import key_of
 from twin.errors import ApiError
 from twin.faults.effects import Levers
 from twin.faults.reading import scenario_of
-from twin.faults.scenario import Autoscaler, Burst, Fault, Nodes, Scenario, WatchCut, WatchExpiry
+from twin.faults.scenario import (
+    Autoscaler,
+    Burst,
+    Fault,
+    Nodes,
+    Scenario,
+    UserWrite,
+    WatchCut,
+    WatchExpiry,
+)
 from twin.faults.targets import targets
+from twin.faults.user_writes import write_as_user
 from twin.part import Part
 from twin.workloads.arrival import WorkloadArrival
 from twin.world import World
@@ -34,7 +44,7 @@ Listener = Callable[[tuple[str, ...], bool], None]
 class Faults(Part):
     """The scenarios of one cluster."""
 
-    KEEPS = ("_count", "_played", "_planned", "_targets")
+    KEEPS = ("_count", "_played", "_planned", "_targets", "refused")
     LEAVES = ("_listeners", "_read", "running")  # who listens; what follows from what is kept
 
     def __init__(self, world: World, levers: Levers, arrivals: Arrivals) -> None:
@@ -46,6 +56,8 @@ class Faults(Part):
         self._played: dict[str, int] = {}  # how often each fault was played, as seed and JSON
         self._planned: dict[int, tuple[int, str]] = {}  # number: key of its draws, fault as JSON
         self._targets: dict[int, tuple[str, ...]] = {}  # of those that are running
+        self.refused = 0
+        """Writes of users that the API refused."""
         self._listeners: dict[int, Listener] = {}
         self._read: dict[int, Fault] = {}
         self.running: Running = ()
@@ -107,6 +119,8 @@ class Faults(Part):
             with suppress(ApiError):  # it exists already
                 kind = "horizontalpodautoscalers"
                 self._world.store.create(kind, fault.namespace, autoscaler_of(fault))
+        if isinstance(fault, UserWrite):
+            self._write(fault)
         if isinstance(fault, Burst):
             play = self._count_play(f"burst {fault.name}")
             for index in range(fault.count):
@@ -146,6 +160,12 @@ class Faults(Part):
             self._world.clock.after(fault.every_seconds, "faults.cut", number)
 
     # ---- inner parts
+
+    def _write(self, fault: UserWrite) -> None:
+        try:
+            write_as_user(self._world.store, fault)
+        except ApiError:
+            self.refused += 1
 
     def _count_play(self, what: str) -> int:
         self._played[what] = count = self._played.get(what, 0) + 1

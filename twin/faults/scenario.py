@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from twin.config.health import Weather as WeatherLevel
+from twin.kinds import KINDS
 from twin.traffic import read_traffic
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?")
@@ -318,10 +319,39 @@ class Traffic(_Lasting):
         return self
 
 
+class UserWrite(_Fault):
+    """A user creates, changes or deletes an object; what the API refuses is left out and counted."""
+
+    fault: Literal["user_write"]
+    verb: Literal["create", "patch", "delete"]
+    """`patch` is a JSON merge patch (RFC 7396)."""
+    resource: str
+    """Of the object, in the plural."""
+    name: str
+    """Of the object."""
+    namespace: str = "default"
+    """Where it is; of no meaning for what has none."""
+    object: dict[str, Any] = {}
+    """`create`: the object; `patch`: what is merged into it."""
+
+    @field_validator("resource")
+    @classmethod
+    def _is_kept(cls, resource: str) -> str:
+        if resource not in KINDS:
+            raise ValueError(f"the cluster keeps no {resource[:80]!r}; known: {', '.join(KINDS)}")
+        return resource
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Self:
+        if bool(self.object) is (self.verb == "delete"):
+            raise ValueError("give object to create and patch, and none to delete")
+        return self
+
+
 Fault = (
     NodeDeath | NodeShutdown | SpotNotice | SlowNode | ClockSkew | ImagePullFailure | ApiErrors
     | ApiLatency | WatchCut | WatchExpiry | MetricsGap | MetricsStale | Burst | Autoscaler | Weather
-    | Traffic
+    | Traffic | UserWrite
 )  # fmt: skip
 
 

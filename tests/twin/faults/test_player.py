@@ -280,3 +280,24 @@ def test_who_else_asks_does_not_decide_who_is_refused() -> None:
 def test_a_path_names_its_resource(path: str, resource: str) -> None:
     """Faults of one resource hit its collections, objects and subresources."""
     assert resource_of(path) == resource
+
+
+def test_a_user_writes_objects() -> None:
+    """What a scenario's user creates, patches and deletes is done at its time; what is refused is counted."""
+    quota = {"verb": "create", "resource": "resourcequotas", "name": "pods"}
+    writes: list[dict[str, Any]] = [
+        {"at_seconds": 10, **quota, "object": {"spec": {"hard": {"pods": "4"}}}},
+        {"at_seconds": 20, **quota, "object": {"spec": {"hard": {"pods": "5"}}}},
+        {"at_seconds": 30, **quota, "verb": "patch", "object": {"spec": {"hard": {"pods": "6"}}}},
+        {"at_seconds": 40, **quota, "verb": "delete"},
+    ]
+    engine = Engine(seed=7)
+    faults = [{"fault": "user_write", **write} for write in writes]
+    engine.faults.play(scenario_of({"faults": faults}, "users"))
+    seen: list[str | None] = []
+    for _ in writes:
+        engine.advance(engine.now + 11)
+        found = engine.store.find("resourcequotas", "default", "pods")
+        seen.append(None if found is None else found.body["spec"]["hard"]["pods"])
+    assert seen == ["4", "4", "6", None]
+    assert engine.faults.refused == 1

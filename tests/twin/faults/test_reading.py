@@ -38,6 +38,14 @@ DEATH = "{fault: node_death, nodes: {names: [n1]}"
             "give at_seconds or at_time, not both",
         ),
         ("faults:\n- {fault: watch_cut, at_time: 2026-01-01T00:10:00}", "timezone"),
+        (
+            "faults:\n- {fault: user_write, verb: delete, resource: widgets, name: a}",
+            "'widgets'; known: namespaces",
+        ),
+        (
+            "faults:\n- {fault: user_write, verb: patch, resource: pods, name: a}",
+            "give object to create and patch",
+        ),
         ("faults:\n- {fault: traffic}", "give factor or traffic"),
         ("faults:\n- {fault: traffic, factor: -1}", "factor = -1"),
         ("faults:\n- {fault: traffic, factor: 2, services: [A b]}", "'A b' is no Service"),
