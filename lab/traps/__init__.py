@@ -1,0 +1,1 @@
+"""Traps: small scripted worlds that tempt a controller, and what it must and must not do in them."""
