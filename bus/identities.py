@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from schemas import subjects
 from schemas.actions import AGENT_NAME, AgentName
+from schemas.breaker import OutcomeBreaker
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
@@ -126,6 +127,7 @@ _AFTER_AGENTS: tuple[Identity, ...] = (
         "scoreboard",
         "scores",
         *(OutcomeReward, OutcomeForecast, OutcomeScore, OutcomeCounterfactual, OutcomeSwitchback),
+        OutcomeBreaker,
     ),
     _service_identity(
         "untouched",
@@ -137,7 +139,7 @@ _AFTER_AGENTS: tuple[Identity, ...] = (
     Identity("tracing", "turns cycles into traces", sends_heartbeats=True),
     Identity("recorder", "writes the log to a file"),
     Identity("replayer", "publishes a recording again, as a cluster of its own", replays=True),
-    Identity("operator", "kill, pause, resume, mode, undo", _subjects_of("", Control)),
+    Identity("operator", "kill, pause, resume, mode, undo, rearm", _subjects_of("", Control)),
     Identity("reader", "tap, explain, status, and whoever gives no name", receives_heartbeats=True),
 )
 _FIXED = {identity.name: identity for identity in (*_BEFORE_AGENTS, *_AFTER_AGENTS)}

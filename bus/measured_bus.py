@@ -18,6 +18,7 @@ from bus.link import LinkCounts
 from bus.metrics import ProcessMetrics
 from bus.ordered_read import matches_any
 from bus.port import Bus, Heartbeats, LogInfo, Message, Messages, StoredMessage
+from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision
 from schemas.identity import cycle_of
 from schemas.outcome import OutcomeExecution
@@ -132,6 +133,8 @@ class MeasuredBus:
             data = _decode_data(message)
             for part in data["parts"]:
                 self._metrics.decisions.labels(data["rule"], part["action"]["kind"]).inc()
+        elif kind == OutcomeBreaker.TYPE:
+            self._metrics.breaker_changes.labels(_decode_data(message)["state"]).inc()
         elif kind == OutcomeExecution.TYPE:
             data = _decode_data(message)
             self._metrics.executions.labels(

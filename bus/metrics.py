@@ -18,6 +18,7 @@ from bus.errors import (
     NotPermitted,
     StreamMissing,
 )
+from schemas.breaker import BreakerState
 
 PREFIX = "foresail"
 PUBLISH_BUCKETS_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
@@ -68,6 +69,11 @@ class ProcessMetrics:
         self.executions = Counter(
             "foresail_executions_total", "Executions", ["outcome", "reason"], registry=registry
         )
+        self.breaker_changes = Counter(
+            "foresail_breaker_changes_total", "Breakers that changed", ["state"], registry=registry
+        )
+        for state in BreakerState:
+            self.breaker_changes.labels(state)
         self.newest_cycle = Gauge(
             "foresail_newest_cycle", "Newest cycle seen or published", registry=registry
         )

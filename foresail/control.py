@@ -1,4 +1,4 @@
-"""`foresail kill|pause|resume`: what the operator says to a running stack.
+"""`foresail kill|pause|resume|rearm`: what the operator says to a running stack.
 
 The command is a stored event, so it is part of the log; the executor checks it before each single
 operation.
@@ -26,6 +26,7 @@ SAID = {
     Command.KILL: "kill switch on: nothing is executed until `foresail resume`",
     Command.PAUSE: "paused: no new execution starts until `foresail resume`",
     Command.RESUME: "resumed",
+    Command.REARM: "rearmed: tripped breakers close with the next observation",
 }
 
 
@@ -65,6 +66,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         publisher = Publisher(bus, Origin(stack.cluster, stack.incarnation), "operator")
         control = Control(
             command=command,
+            value=getattr(arguments, "unit", ""),
             nonce=uuid.uuid4().hex,
             wall_time_seconds=wall_seconds,
             text=arguments.reason,

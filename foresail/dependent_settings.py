@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_registry.value_settings import PRICES_OF_VALUE, ValueSettings
 from foresail.settings import StackSettings
+from projections.breaker.settings import BreakerSettings
 from schemas.model import DataModel
 from schemas.outcome import Mode
 
@@ -38,7 +39,11 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "switchback": switchback,
         },
         "exerciser": {"seed": run.seed},
-        "scoreboard": {"score": settings.score, "switchback": switchback},
+        "scoreboard": {
+            "score": settings.score,
+            "switchback": switchback,
+            "breaker": breaker_of(settings),
+        },
         "switchback": {"seed": run.seed},
     }
     filled: dict[str, DataModel] = {}
@@ -52,6 +57,15 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         if missing:
             filled[name] = type(group).model_validate({**group.model_dump(), **missing})
     return settings.model_copy(update=filled)
+
+
+def breaker_of(settings: StackSettings) -> BreakerSettings:
+    """Return the breakers' settings with `auto` decided: on where agents judge by expected value."""
+    breaker = settings.breaker
+    if breaker.when != "auto":
+        return breaker
+    when = "on" if settings.agents.by_value else "off"
+    return breaker.model_copy(update={"when": when})
 
 
 def priced(settings: StackSettings) -> ValueSettings:

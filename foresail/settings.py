@@ -26,6 +26,7 @@ from foresail.settings_sources import (
     SourceWithOrigins,
     origins_of,
 )
+from projections.breaker.settings import BreakerSettings
 from projections.score.prices import ScorePrices
 from projections.switchback.schedule import SwitchbackSettings
 from schemas.model import DataModel
@@ -57,6 +58,7 @@ class StackSettings(BaseSettings):
     scoreboard: ScoreboardSettings = Field(default_factory=ScoreboardSettings)
     score: ScorePrices = Field(default_factory=ScorePrices)
     switchback: SwitchbackSettings = Field(default_factory=SwitchbackSettings)
+    breaker: BreakerSettings = Field(default_factory=BreakerSettings)
     exerciser: ExerciserSettings = Field(default_factory=ExerciserSettings)
     dashboard: DashboardSettings = Field(default_factory=DashboardSettings)
 

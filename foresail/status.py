@@ -24,12 +24,14 @@ from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.disk_space import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.verbs import Verb
+from projections.breaker.text import standing_text, standing_texts
 from projections.event_text import event_text
 from projections.figures import duration, percent, size
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
 from projections.times import WALL
 from schemas import subjects
+from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.control import Control
 from schemas.limited_json import BadJson, load_json
 from schemas.model import EventData
@@ -103,6 +105,9 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
     outage = await newest_outage(bus, stack.cluster) if stack.running else None
     operating = await read_operating_state(bus, stack.cluster)
     names = sorted({*stack.processes, *heartbeats})
+    change = await newest_content(bus, stack.cluster, OutcomeBreaker)
+    standing = tuple(map(Breaker.model_validate, change["standing"] if change else ()))
+    tripped = [one for one in standing if one.state is BreakerState.SHADOW]
     return {
         "running": stack.running,
         "cluster": stack.cluster,
@@ -119,6 +124,9 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "score": await newest_content(bus, stack.cluster, OutcomeScore),
         "counterfactual": await newest_content(bus, stack.cluster, OutcomeCounterfactual),
         "switchback": await newest_content(bus, stack.cluster, OutcomeSwitchback),
+        "breakers": [
+            {**one.model_dump(mode="json"), "text": standing_text(one)} for one in standing
+        ],
         "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
@@ -127,7 +135,11 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "processes": {name: heartbeats.get(name, {"state": "down"}) for name in names},
         "servers": stack.servers,
         "last_ends": stack.last_ends,
-        "troubles": [*troubles(heartbeats), *([] if outage is None else [outage.text()])],
+        "troubles": [
+            *troubles(heartbeats),
+            *([] if outage is None else [outage.text()]),
+            *standing_texts(tripped),
+        ],
         "newest": newest,
         "log": {
             "stream": stack.stream,
@@ -222,6 +234,16 @@ def troubles(heartbeats: Mapping[str, Any]) -> list[str]:
     return sorted(lines)
 
 
+def _worth_lines(status: Mapping[str, Any]) -> list[str]:
+    """Return the breakers on probation (those in shadow are troubles), and what acting is worth."""
+    probation = [one for one in status["breakers"] if one["state"] == BreakerState.PROBATION]
+    worth = ("score", "counterfactual", "switchback")
+    return [
+        *(one["text"] for one in probation),
+        *(f"{name} of {status[name]['text']}" for name in worth if status[name] is not None),
+    ]
+
+
 def _print(status: dict[str, Any]) -> None:
     out = console()
     state = "running" if status["running"] else "not running"
@@ -236,9 +258,8 @@ def _print(status: dict[str, Any]) -> None:
         out.print(f"dashboard {status['dashboard_url']}   log {status['nats_url']}")
         if status["metrics_url"]:
             out.print(f"PromQL    {status['metrics_url']} (docs/twin/metrics.md)")
-    for name in ("score", "counterfactual", "switchback"):
-        if status[name] is not None:
-            out.print(f"{name} of {status[name]['text']}", markup=False)
+    for line in _worth_lines(status):
+        out.print(line, markup=False)
     table = Table(box=None)
     for column in ("process", "state", "pid", "seq", "events behind", "memory", "health port"):
         table.add_column(column)

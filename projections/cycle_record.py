@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemas.actions import Action
+from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision
 from schemas.effect import Effect
 from schemas.envelope import Event
@@ -98,6 +99,8 @@ class CycleRecord:
     """Of the time up to this cycle's observation."""
     counterfactuals: tuple[Event[OutcomeCounterfactual], ...] = ()
     """What acting had changed up to this cycle, and up to some cycles after it."""
+    breakers: tuple[Event[OutcomeBreaker], ...] = ()
+    """Breakers that changed at this cycle's observation."""
     unreadable: tuple[int, ...] = ()
     """Positions of messages of the cycle that this version cannot read."""
 
@@ -124,6 +127,8 @@ class CycleRecord:
                 return replace(self, score=event)
             case OutcomeCounterfactual():
                 return replace(self, counterfactuals=(*self.counterfactuals, event))
+            case OutcomeBreaker():
+                return replace(self, breakers=(*self.breakers, event))
             case _:
                 return self
 
@@ -199,6 +204,7 @@ class CycleRecord:
         yield from self.executions
         yield from self.verifications
         yield from self.forecasts
+        yield from self.breakers
         yield from (event for event in self.counterfactuals if event.cycle == self.cycle)
 
     def as_json(self) -> dict[str, Any]:
@@ -216,6 +222,7 @@ class CycleRecord:
             "score": _event_json(self.score),
             "counterfactuals": [_event_json(event) for event in self.counterfactuals],
             "forecasts": [_event_json(event) for event in self.forecasts],
+            "breakers": [_event_json(event) for event in self.breakers],
             "unreadable": list(self.unreadable),
         }
 

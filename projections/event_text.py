@@ -13,6 +13,7 @@ from projections.score.text import difference_text, score_text
 from projections.switchback.text import switchback_text
 from projections.times import CLUSTER
 from schemas.actions import Action
+from schemas.breaker import OutcomeBreaker
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
@@ -68,6 +69,8 @@ def event_text(event: Event[Any]) -> str:
             return f"cycle {scored.cycle}: {score_text(scored)}"
         case OutcomeCounterfactual() as difference:
             return f"cycle {difference.cycle}: acting changed {difference_text(difference)}"
+        case OutcomeBreaker() as change:
+            return f"cycle {change.cycle}: {change.text}"
         case OutcomeSwitchback() as estimate:
             return f"cycle {estimate.cycle}: acting {switchback_text(estimate)}"
         case OutcomeExecution() | OutcomeVerification() | OutcomeReward() | OutcomeForecast():

@@ -9,6 +9,7 @@ from typing import Any
 from projections.cycle_record import CycleRecords
 from projections.outage import Outage, is_without_nodes, outage_of
 from projections.run_state import RunState
+from schemas.breaker import Breaker, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
@@ -85,6 +86,8 @@ class Overview:
     """Whether the untouched world has said anything."""
     switchback: OutcomeSwitchback | None = None
     """The newest estimate from blocks that act and blocks that do not."""
+    breakers: tuple[Breaker, ...] = ()
+    """Those that are not closed now."""
     reactions: tuple[ReactionItem, ...] = ()
     """Newest first."""
     stimulus: Stimulus | None = None
@@ -121,6 +124,8 @@ class Overview:
                 return replace(after, forecast=event.data)
             case OutcomeScore() | OutcomeCounterfactual() | OutcomeSwitchback() as worth:
                 return _after_worth(after, worth)
+            case OutcomeBreaker(standing=standing):
+                return replace(after, breakers=standing, cycles=self.cycles.after(event))
             case Reaction(reactions=items):
                 return replace(after, reactions=(*reversed(items), *self.reactions)[:REACTIONS])
             case Stimulus():

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from projections.breaker.text import standing_texts
 from projections.decision_totals import MICRO, DecisionTotals
 from projections.score.text import difference_text, score_text
 from projections.switchback.text import switchback_text
+from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
@@ -24,6 +26,7 @@ from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
 from schemas.switchback import OutcomeSwitchback
+from schemas.wording import count_text
 
 STEPS = ("prediction", "proposal", "decision", "execution")
 """Layers whose latency is measured, each from the moment the cycle's observation was stored."""
@@ -54,6 +57,9 @@ class RunTotals:
         """The newest of what acting changed."""
         self.switchback: OutcomeSwitchback | None = None
         """The newest estimate from blocks that act and blocks that do not."""
+        self.breaker_trips = 0
+        self.standing: tuple[Breaker, ...] = ()
+        """Breakers that are not closed."""
         self._brier_micro = 0
         self._latencies: dict[str, list[float]] = {step: [] for step in STEPS}
         self._observed: dict[int, int] = {}
@@ -120,6 +126,7 @@ class RunTotals:
             "reactions": dict(sorted(self.reactions.items())),
             "stimuli": dict(sorted(self.stimuli.items())),
             **self._switchback(),
+            **self._breakers(),
         }
 
     def _switchback(self) -> dict[str, Any]:
@@ -132,6 +139,14 @@ class RunTotals:
             "acting_text": switchback_text(estimate),
         }
 
+    def _breakers(self) -> dict[str, Any]:
+        """Return how often breakers tripped and how they stand; nothing of a run in which none did."""
+        if not self.breaker_trips:
+            return {}
+        standing = "; ".join(standing_texts(self.standing)) or "all closed again"
+        times = count_text(self.breaker_trips, "trip")
+        return {"breaker_trips": self.breaker_trips, "breakers_text": f"{times}; {standing}"}
+
     def _score(self, event: Event[Any]) -> None:
         match event.data:
             case OutcomeVerification() as verification:
@@ -142,6 +157,9 @@ class RunTotals:
                 self.counterfactual = difference
             case OutcomeSwitchback() as estimate:
                 self.switchback = estimate
+            case OutcomeBreaker() as change:
+                self.breaker_trips += change.state is BreakerState.SHADOW
+                self.standing = change.standing
             case OutcomeForecast(slot=0) as forecast:
                 if forecast.risk is not None and forecast.risk.brier is not None:
                     self.briers += 1

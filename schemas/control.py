@@ -20,6 +20,8 @@ class Command(StrEnum):
     """Take back kill or pause."""
     MODE = "mode"
     """Set the executor's mode to `value`."""
+    REARM = "rearm"
+    """Close the tripped breaker `value` (`replicate`); empty: every one."""
     UNDO = "undo"
     """Take back every part of cycle `value` (`17`), or one of its parts, from 0 (`17.1`)."""
 

@@ -99,6 +99,8 @@ class Reason(StrEnum):
     """An earlier part of the same decision has touched the same node, queue or workload."""
     SWITCHBACK = "switchback"
     """The schedule of the switchback holds this block, so that not acting can be compared with acting."""
+    BREAKER = "breaker"
+    """A breaker has tripped: acting in this way, or at all, did harm lately."""
     GUARD_REFUSED = "guard_refused"
     """A guard rail without a reason of its own refused; its check in the event says what it measured."""
     PDB = "pod_disruption_budget"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from schemas.breaker import OutcomeBreaker
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
@@ -56,6 +57,7 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     OutcomeScore,
     OutcomeCounterfactual,
     OutcomeSwitchback,
+    OutcomeBreaker,
     Reaction,
     Stimulus,
     UntouchedNodes,

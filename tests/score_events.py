@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from projections.score.money import UNITS
+from schemas.breaker import Breaker, BreakerCause, BreakerState, OutcomeBreaker
 from schemas.score import ComponentDifference, OutcomeCounterfactual
 from tests.builders import START_SECONDS, cycle_time
 
@@ -47,4 +50,37 @@ def make_difference(
         total_money=money,
         step_money_per_hour=money / 10.0 * 240.0,
         total_money_per_hour=money / hours,
+    )
+
+
+def make_breaker(unit: str = "replicate", **fields: Any) -> Breaker:
+    """Return a breaker that has tripped for harm in cycle 1, for half an hour."""
+    default: dict[str, Any] = {
+        "unit": unit,
+        "state": BreakerState.SHADOW,
+        "cause": BreakerCause.WORSE,
+        "since_seconds": cycle_time(1),
+        "until_seconds": cycle_time(1) + 1_800.0,
+        "trips": 1,
+        "spacing_seconds": 300.0,
+    }
+    return Breaker(**{**default, **fields})
+
+
+def make_breaker_change(breaker: Breaker | None = None, *, cycle: int = 1) -> OutcomeBreaker:
+    """Return the event of a breaker that has tripped, and is the only one that is not closed."""
+    tripped = breaker or make_breaker()
+    return OutcomeBreaker(
+        cycle=cycle,
+        cluster_time_seconds=cycle_time(cycle),
+        unit=tripped.unit,
+        before=BreakerState.CLOSED,
+        state=tripped.state,
+        cause=tripped.cause,
+        measured=0.5,
+        limit=0.3,
+        measured_unit="share",
+        executions=14,
+        text=f"{tripped.unit} goes to shadow, made for a test",
+        standing=(tripped,),
     )

@@ -19,6 +19,8 @@ import yaml
 from agent_registry.discovery import agent_names
 
 CONFIG = Path(__file__).with_name("prometheus.yml")
+ALERTS = Path(__file__).with_name("alerts.yml")
+"""Rules for containers; a Prometheus of one's own names the file in its `rule_files`."""
 PORT = 9100
 SCRAPE_SECONDS = 5.0
 CONTAINERS = (
@@ -83,7 +85,8 @@ def local_scraping(stack_file: Path, seconds: float = SCRAPE_SECONDS) -> dict[st
 def text() -> str:
     """Return the content of deploy/grafana/prometheus.yml."""
     targets = {name: f"{name}:{PORT}" for name in CONTAINERS}
-    return HEAD + as_yaml(scraping(targets, looked_up=OPTIONAL))
+    config = {"rule_files": [ALERTS.name], **scraping(targets, looked_up=OPTIONAL)}
+    return HEAD + as_yaml(config)
 
 
 def as_yaml(config: Mapping[str, Any]) -> str:

@@ -41,6 +41,8 @@ def outcome_sections(record: CycleRecord) -> Iterator[Section]:
     reward = None if record.reward is None else record.reward.data
     yield Section("REWARD", _reward(reward))
     yield Section("SCORE", _score(record))
+    changed = [Text(event.data.text) for event in record.breakers]
+    yield Section("BREAKER", changed, "bold red")
     yield Section("SCORED", [_forecast_text(event.data) for event in record.forecasts], "dim")
 
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent_registry.discovery import action_label, letter_of
+from projections.breaker.text import standing_texts
 from projections.event_text import execution_text
 from projections.figures import age, number, percent, score, signed_score
 from projections.operating import OperatingState
@@ -51,6 +52,7 @@ def view(
         _layers(overview, now_ns, processes),
         _cluster(overview),
         *_score(overview),
+        *(Text(text, style="bold red") for text in standing_texts(overview.breakers)),
         _decision(overview),
         Text("\n".join(notes), style="dim"),
     )

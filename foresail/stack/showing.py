@@ -17,6 +17,7 @@ from foresail.stack.watch import Watch
 from projections.event_text import decision_line
 from projections.operating import OperatingState, operating_after
 from projections.outage import outage_of
+from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.outcome import OutcomeExecution
@@ -67,7 +68,7 @@ async def _show(
 
 
 def line_printer(print_line: Callable[[str], None]) -> Callable[[Event[Any]], None]:
-    """Return a listener that prints decisions with their execution, and outages, as lines."""
+    """Return a listener that prints decisions with their execution, breakers and outages as lines."""
     waiting: dict[int, tuple[Decision, list[OutcomeExecution]]] = {}
     down = False
     operating = OperatingState()
@@ -83,6 +84,8 @@ def line_printer(print_line: Callable[[str], None]) -> Callable[[Event[Any]], No
                 text = "the cluster can be read again" if outage is None else outage.text()
                 print_line(text)
             down = outage is not None
+        elif isinstance(event.data, OutcomeBreaker):
+            print_line(event.data.text)
         elif isinstance(event.data, Decision):
             waiting[event.cycle] = (event.data, [])
         elif (

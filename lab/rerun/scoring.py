@@ -13,6 +13,7 @@ from typing import Any
 from lab.rerun.compare import Comparer
 from lab.rerun.settings import Changes, settings_from
 from lab.rerun.stage import AnyEvent, Pair, Pattern, Recorded
+from schemas.breaker import OutcomeBreaker
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.identity import Origin
@@ -39,6 +40,7 @@ class ScoringStage:
         OutcomeScore.PATTERN,
         OutcomeCounterfactual.PATTERN,
         OutcomeSwitchback.PATTERN,
+        OutcomeBreaker.PATTERN,
     )
 
     def __init__(self, changes: Changes, origin: Origin, *, from_start: bool) -> None:

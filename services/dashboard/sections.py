@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from agent_registry.discovery import letter_of, referee_place, registered_agents
+from projections.breaker.text import standing_texts
 from projections.run_state import RunState
 from schemas.identity import Origin
 from schemas.observation import ClusterTotals
@@ -66,6 +67,7 @@ def _head(page: Page, origin: Origin, replay: str) -> Json:
         "early": _early(run),
         "hold": run.operating.hold,
         "hold_text": run.operating.hold_text(),
+        "breakers": list(standing_texts(overview.breakers)),
         "replay": replay or None,
         "outage": None if overview.outage is None else overview.outage.text(),
         "source": None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from schemas.breaker import OutcomeBreaker
 from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import Event, NewEvent
@@ -24,6 +25,7 @@ class ExecutorHandler:
         Control.PATTERN,
         OutcomeExecution.PATTERN,
         OutcomeVerification.PATTERN,
+        OutcomeBreaker.PATTERN,
     )
     state_version = 1
     deadline_seconds = None

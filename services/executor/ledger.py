@@ -7,7 +7,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from pydantic import Field
+
 from schemas.actions import Action
+from schemas.breaker import Breaker, OutcomeBreaker
 from schemas.control import Command, Control
 from schemas.decision import Decision
 from schemas.envelope import Event
@@ -122,6 +125,8 @@ class Ledger(DataModel):
     """Single parts that the operator wants taken back."""
     replayed: bool = False
     """The log is a replay."""
+    breakers: tuple[Breaker, ...] = Field(default=(), exclude_if=lambda standing: not standing)
+    """Those that are not closed."""
 
 
 def evolve(state: Ledger, event: Event[Any]) -> Ledger:
@@ -144,6 +149,8 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
             return _update_execution(state, (data.cycle, data.part), verified=True, worse=worse)
         case Control() as data:
             return _apply_control(state, data)
+        case OutcomeBreaker() as data:
+            return state.model_copy(update={"breakers": data.standing})
         case _:
             return state
 
@@ -262,6 +269,8 @@ def _apply_control(state: Ledger, data: Control) -> Ledger:
             )
         case Command.UNDO:
             return _apply_undo(state, data.value)
+        case Command.REARM:
+            return state  # the scoreboard answers with what stands then
 
 
 def _apply_undo(state: Ledger, value: str) -> Ledger:

@@ -2,7 +2,8 @@
 
 Both are read from the observations that followed, never from what was hoped for.
 
-Reads:     observation, prediction.*, decision, outcome.* (executions and its own output).
+Reads:     observation, untouched.observation, prediction.*, decision, outcome.* (executions and its own
+           output), control.
 Publishes: outcome.reward, one per decision; outcome.forecast, one per predicted cycle and model
            (of a model that looks far ahead, one per every n-th cycle).
 Keeps:     the newest observation, decisions that wait for the observation after them, and

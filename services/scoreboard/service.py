@@ -6,6 +6,7 @@ from typing import Any
 
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
+from services.scoreboard.breakers import breakers_after
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import Owed, ScoreboardState, evolve
 
@@ -21,6 +22,7 @@ class ScoreboardHandler:
         ("decision",),
         ("outcome", "*"),
         ("untouched", "observation"),
+        ("control",),
     )
     state_version = 3
     deadline_seconds: float | None = None
@@ -36,12 +38,18 @@ class ScoreboardHandler:
 
     def evolve(self, state: ScoreboardState, event: Event[Any]) -> ScoreboardState:
         """Return the state after one stored event."""
-        return evolve(state, event, self._settings)
+        settled, breaker = evolve(state, event, self._settings), self._settings.breaker
+        if not breaker.enabled:
+            return settled
+        breakers = breakers_after(state.breakers, event, settled.view, breaker)
+        return settled.model_copy(update={"breakers": breakers})
 
     def open_cycle(self, state: ScoreboardState) -> int | None:
         """Return the newest cycle with an outcome that is owed."""
         cycles = [outcome.cycle for outcome in state.owed]
         cycles += [outcome.cycle for outcome in state.worlds.owed]
+        if state.breakers is not None:
+            cycles += [owed.change.cycle for owed in state.breakers.owed]
         if state.switched is not None:
             cycles += [owed.estimate.cycle for owed in state.switched.owed]
         return max(cycles, default=None)
@@ -50,10 +58,12 @@ class ScoreboardHandler:
         """Return the outcomes owed, in the order in which they were settled."""
         del overdue  # nothing is ever waited for
         estimates = () if state.switched is None else state.switched.new_events()
+        changes = () if state.breakers is None else state.breakers.new_events()
         return (
             *(_draft(outcome) for outcome in state.owed),
             *state.worlds.new_events(),
             *estimates,
+            *changes,
         )
 
 

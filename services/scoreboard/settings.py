@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from agent_registry.discovery import agent_names, registered_agents
 from bus.errors import ConfigError
+from projections.breaker.settings import OFF as OFF_BREAKER
+from projections.breaker.settings import BreakerSettings
 from projections.score.prices import ScorePrices
 from projections.switchback.schedule import OFF, SwitchbackSettings
 from schemas.actions import AgentName
@@ -55,6 +57,8 @@ class ScoreboardSettings(DataModel):
     """Prices of the outcome score, which `score.*` sets; without them there is none."""
     switchback: SwitchbackSettings = OFF
     """Blocks by which the effect of acting is estimated; `switchback.*` sets them."""
+    breaker: BreakerSettings = OFF_BREAKER
+    """When acting stops by itself; `breaker.*` sets it."""
     forecast_cycles: int = Field(default=25, ge=1)
     """Predictions of one model that wait for their horizon at once; of a model that looks further
     ahead than so many cycles every n-th is scored.
@@ -86,5 +90,7 @@ class ScoreboardSettings(DataModel):
         hidden = {"weights", *WEIGHT_NAMES.values()}
         if not self.switchback.enabled:
             hidden.add("switchback")
+        if not self.breaker.enabled:
+            hidden.add("breaker")
         settings = self.model_dump(mode="json", exclude=hidden)
         return {"weights": dict(weights), **settings, "scale": scale_of(weights)}

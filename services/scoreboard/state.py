@@ -38,6 +38,7 @@ from schemas.switchback import OutcomeSwitchback
 from schemas.untouched import UntouchedObservation
 from schemas.upcast import reward_by_agent
 from schemas.view import ObservationView, update_view
+from services.scoreboard.breakers import Breakers
 from services.scoreboard.forecast import Running, score_forecast
 from services.scoreboard.pending import (
     PendingForecast,
@@ -118,6 +119,8 @@ class ScoreboardState(DataModel):
     """The outcome score, and what acting changed."""
     switched: SwitchedBlocks | None = Field(default=None, exclude_if=lambda blocks: blocks is None)
     """The switchback's blocks; None, and not in the checkpoint, as long as there is none."""
+    breakers: Breakers | None = Field(default=None, exclude_if=lambda breakers: breakers is None)
+    """None, and not in the checkpoint, where breakers are off."""
 
 
 def evolve(

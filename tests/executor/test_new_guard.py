@@ -36,6 +36,7 @@ ORDER = {
     ),
     Stage.BEFORE_ACTING: (
         "switchback_namespaces",
+        "breaker",
         "earlier_part",
         "cool_down",
         "cool_down_after_failure",
@@ -53,6 +54,7 @@ ORDER = {
 SILENT = {
     "switchback",
     "switchback_namespaces",
+    "breaker",
     "earlier_part",
     "cap_surge_ratio",
     "cap_surge_pods",

@@ -18,6 +18,7 @@ from services.executor.settings import Budget, Caps
 from tests.builders import cycle_time, make_action, make_considered, make_decision
 from tests.executor.example_guard import files_added
 from tests.explain.theatre import Theatre
+from tests.score_events import make_breaker, make_breaker_change
 
 MERGE = "application/merge-patch+json"
 Case = Callable[[Theatre], Awaitable[None]]
@@ -181,6 +182,12 @@ async def there_and_back(theatre: Theatre) -> None:
 
 @case(Reason.SWITCHBACK, switchback=SwitchbackSettings(unit="time", block_seconds=86_400.0, seed=0))
 async def in_a_block_that_does_not_act(theatre: Theatre) -> None:
+    await sleep(theatre)
+
+
+@case(Reason.BREAKER)
+async def after_a_breaker_has_tripped(theatre: Theatre) -> None:
+    theatre.tell(make_breaker_change(make_breaker("power_state"), cycle=1), 1, "scoreboard")
     await sleep(theatre)
 
 

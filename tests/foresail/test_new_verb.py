@@ -44,8 +44,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
 '''
 DOCUMENTED = (
     "up", "tap", "recording", "replay", "explain", "timeline", "switchback", "status", "trace", "kill",
-    "pause", "resume", "doctor", "reset", "twin", "forecast", "verify", "what-if", "sweep", "experiment", "diff",
-    "completion",
+    "pause", "resume", "rearm", "doctor", "reset", "twin", "forecast", "verify", "what-if", "sweep", "experiment",
+    "diff", "completion",
 )  # fmt: skip
 
 

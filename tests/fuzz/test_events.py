@@ -28,6 +28,7 @@ from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
 from tests.builders import make_control, stamp_event
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
+from tests.score_events import make_breaker_change
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -96,6 +97,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         RunError(**about, text="it broke"),
         make_control(),
         SWITCHBACK,
+        make_breaker_change(),
         IMPORTED,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))

@@ -19,7 +19,9 @@ from bus.metrics import PUBLISH_FAILURES, ProcessMetrics
 from bus.process import ProcessContext, register_process_metrics
 from deploy.grafana import make_prometheus
 from deploy.grafana.make_dashboard import DASHBOARD, PANELS, text
+from schemas.breaker import BreakerState
 from schemas.identity import Origin
+from schemas.reasons import Reason
 
 ROOT = Path(__file__).parents[2]
 ANSWERING = {"FORESAIL_HEALTH_PORT"}
@@ -38,6 +40,18 @@ def test_every_panel_asks_for_a_number_that_exists() -> None:
     names = {name for panel in PANELS for name in re.findall(r"foresail_\w+", panel.query)}
 
     assert set() == {re.sub(r"_(total|bucket)$", "", name) for name in names} - offered
+
+
+def test_every_alert_asks_for_numbers_and_labels_that_exist() -> None:
+    """A renamed metric, state or reason leaves no alert that can never fire."""
+    rules = yaml.safe_load(make_prometheus.ALERTS.read_text(encoding="utf-8"))
+    queries = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+    names = {name for query in queries for name in re.findall(r"foresail_\w+", query)}
+    values = {value for query in queries for value in re.findall(r'="(\w+)"', query)}
+
+    assert set() == {re.sub(r"_total$", "", name) for name in names} - _offered_metrics()
+    assert values == {BreakerState.SHADOW, Reason.BREAKER}
+    assert [make_prometheus.ALERTS.name] == yaml.safe_load(make_prometheus.text())["rule_files"]
 
 
 def test_panels_group_by_and_name_labels_that_metrics_have() -> None:
@@ -114,6 +128,7 @@ def _labels() -> dict[str, tuple[str, ...]]:
     """Return the labels of the counters that have any."""
     made = ProcessMetrics("p", "c", "i1")
     counters = (made.published, made.events_read, made.failures, made.decisions, made.executions)
+    counters += (made.breaker_changes,)
     return {counter._name: counter._labelnames for counter in counters}
 
 

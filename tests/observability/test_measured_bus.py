@@ -20,6 +20,7 @@ from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase
 from schemas.registry import encode
 from tests.builders import make_decision, make_execution, make_observation, stamp_event
+from tests.score_events import make_breaker_change
 
 EVERYTHING = ["foresail.c.>"]
 
@@ -78,6 +79,15 @@ async def test_decisions_are_counted_by_rule_and_executions_by_outcome() -> None
     reason = str(execution.reason or "")
     assert 1 == counted.value("foresail_decisions_total", rule=rule, action=action)
     assert 1 == counted.value("foresail_executions_total", outcome="failed", reason=reason)
+
+
+async def test_breakers_are_counted_by_their_new_state() -> None:
+    """Each state is 0 from the start, so that the first trip is an increase an alert can see."""
+    counted = Counted()
+    assert 0 == counted.value("foresail_breaker_changes_total", state="shadow")
+    await counted.bus.publish([as_message(make_breaker_change(cycle=3))])
+    assert 1 == counted.value("foresail_breaker_changes_total", state="shadow")
+    assert 0 == counted.value("foresail_breaker_changes_total", state="closed")
 
 
 async def test_a_publish_that_fails_is_counted_by_its_error_and_raised() -> None:

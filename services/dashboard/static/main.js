@@ -74,9 +74,10 @@ function drawHead(head) {
     head.mode ? h("span", { class: "badge", "data-testid": "mode", title: head.mode === "shadow" ? "Writes are sent as dry runs" : "Writes take effect" }, head.mode) : null,
     head.early ? h("span", { class: "badge simulated", "data-testid": "early", title: "Active mode on a real cluster is early" }, head.early) : null,
     head.replay ? h("span", { class: "badge simulated", "data-testid": "replay" }, head.replay) : null,
-    head.hold ? h("span", { class: "badge hold", "data-testid": "hold", title: head.hold_text }, head.hold === "kill" ? "KILLED" : "PAUSED") : null);
+    head.hold ? h("span", { class: "badge hold", "data-testid": "hold", title: head.hold_text }, head.hold === "kill" ? "KILLED" : "PAUSED") : null,
+    ...head.breakers.map((text) => h("span", { class: "badge hold", "data-testid": "breaker", title: text }, "BREAKER")));
   const notice = byId("notice");
-  const notes = [head.outage, head.error].filter(Boolean);
+  const notes = [head.outage, head.error, ...head.breakers].filter(Boolean);
   notice.hidden = !notes.length;
   write(notice, notes.join("; "));
   document.title = head.hold ? `${head.hold === "kill" ? "killed" : "paused"}: ${head.cluster}, Foresail` : `${head.cluster}, Foresail`;

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from schemas.outcome import ExecutionPhase, Operation, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
+from services.executor.breaker import tripped_cause
 from services.executor.cluster import read_object
 from services.executor.effects.context import EffectContext
 from services.executor.ledger import Execution, Ledger
@@ -24,6 +25,8 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
         return "the operator asked for it"
     if execution.worse and context.settings.roll_back:
         return "it got worse"
+    if context.settings.roll_back and (tripped := tripped_cause(state, execution)):
+        return tripped
     switchback = context.settings.switchback
     now_seconds = state.seen.cluster_time_seconds
     return held_cause(switchback, execution, now_seconds) if switchback.enabled else ""
@@ -32,11 +35,11 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
 def rollback_order(context: EffectContext, state: Ledger) -> Iterable[Execution]:
     """Return executions in the order in which they are taken back.
 
-    A block that does not act takes back many at once, so the newest first: each one's undo states what was
-    before it alone.
+    A block that does not act, and a breaker that has tripped, take back many at once, so the newest first: each
+    one's undo states what was before it alone.
     """
-    by_blocks = context.settings.switchback.enabled
-    return reversed(state.executions) if by_blocks else state.executions
+    many = context.settings.switchback.enabled or state.breakers
+    return reversed(state.executions) if many else state.executions
 
 
 async def roll_back(

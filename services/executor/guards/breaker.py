@@ -1,0 +1,44 @@
+"""breaker: what did harm lately is not executed; on probation it is tried now and then."""
+
+from __future__ import annotations
+
+from projections.breaker.text import standing_text
+from schemas.breaker import Breaker, BreakerState
+from schemas.outcome import GuardCheck
+from schemas.reasons import Reason
+from services.executor.breaker import breakers_of, tried_since
+from services.executor.guard_discovery import Guard, Stage
+from services.executor.question import Question, guard_check
+from services.executor.switchback import GIVES_BACK
+
+
+def check(question: Question) -> GuardCheck | None:
+    """Fail while a breaker holds this kind, or everything; what gives back is never held."""
+    planned = question.planned
+    breakers = breakers_of(question.state, question.due.action.kind)
+    if not breakers or planned is None or planned.direction in GIVES_BACK:
+        return None
+    answers = [_check_breaker(question, breaker) for breaker in breakers]
+    return next((answer for answer in answers if not answer.passed), answers[0])
+
+
+def _check_breaker(question: Question, breaker: Breaker) -> GuardCheck:
+    text = standing_text(breaker)
+    if breaker.state is BreakerState.SHADOW:
+        return guard_check("breaker", passed=False, reason=Reason.BREAKER, text=text)
+    tried = tried_since(breaker, question.state.executions)
+    if not tried:
+        return guard_check("breaker", passed=True, reason=Reason.BREAKER, text=text)
+    age = round(question.now_seconds - tried[-1].time_seconds, 6)
+    return guard_check(
+        "breaker",
+        passed=age >= breaker.spacing_seconds,
+        reason=Reason.BREAKER,
+        measured=age,
+        limit=breaker.spacing_seconds,
+        unit="seconds",
+        text=text,
+    )
+
+
+GUARDS = (Guard("breaker", Stage.BEFORE_ACTING, 6, check),)
