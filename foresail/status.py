@@ -24,7 +24,7 @@ from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.disk_space import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.verbs import Verb
-from projections.breaker.text import standing_text, standing_texts
+from projections.breaker.text import standing_text
 from projections.event_text import event_text
 from projections.figures import duration, percent, size
 from projections.operating import EXECUTOR, OperatingState, operating_after
@@ -91,23 +91,11 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
     """Return the status as JSON values."""
     heartbeats = await collect_heartbeats(bus) if stack.running else {}
     info, now_ns = await bus.info(), clock.wall_ns()
-    newest: dict[str, Any] = {}
-    for kind in EVENT_TYPES:
-        if "*" in kind.PATTERN:
-            continue
-        last = await bus.last(subjects.build(stack.cluster, kind.PATTERN))
-        if last is not None:
-            name = ".".join(kind.PATTERN)
-            newest[name] = {
-                "seq": last.seq,
-                "age_seconds": round(max(0.0, (now_ns - last.time_ns) / 1e9), 1),
-            }
     outage = await newest_outage(bus, stack.cluster) if stack.running else None
     operating = await read_operating_state(bus, stack.cluster)
     names = sorted({*stack.processes, *heartbeats})
-    change = await newest_content(bus, stack.cluster, OutcomeBreaker)
-    standing = tuple(map(Breaker.model_validate, change["standing"] if change else ()))
-    tripped = [one for one in standing if one.state is BreakerState.SHADOW]
+    breakers = await standing_breakers(bus, stack.cluster)
+    tripped = [one["text"] for one in breakers if one["state"] == BreakerState.SHADOW]
     return {
         "running": stack.running,
         "cluster": stack.cluster,
@@ -124,9 +112,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "score": await newest_content(bus, stack.cluster, OutcomeScore),
         "counterfactual": await newest_content(bus, stack.cluster, OutcomeCounterfactual),
         "switchback": await newest_content(bus, stack.cluster, OutcomeSwitchback),
-        "breakers": [
-            {**one.model_dump(mode="json"), "text": standing_text(one)} for one in standing
-        ],
+        "breakers": breakers,
         "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
@@ -138,9 +124,9 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "troubles": [
             *troubles(heartbeats),
             *([] if outage is None else [outage.text()]),
-            *standing_texts(tripped),
+            *tripped,
         ],
-        "newest": newest,
+        "newest": await newest_ages(bus, stack.cluster, now_ns),
         "log": {
             "stream": stack.stream,
             "messages": info.messages,
@@ -151,6 +137,19 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
             "max_age_seconds": info.max_age_seconds,
         },
     }
+
+
+async def newest_ages(bus: Bus, cluster: str, now_ns: int) -> dict[str, Any]:
+    """Return position and age of the newest event of each kind that has one subject."""
+    newest: dict[str, Any] = {}
+    for kind in EVENT_TYPES:
+        if "*" in kind.PATTERN:
+            continue
+        last = await bus.last(subjects.build(cluster, kind.PATTERN))
+        if last is not None:
+            age = round(max(0.0, (now_ns - last.time_ns) / 1e9), 1)
+            newest[".".join(kind.PATTERN)] = {"seq": last.seq, "age_seconds": age}
+    return newest
 
 
 async def read_operating_state(bus: Bus, cluster: str) -> OperatingState:
@@ -171,6 +170,13 @@ def mode_in_force(stack: StackFile, operating: OperatingState) -> str:
     if stack.mode == "replay":
         return "replay"
     return operating.mode or stack.mode
+
+
+async def standing_breakers(bus: Bus, cluster: str) -> list[dict[str, Any]]:
+    """Return the breakers that are not closed as JSON values, each with a line of text."""
+    change = await newest_content(bus, cluster, OutcomeBreaker)
+    standing = map(Breaker.model_validate, change["standing"] if change else ())
+    return [{**one.model_dump(mode="json"), "text": standing_text(one)} for one in standing]
 
 
 async def newest_outage(bus: Bus, cluster: str) -> Outage | None:

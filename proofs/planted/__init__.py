@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from rich.progress import track
 
+from proofs.planted.breakers import BREAKERS
 from proofs.planted.decisions import DECISIONS
 from proofs.planted.defect import Defect, DefectResult, copy_tree, run_tests, try_defect
 from proofs.planted.execution import EXECUTION
@@ -67,6 +68,7 @@ DEFECTS: tuple[Defect, ...] = (
     *SAFETY,
     *SCORE,
     *SUPERVISION,
+    *BREAKERS,
     *SWITCHBACK,
     *TWIN,
 )

@@ -76,7 +76,7 @@ SWITCHBACK = (
     Defect(
         "the oldest write is taken back first, and the next stays",
         "services/executor/effects/roll_back.py",
-        "return reversed(state.executions) if by_blocks else state.executions",
+        "return reversed(state.executions) if many else state.executions",
         "return state.executions",
         f"{_EXECUTOR}test_several_writes_to_one_object_are_taken_back_to_where_they_began",
     ),
