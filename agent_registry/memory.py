@@ -9,6 +9,11 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from agent_registry.machine_memory import (
+    MachineMemory,
+    remember_disruptions,
+    remember_machines,
+)
 from agent_registry.value_settings import ValueSettings
 from schemas.actions import Action, ReplicateAction
 from schemas.model import DataModel
@@ -115,6 +120,7 @@ class Memory(DataModel):
     """Violations that we answered with more replicas and that could be judged."""
     cures: int = 0
     """Those of them after which the objective was kept."""
+    machines: MachineMemory = MachineMemory()
 
 
 def wish_key(action: Action) -> str:
@@ -144,11 +150,12 @@ def remember_view(memory: Memory, view: ObservationView, settings: ValueSettings
         else 0.0,
         raises=memory.raises + _growth(known, services, "raises"),
         cures=memory.cures + _growth(known, services, "cures"),
+        machines=remember_machines(memory.machines, view, elapsed),
     )
 
 
-def remember_proposal(memory: Memory, proposal: Proposal) -> Memory:
-    """Return the memory after the agent's own proposal was stored."""
+def remember_proposal(memory: Memory, proposal: Proposal, view: ObservationView | None) -> Memory:
+    """Return the memory after the agent's own proposal was stored; `view` is what it was made of."""
     if proposal.status is not ProposalStatus.PROPOSED:
         return memory
     now, services = proposal.cluster_time_seconds, dict(memory.services)
@@ -158,10 +165,12 @@ def remember_proposal(memory: Memory, proposal: Proposal) -> Memory:
     # Only the first wish counts as tried: the others may have had no room.
     wish = WishMemory(first_seconds=first, last_seconds=now, times=times)
     wishes = {**memory.wishes, key: wish}
-    for action in (proposal.action, *(wish.action for wish in proposal.further)):
+    actions = (proposal.action, *(wish.action for wish in proposal.further))
+    for action in actions:
         if isinstance(action, ReplicateAction) and action.replicas is not None:
             _note_asked(services, action.target.name, action.replicas)
-    return memory.model_copy(update={"wishes": wishes, "services": services})
+    machines = remember_disruptions(memory.machines, actions, view, now)
+    return memory.model_copy(update={"wishes": wishes, "services": services, "machines": machines})
 
 
 def is_given_up(memory: Memory, action: Action, settings: ValueSettings) -> bool:

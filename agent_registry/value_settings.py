@@ -9,6 +9,7 @@ from schemas.model import DataModel
 PRICES_OF_VALUE = (
     *("currency", "slo_service_minute", "slo_latency_seconds", "slo_bad_ratio"),
     *("core_hour", "memory_gib_hour", "waiting_pod_hour", "held_pod_hour"),
+    *("eviction", "job_cpu_hour_lost"),
 )
 """Fields that are the outcome score's own, by the same names."""
 
@@ -32,10 +33,15 @@ class ValueSettings(DataModel):
     """Cost of a pod-hour Pending."""
     held_pod_hour: float = Field(default=0.04, ge=0)
     """Cost of a pod-hour of demand that is held back."""
+    eviction: float = Field(default=0.002, ge=0)
+    """Cost of moving one pod."""
+    job_cpu_hour_lost: float = Field(default=0.031611, ge=0)
+    """Cost of a CPU-hour of a Job that is to be done again."""
     horizon_seconds: float = Field(default=600.0, gt=0)
     """How far the effect of more replicas, and of waking a machine, is looked at."""
     saving_horizon_seconds: float = Field(default=1_800.0, gt=0)
-    """How long a machine that is put to sleep is expected to be left so, and replicas that are given back."""
+    """How long a machine that is put to sleep is expected to be left so, before any was seen to wake, and
+    replicas that are given back."""
     forecast_seconds: float = Field(default=180.0, ge=0)
     """How far ahead the trend of a Service's requests is followed; about what new replicas take, twice."""
     settle_seconds: float = Field(default=120.0, ge=0)
@@ -72,6 +78,17 @@ class ValueSettings(DataModel):
     """What an empty machine draws that is awake, as `collector.power.idle_watts`."""
     sleep_watts: float = Field(default=12.0, ge=0)
     """What a sleeping machine draws, as `collector.power.sleep_watts`."""
+    budget_ratio: float = Field(default=0.1, gt=0, le=1)
+    """Share of the machines that are put to sleep or emptied within `budget_seconds`, as `executor.budgets`."""
+    budget_seconds: float = Field(default=600.0, gt=0)
+    """Window of `budget_ratio`."""
+    pods_moved: int = Field(default=2, ge=0)
+    """A machine with more pods is not emptied to save its energy, as `executor.pods_per_migration`."""
+    moves: int = Field(default=6, ge=0)
+    """Machines emptied within `changes_seconds` at most; 0: none."""
+    rested_seconds: float = Field(default=900.0, ge=0)
+    """A pod that has run for less, or whose workload was moved since, is not moved, as
+    `executor.ping_pong_seconds`."""
     switch_cost: float = Field(default=0.0003, ge=0)
     """Cost of putting a machine to sleep and waking it: about three minutes of its idle power, twice."""
     retry_seconds: float = Field(default=600.0, ge=0)

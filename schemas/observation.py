@@ -13,6 +13,7 @@ from schemas.actions import AgentName
 from schemas.frames import FramedData
 from schemas.model import DataModel
 from schemas.numbers import Count, Ratio, Rounded, Seconds
+from schemas.occupancy import Occupancy
 from schemas.signals import Signal
 from schemas.tables import Table
 from schemas.work import WorkCounters
@@ -125,6 +126,8 @@ class ObservedState(FramedData):
     """What became of work so far, as the snapshot counts it; None in recordings from before it did."""
     services: ObservedServices | None = None
     """None where nobody counts requests, and in recordings from before Services were listed."""
+    occupancy: Occupancy | None = None
+    """Nodes that may be emptied; None in recordings from before they were listed."""
     nodes: ObservedNodes | None
     pods: ObservedPods | None
 

@@ -12,6 +12,7 @@ from typing import ClassVar
 from schemas.frames import FramedData
 from schemas.model import DataModel
 from schemas.numbers import Count, Rounded, Seconds
+from schemas.occupancy import Occupancy
 from schemas.reasons import Reason
 from schemas.tables import Table
 from schemas.work import WorkCounters
@@ -197,6 +198,8 @@ class WorkloadsState(FramedData):
     """At most 200, by name; empty too where their source did not answer."""
     work: WorkCounters | None = None
     """What became of work since the collector first looked; None in recordings from before it counted."""
+    occupancy: Occupancy | None = None
+    """Nodes that may be emptied; None in recordings from before they were listed."""
     workloads: WorkloadTable | None
     pods: PodTable | None
 

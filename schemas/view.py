@@ -21,6 +21,7 @@ from schemas.observation import (
     ObservedServices,
     ObservedState,
 )
+from schemas.occupancy import Occupancy
 from schemas.signals import Signal
 from schemas.work import WorkCounters
 
@@ -44,6 +45,7 @@ class ObservationView(DataModel):
     signals: tuple[Signal, ...]
     work: WorkCounters | None = None
     services: ObservedServices | None = None
+    occupancy: Occupancy | None = None
     nodes: ObservedNodes
     pods: ObservedPods
 
@@ -84,6 +86,7 @@ def update_view(previous: ObservationView | None, event: Event[Any]) -> Observat
         signals=data.signals,
         work=data.work,
         services=data.services,
+        occupancy=data.occupancy,
         nodes=nodes,
         pods=pods,
     )

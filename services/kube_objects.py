@@ -11,9 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
+from services.protection import (
+    DO_NOT_DISRUPT,
+    KARPENTER_DO_NOT_DISRUPT,
+    MIRROR,
+    SAFE_TO_EVICT,
+)
 from services.quantities import parse_cores, parse_whole
 
 CPU = "cpu"
@@ -23,6 +30,8 @@ GPU_SUFFIX = "/gpu"
 FINISHED = frozenset({"Succeeded", "Failed"})
 """Phases of pods that hold no resources any more."""
 POD_TEMPLATE_HASH = "pod-template-hash"
+CHECKPOINT = "foresail.dev/checkpoint-seconds"
+"""Annotation of a pod that keeps its work: how many seconds of it are done again at most."""
 
 
 class KubeStruct(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
@@ -51,8 +60,18 @@ class Meta(KubeStruct, frozen=True):
     owner_references: tuple[Owner, ...] = ()
 
 
+class PodMarks(KubeStruct, frozen=True):
+    """The few annotations of a pod that are read; all of them can be large."""
+
+    do_not_disrupt: str | None = msgspec.field(default=None, name=DO_NOT_DISRUPT)
+    karpenter: str | None = msgspec.field(default=None, name=KARPENTER_DO_NOT_DISRUPT)
+    safe_to_evict: str | None = msgspec.field(default=None, name=SAFE_TO_EVICT)
+    mirror: str | None = msgspec.field(default=None, name=MIRROR)
+    checkpoint: str | None = msgspec.field(default=None, name=CHECKPOINT)
+
+
 class PodMeta(KubeStruct, frozen=True):
-    """metadata of a pod, without its annotations (they can be large)."""
+    """metadata of a pod, with those annotations alone that are marks."""
 
     name: str = ""
     namespace: str = ""
@@ -61,6 +80,7 @@ class PodMeta(KubeStruct, frozen=True):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
+    annotations: PodMarks = PodMarks()
     owner_references: tuple[Owner, ...] = ()
 
 
@@ -131,6 +151,20 @@ class Container(KubeStruct, frozen=True):
     """`Always` on an init container makes it a sidecar."""
 
 
+class Volume(KubeStruct, frozen=True):
+    """spec.volumes[], of which only those that bind a pod to a machine or die with it are read."""
+
+    persistent_volume_claim: dict[str, Any] | None = None
+    host_path: dict[str, Any] | None = None
+    empty_dir: dict[str, Any] | None = None
+
+    @property
+    def binds(self) -> bool:
+        """Whether moving the pod may lose data, or may not be possible."""
+        sources = (self.persistent_volume_claim, self.host_path, self.empty_dir)
+        return any(source is not None for source in sources)
+
+
 class PodSpec(KubeStruct, frozen=True):
     """spec of a pod."""
 
@@ -141,6 +175,10 @@ class PodSpec(KubeStruct, frozen=True):
     resources: ResourceRequirements | None = None
     priority: int = 0
     priority_class_name: str = ""
+    node_selector: dict[str, str] = {}
+    affinity: dict[str, Any] | None = None
+    topology_spread_constraints: tuple[dict[str, Any], ...] = ()
+    volumes: tuple[Volume, ...] = ()
 
 
 class StateDetail(KubeStruct, frozen=True):

@@ -131,6 +131,7 @@ class ObservingStage:
             signals=interpretation.signals,
             work=interpretation.work,
             services=interpretation.services,
+            occupancy=snapshot.occupancy,
         )
         frame = data.frame
         return data, FullState(cycle, frame.keyframe_cycle, tables, frame.state_hash)
@@ -160,6 +161,7 @@ class ObservingStage:
             bare_pods_succeeded=workloads.bare_pods_succeeded,
             autoscalers=published_scalings(workloads.autoscalers),
             work=workloads.work,
+            occupancy=workloads.occupancy,
         )
 
     def _remember(self, recorded: Observation) -> None:

@@ -52,7 +52,7 @@ def remember(state: AgentState, event: Event[Any], settings: ValueSettings) -> A
     if isinstance(event.data, Observation) and state.view is not None:
         memory = remember_view(memory, state.view, settings)
     elif isinstance(event.data, Proposal):
-        memory = remember_proposal(memory, event.data)
+        memory = remember_proposal(memory, event.data, state.view)
     else:
         return state
     return state.model_copy(update={"memory": memory})

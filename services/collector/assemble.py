@@ -13,6 +13,7 @@ from schemas.reasons import Reason
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
 from services.collector.node_rows import is_simulated, node_rows, usage_by_node
+from services.collector.occupancy import occupancy_of
 from services.collector.pod_rows import PodRows, SnapshotLimits
 from services.collector.pod_sums import PodSums
 from services.collector.reading import CycleReads, failed_read
@@ -69,4 +70,5 @@ def assemble(
         bare_pods_succeeded=pods.bare_succeeded,
         autoscalers=scalings,
         work=None if work is None else work.counters,
+        occupancy=rows("pods", lambda: occupancy_of(reading)),
     )

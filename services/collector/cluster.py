@@ -15,6 +15,7 @@ from schemas.snapshot import SourceRead
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.collector import work_metrics
 from services.collector.reading import CycleReads, ListRead, WorkRead, failed_read
+from services.kube_budgets import PATH, Budget
 from services.kube_lists import ListDecoder, list_decoder, read_list
 from services.kube_objects import KubeStruct, Node, NodeMetrics, Pod
 from services.kube_workloads import Autoscaler, Deployment, Job, Service
@@ -49,6 +50,7 @@ AUTOSCALERS = ApiList(
     list_decoder(Autoscaler),
     optional=True,
 )
+BUDGETS = ApiList("budgets", PATH, list_decoder(Budget), optional=True)
 SERVICES = ApiList("services", "/api/v1/services", list_decoder(Service))
 
 
@@ -60,6 +62,9 @@ async def read_every_source(
     Only the embedded cluster counts requests and CPU time at its own /metrics.
     """
     lists = await read_every_list(transport, otherwise_time_seconds)
+    budgets = await read_one_list(transport, BUDGETS, otherwise_time_seconds)
+    known = budgets.source.ok or budgets.source.reason is Reason.NOT_INSTALLED
+    lists = replace(lists, budgets=budgets.items if known else None)
     if not simulated:
         return lists
     return replace(lists, work=await read_work(transport, otherwise_time_seconds))

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.collector.work_metrics import WorkMetrics
+from services.kube_budgets import Budget
 from services.kube_objects import KubeStruct, Node, NodeMetrics, Pod
 from services.kube_workloads import Autoscaler, Deployment, Job, Service
 
@@ -44,6 +45,8 @@ class CycleReads:
     autoscalers: ListRead[Autoscaler]
     work: WorkRead | None = None
     """None where the cluster has no such counters."""
+    budgets: tuple[Budget, ...] | None = None
+    """PodDisruptionBudgets; None where they could not be read."""
 
     @property
     def sources(self) -> tuple[SourceRead, ...]:

@@ -314,6 +314,7 @@ class Collector:
             signals=observed.signals,
             work=observed.work,
             services=observed.services,
+            occupancy=snapshot.occupancy,
         )
         await self.publisher.publish([NewEvent(observation, self.cycle, at, causes)])
         if not self._kinds.reactions:
@@ -350,6 +351,7 @@ class Collector:
                 bare_pods_succeeded=snapshot.bare_pods_succeeded,
                 autoscalers=autoscaler_states(snapshot.autoscalers),
                 work=snapshot.work,
+                occupancy=snapshot.occupancy,
             ),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from schemas.occupancy import Occupancy
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, SourceRead, WorkloadTable
 from schemas.work import WorkCounters
 
@@ -47,6 +48,7 @@ class Snapshot:
     autoscalers: Mapping[str, Scaling]
     """By `<namespace>/HorizontalPodAutoscaler/<name>`; published as they are, and read for reactions."""
     work: WorkCounters | None = None
+    occupancy: Occupancy | None = None
 
     @property
     def published_autoscalers(self) -> Mapping[str, Scaling]:

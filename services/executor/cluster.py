@@ -31,6 +31,8 @@ from services.executor.raises import added_pods
 from services.executor.reach import AUTOSCALERS, WRITTEN
 from services.executor.verification import has_reached_end
 from services.held import HELD
+from services.kube_budgets import PATH as BUDGETS_PATH
+from services.kube_budgets import Budget
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import Meta, Node
 from services.kube_workloads import Autoscaler, Deployment, Job
@@ -50,6 +52,7 @@ _DEPLOYMENTS = list_decoder(Deployment)
 _JOBS = list_decoder(Job)
 _AUTOSCALERS = list_decoder(Autoscaler)
 _QUOTAS = list_decoder(Quota)
+_BUDGETS = list_decoder(Budget)
 
 
 async def read_facts(transport: Transport, action: Action) -> Facts:
@@ -216,8 +219,9 @@ async def _read_node_facts(transport: Transport, name: str) -> Facts:
     listed = await read_list(
         transport, "/api/v1/pods", _PODS, {"fieldSelector": f"spec.nodeName={name}"}
     )
+    budgets = await _read_budgets(transport)
     pods = [
-        pod_facts(pod)
+        pod_facts(pod, budgets)
         for pod in listed.items
         if not pod.finished and not pod.metadata.deletion_timestamp
     ]
@@ -232,6 +236,16 @@ async def _read_node_facts(transport: Transport, name: str) -> Facts:
         pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
         workloads=tuple(workloads),
     )
+
+
+async def _read_budgets(transport: Transport) -> tuple[Budget, ...]:
+    """Return the PodDisruptionBudgets; none where they may not be read: the API server keeps them anyway."""
+    try:
+        return (await read_list(transport, BUDGETS_PATH, _BUDGETS)).items
+    except ClusterRefused as error:
+        if error.status in {403, 404}:
+            return ()
+        raise
 
 
 async def _read_queue_facts(transport: Transport) -> Facts:

@@ -39,6 +39,10 @@ class PodFacts(DataModel):
     protected: bool = False
     """Marked do-not-disrupt, or struck out by a guard."""
     created_time_seconds: Seconds = 0.0
+    disruptions_allowed: Count | None = None
+    """Evictions that its PodDisruptionBudget allows now, 0 where several cover it; None: none does."""
+    budgets: tuple[str, ...] = ()
+    """Names of the PodDisruptionBudgets that cover it."""
 
 
 class WorkloadFacts(DataModel):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from services.executor.facts import AutoscalerFacts, NodeFacts, PodFacts, WorkloadFacts
 from services.executor.marked_objects import MarkedPod
 from services.kept_results import kept
+from services.kube_budgets import Budget, covering
 from services.kube_objects import Meta, Node, effective_request, parse_time
 from services.kube_workloads import Autoscaler, Deployment, Job
 from services.protection import do_not_disrupt_mark
@@ -48,9 +49,11 @@ def _workload_facts(kind: str, metadata: Meta, replicas: int, *, suspended: bool
     )
 
 
-def pod_facts(pod: MarkedPod) -> PodFacts:
+def pod_facts(pod: MarkedPod, budgets: Iterable[Budget] = ()) -> PodFacts:
     """Return what plans look at of a pod."""
     created = pod.metadata.creation_timestamp
+    found = covering(budgets, pod.metadata.namespace, pod.metadata.labels)
+    allowed = found[0].status.disruptions_allowed if len(found) == 1 else 0
     return PodFacts(
         namespace=pod.metadata.namespace,
         name=pod.metadata.name,
@@ -62,6 +65,8 @@ def pod_facts(pod: MarkedPod) -> PodFacts:
         pending=pod.status.phase == "Pending",
         protected=_is_protected(pod.metadata),
         created_time_seconds=parse_time(created) if created else 0.0,
+        disruptions_allowed=max(0, allowed) if found else None,
+        budgets=tuple(budget.metadata.name for budget in found),
     )
 
 

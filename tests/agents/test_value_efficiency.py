@@ -108,7 +108,7 @@ def test_energy_that_costs_nothing_is_not_saved() -> None:
     proposal = world.play(WARM)
 
     assert proposal.status is ProposalStatus.NOOP
-    assert "the best of 2 actions would bring -" in proposal.text
+    assert "the best of 1 actions would bring -" in proposal.text
 
 
 def test_rises_are_those_within_the_time() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from schemas.actions import ReplicateAction
 from schemas.observation import ObservedServices
+from schemas.occupancy import Occupancy
 from schemas.proposal import Proposal
 from schemas.tables import table_of
 from schemas.work import LATENCY_BOUNDS, ServiceCounters, WorkCounters
@@ -65,6 +66,7 @@ class ValueWorld:
     """Whether a Deployment gets the replicas that were asked for."""
     value: dict[str, Any] = field(default_factory=dict)
     held_pods: int = 0
+    occupancy: Occupancy | None = None
     cycle: int = 0
     _held_seconds: float = 0.0
 
@@ -95,6 +97,7 @@ class ValueWorld:
             interval_seconds=STEP_SECONDS,
             work=WorkCounters(services=counters, held_pod_seconds=self._held_seconds),
             services=table_of(ObservedServices, self._rows()) if self.services else None,
+            occupancy=self.occupancy,
         )
         self.state = self.handler.evolve(self.state, stamp_event(observation))
         (new_event,) = self.handler.decide(self.state, overdue=False)

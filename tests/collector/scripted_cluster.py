@@ -18,6 +18,7 @@ PATHS = {
     "deployments": "/apis/apps/v1/deployments",
     "jobs": "/apis/batch/v1/jobs",
     "autoscalers": "/apis/autoscaling/v2/horizontalpodautoscalers",
+    "budgets": "/apis/policy/v1/poddisruptionbudgets",
     "node_metrics": "/apis/metrics.k8s.io/v1beta1/nodes",
 }
 
@@ -37,7 +38,10 @@ def node(name: str, **changes: Any) -> dict[str, Any]:
             "labels": {"kubernetes.io/hostname": name, **changes.get("labels", {})},
             "annotations": annotations,
         },
-        "spec": {"unschedulable": changes.get("unschedulable", False)},
+        "spec": {
+            "unschedulable": changes.get("unschedulable", False),
+            "taints": changes.get("taints", []),
+        },
         "status": {
             "allocatable": {"cpu": "10", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "2"},
             "conditions": [
@@ -77,6 +81,7 @@ def pod(name: str, **changes: Any) -> dict[str, Any]:
             "uid": changes.get("uid", f"uid-{name}"),
             "creationTimestamp": stamp(changes.get("created", START_SECONDS)),
             "labels": changes.get("labels", {}),
+            "annotations": changes.get("annotations", {}),
             "ownerReferences": [owner] if owner else [],
         },
         "spec": {
@@ -86,6 +91,7 @@ def pod(name: str, **changes: Any) -> dict[str, Any]:
             ),
             "initContainers": changes.get("init", []),
             "overhead": changes.get("overhead", {}),
+            **changes.get("spec", {}),
         },
         "status": {
             "phase": phase,

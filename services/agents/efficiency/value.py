@@ -3,7 +3,8 @@
 The reserve is what demand rose by within one horizon, at most, as far as this agent remembers; at least a share of
 what is requested now, and some empty machines. Sleeping: the watts saved over the saving horizon, less the chance that
 demand outgrows what stays awake, and the cost of switching. Waking: pods that wait for capacity, or a reserve that is
-used up. Machines that hold a pod are left alone.
+used up. Once no empty machine is left awake, lightly loaded ones are emptied (`packing`). A machine that still bears
+our taint when nothing asks for it any more is given back.
 """
 
 from __future__ import annotations
@@ -13,19 +14,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent_registry.appraisal import Appraisal, Candidate, Situation, pods_without_capacity
+from agent_registry.machine_memory import sleep_seconds
 from agent_registry.memory import GIB, DemandSample
 from agent_registry.policy import node
 from schemas.actions import Evidence, PowerStateAction
 from schemas.numbers import rounded
-from schemas.observation import ObservedNodes
 from schemas.reasons import Reason
 from services.agents.effects import HOUR, effect_of
+from services.agents.efficiency.packing import (
+    PODS_PER_SHORTFALL,
+    SHORTFALL_COST,
+    WATT_SECONDS_PER_KWH,
+    disruptions_left,
+    is_counted,
+    packing,
+    returned_marks,
+)
+from services.agents.moves import is_awake, unrequested_cores, unrequested_gib
 
-WATT_SECONDS_PER_KWH = 3_600_000.0
-PODS_PER_SHORTFALL = 10
-"""Pods that wait when demand outgrows what is awake: our own guess."""
-WAKE_SECONDS = 60.0
-"""How long they wait until a machine is awake: our own guess; two cycles and a resume from memory."""
+ROOMY_RATIO = 0.75
+"""Free share from which a machine with pods is as good a reserve as an empty one."""
+PACKED_RESERVE = 1.5
+"""Reserves that stay free when a machine is emptied, so that a little more demand does not wake one again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,8 @@ class Capacity:
     nodes: int
     empty: tuple[int, ...]
     """Rows of awake machines without a pod."""
+    roomy: int
+    """Awake machines with pods of which most is free."""
     asleep: tuple[int, ...]
 
 
@@ -62,21 +74,41 @@ def appraise(situation: Situation) -> Appraisal:
         f"{len(capacity.empty)} empty machines, {capacity.free_cores:.4g} cores free, "
         f"{capacity.reserve_cores:.4g} of them kept"
     )
-    return Appraisal(sleeping, text)
+    if capacity.empty and not sleeping and disruptions_left(situation) <= 0:
+        text += "; as many machines were put to sleep lately as the budget of disruptions allows"
+    given_back = tuple(returned_marks(situation))
+    if capacity.empty or sleeping:
+        return Appraisal((*sleeping, *given_back), text)
+    packed, why = _packing(situation, capacity)
+    text = f"{text}; {why}" if why else text
+    return Appraisal((*packed, *given_back), text)
+
+
+def _packing(situation: Situation, capacity: Capacity) -> tuple[tuple[Candidate, ...], str]:
+    """Return the machine that is best emptied, or none and why."""
+    least_awake = math.ceil(situation.settings.least_awake_ratio * capacity.nodes)
+    if capacity.awake - 1 < least_awake:
+        return (), f"at least {least_awake} machines stay awake"
+    rises = rises_within(situation.memory.demand, situation.settings.horizon_seconds)
+    spare_cores = capacity.free_cores - PACKED_RESERVE * capacity.reserve_cores
+    spare_memory = capacity.free_memory_gib - PACKED_RESERVE * capacity.reserve_memory_gib
+    shortfall = _shortfall_ratio(rises, capacity.reserve_cores, capacity.reserve_memory_gib)
+    packed, why = packing(situation, spare_cores, spare_memory, shortfall)
+    return () if packed is None else (packed,), why
 
 
 def capacity_of(situation: Situation) -> Capacity:
     """Return what is free and what has to stay so."""
     nodes, settings = situation.view.nodes, situation.settings
-    awake = [row for row in range(len(nodes)) if _is_awake(nodes, row)]
+    awake = [row for row in range(len(nodes)) if is_awake(nodes, row)]
     asleep = tuple(
         row for row in range(len(nodes)) if nodes.power_state[row] == "sleep" and nodes.ready[row]
     )
     newest = situation.memory.demand[-1]
     rises = rises_within(situation.memory.demand, settings.horizon_seconds)
     return Capacity(
-        free_cores=math.fsum(_free_cores(nodes, row) for row in awake),
-        free_memory_gib=math.fsum(_free_memory(nodes, row) for row in awake),
+        free_cores=math.fsum(unrequested_cores(nodes, row) for row in awake),
+        free_memory_gib=math.fsum(unrequested_gib(nodes, row) for row in awake),
         reserve_cores=max(
             settings.reserve_ratio * newest.cores, max((rise[0] for rise in rises), default=0.0)
         ),
@@ -87,6 +119,12 @@ def capacity_of(situation: Situation) -> Capacity:
         awake=len(awake),
         nodes=len(nodes),
         empty=tuple(row for row in awake if nodes.pods[row] == 0),
+        roomy=sum(
+            nodes.pods[row] > 0
+            and max(nodes.cpu_requested_ratio[row], nodes.memory_requested_ratio[row])
+            <= 1.0 - ROOMY_RATIO
+            for row in awake
+        ),
         asleep=asleep,
     )
 
@@ -115,12 +153,16 @@ def _sleepings(situation: Situation, capacity: Capacity) -> Iterator[Candidate]:
     rises = rises_within(situation.memory.demand, settings.horizon_seconds)
     least_awake = math.ceil(settings.least_awake_ratio * capacity.nodes)
     free_cores, free_memory = capacity.free_cores, capacity.free_memory_gib
-    spare = len(capacity.empty) - settings.reserve_nodes
+    spare = len(capacity.empty) - max(0, settings.reserve_nodes - capacity.roomy)
+    left = disruptions_left(situation)
     for taken, row in enumerate(
         sorted(capacity.empty, key=lambda row: (-nodes.power_watts[row], nodes.ids[row]))
     ):
-        free_cores -= _free_cores(nodes, row)
-        free_memory -= _free_memory(nodes, row)
+        left -= not is_counted(situation, nodes.ids[row])
+        if left < 0:
+            return
+        free_cores -= unrequested_cores(nodes, row)
+        free_memory -= unrequested_gib(nodes, row)
         room = Evidence(
             name="cores_free_after", value=rounded(free_cores), comparison=">=", signal="node_requests",
             threshold=rounded(capacity.reserve_cores), subject=nodes.ids[row],
@@ -141,10 +183,10 @@ def _shortfall_ratio(
 
 def _sleeping(situation: Situation, row: int, room: Evidence, shortfall: float) -> Candidate:
     view, settings = situation.view, situation.settings
-    nodes, horizon = view.nodes, settings.saving_horizon_seconds
+    nodes, horizon = view.nodes, sleep_seconds(situation.memory.machines, settings)
     watts = max(0.0, nodes.power_watts[row] - settings.sleep_watts)
     saved = watts * horizon / WATT_SECONDS_PER_KWH * view.totals.energy_price
-    wait = PODS_PER_SHORTFALL * WAKE_SECONDS / HOUR * settings.waiting_pod_hour
+    wait = SHORTFALL_COST * settings.waiting_pod_hour
     effect = effect_of(
         {"energy": saved, "waiting": -shortfall * wait, "switching": -settings.switch_cost},
         horizon,
@@ -199,15 +241,3 @@ def _waking(situation: Situation, row: int, waiting: int, short: float) -> Candi
     text = f"{name} sleeps; {waiting} pods wait for capacity, the reserve lacks {max(0.0, short):.4g} cores"
     action = PowerStateAction(target=node(name), power_state="on")
     return Candidate(action, effect, (waits,) if waits.holds else (lacks,), text)
-
-
-def _is_awake(nodes: ObservedNodes, row: int) -> bool:
-    return nodes.ready[row] and nodes.schedulable[row] and nodes.power_state[row] == "on"
-
-
-def _free_cores(nodes: ObservedNodes, row: int) -> float:
-    return (1.0 - nodes.cpu_requested_ratio[row]) * nodes.cpu_allocatable_cores[row]
-
-
-def _free_memory(nodes: ObservedNodes, row: int) -> float:
-    return (1.0 - nodes.memory_requested_ratio[row]) * nodes.memory_allocatable_bytes[row] / GIB

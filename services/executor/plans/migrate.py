@@ -1,13 +1,16 @@
 """migrate: move the largest movable pods off the risky node, through the Eviction API.
 
 A PreferNoSchedule taint comes first, so that the replacements go elsewhere (left out where the node
-may not be written); then up to
-`pods_per_migration` pods are evicted by UID. Only pods with a controller move: a bare pod would be
-lost. PodDisruptionBudgets are the API server's to keep (429).
+may not be written); then up to `pods_per_migration` pods are evicted by UID, all of them where the machine
+itself is about to go. Only pods with a controller move: a bare pod would be lost. No more pods of a
+PodDisruptionBudget are chosen than it allows now, and those of the tightest one go first, since a plan ends
+with the first write that the API server refuses (429).
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 
 from schemas.actions import Action
@@ -16,6 +19,7 @@ from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, PodFacts
 from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
 from services.executor.settings import ExecutorSettings
+from services.notices import NOTICE_TAINTS
 
 RISK_TAINT = {"key": "foresail.dev/risk", "value": "true", "effect": "PreferNoSchedule"}
 
@@ -41,7 +45,14 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
             reason=reason, text=f"no pod of {node.name} may be moved ({len(facts.pods)} pods)"
         )
     movable.sort(key=lambda pod: (-pod.cpu_request_cores, pod.namespace, pod.name))
-    chosen = movable[: settings.pods_per_migration]
+    allowed = _within_budgets(movable)
+    if not allowed:
+        names = ", ".join(dict.fromkeys(name for pod in movable for name in pod.budgets))
+        text = f"PodDisruptionBudget {names} lets no pod of {node.name} go"
+        return PlanRefusal(reason=Reason.PDB, text=text)
+    going = any(taint.get("key") in NOTICE_TAINTS for taint in node.taints)
+    chosen = allowed if going else allowed[: settings.pods_per_migration]
+    chosen.sort(key=_room_of_budget)
     operations = tuple(filter(None, [_taint(node), *(_evict(pod, node) for pod in chosen)]))
     names = ", ".join(pod.name for pod in chosen)
     return OperationPlan(
@@ -51,6 +62,24 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
         workloads=tuple(dict.fromkeys(pod.workload for pod in chosen)),
         missing_replicas=_missing_replicas(chosen, facts),
     )
+
+
+def _within_budgets(pods: Sequence[PodFacts]) -> list[PodFacts]:
+    """Return the pods, in their order, of which the budgets allow that all go now."""
+    used: Counter[tuple[str, str]] = Counter()
+    chosen = []
+    for pod in pods:
+        keys = [(pod.namespace, name) for name in pod.budgets]
+        if pod.disruptions_allowed is None or all(
+            used[key] < pod.disruptions_allowed for key in keys
+        ):
+            used.update(keys)
+            chosen.append(pod)
+    return chosen
+
+
+def _room_of_budget(pod: PodFacts) -> float:
+    return math.inf if pod.disruptions_allowed is None else pod.disruptions_allowed
 
 
 def _missing_replicas(chosen: Sequence[PodFacts], facts: Facts) -> dict[str, int]:

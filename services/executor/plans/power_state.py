@@ -1,7 +1,7 @@
 """power_state: put an empty node to sleep, or wake it.
 
 Only a node without pods (DaemonSets aside) sleeps, so no work is lost; it is cordoned in the same
-write. Waking is the undo.
+write. Waking is the undo; it also takes away our own taint, which keeps pods from a node that was emptied.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Any
 from schemas.actions import PowerStateAction
 from schemas.reasons import Reason
 from services.executor.facts import Facts
+from services.executor.plans.migrate import RISK_TAINT
 from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
 from services.executor.settings import ExecutorSettings
 
+RISK = str(RISK_TAINT["key"])
 POWER_STATE = "foresail.dev/power-state"
 SLEEPING = frozenset({"sleep", "off"})
 
@@ -34,7 +36,10 @@ def plan(
         "metadata": {"annotations": {POWER_STATE: state}},
         "spec": {"unschedulable": True if state in SLEEPING else None},
     }
-    operation = node_patch(node, patch, f"set {node.name} to {state}")
+    marked = state not in SLEEPING and any(taint["key"] == RISK for taint in node.taints)
+    if marked:  # it is given back whole
+        patch["spec"]["taints"] = [dict(taint) for taint in node.taints if taint["key"] != RISK]
+    operation = node_patch(node, patch, f"set {node.name} to {state}", versioned=marked)
     if operation is None:
         return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} is {state} already")
     pods = [pod for pod in facts.pods if not pod.daemon]
