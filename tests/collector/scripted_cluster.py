@@ -40,7 +40,7 @@ def node(name: str, **changes: Any) -> dict[str, Any]:
         },
         "spec": {
             "unschedulable": changes.get("unschedulable", False),
-            "taints": changes.get("taints", []),
+            **({"taints": changes["taints"]} if changes.get("taints") else {}),
         },
         "status": {
             "allocatable": {"cpu": "10", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "2"},

@@ -87,7 +87,8 @@ def test_killed_servers_come_back_and_nothing_is_lost(
     observed = [
         decode(message.subject, message.headers, message.data).data
         for message in recording
-        if parse(message.subject).layer == "observation"  # the untouched world may lag a cycle behind
+        if parse(message.subject).layer
+        == "observation"  # the untouched world may lag a cycle behind
     ]
     times = [one.cluster_time_seconds for one in observed]
     assert sorted(times) == times
