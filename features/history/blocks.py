@@ -232,3 +232,24 @@ LIVE_BLOCKS: tuple[Block, ...] = (
     ),
     Block("cell", (), ("starts", "fails", *_QUICK, "failed_jobs"), _WINDOWS, ("fail",), _RATES),
 )
+
+HAZARD_BLOCKS: tuple[Block, ...] = (
+    Block(
+        "job",
+        ("fails",),
+        ("starts", "fails", "finishes", "kills", "quick_fails"),
+        _WINDOWS,
+        _SINCE[1:],
+        ("running", "last_end_kind", *_DURATIONS, *_RATES, "age_seconds"),
+    ),
+    Block(
+        "user",
+        (),
+        ("starts", "fails", "failed_jobs"),
+        _WINDOWS,
+        ("fail",),
+        (*_DURATIONS, *_RATES),
+    ),
+    Block("machine", (), ("fails",), _WINDOWS, ("fail",), ("fails_per_end", "recent_fail_rate")),
+)
+"""Few columns that mean the same of every job: more of them let a model learn single jobs by heart."""

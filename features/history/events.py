@@ -120,3 +120,6 @@ class Anchors(Table):
     different_machines: I8 = field(metadata=column_type(np.int8, -1))
     attempt_start_us: I64 = field(metadata=column_type(np.int64, -1))
     """When the attempt asked about began; -1: not known."""
+    seen_since_us: I64 = field(metadata=column_type(np.int64, -1))
+    """When it was first seen running, of an attempt that ran before anybody looked; -1: it was seen
+    from its beginning."""

@@ -26,6 +26,7 @@ from features.history.events import (
 from features.history.firsts import count_clean, count_firsts, with_first_fails
 from features.history.ledger import Ledger
 from features.history.own import OWN, Own
+from features.history.ratios import ratio_columns
 from features.history.sets import FeatureSet
 from features.history.steps import (
     JOB_MARKS,
@@ -108,25 +109,32 @@ class History:
         recent = self.recent.concat(events)
         return replace(self, ledgers=ledgers, newest_us=newest, recent=recent)
 
-    def features(self, anchors: Anchors) -> F32:
+    def features(self, anchors: Anchors, feature_set: FeatureSet | None = None) -> F32:
         """Return (anchors, features): columns as in `feature_set.features`, NaN where missing.
+
+        Args:
+            anchors: the questions.
+            feature_set: another set, counted under the same keys and over the same windows; None: its own.
 
         Raises:
             ValueError: an anchor lies before what this history was trimmed to.
         """
+        chosen = self.feature_set if feature_set is None else feature_set
         if len(anchors) and anchors.time_us.min() < self.from_us:
             raise ValueError("an anchor is older than what was kept: ask before trimming")
-        out = np.empty((len(anchors), len(self.feature_set.features)), dtype=np.float32)
+        out = np.empty((len(anchors), len(chosen.names)), dtype=np.float32)
         distinct_keys = distinct(anchors.machine, anchors.time_us)
         own = Own.of(anchors, distinct_keys, self.ledgers[CAPACITY], self.ledgers["machine"])
-        for column, name in enumerate(self.feature_set.own):
+        for column, name in enumerate(chosen.own):
             out[:, column] = OWN[name].compute(own)
-        column = len(self.feature_set.own)
-        for block in self.feature_set.blocks:
+        column = len(chosen.own)
+        for block in chosen.blocks:
             keys, times, inverse = distinct(anchor_keys(block.key, anchors), anchors.time_us)
             values = block.values(self.ledgers[block.key], keys, times)
             out[:, column : column + block.width] = values[inverse]
             column += block.width
+        if chosen.ratios:
+            out[:, column:] = ratio_columns(chosen.ratios, chosen.names[:column], out[:, :column])
         return out
 
     def trim(self, now_us: int, most_keys: int | None = None) -> History:

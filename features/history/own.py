@@ -67,6 +67,18 @@ class Own:
         """Return the seconds since the attempt began."""
         return (self.anchors.time_us - _positive(self.anchors.attempt_start_us)) / 1e6
 
+    def known_age(self) -> F64:
+        """Return the seconds since the attempt began, of attempts whose beginning was seen."""
+        anchors = self.anchors
+        unseen = anchors.seen_since_us > anchors.attempt_start_us
+        return np.where(unseen, np.nan, self.attempt_age())
+
+    def seen(self) -> F64:
+        """Return the seconds since the attempt was first seen running."""
+        anchors = self.anchors
+        since = np.maximum(anchors.seen_since_us, anchors.attempt_start_us)
+        return (anchors.time_us - _positive(since)) / 1e6
+
 
 @dataclass(frozen=True, slots=True)
 class OwnColumn:
@@ -179,8 +191,31 @@ OWN: Mapping[str, OwnColumn] = {
     "machine_since_removal_seconds": OwnColumn(
         "seconds", "nodes", "time since the machine was removed", lambda o: o.since("removed_us")
     ),
+    "known_age_seconds": OwnColumn(
+        "seconds",
+        "attempts",
+        "time since the attempt was scheduled; missing where it ran before anybody looked",
+        lambda o: o.known_age(),
+    ),
+    "seen_seconds": OwnColumn(
+        "seconds",
+        "attempts",
+        "time since the attempt was first seen running: its age, or the least it can be",
+        lambda o: o.seen(),
+    ),
 }
-FULL_OWN: tuple[str, ...] = tuple(OWN)
+HAZARD_OWN: tuple[str, ...] = (
+    "known_age_seconds",
+    "seen_seconds",
+    "cpu_request_ratio",
+    "memory_request_ratio",
+    "machine_free_cpu_ratio",
+    "machine_age_seconds",
+    "machine_since_removal_seconds",
+)
+FULL_OWN: tuple[str, ...] = tuple(
+    name for name in OWN if name not in ("known_age_seconds", "seen_seconds")
+)
 LIVE_OWN: tuple[str, ...] = (
     "attempt_age_seconds",
     "machine_free_cpu_ratio",

@@ -2,7 +2,8 @@
 
 `full` is for traces, where tasks, logical job names, job events, priorities and classes exist.
 `live` is what also exists in a running cluster: job = workload, user = namespace, machine = node.
-Both leave out ids, absolute times and ages or absolute counts of the whole cell.
+`hazard` is for attempts of every age, in traces and live: fewer columns, and such as compare ages with
+earlier durations. All leave out ids, absolute times and ages or absolute counts of the whole cell.
 
 A set's version changes whenever a column's meaning does; a model names the version that it knows.
 """
@@ -12,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from features.history.blocks import FULL_BLOCKS, LIVE_BLOCKS, MINUTE_US, Block
+from features.history.blocks import FULL_BLOCKS, HAZARD_BLOCKS, LIVE_BLOCKS, MINUTE_US, Block
 from features.history.feature import Feature
-from features.history.own import FULL_OWN, LIVE_OWN, OWN
+from features.history.own import FULL_OWN, HAZARD_OWN, LIVE_OWN, OWN
+from features.history.ratios import RATIOS
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,15 @@ class FeatureSet:
     version: int
     own: tuple[str, ...]
     blocks: tuple[Block, ...]
+    ratios: tuple[str, ...] = ()
+    """Columns made of the others."""
 
     @property
     def features(self) -> tuple[Feature, ...]:
         """Return every column."""
         own = tuple(OWN[name].feature(name) for name in self.own)
-        return own + tuple(feature for block in self.blocks for feature in block.features())
+        counted = tuple(feature for block in self.blocks for feature in block.features())
+        return own + counted + tuple(RATIOS[name].feature(name) for name in self.ratios)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,5 +64,6 @@ FEATURE_SETS: Mapping[str, FeatureSet] = {
     for feature_set in (
         FeatureSet("full", 2, FULL_OWN, FULL_BLOCKS),
         FeatureSet("live", 1, LIVE_OWN, LIVE_BLOCKS),
+        FeatureSet("hazard", 1, HAZARD_OWN, HAZARD_BLOCKS, tuple(RATIOS)),
     )
 }

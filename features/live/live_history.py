@@ -25,6 +25,7 @@ from features.history import (
 from features.live.placements import Placements, placements_after
 from features.live.pod_changes import (
     MICROSECONDS,
+    UNSEEN_START_US,
     Change,
     PodSnapshot,
     Scale,
@@ -39,6 +40,8 @@ from schemas.tables import apply_delta
 from schemas.view import ObservationView
 
 FEATURE_SET = FEATURE_SETS["live"]
+LIVE_SETS = {name: FEATURE_SETS[name] for name in ("live", "hazard")}
+"""Sets that a running cluster can answer, from one history."""
 TRIM_CYCLES = 20
 """How often what no feature can ask for any more is dropped."""
 MOST_KEYS = 5_000
@@ -151,6 +154,7 @@ class LiveHistory:
         cores = placed.cpu_request_cores[rows] / pods / self.scale.cores
         memory = placed.memory_request_bytes[rows] / pods / self.scale.memory_bytes
         at = max(round(view.cluster_time_seconds * MICROSECONDS), self.history.from_us)
+        starts = [self.starts.get(placed.ids[row], -1) for row in rows.tolist()]
         return Anchors.of(
             time_us=np.full(len(rows), at),
             job=placed.job[rows],
@@ -159,8 +163,21 @@ class LiveHistory:
             machine=placed.machine[rows],
             cpu_request=cores,
             memory_request=memory,
-            attempt_start_us=[self.starts.get(placed.ids[row], -1) for row in rows.tolist()],
+            attempt_start_us=starts,
+            seen_since_us=self._seen_since(np.array(starts, np.int64), at),
         )
+
+    def _seen_since(self, starts: NDArray[np.int64], at: int) -> NDArray[np.int64]:
+        """Return when attempts were first seen that ran before anybody looked, and -1 for others.
+
+        All of those were given one start, a day before the first snapshot; where a cluster's clock began
+        less than a day before it lies before 0, and else it is the oldest start that there is.
+        """
+        firsts = self.history.ledgers["cell"].first_us
+        oldest = int(firsts[0]) if len(firsts) else -1
+        seen_since = starts + UNSEEN_START_US
+        unseen = (starts < -1) | ((starts == oldest) & (starts >= 0) & (seen_since <= at))
+        return np.where(unseen, seen_since, -1)
 
     def _with_nodes(self, view: ObservationView) -> LiveHistory:
         nodes = Machines.of(view.nodes)

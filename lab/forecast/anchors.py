@@ -148,6 +148,7 @@ class Grid:
             with_placements: whether attempts that begin in the trace have a row at age 0, too.
         """
         self._attempts = attempts
+        self._starts_at_us = starts_at_us
         self._first_placement_us = min(starts_at_us, 1) if with_placements else None
         self._choice = choice
         self._segments = dict(segments)
@@ -225,6 +226,10 @@ class Grid:
                     "first_of_job"
                 ),
                 failed_before("time_us"),
+                pl.when(pl.col("attempt_start_us") <= 0)
+                .then(self._starts_at_us)
+                .otherwise(-1)
+                .alias("seen_since_us"),
                 *(label(self._choice, minutes, self._ends) for minutes in self._choice.horizons),
             )
             .drop("job_first_fail_us")

@@ -160,7 +160,8 @@ def write_features(
     (folder / FEATURES).mkdir(exist_ok=True)
     lazy = pl.scan_parquet(folder / ANCHORS)
     rows = lazy.select(pl.len()).collect().item()
-    names = [item.name for item in fields(Anchors)]
+    stored = lazy.collect_schema().names()
+    names = [item.name for item in fields(Anchors) if item.name in stored]
     for part, start in enumerate(range(0, rows, ROWS_PER_PART)):
         file = folder / FEATURES / f"part-{part:05d}.parquet"
         if not file.exists():

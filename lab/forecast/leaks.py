@@ -101,7 +101,9 @@ def rows_to_check(
     near: list[pl.DataFrame] = [pl.DataFrame()] * len(moments_us)
     spread, at = [], 0
     for chunk in chunks:
-        frame = chunk.select(COLUMNS).with_columns(place=pl.int_range(at, at + chunk.height))
+        frame = chunk.select(name for name in COLUMNS if name in chunk.columns).with_columns(
+            place=pl.int_range(at, at + chunk.height)
+        )
         at += chunk.height
         spread.append(frame.filter(pl.col("place") % stride == 0))
         for number, moment_us in enumerate(moments_us):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.codes import parts_of
-from features.live.live_history import FEATURE_SET, LiveHistory
+from features.live.live_history import LIVE_SETS, LiveHistory
 from schemas.prediction import FeatureSource
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
@@ -38,8 +38,8 @@ class Rows:
     first_rows: I64
     """Number of each node's first row."""
     pods: I64
-    matrix: Matrix
-    """(rows, features of the live set)."""
+    places: I64
+    """Numbers of the rows in the newest snapshot."""
 
 
 class RiskInputs:
@@ -49,6 +49,8 @@ class RiskInputs:
         """Look at one cycle; features are made when the first model asks."""
         self.view = view
         self._live = live
+        self._matrices: dict[str, Matrix] = {}
+        self._hashes: dict[str, str] = {}
 
     @cached_property
     def problem(self) -> Reason | None:
@@ -70,13 +72,16 @@ class RiskInputs:
         signal = self.view.signal(signal_name)
         return SignalStatus.MISSING if signal is None else signal.status
 
-    def sources(self, features: tuple[int, ...]) -> tuple[FeatureSource, ...]:
+    def sources(
+        self, features: tuple[int, ...], feature_set: str = "live"
+    ) -> tuple[FeatureSource, ...]:
         """Return where a model's features come from, and how old that is.
 
         Args:
-            features: numbers of the model's features in the live set.
+            features: numbers of the model's features in the set.
+            feature_set: which set that exists live.
         """
-        counts = Counter(SOURCES[number] for number in features)
+        counts = Counter(SOURCES[feature_set][number] for number in features)
         return tuple(
             FeatureSource(
                 name=source,
@@ -109,27 +114,44 @@ class RiskInputs:
         sizes = np.diff(firsts, append=len(placed))
         here = np.repeat(np.array([name in known for name in names], dtype=np.bool_), sizes)
         chosen = np.flatnonzero(here & (placed.pods > 0))
-        matrix = self._live.history.features(self._live.anchors(self.view, chosen))
-        for source, signal in SIGNALS.items():
-            if self.status(signal) is not SignalStatus.FRESH:
-                matrix[:, COLUMNS[source]] = np.nan
         places = np.flatnonzero(np.diff(placed.machine[chosen], prepend=-1))
         ids = tuple(placed.ids[row] for row in chosen.tolist())
         nodes = tuple(parts_of(ids[place])[0] for place in places.tolist())
-        return Rows(ids, nodes, places, placed.pods[chosen], matrix)
+        return Rows(ids, nodes, places, placed.pods[chosen], chosen)
 
-    @cached_property
-    def features_hash(self) -> str:
-        """SHA-256 of the rows' ids and features."""
-        digest = hashlib.sha256("\n".join(self.rows.ids).encode())
-        digest.update(np.ascontiguousarray(self.rows.matrix, dtype="<f4").data)
-        return digest.hexdigest()
+    def matrix(self, feature_set: str) -> Matrix:
+        """Return (rows, features of a set that exists live); `problem` must be None."""
+        if feature_set not in self._matrices:
+            self._matrices[feature_set] = self._features(feature_set)
+        return self._matrices[feature_set]
+
+    def _features(self, feature_set: str) -> Matrix:
+        assert self._live is not None
+        anchors = self._live.anchors(self.view, self.rows.places)
+        matrix = self._live.history.features(anchors, LIVE_SETS[feature_set])
+        for source, signal in SIGNALS.items():
+            if self.status(signal) is not SignalStatus.FRESH:
+                matrix[:, COLUMNS[feature_set][source]] = np.nan
+        return matrix
+
+    def features_hash(self, feature_set: str) -> str:
+        """Return the SHA-256 of the rows' ids and features."""
+        if feature_set not in self._hashes:
+            digest = hashlib.sha256("\n".join(self.rows.ids).encode())
+            digest.update(np.ascontiguousarray(self.matrix(feature_set), dtype="<f4").data)
+            self._hashes[feature_set] = digest.hexdigest()
+        return self._hashes[feature_set]
 
 
-SOURCES = tuple(feature.source for feature in FEATURE_SET.features)
-"""Source of each column of the live set."""
-COLUMNS = {
-    name: np.array([place for place, source in enumerate(SOURCES) if source == name], np.int64)
-    for name in SIGNALS
+SOURCES = {
+    name: tuple(feature.source for feature in chosen.features) for name, chosen in LIVE_SETS.items()
 }
-"""Columns of the live set by source."""
+"""Source of each column, by set."""
+COLUMNS = {
+    feature_set: {
+        name: np.array([place for place, source in enumerate(sources) if source == name], np.int64)
+        for name in SIGNALS
+    }
+    for feature_set, sources in SOURCES.items()
+}
+"""Columns by set and source."""

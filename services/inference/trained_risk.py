@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bus.errors import InputError
-from features.live.live_history import FEATURE_SET
+from features.live.live_history import LIVE_SETS
 from schemas.numbers import rounded
 from schemas.prediction import Contribution, FeatureSource
 from services.inference.booster import Matrix
@@ -18,9 +18,10 @@ from services.model_directory import FeatureCatalogue, ModelDirectory
 TOP_FEATURES = 5
 """Features told for each explained target, the weightiest first."""
 LIVE_CATALOGUE = {
-    FEATURE_SET.name: FeatureCatalogue(
-        FEATURE_SET.version, {feature.name: feature.unit for feature in FEATURE_SET.features}
+    name: FeatureCatalogue(
+        chosen.version, {feature.name: feature.unit for feature in chosen.features}
     )
+    for name, chosen in LIVE_SETS.items()
 }
 
 
@@ -48,8 +49,9 @@ class TrainedRisk:
         if manifest.kind != "risk":
             raise InputError(f"{manifest.model_id} kind", manifest.kind, "name a risk model")
         self.manifest = manifest
-        self.columns = live_columns(manifest.model_id, manifest.feature_names)
-        self._whole = self.columns == tuple(range(len(FEATURE_SET.names)))
+        self._set = manifest.feature_set if manifest.feature_set in LIVE_SETS else "live"
+        self.columns = live_columns(manifest.model_id, manifest.feature_names, self._set)
+        self._whole = self.columns == tuple(range(len(LIVE_SETS[self._set].names)))
         self._model = RiskModel(directory, horizon_seconds)
         self.horizon_seconds = self._model.horizon_seconds
 
@@ -61,7 +63,7 @@ class TrainedRisk:
             targets: nodes explained at most, of those at or above the lowest action threshold.
         """
         rows = inputs.rows
-        matrix = self._matrix(rows.matrix)
+        matrix = self._matrix(inputs.matrix(self._set))
         risks = self._model.probabilities(matrix)
         by_node = dict(
             zip(rows.nodes, node_risks(rows.first_rows, rows.pods, risks).tolist(), strict=True)
@@ -75,7 +77,13 @@ class TrainedRisk:
         ids = tuple(name for name in inputs.view.nodes.ids if name not in excepted)
         ratios = tuple(rounded(by_node.get(name, 0.0)) for name in ids)
         why = self._explain(rows, matrix, risks, dict(zip(ids, ratios, strict=True)), targets)
-        return ModelOutput(ids, ratios, inputs.features_hash, inputs.sources(self.columns), why)
+        return ModelOutput(
+            ids,
+            ratios,
+            inputs.features_hash(self._set),
+            inputs.sources(self.columns, self._set),
+            why,
+        )
 
     def _matrix(self, whole: Matrix) -> Matrix:
         return whole if self._whole else np.ascontiguousarray(whole[:, self.columns])
@@ -116,13 +124,15 @@ class TrainedRisk:
         )
 
 
-def live_columns(model_id: str, names: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the numbers of a model's features in the live set.
+def live_columns(
+    model_id: str, names: tuple[str, ...], feature_set: str = "live"
+) -> tuple[int, ...]:
+    """Return the numbers of a model's features in a set that exists live.
 
     Raises:
         InputError: naming the first feature that does not exist live.
     """
-    places = {name: number for number, name in enumerate(FEATURE_SET.names)}
+    places = {name: number for number, name in enumerate(LIVE_SETS[feature_set].names)}
     for name in names:
         if name not in places:
             remedy = "it does not exist live; train the model with --features live"

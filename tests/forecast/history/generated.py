@@ -47,6 +47,7 @@ def questions(seed: int, events: Events, rows: int) -> Anchors:
         if chance.random() < 0.1:
             one |= {"machine": chance.choice((-1, 77)), "user": -1, "job": 900}
         one["attempt_start_us"] = chance.choice((-1, one["time_us"], max(one["time_us"] - 5, 0)))
+        one["seen_since_us"] = -1 if len(columns) % 3 else one["time_us"] // 2
         columns.append(one)
     columns.sort(key=lambda one: one["time_us"])
     return Anchors.of(**{name: [column[name] for column in columns] for name in columns[0]})

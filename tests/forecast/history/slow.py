@@ -178,6 +178,8 @@ def _row(
             for name, value in _block(mine, row["time_us"]).items()
         }
     values |= _own(row, tasks, events)
+    values = {name: float(np.float32(value)) for name, value in values.items()}
+    values |= _ratios(values)
     return [values[name] for name in chosen.names]
 
 
@@ -274,7 +276,7 @@ def _own(row: dict[str, Any], tasks: list[Seen], events: Events) -> dict[str, fl
     free_memory = memory - sum(one.memory for one in here) / 1e6
     asked = [_millionths(row[f"{name}_request"]) for name in ("cpu", "memory")]
     cpu, ram = (value / 1e6 if value >= 0 else NAN for value in asked)
-    start = row["attempt_start_us"]
+    start, seen = row["attempt_start_us"], row["seen_since_us"]
     return {
         "cpu_request": cpu,
         "memory_request": ram,
@@ -283,6 +285,8 @@ def _own(row: dict[str, Any], tasks: list[Seen], events: Events) -> dict[str, fl
         "different_machines": row["different_machines"] if row["different_machines"] >= 0 else NAN,
         "task_index": row["task"],
         "attempt_age_seconds": (now_us - start) / 1e6 if start > 0 else NAN,
+        "known_age_seconds": (now_us - start) / 1e6 if start > max(0, seen) else NAN,
+        "seen_seconds": (now_us - max(seen, start)) / 1e6 if max(seen, start) > 0 else NAN,
         "machine_cpus": cpus,
         "machine_memory": memory,
         "machine_free_cpus": free_cpus,
@@ -295,3 +299,33 @@ def _own(row: dict[str, Any], tasks: list[Seen], events: Events) -> dict[str, fl
         "machine_removals": removals,
         "machine_since_removal_seconds": (now_us - removed) / 1e6,
     }
+
+
+def _ratios(values: dict[str, float]) -> dict[str, float]:
+    """Return the columns made of others, each written out by hand."""
+
+    def zero(name: str) -> float:
+        return 0.0 if np.isnan(values[name]) else values[name]
+
+    def at_least(name: str, least: float) -> float:
+        return NAN if np.isnan(values[name]) else max(values[name], least)
+
+    age = values["known_age_seconds"]
+    log2_age = NAN if np.isnan(age) else _mean_log2([round(age * 1e6)])
+    running = max(1.0, zero("job_running"))
+    quarters = max(60.0, zero("job_age_seconds")) / 900
+    ratios = {
+        "job_fail_pace": zero("job_fails") / (running * quarters),
+        "age_to_job_fail_log2": log2_age - values["job_mean_log2_fail_duration"],
+        "age_to_job_end_log2": log2_age - values["job_mean_log2_duration"],
+        "age_to_user_fail_log2": log2_age - values["user_mean_log2_fail_duration"],
+        "left_to_job_last_fail_seconds": values["job_last_fail_duration_seconds"] - age,
+        "since_fail_share": values["job_since_fail_seconds"] / at_least("job_age_seconds", 1.0),
+        "age_share": age / at_least("job_age_seconds", 1.0),
+    }
+    for minutes in (15, 60):
+        for key, there in (("job", running), ("user", 1.0)):
+            ratios[f"{key}_fails_per_attempt_{minutes}m"] = zero(f"{key}_fails_{minutes}m") / (
+                there + zero(f"{key}_starts_{minutes}m")
+            )
+    return ratios

@@ -30,6 +30,12 @@ def test_live_columns_mean_what_they_mean_in_traces() -> None:
     """A column in both sets is the same one, and the live set needs nothing that only traces have."""
     full = {feature.name: feature for feature in FEATURE_SETS["full"].features}
     live = FEATURE_SETS["live"].features
+    hazard = {feature.name: feature for feature in FEATURE_SETS["hazard"].features}
+    assert all(hazard.get(feature.name, feature) == feature for feature in live)
+    assert {feature.key for feature in hazard.values()} == {"row", "job", "user", "machine"}
+    assert FEATURE_SETS["hazard"].window_us(of_jobs=False) == FEATURE_SETS["live"].window_us(
+        of_jobs=False
+    )
     assert all(full.get(feature.name, feature) == feature for feature in live)
     assert {feature.key for feature in live} <= {"row", "job", "user", "machine", "cell"}
     assert {feature.source for feature in live} == {"attempts", "nodes"}
