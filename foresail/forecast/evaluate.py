@@ -7,6 +7,7 @@ everything as Markdown, JSON and plots.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from pathlib import Path
 
@@ -20,8 +21,10 @@ from foresail.forecast._horizons import horizons_of
 from foresail.output import console, print_json
 from foresail.progress import doing_shares
 from foresail.workspace import workspace
-from lab.forecast.builds import MANIFEST, sha256_of
-from lab.forecast.dataset import open_dataset
+from lab.forecast.builds import MANIFEST, sha256_of, write_text
+from lab.forecast.dataset import Dataset, open_dataset
+from lab.forecast.risk.ages_evaluation import evaluate_ages
+from lab.forecast.risk.ages_report import ages_markdown
 from lab.forecast.risk.report_types import ReportedSplit, RiskReport
 from lab.forecast.risk.run_evaluation import evaluate_model, write_report
 from lab.forecast.risk.source import DatasetSource
@@ -64,6 +67,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     dataset = open_dataset(arguments.dataset, place)
     horizons = horizons_of(arguments.horizon, 0) if arguments.horizon else ()
     report_file = _report_file(arguments.report)
+    if dataset.anchor == "hazard":
+        return _run_ages(arguments, dataset, horizons, report_file)
     with doing_shares("evaluating") as progress:
         report = evaluate_model(
             DatasetSource(dataset),
@@ -87,6 +92,44 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return verdict(
         differs=arguments.check and not all(check["holds"] for check in checks),
         nothing_compared=arguments.check and not checks,
+    )
+
+
+def _run_ages(
+    arguments: argparse.Namespace,
+    dataset: Dataset,
+    horizons: tuple[int, ...],
+    report_file: Path | None,
+) -> ExitCode:
+    """Judge attempts of every age; one horizon at a time."""
+    place = workspace()
+    folder = model_folder(arguments.model or model_name(dataset.name), place)
+    with doing_shares("evaluating") as progress:
+        report = evaluate_ages(
+            DatasetSource(dataset),
+            folder,
+            horizons[0] if horizons else dataset.choice.horizon_minutes,
+            sha256_of(dataset.folder / MANIFEST),
+            progress,
+        )
+    text = ages_markdown(report)
+    if report_file:
+        report_file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(report_file, text)
+        content = {"model_id": report.model_id, "dataset": report.dataset, **report.figures}
+        write_text(report_file.with_suffix(".json"), json.dumps(content, indent=1) + "\n")
+    if arguments.json:
+        print_json({"model_id": report.model_id, **report.figures, **cost()})
+    else:
+        console().print(text, markup=False, soft_wrap=True)
+        console().print(cost_text())
+    cells = [cell for cell in report.figures["cells"] if cell["judged"]]
+    holds = all(cell["holds"] for cell in cells) and all(
+        window["brier_skill"] > 0 for window in report.figures["windows"]
+    )
+    return verdict(
+        differs=arguments.check and not holds,
+        nothing_compared=arguments.check and not cells,
     )
 
 

@@ -77,6 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--thorough", action="store_true", help="twice the trees, and train on every negative row"
     )
     parser.add_argument(
+        "--refit",
+        action="store_true",
+        help="learn from every row once the folds have been judged; no later row is left to evaluate by",
+    )
+    parser.add_argument(
         "--illusion",
         action="store_true",
         help="split rows at random, to show how good a leaking split looks; labelled as such everywhere",
@@ -85,9 +90,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Train."""
-    options = options_of(arguments)
     place = workspace()
     dataset = open_dataset(arguments.dataset, place)
+    options = options_of(arguments)
+    if dataset.anchor == "hazard":
+        options = options.of_every_age()
     horizons = horizons_of(arguments.horizon, dataset.choice.horizon_minutes)
     name = arguments.name or model_name(dataset.name)
     if options.illusion and not name.endswith("illusion"):
@@ -122,6 +129,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
     options = Options(
         train_share=arguments.train_share,
         illusion=arguments.illusion,
+        refit=arguments.refit,
         rounds=arguments.rounds,
         seed=arguments.seed,
     )

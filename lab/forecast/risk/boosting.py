@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lab.forecast.risk.every_age import FALLING, RISING, TELLING
 from lab.forecast.risk.metrics import Floats, Labels, job_weights
 from lab.forecast.risk.rows import Bools, Matrix
 
@@ -43,6 +44,8 @@ class Setting:
     """Rows weigh (rows of their job)^-0.5."""
     without: tuple[str, ...] = ()
     """Groups of features that it does not see."""
+    signed: bool = False
+    """Risk can only rise with the columns of group `rising` and only fall with those of `falling`."""
 
 
 SETTINGS = (
@@ -54,7 +57,16 @@ SETTINGS = (
 """The members of a model by default."""
 SMALL = Setting("d4", 4, 50.0, without=(CELL,))
 """For a model that must be small: about 80 kB."""
-BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in (*SETTINGS, SMALL)}
+EVERY_AGE = (
+    Setting("h4", 4, 50.0, without=(CELL,), signed=True),
+    Setting("h4rel", 4, 50.0, without=(CELL, TELLING), signed=True),
+    Setting("h4wide", 4, 200.0, without=(CELL,), signed=True),
+    Setting("h6", 6, 50.0, without=(CELL, TELLING), signed=True),
+)
+"""The members of a model of attempts of every age (`lab/forecast/risk/every_age.py`)."""
+BY_NAME: Mapping[str, Setting] = {
+    setting.name: setting for setting in (*SETTINGS, SMALL, *EVERY_AGE)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +125,9 @@ def _parameters(
     setting: Setting, learning: Learning, seen_share: float, seed: int
 ) -> dict[str, Any]:
     rate = float((learning.labels * learning.weights).sum() / learning.weights.sum())
+    signs = learning.groups[RISING].astype(int) - learning.groups[FALLING] if setting.signed else ()
     return {
+        **({"monotone_constraints": tuple(int(sign) for sign in signs)} if setting.signed else {}),
         "objective": "binary:logistic",
         "tree_method": "hist",
         "eta": 0.08,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.forecast.risk.metrics import Floats, Ints, Labels
+from lab.forecast.risk.metrics import Floats, Ints, Labels, brier
 
 LEAST_POSITIVES = 20
 """With fewer, a curve would be noise, and the score stays as it is."""
@@ -104,3 +104,28 @@ def recalibrate(
             curve = fit_curve(scores[known], labels[known], jobs[known], part)
             calibrated[now] = curve.apply(scores[now])
     return calibrated
+
+
+def wins_later(
+    scores: Floats,
+    labels: Labels,
+    jobs: Ints,
+    times_us: Ints,
+    windows: Ints,
+    horizon_us: int,
+    weights: Floats,
+) -> bool:
+    """Say whether a curve fitted on the past has the better Brier score in most later windows.
+
+    At each window's start a curve is fitted on what was settled by then; the first window has none.
+    """
+    numbers = np.unique(windows)
+    starts = [int(times_us[windows == number].min()) for number in numbers]
+    curved = recalibrate(scores, labels, jobs, times_us, starts, horizon_us, weights)
+    later = [windows == number for number in numbers[1:]]
+    won = [
+        brier(labels[now], curved[now], weights[now])
+        < brier(labels[now], scores[now], weights[now])
+        for now in later
+    ]
+    return 2 * sum(won) > len(won)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from lab.forecast.risk.boosting import SETTINGS
+from lab.forecast.risk.every_age import MEMBERS
 from lab.forecast.risk.splits import TRAIN_SHARE
 
 RECIPE = 3
@@ -31,13 +32,25 @@ class Options:
     pool_rows: int = 600_000
     """Training rows that are read at all; beyond, negatives are drawn (grid datasets)."""
 
+    refit: bool = False
+    """Learn from every row that there is once the folds have been judged; no test row is left."""
+    every_age: bool = False
+    """Rows are those of a hazard dataset, drawn in strata."""
+
+    def of_every_age(self) -> Self:
+        """Return the same for a hazard dataset."""
+        members = MEMBERS if self.members == Options().members else self.members
+        return replace(self, every_age=True, members=members, fit_negatives=200_000)
+
     def thorough(self) -> Self:
         """Return the same with twice the rounds and every negative."""
         return replace(self, rounds=2 * self.rounds, fit_negatives=self.pool_rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return them as JSON values."""
-        return {**asdict(self), "members": list(self.members)}
+        later = {name for name in ("refit", "every_age") if not getattr(self, name)}
+        content = {**asdict(self), "members": list(self.members)}
+        return {name: value for name, value in content.items() if name not in later}
 
 
 def key_of(

@@ -29,8 +29,10 @@ COLUMNS = {
     "job": pl.Int64,
     "name": pl.Int64,
     "machine": pl.Int64,
+    "attempt_start_us": pl.Int64,
     "end_us": pl.Int64,
 }
+RENAMED = {"attempt_start_us": "start_us"}
 
 Bools = npt.NDArray[np.bool_]
 Matrix = npt.NDArray[np.float32]
@@ -72,6 +74,8 @@ class Rows:
     job: Ints
     name: Ints
     machine: Ints
+    start_us: Ints
+    """When the attempt began; 0 or less: before anybody looked."""
     end_us: Ints
     label: Labels
 
@@ -119,7 +123,7 @@ def read_rows(data: RiskData, horizon_minutes: int) -> Rows:
         )
         offset += len(chunk)
     table = pl.concat(parts)
-    return Rows(**{name: table[name].to_numpy() for name in table.columns})
+    return Rows(**{RENAMED.get(name, name): table[name].to_numpy() for name in table.columns})
 
 
 def read_events(data: RiskData) -> Events:

@@ -49,7 +49,7 @@ def evaluate_model(
     """
     model = read_model(folder)
     manifest = model.manifest
-    _check(manifest, source)
+    check_model(manifest, source)
     same = manifest.data.dataset_sha256 == dataset_sha256
     past = Past(read_events(source))
     store = TrainingStore(folder)
@@ -92,7 +92,12 @@ def _scoring_progress(progress: Progress) -> Callable[[int, int], None]:
     return lambda done, rows: progress(f"scored {done:,} of {rows:,} rows", done / max(1, rows))
 
 
-def _check(manifest: ModelManifest, source: DatasetSource) -> None:
+def check_model(manifest: ModelManifest, source: DatasetSource) -> None:
+    """Refuse a model that cannot be judged on a dataset.
+
+    Raises:
+        InputError: it is no risk model, or was trained on other features.
+    """
     if manifest.kind != "risk":
         raise InputError("--model", manifest.model_id, "it is a demand model; name a risk model")
     if manifest.feature_names != source.feature_names:

@@ -28,7 +28,7 @@ from lab.forecast.risk.rows import MICROSECONDS, SECONDS_PER_MINUTE, Rows, read_
 from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.splits import Cut, cut_of, main_segment
 from lab.forecast.risk.store import TrainingStore
-from lab.forecast.risk.thresholds import BUDGETS, RiskSample, risk_sample
+from lab.forecast.risk.thresholds import BUDGETS, RiskSample, node_sample, risk_sample
 from lab.forecast.risk.training import Trained, steps_of, train_horizon
 from schemas.manifest import Calibration, ModelManifest, TrainingData
 
@@ -96,13 +96,30 @@ def train_model(
                 in_steps(part, steps_of(options)),
             )  # fmt: skip
             store.write(minutes, trained, key)
-        runs.append(HorizonRun(minutes, trained, cut, resumed))
         if sample is None:
-            sample = risk_sample(rows, trained.out_of_fold, trained.curve, cut.purge_us)
+            part("thresholds", 1.0)
+            sample = _sample(source, rows, trained, cut, options)
+        runs.append(HorizonRun(minutes, trained, _last_cut(source, cut, options), resumed))
     assert sample is not None
     parts = _parts(source, folder.name, runs, options, dataset_sha256, sample)
     manifest = write_model(folder, parts, [booster for run in runs for booster in _boosters(run)])
     return TrainedModel(manifest, tuple(runs))
+
+
+def _sample(
+    source: DatasetSource, rows: Rows, trained: Trained, cut: Cut, options: Options
+) -> RiskSample:
+    if options.every_age:
+        return node_sample(source, rows, trained, cut)
+    return risk_sample(rows, trained.out_of_fold, trained.curve, cut.purge_us)
+
+
+def _last_cut(source: DatasetSource, cut: Cut, options: Options) -> Cut:
+    """Return the cut that a manifest states: after a refit nothing is left to judge by."""
+    if not options.refit:
+        return cut
+    end = max(end for _, end in source.segments.values())
+    return replace(cut, end_us=end, cut_us=end)
 
 
 def cut_for(source: DatasetSource, rows: Rows, minutes: int, options: Options) -> Cut:
@@ -155,7 +172,8 @@ def _parts(
         features=source.units,
         data=data,
         card="",
-        calibrated=all(len(run.trained.curve.x) >= FEWEST_CALIBRATED for run in runs),
+        calibrated=options.every_age
+        or all(len(run.trained.curve.x) >= FEWEST_CALIBRATED for run in runs),
         thresholds={"safety": thresholds},
         budgets=BUDGETS,
         metrics={
@@ -214,7 +232,8 @@ def cut_json(cut: Cut) -> dict[str, int]:
 def label_text(manifest: Any, minutes: int) -> str:
     """Return the label in words."""
     ends = " or ".join(manifest["label"]["failures"])
-    where = "a placement" if manifest["anchor"] == "schedule" else "each 5 minutes of running"
+    places = {"schedule": "a placement", "hazard": "a placement and each 5 minutes of running"}
+    where = places.get(manifest["anchor"], "each 5 minutes of running")
     return f"{ends} of the attempt within {minutes * SECONDS_PER_MINUTE} s after {where}"
 
 
@@ -222,6 +241,11 @@ def split_text(cut: Cut, options: Options) -> str:
     """Return the training rows in words."""
     if options.illusion:
         return "ILLUSION: 60 % of the rows drawn at random"
+    if options.refit:
+        return (
+            f"everything that is labelled; folds inside the first {options.train_share:.0%} of "
+            f"segment {cut.segment}"
+        )
     until = (cut.cut_us - cut.purge_us) / MICROSECONDS
     return (
         f"segment {cut.segment} up to {until:.0f} s: {options.train_share:.0%} of its time less a "

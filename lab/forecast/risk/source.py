@@ -19,6 +19,7 @@ from lab.forecast.anchors import GRIDS
 from lab.forecast.dataset import Dataset
 from lab.forecast.features import chunk_features
 from lab.forecast.risk.boosting import ABSOLUTE, CELL
+from lab.forecast.risk.every_age import column_groups
 from lab.forecast.risk.metrics import Ints
 from lab.forecast.risk.rows import Bools, Matrix
 
@@ -64,13 +65,15 @@ class DatasetSource:
         """
         known = {feature.name: feature for feature in FEATURE_SETS[self.feature_set].features}
         features = [known[name] for name in self.feature_names]
+        absolute = np.array(
+            [
+                feature.unit in ABSOLUTE_UNITS and feature.key in ABSOLUTE_KEYS
+                for feature in features
+            ]
+        )
         return {
-            ABSOLUTE: np.array(
-                [
-                    feature.unit in ABSOLUTE_UNITS and feature.key in ABSOLUTE_KEYS
-                    for feature in features
-                ]
-            ),
+            **column_groups(features),
+            ABSOLUTE: absolute,
             CELL: np.array([feature.key == "cell" for feature in features]),
         }
 

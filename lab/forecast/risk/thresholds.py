@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lab.forecast.risk.boosting import load_booster, mean_probability
 from lab.forecast.risk.calibration import Curve
 from lab.forecast.risk.folds import MEAN, OutOfFold
 from lab.forecast.risk.metrics import Floats, Ints
-from lab.forecast.risk.rows import MICROSECONDS, Rows
+from lab.forecast.risk.rows import MICROSECONDS, RiskData, Rows, read_features
+from lab.forecast.risk.splits import Cut
+from lab.forecast.risk.training import Trained
 
 BUDGETS = {
     "replicate_risk_ratio": 0.001,
@@ -24,6 +27,8 @@ BUDGETS = {
 """Share of nodes that may be acted upon in a cycle, by safety threshold."""
 MOMENT_SECONDS = 300
 STILL_RUNNING = -1
+MOMENTS, MOMENTS_APART = 4, 12
+"""Moments of a grid that stand for all of them, an hour apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,31 @@ def risk_sample(rows: Rows, predictions: OutOfFold, curve: Curve, horizon_us: in
         _nodes(machine[now], probability[now])
         for moment in moments
         if (now := (begun <= moment) & (until > moment) & (machine >= 0)).any()
+    ]
+    if not parts:
+        return RiskSample(probability, of_nodes=False)
+    return RiskSample(np.concatenate(parts), of_nodes=True)
+
+
+def node_sample(data: RiskData, rows: Rows, trained: Trained, cut: Cut) -> RiskSample:
+    """Return the risks of all nodes at a few moments before the cut, from every running attempt.
+
+    For datasets with a row for each running attempt at each moment of the grid; row risks where no
+    machines are known.
+    """
+    step = MOMENT_SECONDS * MICROSECONDS
+    last = (cut.cut_us - cut.purge_us) // step
+    moments = [(last - back * MOMENTS_APART) * step for back in range(MOMENTS)]
+    chosen = rows.take((rows.segment == cut.segment) & np.isin(rows.time_us, moments))
+    if not len(chosen):
+        return RiskSample(np.zeros(1), of_nodes=False)
+    boosters = [load_booster(raw) for raw in trained.members.values()]
+    scores = mean_probability(boosters, read_features(data, chosen.position))
+    probability = trained.curve.apply(scores)
+    parts = [
+        _nodes(chosen.machine[now], probability[now])
+        for moment in moments
+        if (now := (chosen.time_us == moment) & (chosen.machine >= 0)).any()
     ]
     if not parts:
         return RiskSample(probability, of_nodes=False)

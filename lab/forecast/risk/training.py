@@ -23,8 +23,9 @@ from lab.forecast.risk.boosting import (
     quantized_matrix,
     save_booster,
 )
-from lab.forecast.risk.calibration import Curve, fit_curve
+from lab.forecast.risk.calibration import Curve, fit_curve, wins_later
 from lab.forecast.risk.drift import Quantiles, quantiles_of
+from lab.forecast.risk.every_age import draw_pool
 from lab.forecast.risk.folds import (
     FOLDS,
     MEAN,
@@ -123,11 +124,7 @@ def train_horizon(
     Raises:
         InputError: fewer than ten positives before the cut.
     """
-    learnt = (
-        illusion(rows, cut.segment, options.seed).train
-        if options.illusion
-        else training_rows(rows, cut)
-    )
+    learnt = _learnt_from(rows, cut, options)
     if rows.take(learnt).positives < LEAST_POSITIVES:
         raise InputError(
             "training rows",
@@ -135,7 +132,7 @@ def train_horizon(
             f"at least {LEAST_POSITIVES} are needed; take a longer trace or horizon",
         )
     say("reading features")
-    pool = _pool(data, rows.take(learnt), groups, options)
+    pool = _pool(data, rows.take(learnt), past, groups, options)
     predictions = _out_of_fold(pool, rolling_folds(cut), past, options, say)
     table = fold_table(predictions)
     chosen, why = choose(table, list(options.members))
@@ -146,9 +143,7 @@ def train_horizon(
     logistic = fit_logistic(learning.matrix, learning.labels, learning.weights, groups[CELL])
     return Trained(
         members=dict(zip(names, map(save_booster, boosters), strict=True)),
-        curve=fit_curve(
-            predictions.scores[chosen], predictions.label, predictions.job, predictions.weight
-        ),
+        curve=_curve(predictions, chosen, cut, options),
         chosen=why,
         logistic=logistic,
         out_of_fold=_only(predictions, chosen),
@@ -162,7 +157,22 @@ def train_horizon(
     )
 
 
-def _pool(data: RiskData, rows: Rows, groups: Mapping[str, Bools], options: Options) -> _Pool:
+def _learnt_from(rows: Rows, cut: Cut, options: Options) -> Bools:
+    if options.refit:
+        return np.ones(len(rows), dtype=bool)
+    if options.illusion:
+        return illusion(rows, cut.segment, options.seed).train
+    return training_rows(rows, cut)
+
+
+def _pool(
+    data: RiskData, rows: Rows, past: Past, groups: Mapping[str, Bools], options: Options
+) -> _Pool:
+    if options.every_age:
+        chosen, weights = draw_pool(rows, past, options.pool_rows, options.seed)
+        kept = rows.take(chosen)
+        rate = (len(kept) - kept.positives) / max(1, len(rows) - rows.positives)
+        return _Pool(kept, read_features(data, kept.position), weights[chosen], groups, rate)
     negatives = len(rows) - rows.positives
     room = max(options.pool_rows - rows.positives, 1)
     rate = min(1.0, room / max(1, negatives))
@@ -190,6 +200,7 @@ def _out_of_fold(
     times = pool.rows.time_us
     parts: list[dict[str, Any]] = []
     for fold in folds:
+        # A fold lies before the cut, and so before every later segment that a refit learns from, too.
         before = times <= fold.learnt_until_us
         if int(pool.rows.label[before].sum()) < LEAST_POSITIVES:
             continue
@@ -223,6 +234,17 @@ def _out_of_fold(
         unseen=np.concatenate([part["unseen"] for part in parts]),
         scores={name: scores[number] for number, name in enumerate(names)},
     )
+
+
+def _curve(predictions: OutOfFold, chosen: str, cut: Cut, options: Options) -> Curve:
+    """Return the curve; of attempts of every age only one that wins on later windows."""
+    scores = predictions.scores[chosen]
+    arguments = (predictions.label, predictions.job)
+    if options.every_age and not wins_later(
+        scores, *arguments, predictions.time_us, predictions.fold, cut.purge_us, predictions.weight
+    ):
+        return Curve()
+    return fit_curve(scores, *arguments, predictions.weight)
 
 
 def _only(predictions: OutOfFold, chosen: str) -> OutOfFold:

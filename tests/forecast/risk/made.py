@@ -27,6 +27,7 @@ def rows_of(**columns: Any) -> Rows:
         "job": np.zeros(size, dtype=np.int64),
         "name": np.zeros(size, dtype=np.int64),
         "machine": np.zeros(size, dtype=np.int64),
+        "start_us": np.zeros(size, dtype=np.int64),
         "end_us": np.full(size, -1, dtype=np.int64),
         "label": np.zeros(size, dtype=np.int8),
     }

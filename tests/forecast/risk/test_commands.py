@@ -256,3 +256,39 @@ def test_a_grid_is_drawn_in_training_and_judged_on_every_row(
     assert int((rows.time_us >= cut.cut_us).sum()) == split["1"]["rows"] + split["1b"]["rows"]
     expected = split["1b"]["calibration"]["raw"]["expected_observed"]
     assert 0.5 < expected < 2.0
+
+
+def test_attempts_of_every_age_are_learned_and_judged_by_age(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One model learns placements and later moments and is judged by age; a refit leaves nothing to judge on its
+    own data, but another dataset is judged on jobs that it did not learn from."""
+    build = ["forecast", "dataset", "--trace", "google2011", "--features", "hazard"]
+    for name, trace in (("ages", "trace"), ("later", "later")):
+        if trace == "later":
+            write_trace(place / trace, seed=9, jobs=450)
+        given = ["--input", str(place / trace), "--name", name, "--anchor", "hazard"]
+        assert 0 == main([*build, *given])
+    train = ["forecast", "train", "--dataset", "ages", "--rounds", "12", "--member", "h4wide"]
+    assert 0 == main(train)
+    capsys.readouterr()
+
+    assert 0 == main(["forecast", "evaluate", "--dataset", "ages", "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert 0 == main([*train, "--name", "whole", "--refit"])
+    capsys.readouterr()
+    assert 2 == main(["forecast", "evaluate", "--dataset", "ages", "--model", "whole"])
+    assert "no failures lie after the model's cut" in capsys.readouterr().err
+    assert 0 == main(["forecast", "evaluate", "--dataset", "later", "--model", "whole", "--json"])
+    elsewhere = json.loads(capsys.readouterr().out)
+
+    assert sum(window["positives"] for window in report["windows"]) == report["positives"]
+    assert sum(cell["rows"] for cell in report["cells"]) == report["rows"]
+    assert not any(
+        cell["judged"] for cell in report["cells"]
+    )  # five programs fail: too few to judge
+    assert all(window["brier_skill"] > 0.0 for window in report["windows"])
+    assert report["splits"]["1b"]["average_precision"]["model"]["value"] > 0.3
+    assert not elsewhere["same_dataset"]
+    assert ["new-jobs"] == list(elsewhere["splits"])
+    assert elsewhere["rows"] > 300
