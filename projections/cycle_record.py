@@ -23,6 +23,7 @@ from schemas.outcome import (
 )
 from schemas.prediction import Prediction
 from schemas.proposal import Proposal
+from schemas.reasons import Reason
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 
 CYCLE_SUBJECTS = ("observation", "prediction.>", "proposal.*", "decision", "outcome.*")
@@ -75,6 +76,8 @@ class PartRecord:
             return str(self.verification.status)
         if self.execution is None:
             return ""
+        if self.execution.reason is Reason.NOOP:
+            return "nothing_to_do"
         if self.execution.phase is ExecutionPhase.FINISHED:
             return "executed" if self.execution.succeeded else "execution_failed"
         return str(self.execution.phase)

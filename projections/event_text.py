@@ -32,6 +32,7 @@ from schemas.outcome import (
 from schemas.prediction import Prediction
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
+from schemas.reasons import Reason
 from schemas.run import RunDataSource, RunError, RunStage
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import NodesState, PlacementsState, WorkloadsState
@@ -103,6 +104,8 @@ def decision_line(decision: Decision, executions: Sequence[OutcomeExecution] = (
 
 def execution_text(execution: OutcomeExecution) -> str:
     """Return what became of a decision in a few words."""
+    if execution.reason is Reason.NOOP:
+        return "nothing to do"
     match execution.phase:
         case ExecutionPhase.REFUSED:
             return f"not executed ({execution.reason})"

@@ -21,6 +21,7 @@ from schemas.outcome import (
 )
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
+from schemas.reasons import Reason
 from schemas.registry import LAYERS
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.stimulus import Stimulus
@@ -188,6 +189,9 @@ class RunTotals:
 
     def _execute(self, event: Event[Any], execution: OutcomeExecution) -> None:
         if execution.phase is ExecutionPhase.STARTED:
+            return
+        if execution.reason is Reason.NOOP:
+            self.executions["nothing to do"] += 1
             return
         if execution.phase is ExecutionPhase.REFUSED:
             self.executions[f"refused: {execution.reason}"] += 1

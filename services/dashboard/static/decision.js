@@ -124,7 +124,9 @@ function followed(story) {
 function became(part, which) {
   const steps = [];
   const { execution, verification, rollback } = part;
-  if (execution) {
+  if (execution?.reason === "noop") {
+    steps.push(step("nothing to do", "done", which + execution.text));
+  } else if (execution) {
     const state = execution.phase === "refused" ? "refused" : execution.phase === "started" ? "open" : execution.succeeded ? "done" : "bad";
     steps.push(step(execution.phase === "finished" ? "executed" : words(execution.phase), state, which + ranThrough(execution)));
   } else {
