@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from schemas.actions import ReplicateAction, TargetKind
 from schemas.proposal import Proposal, ProposalStatus
 from tests.agents.value_world import ScriptedService, ValueWorld
+
+BIG = {"node-0": {"cpu_allocatable_cores": 500.0, "memory_allocatable_bytes": 2**39}}
+"""Room for whatever is asked for."""
 
 
 def replicas(proposal: Proposal) -> int:
@@ -108,8 +113,8 @@ def test_all_surges_together_are_bounded() -> None:
     """Of few running pods at least ten may be added, however much is missing."""
     world = ValueWorld(
         "safety",
-        {"web": ScriptedService(rate=2_000.0, wanted=40)},
-        nodes={"node-0": {"cpu_allocatable_cores": 500.0, "memory_allocatable_bytes": 2**39}},
+        {"web": ScriptedService(rate=600.0, wanted=40)},
+        nodes=BIG,
     )
 
     assert replicas(world.play(2)) == 50
@@ -201,7 +206,7 @@ def test_the_worst_is_first_and_the_others_are_further_wishes() -> None:
     """Every Service that would gain is named, best first, at most six in one proposal."""
     services = {f"web-{number}": ScriptedService(rate=50.0) for number in range(8)}
     services["big"] = ScriptedService(rate=300.0, wanted=24)
-    proposal = ValueWorld("safety", services).play(2)
+    proposal = ValueWorld("safety", services, nodes=BIG, totals={"pods_running": 200}).play(2)
 
     gains = [proposal.score, *(wish.score for wish in proposal.further)]
     assert len(gains) == 6
@@ -209,11 +214,35 @@ def test_the_worst_is_first_and_the_others_are_further_wishes() -> None:
     assert all(wish.effect.net > 0.0 for wish in proposal.further)
 
 
+def test_raises_of_one_cycle_fit_together() -> None:
+    """Ten pods may be added in all: those that end most violations by a pod come first, and none is refused."""
+    services = {f"web-{number}": ScriptedService(rate=50.0) for number in range(6)}
+    services["big"] = ScriptedService(rate=300.0, wanted=24)
+    proposal = ValueWorld("safety", services, nodes=BIG).play(2)
+    actions = [proposal.action, *(wish.action for wish in proposal.further)]
+    added = {
+        action.target.name: (action.replicas or 0)
+        - services[action.target.name.split("/")[-1]].wanted
+        for action in actions
+        if isinstance(action, ReplicateAction)
+    }
+
+    assert 0 < sum(added.values()) <= 10
+    assert "shop/Deployment/big" not in added
+
+
+def test_a_part_of_what_is_needed_is_worth_a_part() -> None:
+    """Where only ten more pods may come, a Service that needs hundreds gets none of them."""
+    world = ValueWorld("safety", {"web": ScriptedService(rate=2_000.0, wanted=40)}, nodes=BIG)
+
+    assert world.play(2).status is ProposalStatus.NOOP
+
+
 def test_raises_that_do_not_help_are_worth_less() -> None:
     """The share of raises that ended a violation is learned from what was seen."""
-    helped = ValueWorld("safety", {"web": ScriptedService(rate=50.0)}, obeys=True)
-    in_vain = ValueWorld("safety", {"web": ScriptedService(rate=50.0, bears=0.1)}, obeys=True)
-    first = in_vain.play(2).effect
+    room: dict[str, Any] = {"nodes": BIG, "totals": {"pods_running": 500}, "obeys": True}
+    helped = ValueWorld("safety", {"web": ScriptedService(rate=50.0)}, **room)
+    in_vain = ValueWorld("safety", {"web": ScriptedService(rate=50.0, bears=0.1)}, **room)
     for world in (helped, in_vain):
         world.play(60)
     assert helped.state.memory is not None
@@ -221,11 +250,11 @@ def test_raises_that_do_not_help_are_worth_less() -> None:
 
     assert helped.state.memory.cures == helped.state.memory.raises > 0
     assert in_vain.state.memory.cures == 0 < in_vain.state.memory.raises
-    in_vain.services["new"] = ScriptedService(rate=50.0)
-    wishes = [in_vain.play(1) for _ in range(3)]
-    again = next(one.effect for one in wishes if one.effect is not None)
-    assert first is not None
-    assert again.terms["slo_services"] < first.terms["slo_services"]
+    for world in (helped, in_vain):
+        world.services["new"] = ScriptedService(rate=50.0)
+    wishes = [[world.play(1) for _ in range(3)] for world in (helped, in_vain)]
+    good, bad = (next(one.effect for one in each if one.effect is not None) for each in wishes)
+    assert bad.terms["slo_services"] < good.terms["slo_services"]
 
 
 def _proposed(world: ValueWorld, cycles: int) -> list[Proposal]:

@@ -23,6 +23,7 @@ from agent_registry.appraisal import Appraisal, Candidate, Situation, pods_witho
 from agent_registry.memory import GIB, ServiceMemory
 from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
 from schemas.numbers import rounded
+from schemas.observation import ObservedServices
 from services.agents.effects import HOUR, MINUTE, effect_of, share_with_spread
 
 TREND_STEPS = 8
@@ -50,43 +51,67 @@ def appraise(situation: Situation) -> Appraisal:
     if table is None or not services:
         text = "no Service whose requests are counted is known; nodes are left alone"
         return Appraisal((), text)
-    candidates: list[Candidate] = []
-    left = surge_pods_left(situation)
+    candidates = list(_raises(situation, table))
     for row, name in enumerate(table.ids):
-        service = services[name]
-        cores, memory_bytes = table.replica_cpu_cores[row], table.replica_memory_bytes[row]
-        costs = _hourly_cost(cores, memory_bytes, situation)
-        room = _Room(situation, row, left)
-        candidates.extend(_more(name, service, room, costs, situation))
-        candidates.extend(_fewer(name, service, costs, situation))
+        costs = _hourly_cost(table, row, situation)
+        candidates.extend(_fewer(name, services[name], costs, situation))
     return Appraisal(tuple(candidates), _summary(situation))
+
+
+def _raises(situation: Situation, table: ObservedServices) -> Iterator[Candidate]:
+    """Yield the raises that fit together, those that gain most by a pod first."""
+    whole = surge_pods_left(situation)
+    gains: dict[int, float] = {}
+    for row in range(len(table.ids)):
+        if (alone := _more(_Room(situation, table, row, whole))) is not None:
+            raising, pods = alone
+            gains[row] = raising.effect.net / pods
+    left, taken_cores = whole, 0.0
+    for row in sorted(gains, key=lambda row: -gains[row]):
+        fitting = _more(_Room(situation, table, row, left, taken_cores))
+        if fitting is not None:
+            raising, pods = fitting
+            yield raising
+            left, taken_cores = (
+                left - pods,
+                taken_cores + pods * (table.replica_cpu_cores[row] or 0.0),
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """How far a workload may grow."""
+    """How far a workload may grow, after those that gain more by a pod."""
 
     situation: Situation
+    table: ObservedServices
     row: int
-    """Of the table of Services."""
+    """Of the table."""
     surge_pods: int
     """Pods that all workloads together may still get."""
+    taken_cores: float = 0.0
+    """CPU that the others' new replicas would take."""
 
-    def limit(self, service: ServiceMemory) -> int:
+    @property
+    def name(self) -> str:
+        return self.table.ids[self.row]
+
+    @property
+    def service(self) -> ServiceMemory:
+        return self.situation.memory.services[self.name]
+
+    def limit(self) -> int:
         """Return the most replicas that may be asked for."""
-        table, settings = self.situation.view.services, self.situation.settings
-        assert table is not None
-        cores, memory_bytes = (
-            table.replica_cpu_cores[self.row],
-            table.replica_memory_bytes[self.row],
-        )
-        places = pods_that_fit(self.situation, cores, memory_bytes)
+        table, row, service = self.table, self.row, self.service
+        settings = self.situation.settings
+        cores = table.replica_cpu_cores[row]
+        places = pods_that_fit(self.situation, cores, table.replica_memory_bytes[row])
+        places -= math.ceil(self.taken_cores / cores) if cores else 0
         base = service.base_replicas or service.wanted
         most = min(
             math.floor(base * settings.most_surge),
             service.wanted + max(0, min(self.surge_pods, places)),
         )
-        return min(most, table.most[self.row]) if table.autoscaled[self.row] else most
+        return min(most, table.most[row]) if table.autoscaled[row] else most
 
 
 def surge_pods_left(situation: Situation) -> int:
@@ -166,17 +191,17 @@ def foreseen_rate(service: ServiceMemory, ahead_steps: float) -> float:
     return max(service.rate, mean + slope * (middle + ahead_steps))
 
 
-def _more(
-    name: str, service: ServiceMemory, room: _Room, costs: float, situation: Situation
-) -> Iterator[Candidate]:
+def _more(room: _Room) -> tuple[Candidate, int] | None:
+    """Return a raise, where one is worth considering, with the pods that it would add."""
+    situation, name, service = room.situation, room.name, room.service
     settings, now = situation.settings, situation.view.cluster_time_seconds
     if now - service.changed_seconds < settings.settle_seconds and service.asked_replicas:
-        return
+        return None
     if service.ready < service.wanted:  # some are starting, or wait for a place
-        return
+        return None
     recent = [at for at in service.own_changes if now - at < settings.changes_seconds]
     if len(recent) >= settings.changes:
-        return
+        return None
     rate = foreseen_rate(service, settings.forecast_seconds / situation.view.interval_seconds)
     violates = _compare(service.bad_ratio, settings.slo_bad_ratio, name)
     reaches = Evidence(
@@ -185,22 +210,24 @@ def _more(
         holds=bool(service.broken_rate) and rate / max(1, service.ready) >= service.broken_rate,
     )  # fmt: skip
     if not (violates.holds or reaches.holds):
-        return
+        return None
     wanted = max(service.wanted, service.replicas)
     needed = needed_replicas(service, rate, settings.headroom_ratio)
     if needed is None or needed <= wanted:
         needed = replicas_by_bad_ratio(service, settings.headroom_ratio)
-    replicas = min(
-        max(needed, wanted + 1), math.ceil(wanted * settings.most_growth), room.limit(service)
-    )
-    if replicas <= wanted:
-        return
+    enough, most = max(needed, wanted + 1), room.limit()
+    replicas = min(enough, math.ceil(wanted * settings.most_growth), most)
+    pods = replicas - wanted
+    if pods <= 0:
+        return None
     cured, spread = cured_ratio(service, situation)
     chance = settings.persists_ratio if violates.holds else UNSEEN_RATIO
+    if most < enough:  # a part of what is needed may end nothing
+        chance *= pods / (enough - wanted)
     at_stake = chance * settings.slo_service_minute * settings.horizon_seconds / MINUTE
-    taken = costs * (replicas - wanted) * settings.horizon_seconds / HOUR
+    hourly = pods * _hourly_cost(room.table, room.row, situation)
     effect = effect_of(
-        {"slo_services": at_stake * cured, "capacity": -taken},
+        {"slo_services": at_stake * cured, "capacity": -hourly * settings.horizon_seconds / HOUR},
         settings.horizon_seconds,
         settings,
         spread=at_stake * spread,
@@ -210,7 +237,7 @@ def _more(
     )  # fmt: skip
     decisive = (violates,) if violates.holds else (reaches,)
     text = f"{name}: {why}; {replicas} instead of {wanted} replicas"
-    yield Candidate(_replicate(service.workload, replicas), effect, decisive, text)
+    return Candidate(_replicate(service.workload, replicas), effect, decisive, text), pods
 
 
 def _fewer(
@@ -257,11 +284,11 @@ def _replicate(workload: str, replicas: int) -> ReplicateAction:
     return ReplicateAction(target=target, replicas=replicas)
 
 
-def _hourly_cost(cores: float | None, memory_bytes: int | None, situation: Situation) -> float:
+def _hourly_cost(table: ObservedServices, row: int, situation: Situation) -> float:
     settings = situation.settings
-    return (cores or 0.0) * settings.core_hour + (
-        memory_bytes or 0
-    ) / GIB * settings.memory_gib_hour
+    gibibytes = (table.replica_memory_bytes[row] or 0) / GIB
+    cores = table.replica_cpu_cores[row] or 0.0
+    return cores * settings.core_hour + gibibytes * settings.memory_gib_hour
 
 
 def _summary(situation: Situation) -> str:
