@@ -42,7 +42,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--mode", "run.mode", DECIDING, "shadow|active"),
     Flag("--model", "inference.model", DECIDING, "NAME|FOLDER"),
     Flag("--demand-model", "inference.demand_model", DECIDING, "NAME|FOLDER"),
-    Flag("--profile", "agents.profile", DECIDING, "baseline-rules|forecast"),
+    Flag("--profile", "agents.profile", DECIDING, "NAME|list"),
     Flag("--switchback", "switchback.unit", DECIDING, "off|time|namespace"),
     Flag("--frozen-after", "run.frozen_seconds", RUNNING, "DURATION"),
     Flag("--seed", "run.seed", SIMULATED, "N"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bus.exit_codes import ExitCode
 from foresail.flags import add_flags, default_text, given_flags
+from foresail.gates import profile_lines, read_gates
 from foresail.output import console, print_error, print_json
 from foresail.settings import GROUPS, StackSettings, resolve
 from foresail.stack.summary import print_summary
@@ -19,9 +20,14 @@ VERB = Verb(10, "start everything: NATS server, simulated cluster (or yours), se
 EXAMPLES = (
     ("up", "a simulated cluster of 100 nodes, until Ctrl-C"),
     ("up --for 2m --record run.fslog", "stop after two minutes, keep a recording"),
+    ("up --profile list", "the profiles there are, with what their gates answered"),
     ("up --kubeconfig ~/.kube/config", "watch your cluster; every write is a dry run"),
     ("up --virtual-time --for 20m --record run.fslog", "20 simulated minutes as fast as possible"),
 )
+
+
+LIST = "list"
+"""The value of `--profile` that asks what there is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +69,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     """Run the stack until a signal or `--for` stops it; return its exit code. Ctrl-C is how a
     stack without `--for` ends.
     """
+    if getattr(arguments, "agents.profile") == LIST:
+        console().print("\n".join(profile_lines(read_gates())), markup=False)
+        return ExitCode.GOOD
     file = None if arguments.config is None else Path(arguments.config)
     settings = resolve(file, os.environ, given_flags(arguments))
     if arguments.attach:

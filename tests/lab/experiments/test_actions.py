@@ -73,3 +73,42 @@ def test_nothing_to_report_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["experiment", "report", str(file)]) == 4
     assert "No world was tried" in capsys.readouterr().out
     assert main(["experiment", "gate", str(file)]) == 1
+
+
+@pytest.mark.parametrize(("gain", "word"), [(1.0, "passes"), (-1.0, "does not pass")])
+def test_a_kept_answer_stands_in_the_list_of_profiles(
+    gain: float,
+    word: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`gate --keep` replaces the answer of the same experiment; `up --profile list` prints it."""
+    kept = tmp_path / "gates.json"
+    monkeypatch.setattr("foresail.gates.GATES", kept)
+    for shift in (-gain, gain):
+        main(["experiment", "gate", stored(tmp_path, shift), "--keep"])
+    capsys.readouterr()
+
+    assert main(["up", "--profile", "list"]) == 0
+    listed = " ".join(capsys.readouterr().out.split())
+    assert f"{word} (stored, development split, 6 seeds)" in listed
+    assert "not tried" in listed
+    assert 1 == len(json.loads(kept.read_text()))
+
+
+def test_only_a_gate_about_a_profile_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HPA is nobody's profile; a damaged file is refused and stays as it is."""
+    kept = tmp_path / "gates.json"
+    monkeypatch.setattr("foresail.gates.GATES", kept)
+    file = Path(stored(tmp_path, 1.0))
+    file.write_text(FILE.replace('"baseline-rules"', '"hpa"'), encoding="utf-8")
+    assert main(["experiment", "gate", str(file), "--keep"]) == 2
+    assert "--keep = hpa" in capsys.readouterr().err
+    assert not kept.exists()
+    kept.write_text("{", encoding="utf-8")
+    assert main(["up", "--profile", "list"]) == 2
+    assert "remove it" in capsys.readouterr().err
+    assert "{" == kept.read_text()
