@@ -28,8 +28,8 @@ help: ## Show this list
 
 setup: $(SETUP_DONE) ## Install everything into .venv; leaves .venv/bin/foresail
 
-run: $(SETUP_DONE) ## Start the whole stack; Ctrl-C stops it. ARGS="..." changes what it runs
-	@$(BIN)/foresail up $(ARGS)
+run: $(SETUP_DONE) ## Start the whole stack on a small shop; Ctrl-C stops it. ARGS="..." runs something else
+	@$(BIN)/foresail up $(if $(ARGS),$(ARGS),--config examples/first-run.toml)
 
 dev: $(DEV_DONE) ## Install what tests and linters need
 
