@@ -15,6 +15,7 @@ from foresail.output import console, print_json
 from lab.traps.markdown import markdown
 from lab.traps.results import PlayedTrap, bounds_text
 from lab.traps.trap import Trap, read_traps
+from projections.figures import number, signed_text
 
 FOLDER = "experiments/traps"
 PROFILES = ("foresail", "baseline-rules")
@@ -85,15 +86,13 @@ def _show(
             for one in ones:
                 for result in one.results:
                     mark = "holds" if result.holds else "FAILS"
-                    line = (
-                        f"{mark} {result.check.text}: {result.value:g}, {bounds_text(result.check)}"
-                    )
+                    line = f"{mark} {result.check.text}: {number(result.value)}, {bounds_text(result.check)}"
                     console().print(f"{profile} {one.trap.name}: {line}", markup=False)
 
 
 def _cell(one: PlayedTrap) -> str:
     word = "passes" if one.passes else "FAILS"
-    return f"{word}, {one.executed} actions, {one.refused} refused, {one.gain:+.3g} {one.currency}"
+    return f"{word}, {one.executed} actions, {one.refused} refused, {signed_text(one.gain)} {one.currency}"
 
 
 def _as_json(one: PlayedTrap) -> dict[str, object]:
