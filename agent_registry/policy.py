@@ -15,7 +15,7 @@ from agent_registry.thresholds import Thresholds
 from schemas.actions import Action, Evidence, NoopAction, Target, TargetKind
 from schemas.effect import Effect
 from schemas.model import DataModel
-from schemas.proposal import Wish
+from schemas.proposal import UntouchedDraw, Wish
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 
@@ -57,6 +57,8 @@ class Judgement:
     """What the action is expected to change, where the policy judges by expected value."""
     further: tuple[Wish, ...] = ()
     """What else is wanted, best first."""
+    untouched: UntouchedDraw | None = None
+    """Which targets are left untouched."""
 
     @property
     def rule(self) -> str:

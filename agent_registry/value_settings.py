@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from schemas.model import DataModel
 
@@ -95,5 +97,22 @@ class ValueSettings(DataModel):
     """How long an action is not proposed again that was wanted for `tries` cycles and was not done."""
     tries: int = Field(default=6, ge=1)
     """Cycles for which an action is proposed without any sign of it in the cluster."""
+    untouched_ratio: float = Field(default=0.05, ge=0, le=0.5)
+    """Share of the eligible targets that are left untouched in an epoch, so that effects and labels stay estimable: the
+    least of what is usual (5 to 10 %), since each of them forgoes what acting is expected to bring; 0: none.
+    """
+    untouched_epoch_seconds: float = Field(default=3_600.0, gt=0)
+    """How long a target is left untouched; longer than both horizons, so that an effect can be seen within."""
+    untouched_seed: int = Field(default=7, ge=0)
+    """What is drawn from; unset: `run.seed`."""
     most_wishes: int = Field(default=6, ge=1)
     """Actions in one proposal at most."""
+
+    @model_validator(mode="after")
+    def _check_epoch(self) -> Self:
+        longest = max(self.horizon_seconds, self.saving_horizon_seconds)
+        if self.untouched_ratio and self.untouched_epoch_seconds <= longest:
+            raise ValueError(
+                f"untouched_epoch_seconds: use more than the longest horizon ({longest:g} s), or untouched_ratio = 0"
+            )
+        return self

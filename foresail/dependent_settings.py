@@ -73,7 +73,13 @@ def priced(settings: StackSettings) -> ValueSettings:
     prices = {name: getattr(settings.score, name) for name in PRICES_OF_VALUE}
     power = settings.collector.power
     watts = {"idle_watts": power.idle_watts, "sleep_watts": power.sleep_watts}
-    return settings.agents.value.model_copy(update={**prices, **watts})
+    given = (
+        "agents.value" in settings.origins
+        and "untouched_seed" in settings.agents.value.model_fields_set
+    )
+    seed = settings.agents.value.untouched_seed if given else settings.run.seed
+    drawn = {"untouched_seed": seed}
+    return settings.agents.value.model_copy(update={**prices, **watts, **drawn})
 
 
 def mode_of(settings: StackSettings, otherwise: Mode) -> Mode:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from schemas.actions import Action, AgentName, Evidence
 from schemas.effect import Effect
 from schemas.model import DataModel, EventData
-from schemas.numbers import Cycle, Rounded, Seconds
+from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.reasons import Reason
 
 
@@ -33,6 +33,30 @@ class Wish(DataModel):
     evidence: tuple[Evidence, ...] = ()
     effect: Effect
     text: str
+
+
+class LeftUntouched(DataModel):
+    """An action that was wanted and is not proposed, because its target is left untouched."""
+
+    action: Action
+    effect: Effect
+    text: str
+
+
+class UntouchedDraw(DataModel):
+    """Which of the wanted actions are left, by a draw that anybody can repeat."""
+
+    seed: Count
+    ratio: Ratio
+    """Propensity of each eligible target to be left."""
+    epoch: Count
+    """Number of the epoch; a target is left, or not, for the whole of it."""
+    ends_seconds: Seconds
+    """Cluster time at which the epoch ends."""
+    eligible: tuple[str, ...] = ()
+    """Names of the targets of what is proposed that could have been left, best first."""
+    left: tuple[LeftUntouched, ...] = ()
+    """What is left, best first."""
 
 
 class Proposal(EventData):
@@ -67,6 +91,8 @@ class Proposal(EventData):
     """What the action is expected to change; None where the profile judges by thresholds."""
     further: tuple[Wish, ...] = ()
     """What else it wants in this cycle, best first; every one gains by its own estimate."""
+    untouched: UntouchedDraw | None = None
+    """Which targets are left untouched; None where nothing was eligible, or nothing is ever left."""
 
     def tokens(self) -> tuple[str, ...]:
         """Return `proposal.<agent>`."""

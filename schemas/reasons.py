@@ -25,6 +25,8 @@ class Reason(StrEnum):
     """A signal that the rule needs is not there at all."""
     NO_NODES = "no_nodes"
     """The observation holds no node that could be judged."""
+    LEFT_UNTOUCHED = "left_untouched"
+    """What was wanted is left untouched by a draw, so that effects stay estimable."""
     LOAD_TOO_LOW = "load_too_low"
     """The baseline's gate on throttle: risk comes from health, not from load, so throttling would not
     help.

@@ -10,6 +10,7 @@ from agent_registry.discovery import letter_of
 from foresail.explanation.section import Section, number, seconds
 from projections import figures
 from projections.cycle_record import CycleRecord
+from projections.times import cluster_time
 from schemas.actions import Action, Evidence
 from schemas.decision import Considered, Decision, Override, RefereeRule
 
@@ -34,6 +35,7 @@ def proposal_sections(record: CycleRecord) -> Iterator[Section]:
     actions = {event.id: event.data.action for event in record.proposals}
     for proposal in decision.considered:
         yield _proposal(proposal, decision, actions.get(proposal.id))
+    yield Section("LEFT", list(_left(record)), "yellow")
     missing = [f"{letter_of(agent)} {agent}" for agent in decision.missing]
     if missing:
         text = f"{', '.join(missing)} said nothing before the cycle closed"
@@ -46,6 +48,18 @@ def proposal_sections(record: CycleRecord) -> Iterator[Section]:
         for event in record.late
     ]
     yield Section("LATE", late, "yellow")
+
+
+def _left(record: CycleRecord) -> Iterator[Text]:
+    """Yield what was wanted and left by a draw, with its propensity and until when."""
+    for event in record.proposals:
+        draw = event.data.untouched
+        for one in () if draw is None else draw.left:
+            assert draw is not None
+            yield Text(
+                f"{letter_of(event.data.agent)} {_action_text(one.action)}: left untouched until "
+                f"{cluster_time(draw.ends_seconds)}, a draw of {figures.percent(draw.ratio)} of the targets; {one.text}"
+            )
 
 
 def _proposal(one: Considered, decision: Decision, action: Action | None) -> Section:

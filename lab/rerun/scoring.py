@@ -65,10 +65,8 @@ class ScoringStage:
         Raises:
             InputError: they are not what today's scoreboard knows.
         """
-        announced = {
-            "score": None,
-            **config.settings,
-        }  # before there were prices nothing was scored
+        # Before there were prices nothing was scored, and marks did not outlast an execution.
+        announced = {"score": None, "mark_horizons": 0.0, **config.settings}
         config = config.model_copy(update={"settings": _with_weights(announced)})
         settings = settings_from(ScoreboardSettings, "scoreboard", config, self._changes)
         self._handler = build(settings, self._origin)

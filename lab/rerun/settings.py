@@ -48,6 +48,8 @@ def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentS
             "profile": settings["profile"].removesuffix("+changed"),
             "model_thresholds": settings.get("model_thresholds", {}),
             "random_seed": settings.get("random_seed", 0),
+            # Before there was a draw nothing was left untouched.
+            "value": {"untouched_ratio": 0.0, **settings.get("value", {})},
             agent: settings["thresholds"],
             "signal_limit_intervals": settings["signal_limit_intervals"],
         }

@@ -208,6 +208,11 @@ def _service_step(
     )
 
 
+def service_violates(before: ServiceCounters | None, now: ServiceCounters, slo: Slo) -> bool:
+    """Say whether a Service violated its objective between two looks at its counters."""
+    return _violates(_service_step(before, now, LATENCY_BOUNDS.index(slo.latency_seconds)), slo)
+
+
 def _violates(step: _ServiceStep, slo: Slo) -> bool:
     slow = 0.0 if step.in_time is None else max(0.0, step.served - step.in_time)
     bad = step.failed + step.lost + slow

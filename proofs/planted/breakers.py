@@ -1,4 +1,4 @@
-"""Defects in the breakers: what trips them, what they hold, and how they close."""
+"""Defects in the breakers: what trips them, what they hold, and how they close; and in the targets left untouched."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from proofs.planted.defect import Defect
 _JUDGING = "tests/projections/breaker/test_judging.py::"
 _EXECUTOR = "tests/executor/test_breaker.py::"
 _SCOREBOARD = "tests/scoreboard/test_breakers.py::"
+_DRAWS = "tests/agents/test_untouched_targets.py::"
+_EFFECTS = "tests/projections/test_target_effects.py::"
 _FILE = "projections/breaker/judging.py"
 
 BREAKERS = (
@@ -72,6 +74,42 @@ BREAKERS = (
         "if one.state is BreakerState.SHADOW and one.cause in DID_HARM",
         "if one.state is BreakerState.SHADOW",
         f"{_EXECUTOR}test_what_stands_is_taken_back_after_harm",
+    ),
+    Defect(
+        "what gives back is left untouched, too",
+        "agent_registry/untouched_targets.py",
+        "action.target.kind in ELIGIBLE and not gives_back(action, memory)",
+        "action.target.kind in ELIGIBLE",
+        f"{_DRAWS}test_what_gives_back_is_never_left",
+    ),
+    Defect(
+        "every epoch leaves the same targets",
+        "agent_registry/untouched_targets.py",
+        "{target.name}/{epoch}",
+        "{target.name}",
+        f"{_DRAWS}test_the_share_that_is_left_is_the_ratio",
+    ),
+    Defect(
+        "what is left is proposed all the same",
+        "services/agents/value_judging.py",
+        "return [one for one in wanted if one not in left], draw",
+        "return list(wanted), draw",
+        f"{_DRAWS}test_what_is_left_is_recorded_with_its_propensity_and_not_proposed",
+    ),
+    Defect(
+        "an epoch that ends within the horizon counts",
+        "projections/target_effects.py",
+        "if ends > draw.ends_seconds:",
+        "if now > draw.ends_seconds:",
+        f"{_EFFECTS}test_units_whose_horizon_goes_beyond_their_epoch_are_left_out_on_both_sides",
+    ),
+    Defect(
+        "marks do not outlast the execution",
+        "services/scoreboard/touched.py",
+        "if made - at <= reach]",
+        "if made - at < 0.0]",
+        "tests/scoreboard/test_scoreboard_handler.py::"
+        "test_what_was_acted_upon_a_horizon_ago_is_still_left_out",
     ),
     Defect(
         "a change is owed for ever",

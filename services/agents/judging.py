@@ -117,4 +117,5 @@ def _proposal(
             wish.model_copy(update={"action": wish.action.model_copy(update={"agent": agent.name})})
             for wish in judgement.further
         ),
+        untouched=judgement.untouched,
     )

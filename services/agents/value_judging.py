@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from agent_registry.appraisal import Appraisal, Appraise, Candidate, Situation
 from agent_registry.memory import is_given_up
 from agent_registry.policy import Judgement, noop
-from schemas.proposal import Wish
+from agent_registry.untouched_targets import epoch_at, is_drawn, may_be_left
+from schemas.proposal import LeftUntouched, UntouchedDraw, Wish
 from schemas.reasons import Reason
 
 
@@ -27,7 +31,11 @@ def judge_by_value(appraise: Appraise | None, situation: Situation) -> Judgement
     ]
     if not possible:
         return noop(appraisal.reason, _why_nothing(appraisal, gaining))
-    best, *others = possible[: situation.settings.most_wishes]
+    wanted, draw = leave_untouched(possible[: situation.settings.most_wishes], situation)
+    if not wanted:
+        text = f"{appraisal.text}; {len(possible)} actions would gain, on targets that are left untouched"
+        return replace(noop(Reason.LEFT_UNTOUCHED, text), untouched=draw)
+    best, *others = wanted
     return Judgement(
         action=best.action,
         score=best.effect.per_hour,
@@ -36,7 +44,36 @@ def judge_by_value(appraise: Appraise | None, situation: Situation) -> Judgement
         text=_text(best),
         effect=best.effect,
         further=tuple(_wish(candidate) for candidate in others),
+        untouched=draw,
     )
+
+
+def leave_untouched(
+    wanted: Sequence[Candidate], situation: Situation
+) -> tuple[list[Candidate], UntouchedDraw | None]:
+    """Return what is proposed of what is wanted, and the draw; None where nothing could have been left."""
+    settings, now = situation.settings, situation.view.cluster_time_seconds
+    eligible = [one for one in wanted if may_be_left(one.action, situation.memory)]
+    if not eligible or not settings.untouched_ratio:
+        return list(wanted), None
+    epoch = epoch_at(now, settings)
+    left = [
+        one
+        for one in eligible
+        if is_drawn(settings.untouched_seed, one.action.target, epoch, settings.untouched_ratio)
+    ]
+    names = (one.action.target.name for one in eligible if one not in left)
+    draw = UntouchedDraw(
+        seed=settings.untouched_seed,
+        ratio=settings.untouched_ratio,
+        epoch=epoch,
+        ends_seconds=(epoch + 1) * settings.untouched_epoch_seconds,
+        eligible=tuple(dict.fromkeys(names)),
+        left=tuple(
+            LeftUntouched(action=one.action, effect=one.effect, text=_text(one)) for one in left
+        ),
+    )
+    return [one for one in wanted if one not in left], draw
 
 
 def _why_nothing(appraisal: Appraisal, gaining: list[Candidate]) -> str:

@@ -57,6 +57,10 @@ class ScoreboardSettings(DataModel):
     """Prices of the outcome score, which `score.*` sets; without them there is none."""
     switchback: SwitchbackSettings = OFF
     """Blocks by which the effect of acting is estimated; `switchback.*` sets them."""
+    mark_horizons: float = Field(default=1.0, ge=0)
+    """How many of its horizons after an execution a prediction of the same node is still marked as uncertain, since
+    what was done is still at work in the whole of its window; 0: only predictions that waited when it was done.
+    """
     breaker: BreakerSettings = OFF_BREAKER
     """When acting stops by itself; `breaker.*` sets it."""
     forecast_cycles: int = Field(default=25, ge=1)

@@ -54,6 +54,7 @@ from services.scoreboard.rewards import agent_rewards, reward_parts, scale_of
 from services.scoreboard.scored_worlds import ScoredWorlds, acted_observed, untouched_observed
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.switched_blocks import SwitchedBlocks, blocks_of
+from services.scoreboard.touched import TouchedNodes
 
 
 class Before(DataModel):
@@ -119,6 +120,7 @@ class ScoreboardState(DataModel):
     """The outcome score, and what acting changed."""
     switched: SwitchedBlocks | None = Field(default=None, exclude_if=lambda blocks: blocks is None)
     """The switchback's blocks; None, and not in the checkpoint, as long as there is none."""
+    touched: TouchedNodes = TouchedNodes()
     breakers: Breakers | None = Field(default=None, exclude_if=lambda breakers: breakers is None)
     """None, and not in the checkpoint, where breakers are off."""
 
@@ -312,9 +314,11 @@ def _forecast(
     if data.cycle <= state.foreseen.get(str(slot), 0) or _left_out(state, data, slot, settings):
         return state
     new = with_prediction(state.forecasts, data, event.id, settings.forecast_targets)
+    touched, new = state.touched.after_prediction(new, settings.mark_horizons)
     others = (forecast for forecast in state.forecasts if forecast.place != new.place)
     ordered = sorted((*others, new), key=lambda other: other.place)
-    return state.model_copy(update={"forecasts": tuple(ordered)[-settings.keep_cycles :]})
+    kept = tuple(ordered)[-settings.keep_cycles :]
+    return state.model_copy(update={"forecasts": kept, "touched": touched})
 
 
 def _left_out(
@@ -376,10 +380,10 @@ def _apply_execution(
     nodes = [operation.name for operation in data.operations if operation.resource == "nodes"]
     if data.action.target.kind == "node":
         nodes.append(data.action.target.name)
-    forecasts = tuple(
-        note_touched(forecast, data.cluster_time_seconds, nodes) for forecast in state.forecasts
-    )
-    return state.model_copy(update={"forecasts": forecasts})
+    now = data.cluster_time_seconds
+    forecasts = tuple(note_touched(forecast, now, nodes) for forecast in state.forecasts)
+    touched = state.touched.with_nodes(now, nodes)
+    return state.model_copy(update={"forecasts": forecasts, "touched": touched})
 
 
 def _drop_published(

@@ -8,7 +8,10 @@ import pytest
 
 from benchmarks.breaker_trips import read_trips
 from benchmarks.harmful_policy import GUARDS_OFF, planted
+from bus.recording import open_recording
 from foresail.__main__ import main
+from schemas.proposal import Proposal, UntouchedDraw
+from schemas.registry import decode
 
 HEAD = (
     "record,name,cpu_millicores,memory_bytes,time_seconds,kind,cpu_request_millicores,"
@@ -30,11 +33,24 @@ def small_world(folder: Path) -> Path:
     return path
 
 
+def read_draws(recording: Path) -> list[UntouchedDraw]:
+    """Return every draw of untouched targets of a recording."""
+    proposals = (
+        decode(message.subject, message.headers, message.data).data
+        for message in open_recording(recording)
+        if ".proposal." in message.subject
+    )
+    drawn = (one.untouched for one in proposals if isinstance(one, Proposal))
+    return [draw for draw in drawn if draw is not None]
+
+
 @pytest.mark.parametrize("harmful", [True, False])
 def test_only_the_harmful_policy_ends_in_shadow(tmp_path: Path, harmful: bool) -> None:
-    """Within the stated number of cycles, and `verify` computes every change again; the sound one never trips."""
+    """Within the stated number of cycles, and `verify` computes every change, and every draw of untouched targets,
+    again; the sound one never trips.
+    """
     recording, settings = tmp_path / "run.fslog", tmp_path / "off.toml"
-    settings.write_text(GUARDS_OFF, encoding="utf-8")
+    settings.write_text(f"{GUARDS_OFF}[agents.value]\nuntouched_ratio = 0.4\n", encoding="utf-8")
     command = (
         f"up --virtual-time --json --interval 15 --speed 1 --profile foresail --seed 7 --for 8m --nodes 5"
         f" --workload {small_world(tmp_path)} --record {recording} --state {tmp_path / 's'} --config {settings}"
@@ -46,6 +62,8 @@ def test_only_the_harmful_policy_ends_in_shadow(tmp_path: Path, harmful: bool) -
     with planted():
         assert main(command.split()) == 0
         assert main(["verify", str(recording)]) == 0
+    left = {one.action.target.name for draw in read_draws(recording) for one in draw.left}
+    assert 0 < len(left) < 3, "a workload or two, for the whole epoch"
     found = read_trips(recording)
     assert found["first"] in {"replicate: worse", "all: harm"}
     assert 0 < found["cycle"] <= MOST_CYCLES

@@ -43,9 +43,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.GOOD if lines >= arguments.at_least else ExitCode.DIFFERS
 '''
 DOCUMENTED = (
-    "up", "tap", "recording", "replay", "explain", "timeline", "switchback", "status", "trace", "kill",
-    "pause", "resume", "rearm", "doctor", "reset", "twin", "forecast", "verify", "what-if", "sweep", "experiment",
-    "diff", "completion",
+    "up", "tap", "recording", "replay", "explain", "timeline", "switchback", "effects", "status",
+    "trace", "kill", "pause", "resume", "rearm", "doctor", "reset", "twin", "forecast", "verify", "what-if", "sweep",
+    "experiment", "diff", "completion",
 )  # fmt: skip
 
 

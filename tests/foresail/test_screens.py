@@ -33,6 +33,7 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "sweep": ("sweep {run} --param agents.safety.replicate=0.7..0.9:3 --jobs 1",),
     "diff": ("diff {run} {run}",),
     "switchback": ("switchback --recording {run}",),
+    "effects": ("effects --recording {run}",),
     "doctor": ("doctor",),
     "twin": ("twin workloads", "twin validate {csv}"),
     "forecast": ("forecast inspect --model {model}",),

@@ -16,6 +16,7 @@ from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState
 from tests.builders import (
     ORIGIN,
+    cycle_time,
     make_action,
     make_decision,
     make_demand,
@@ -256,6 +257,36 @@ def test_what_was_acted_upon_is_left_out(
     assert (one.risk.targets, one.risk.uncertain) == (2 - len(uncertain), len(uncertain))
     assert one.risk.brier == (0.01 if uncertain else 0.41)
     assert one.demand.targets == 1 - len(uncertain)
+
+
+@pytest.mark.parametrize(
+    ("seconds_before", "uncertain"), [(5.0, ("node-0",)), (20.0, ("node-0",)), (21.0, ())]
+)
+def test_what_was_acted_upon_a_horizon_ago_is_still_left_out(
+    seconds_before: float, uncertain: tuple[str, ...]
+) -> None:
+    """What was done is at work in the whole window of a prediction that was made up to one horizon, 20 s, later."""
+    action = make_action("safety", ActionKind.THROTTLE, "node-0")
+    made_seconds = cycle_time(3)
+    earlier = predictions(1, {"node-0": 0.9}, {})
+    (one,) = [
+        outcome
+        for outcome in forecasts(
+            state_after(
+                observation_event(1, 2),
+                *earlier,
+                observation_event(2, 2),
+                stamp_event(
+                    make_execution(action, cluster_time_seconds=made_seconds - seconds_before)
+                ),
+                observation_event(3, 2),
+                *predictions(3, {"node-0": 0.9, "node-1": 0.1}, {"node-0": 0.5}),
+                observation_event(5, 2),
+            )
+        )
+        if outcome.cycle == 3
+    ]
+    assert one.uncertain_targets == uncertain
 
 
 def test_a_node_that_has_gone_is_left_out() -> None:
