@@ -56,9 +56,8 @@ class Judgement:
     effect: Effect | None = None
     """What the action is expected to change, where the policy judges by expected value."""
     further: tuple[Wish, ...] = ()
-    """What else is wanted, best first."""
     untouched: UntouchedDraw | None = None
-    """Which targets are left untouched."""
+    """What else is wanted, best first, and which targets are left untouched."""
 
     @property
     def rule(self) -> str:

@@ -24,6 +24,7 @@ from services.agents.value_judging import judge_by_value
 
 NO_PREDICTION = NodePrediction(id="", cycle=0, model_id="")
 """What a policy gets that asked for none."""
+NOT_KNOWN_YET = "the full observation is not known yet; waiting for a keyframe"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,7 @@ def judge_value_cycle(
     """Return what the agent thinks of `cycle` by expected value; it waits for no prediction."""
     view = state.view
     if view is None or view.cycle != cycle or state.memory is None:
-        text = "the full observation is not known yet; waiting for a keyframe"
-        return CycleJudgement(noop(Reason.MISSING_SIGNAL, text))
+        return CycleJudgement(noop(Reason.MISSING_SIGNAL, NOT_KNOWN_YET))
     refused = refusal(view, agent.signals, limit_intervals)
     if refused is not None:
         return CycleJudgement(refused)
@@ -65,8 +65,7 @@ def judge_cycle(
 ) -> CycleJudgement | None:
     """Return what the agent thinks of `cycle`; None while it should wait for the prediction."""
     if view is None or view.cycle != cycle:
-        text = "the full observation is not known yet; waiting for a keyframe"
-        return CycleJudgement(noop(Reason.MISSING_SIGNAL, text))
+        return CycleJudgement(noop(Reason.MISSING_SIGNAL, NOT_KNOWN_YET))
     refused = refusal(view, agent.signals, limit_intervals)
     if refused is not None:
         return CycleJudgement(refused)
