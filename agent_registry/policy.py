@@ -1,8 +1,7 @@
 """A policy: a pure function from what an agent may know to its judgement.
 
-A policy sees the full observation, the prediction it asked for and its thresholds. It never sees a
-clock, the bus or its own past, so a recording can be judged again, and again under other
-thresholds.
+A policy sees the full observation, the prediction it asked for and its thresholds. It never sees a clock, the bus or
+its own past, so a recording can be judged again, and again under other thresholds.
 """
 
 from __future__ import annotations
