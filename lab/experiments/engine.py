@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from bus.errors import InputError
 from lab.experiments.results import PlayedTrial
@@ -42,6 +42,8 @@ class Task:
         return whole.with_suffix(f".part{whole.suffix}")
 
 
+AnyTask = TypeVar("AnyTask")
+Played = TypeVar("Played")
 RunTask = Callable[[Task], PlayedTrial]
 """A function of a module's own level, so that another process can import it."""
 Stopped = Callable[[], bool]
@@ -49,9 +51,12 @@ Stopped = Callable[[], bool]
 
 
 def run_local(
-    run_task: RunTask, tasks: Sequence[Task], jobs: int, stopped: Stopped
-) -> Generator[PlayedTrial, None, None]:
-    """Yield results as they come; in this process when one job is enough."""
+    run_task: Callable[[AnyTask], Played], tasks: Sequence[AnyTask], jobs: int, stopped: Stopped
+) -> Generator[Played, None, None]:
+    """Yield results as they come; in this process when one job is enough.
+
+    `run_task` is a function of a module's own level, so that another process can import it.
+    """
     if jobs <= 1 or len(tasks) <= 1:
         for task in tasks:
             if stopped():
@@ -72,11 +77,11 @@ def run_local(
 
 def _in_turn(
     pool: ProcessPoolExecutor,
-    run_task: RunTask,
-    tasks: Iterator[Task],
+    run_task: Callable[[AnyTask], Played],
+    tasks: Iterator[AnyTask],
     jobs: int,
     stopped: Stopped,
-) -> Iterator[PlayedTrial]:
+) -> Iterator[Played]:
     with _children_without_interrupts():
         waiting = {pool.submit(run_task, task) for task in itertools.islice(tasks, jobs)}
     while waiting:
