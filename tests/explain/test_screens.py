@@ -8,7 +8,11 @@ import pytest
 
 from agent_registry.discovery import agent_names
 from schemas.actions import ActionKind
+from schemas.effect import Effect
+from schemas.proposal import LeftUntouched, UntouchedDraw
+from schemas.reasons import Reason
 from schemas.signals import SignalStatus
+from tests.builders import make_action, make_proposal
 from tests.explain.theatre import CALM, IDLE, NEVER, RISKY, Theatre
 
 SHOCK = {**RISKY, "node-0": IDLE["node-0"]}
@@ -173,3 +177,27 @@ async def test_the_screen_says_who_won_and_why() -> None:
         "replicate_at_risk +8",
     ):
         assert said in text
+
+
+async def test_what_is_left_untouched_is_shown_with_its_propensity() -> None:
+    """Who wanted what on which target, by which share it is left, until when, and what it would have been worth."""
+    theatre = Theatre()
+    theatre.observe(expected=("safety",))
+    action = make_action("safety", ActionKind.MIGRATE, "node-1")
+    effect = Effect(
+        horizon_seconds=600.0, terms={}, net=1.5, low=1.0, high=2.0, per_hour=9.0, currency="USD"
+    )
+    draw = UntouchedDraw(
+        seed=7,
+        ratio=0.05,
+        epoch=490_896,
+        ends_seconds=1_767_229_200.0,
+        left=(LeftUntouched(action=action, effect=effect, text="pods away: +1.5 USD in 10 min"),),
+    )
+    wanted = make_proposal("safety", ActionKind.NOOP, cycle=1, reason=Reason.LEFT_UNTOUCHED)
+    theatre.tell(wanted.model_copy(update={"untouched": draw}), 1, "agent-safety")
+    theatre.decide(without=("agent-safety", "inference"))
+    assert (
+        "LEFT A migrate node-1: left untouched until 2026-01-01 01:00:00 cluster time, a draw of 5% of the targets; "
+        "pods away: +1.5 USD in 10 min"
+    ) in " ".join(theatre.screen().split())
