@@ -11,6 +11,11 @@ from foresail.settings import StackSettings
 from projections.breaker.settings import BreakerSettings
 from schemas.model import DataModel
 from schemas.outcome import Mode
+from services.agents.profiles import FORESAIL
+
+SHADOWS = ("age-risk",)
+"""What predicts beside the active models under profile `foresail`: a model becomes active by skill shown live, and
+this one has not shown it yet."""
 
 
 def fill_dependent(settings: StackSettings) -> StackSettings:
@@ -26,6 +31,9 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "interval_seconds": run.interval_seconds,
             "speed": speed,
             "namespaces": run.namespaces,
+        },
+        "inference": {
+            "shadow_models": SHADOWS if settings.agents.profile == FORESAIL.name else None
         },
         "agents": {
             "wall_interval_seconds": run.interval_seconds,

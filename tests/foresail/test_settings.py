@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bus.errors import ConfigError
+from features.baseline import MODEL_ID
 from foresail.dependent_settings import fill_dependent
 from foresail.flags import seconds
 from foresail.settings import StackSettings, resolve
@@ -153,6 +154,22 @@ def test_dependent_settings_follow_the_run_unless_given() -> None:
     assert 2.0 == settings.collector.interval_seconds
     assert 2.0 == settings.agents.wall_interval_seconds
     assert 9.0 == settings.referee.wall_interval_seconds
+
+
+def test_profile_foresail_has_the_model_of_every_age_beside_it() -> None:
+    """As a shadow, unless others were named; the active model and the other profiles are unchanged."""
+    shadows = [
+        fill_dependent(resolve(None, {}, given)).inference
+        for given in (
+            {"agents.profile": "foresail"},
+            {"agents.profile": "foresail", "inference.shadow_models": ("small-risk",)},
+            {},
+        )
+    ]
+    assert [("age-risk",), ("small-risk",), ("small-risk",)] == [
+        one.shadow_models for one in shadows
+    ]
+    assert {MODEL_ID} == {one.model for one in shadows}
 
 
 def test_expected_values_use_the_prices_of_the_score() -> None:
