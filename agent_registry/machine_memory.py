@@ -24,10 +24,14 @@ class MachineMemory(DataModel):
 
     disrupted: dict[str, Seconds] = {}
     """Cluster time of the newest wish to empty a node or to put it to sleep, by node."""
+    woken: dict[str, Seconds] = {}
+    """Cluster time at which a node woke, or was wished to be given back."""
     moved: dict[str, Seconds] = {}
     """Cluster time of the newest wish to move a workload's pods."""
     marked: dict[str, Seconds] = {}
     """Cluster time at which our taint was first seen on a node that bears it now."""
+    noticed: dict[str, Seconds] = {}
+    """Cluster time at which a node was first seen to be about to go."""
     asleep: tuple[str, ...] = ()
     asleep_seconds: Rounded = 0.0
     """Node-seconds that were slept."""
@@ -44,13 +48,18 @@ def remember_machines(
         name for name, state in zip(nodes.ids, nodes.power_state, strict=True) if state == "sleep"
     )
     marked = () if view.occupancy is None else view.occupancy.marked
+    listed = () if view.occupancy is None else view.occupancy.nodes
+    going = [node.node for node in listed if node.notices]
+    woke = sorted({*memory.asleep} - {*asleep})
     return MachineMemory.model_construct(
         disrupted=_recent(memory.disrupted, now),
+        woken=_recent(memory.woken, now) | dict.fromkeys(woke, now),
         moved=_recent(memory.moved, now),
         marked={name: memory.marked.get(name, now) for name in marked},
+        noticed={name: memory.noticed.get(name, now) for name in going},
         asleep=asleep,
         asleep_seconds=rounded(memory.asleep_seconds + len(memory.asleep) * elapsed_seconds),
-        wakes=memory.wakes + len({*memory.asleep} - {*asleep}),
+        wakes=memory.wakes + len(woke),
     )
 
 
@@ -61,15 +70,15 @@ def remember_disruptions(
     now_seconds: float,
 ) -> MachineMemory:
     """Return the memory after these actions were wished for, as `view` shows their nodes."""
-    disrupted, moved = dict(memory.disrupted), dict(memory.moved)
+    disrupted, woken, moved = dict(memory.disrupted), dict(memory.woken), dict(memory.moved)
     for action in actions:
         name = action.target.name
         if isinstance(action, MigrateAction):
             moved |= dict.fromkeys(_workloads_on(name, view), now_seconds)
-        elif not (isinstance(action, PowerStateAction) and action.power_state != "on"):
-            continue
-        disrupted[name] = now_seconds
-    return memory.model_copy(update={"disrupted": disrupted, "moved": moved})
+            disrupted[name] = now_seconds
+        elif isinstance(action, PowerStateAction):
+            (woken if action.power_state == "on" else disrupted)[name] = now_seconds
+    return memory.model_copy(update={"disrupted": disrupted, "woken": woken, "moved": moved})
 
 
 def sleep_seconds(memory: MachineMemory, settings: ValueSettings) -> float:

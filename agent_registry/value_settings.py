@@ -89,8 +89,8 @@ class ValueSettings(DataModel):
     moves: int = Field(default=6, ge=0)
     """Machines emptied within `changes_seconds` at most; 0: none."""
     rested_seconds: float = Field(default=900.0, ge=0)
-    """A pod that has run for less, or whose workload was moved since, is not moved, as
-    `executor.ping_pong_seconds`."""
+    """A pod that has run for less, or whose workload was moved since, is not moved, and a machine that woke since is
+    not put to sleep, as `executor.ping_pong_seconds`."""
     switch_cost: float = Field(default=0.0003, ge=0)
     """Cost of putting a machine to sleep and waking it: about three minutes of its idle power, twice."""
     retry_seconds: float = Field(default=600.0, ge=0)

@@ -104,6 +104,12 @@ def why_kept(situation: Situation, node: OccupiedNode) -> str:
     return next((why for pod in node.pods if (why := _why_pod_kept(situation, pod))), "")
 
 
+def movable(situation: Situation, pods: Iterable[Occupant]) -> list[Occupant]:
+    """Return the pods that may be moved, whatever becomes of their Services."""
+    watched = situation.view.namespaces
+    return [pod for pod in pods if not pod.kept_by and (not watched or pod.pod.startswith(watched))]
+
+
 def _why_pod_kept(situation: Situation, pod: Occupant) -> str:
     view = situation.view
     namespace = pod.pod.partition("/")[0]
@@ -123,7 +129,7 @@ def _why_pod_kept(situation: Situation, pod: Occupant) -> str:
     return ""
 
 
-def lost_cores_hours(situation: Situation, pod: Occupant) -> float:
+def lost_core_hours(situation: Situation, pod: Occupant) -> float:
     """Return the CPU-hours of a Job that moving its pod throws away, had it used all that it requests."""
     if "/Job/" not in pod.workload or pod.started_time_seconds is None:
         return 0.0
@@ -136,7 +142,7 @@ def lost_cores_hours(situation: Situation, pod: Occupant) -> float:
 def moving_costs(situation: Situation, pods: Iterable[Occupant]) -> dict[str, float]:
     """Return what moving pods costs, by component of the outcome score; positive amounts."""
     settings, every = situation.settings, list(pods)
-    lost = math.fsum(lost_cores_hours(situation, pod) for pod in every)
+    lost = math.fsum(lost_core_hours(situation, pod) for pod in every)
     return {
         "evictions": len(every) * settings.eviction,
         "waiting": len(every) * RESTART_SECONDS / HOUR * settings.waiting_pod_hour,

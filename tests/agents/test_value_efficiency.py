@@ -102,6 +102,16 @@ def test_a_machine_wakes_before_the_reserve_is_used_up() -> None:
     assert target(ValueWorld("efficiency", nodes=nodes).play(1), "on") == "sleeping-0"
 
 
+def test_a_machine_that_woke_rests_before_it_sleeps_again() -> None:
+    """A quarter of an hour, as long as the guard rail against ping-pong remembers."""
+    world = ValueWorld("efficiency", nodes=machines(4, 4, 1))
+    world.play(WARM)
+    roomy = {**BUSY, "cpu_requested_ratio": 0.1, "memory_requested_ratio": 0.1}
+    world.nodes = machines(4, 0) | {"sleeping-0": dict(EMPTY), "roomy-0": roomy, "roomy-1": roomy}
+    assert world.play(58).status is ProposalStatus.NOOP
+    assert target(world.play(4), "sleep") == "sleeping-0"
+
+
 def test_energy_that_costs_nothing_is_not_saved() -> None:
     """Where machines' prices hold their energy, doing nothing is best."""
     world = ValueWorld("efficiency", nodes=machines(4, 4), totals={"energy_price": 0.0})

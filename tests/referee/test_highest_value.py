@@ -101,6 +101,18 @@ def test_nothing_sleeps_while_safety_cannot_judge() -> None:
     assert rule_on((blind, wake)).selected == wake.considered.id
 
 
+def test_no_machine_is_emptied_to_save_while_safety_cannot_judge() -> None:
+    """Moving pods so that a machine can sleep only saves; moving them off a machine that goes does not."""
+    blind = candidate("safety", ActionKind.NOOP, None, reason=Reason.STALE_SIGNAL)
+    rescue = candidate("efficiency", ActionKind.MIGRATE, 1.0)
+    saving = worth(1.0).model_copy(update={"terms": {"energy": 0.003, "evictions": -0.002}})
+    proposed = make_proposal("efficiency", ActionKind.MIGRATE, effect=saving, score=1.0)
+    pack = candidate_of(stamp_event(proposed))
+
+    assert rule_on((blind, rescue)).selected == rescue.considered.id
+    assert rule_on((blind, pack)).selected is None
+
+
 def test_proposals_by_thresholds_are_ruled_on_as_before() -> None:
     """Without a stated effect the baseline's rules decide."""
     replicate = candidate("safety", ActionKind.REPLICATE, None)

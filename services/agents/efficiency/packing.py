@@ -102,6 +102,8 @@ def _why_not(
         return "their workload was moved lately"
     if listed.node not in memory.disrupted and disruptions_left(situation) <= 0:
         return "the budget of disruptions is used up"
+    if listed.node in recent_wishes(memory.woken, now, settings.rested_seconds):
+        return "they woke lately"
     row = situation.view.nodes.ids.index(listed.node)
     nodes = situation.view.nodes
     if (

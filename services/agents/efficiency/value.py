@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent_registry.appraisal import Appraisal, Candidate, Situation, pods_without_capacity
-from agent_registry.machine_memory import sleep_seconds
+from agent_registry.machine_memory import recent_wishes, sleep_seconds
 from agent_registry.memory import GIB, DemandSample
 from agent_registry.policy import node
 from schemas.actions import Evidence, PowerStateAction
@@ -153,10 +153,16 @@ def _sleepings(situation: Situation, capacity: Capacity) -> Iterator[Candidate]:
     rises = rises_within(situation.memory.demand, settings.horizon_seconds)
     least_awake = math.ceil(settings.least_awake_ratio * capacity.nodes)
     free_cores, free_memory = capacity.free_cores, capacity.free_memory_gib
+    woken = recent_wishes(
+        situation.memory.machines.woken,
+        situation.view.cluster_time_seconds,
+        settings.rested_seconds,
+    )
+    rested = [row for row in capacity.empty if nodes.ids[row] not in woken]
     spare = len(capacity.empty) - max(0, settings.reserve_nodes - capacity.roomy)
     left = disruptions_left(situation)
     for taken, row in enumerate(
-        sorted(capacity.empty, key=lambda row: (-nodes.power_watts[row], nodes.ids[row]))
+        sorted(rested, key=lambda row: (-nodes.power_watts[row], nodes.ids[row]))
     ):
         left -= not is_counted(situation, nodes.ids[row])
         if left < 0:

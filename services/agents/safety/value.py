@@ -9,8 +9,8 @@ For each Service whose requests are counted:
 - It has more replicas than its owner set, by our wish, and has been quiet: back to what its recent peak needs,
   at least the owner's number. Worth: the capacity, less the chance that the violation comes back.
 
-Nodes are left alone until a risk is foreseen by a calibrated model that has shown skill live: moving pods by a score
-costs work and saves none.
+Machines that are about to go by a notice are emptied in time (`draining`). Others are left alone until a risk is
+foreseen by a calibrated model that has shown skill live: moving pods by a score costs work and saves none.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
 from schemas.numbers import rounded
 from schemas.observation import ObservedServices
 from services.agents.effects import HOUR, MINUTE, effect_of, share_with_spread
+from services.agents.safety.draining import drains
 
 TREND_STEPS = 8
 """Newest steps that a trend is read from."""
@@ -48,14 +49,16 @@ def appraise(situation: Situation) -> Appraisal:
     """Return more replicas for Services that need them, and fewer for those that no longer do."""
     table = situation.view.services
     services = situation.memory.services
+    candidates: list[Candidate] = [*drains(situation, surge_pods_left(situation))]
     if table is None or not services:
-        text = "no Service whose requests are counted is known; nodes are left alone"
-        return Appraisal((), text)
-    candidates = list(_raises(situation, table))
+        return Appraisal(tuple(candidates), "no Service whose requests are counted is known")
+    candidates.extend(_raises(situation, table))
+    missing: list[str] = []
     for row, name in enumerate(table.ids):
         costs = _hourly_cost(table, row, situation)
         candidates.extend(_fewer(name, services[name], costs, situation))
-    return Appraisal(tuple(candidates), _summary(situation))
+        missing.extend(_why_no_more(situation, table, row))
+    return Appraisal(tuple(candidates), "; ".join([_summary(situation), *missing]))
 
 
 def _raises(situation: Situation, table: ObservedServices) -> Iterator[Candidate]:
@@ -112,6 +115,26 @@ class _Room:
             service.wanted + max(0, min(self.surge_pods, places)),
         )
         return min(most, table.most[row]) if table.autoscaled[row] else most
+
+
+def _why_no_more(situation: Situation, table: ObservedServices, row: int) -> Iterator[str]:
+    """Yield what stands in the way of more replicas for a Service that violates its objective."""
+    name, settings = table.ids[row], situation.settings
+    service = situation.memory.services[name]
+    room = _Room(situation, table, row, surge_pods_left(situation))
+    wanted = max(service.wanted, service.replicas)
+    if service.bad_ratio <= settings.slo_bad_ratio or room.limit() > wanted:
+        return
+    base = service.base_replicas or service.wanted
+    if table.autoscaled[row] and table.most[row] <= wanted:
+        yield f"the autoscaler of {name} is at its maximum of {wanted}"
+    elif math.floor(base * settings.most_surge) <= wanted:
+        yield f"{name} has {settings.most_surge:g} times its {base} replicas already"
+    elif room.surge_pods <= 0:
+        yield f"no more pods may be added beyond their owners' numbers, for {name} either"
+    else:
+        cores = table.replica_cpu_cores[row] or 0
+        yield f"no place is left for a replica of {name} of {cores:g} cores"
 
 
 def surge_pods_left(situation: Situation) -> int:
@@ -295,4 +318,4 @@ def _summary(situation: Situation) -> str:
     limit = situation.settings.slo_bad_ratio
     services = situation.memory.services
     violating = sum(service.bad_ratio > limit for service in services.values())
-    return f"{violating} of {len(services)} Services violate their objective; nodes are left alone"
+    return f"{violating} of {len(services)} Services violate their objective"

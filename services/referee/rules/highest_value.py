@@ -7,7 +7,7 @@ not judge, nothing is taken that only saves: what it would cost is not known.
 
 from __future__ import annotations
 
-from schemas.actions import DvfsAction, MemoryBalloonAction, PowerStateAction
+from schemas.actions import DvfsAction, MemoryBalloonAction, MigrateAction, PowerStateAction
 from schemas.decision import RefereeRule
 from schemas.proposal import Wish
 from services.referee.candidate import Candidate, canonical
@@ -66,6 +66,9 @@ def _only_saves(candidate: Candidate) -> bool:
     action = candidate.action
     if isinstance(action, PowerStateAction):
         return action.power_state != "on"
+    if isinstance(action, MigrateAction):  # to let a machine sleep
+        effect = candidate.considered.effect
+        return effect is not None and effect.terms.get("energy", 0.0) > 0.0
     return isinstance(action, DvfsAction | MemoryBalloonAction)
 
 
