@@ -55,11 +55,13 @@ def occupancy_of(reading: CycleReads) -> Occupancy | None:
     nodes = {node.metadata.name: node for node in reading.nodes.items}
     closed = tuple(sorted(name for name, node in nodes.items() if _keeps_away(node)))
     chosen = _chosen(nodes, reading.pods.items, closed)
+    marked = tuple(sorted(name for name, node in nodes.items() if _is_marked(node)))
+    if not chosen:
+        return Occupancy(nodes=(), closed=closed, marked=marked)
     pods_on: dict[str, list[Pod]] = defaultdict(list)
-    if chosen:
-        for pod in reading.pods.items:
-            if pod.spec.node_name in chosen and _occupies(pod):
-                pods_on[pod.spec.node_name].append(pod)
+    for pod in reading.pods.items:
+        if pod.spec.node_name in chosen and _occupies(pod):
+            pods_on[pod.spec.node_name].append(pod)
     owners = _Owners(reading)
     listed = tuple(
         OccupiedNode(
@@ -77,7 +79,7 @@ def occupancy_of(reading: CycleReads) -> Occupancy | None:
     return Occupancy(
         nodes=listed,
         closed=closed,
-        marked=tuple(sorted(name for name, node in nodes.items() if _is_marked(node))),
+        marked=marked,
         free_gpus=_free_gpus(nodes, reading.pods.items) if asked else {},
     )
 
@@ -138,6 +140,7 @@ def _keeps_away(node: Node) -> bool:
     return any(taint.effect in {"NoSchedule", "NoExecute"} for taint in node.spec.taints)
 
 
+@kept
 def _is_marked(node: Node) -> bool:
     return any(taint.key == RISK for taint in node.spec.taints)
 

@@ -9,6 +9,7 @@ a machine is no notice.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -105,8 +106,8 @@ def _draining(situation: Situation, listed: OccupiedNode, pods: Sequence[Occupan
     settings, chance = situation.settings, _chance(listed)
     here = Counter(pod.workload for pod in pods)
     costs = moving_costs(situation, pods)
-    lost = sum(lost_core_hours(situation, pod) for pod in pods) * settings.job_cpu_hour_lost
-    missed = settings.slo_service_minute * sum(
+    lost = math.fsum(lost_core_hours(situation, pod) for pod in pods) * settings.job_cpu_hour_lost
+    missed = settings.slo_service_minute * math.fsum(
         _missed_minutes(service, here[service.workload])
         for service in situation.memory.services.values()
         if here[service.workload]
