@@ -25,7 +25,7 @@ class MachineMemory(DataModel):
     disrupted: dict[str, Seconds] = {}
     """Cluster time of the newest wish to empty a node or to put it to sleep, by node."""
     woken: dict[str, Seconds] = {}
-    """Cluster time at which a node woke, or was wished to be given back."""
+    """Cluster time at which a node woke, was wished to be given back, or was seen awake and not ready."""
     moved: dict[str, Seconds] = {}
     """Cluster time of the newest wish to move a workload's pods."""
     marked: dict[str, Seconds] = {}
@@ -51,9 +51,14 @@ def remember_machines(
     listed = () if view.occupancy is None else view.occupancy.nodes
     going = [node.node for node in listed if node.notices]
     woke = sorted({*memory.asleep} - {*asleep})
+    starting = [
+        name
+        for name, ready, state in zip(nodes.ids, nodes.ready, nodes.power_state, strict=True)
+        if not ready and state == "on"
+    ]
     return MachineMemory.model_construct(
         disrupted=_recent(memory.disrupted, now),
-        woken=_recent(memory.woken, now) | dict.fromkeys(woke, now),
+        woken=_recent(memory.woken, now) | dict.fromkeys([*woke, *starting], now),
         moved=_recent(memory.moved, now),
         marked={name: memory.marked.get(name, now) for name in marked},
         noticed={name: memory.noticed.get(name, now) for name in going},

@@ -126,6 +126,24 @@ def test_a_service_keeps_its_only_replica() -> None:
     assert isinstance(played(rate=1.0, wanted=3).action, MigrateAction)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_machine_that_is_left_untouched_keeps_no_other_from_being_emptied(seed: int) -> None:
+    """Every second machine is left by the draw: another one is emptied, and no other with it."""
+    played = world(value={"untouched_ratio": 0.5, "untouched_seed": seed})
+    nodes = [OccupiedNode(node=f"light-{n}", pods=(occupant(f"web-{n}"),)) for n in range(10)]
+    played.occupancy = Occupancy(nodes=tuple(nodes))
+    played.play(59)
+    emptied = set()
+    for _ in range(6):
+        proposal = played.play()
+        if isinstance(proposal.action, MigrateAction):
+            assert not proposal.further
+            emptied.add(proposal.action.target.name)
+            left = () if proposal.untouched is None else proposal.untouched.left
+            assert proposal.action.target not in [one.action.target for one in left]
+    assert len(emptied) == 1
+
+
 def test_nothing_is_packed_while_pods_wait_or_the_reserve_is_short() -> None:
     """Pods that wait for capacity come first, and one and a half reserves stay free."""
     busy = world(occupant("web"), value={"reserve_ratio": 1.0})

@@ -112,6 +112,17 @@ def test_a_machine_that_woke_rests_before_it_sleeps_again() -> None:
     assert target(world.play(4), "sleep") == "sleeping-0"
 
 
+def test_a_machine_that_was_not_ready_rests_before_it_sleeps() -> None:
+    """One that has just started, or came back, is neither known to be idle nor to stay."""
+    world = ValueWorld("efficiency", nodes=machines(4, 4))
+    for name in world.nodes:
+        world.nodes[name] = {**world.nodes[name], "ready": not name.startswith("empty-")}
+    world.play(WARM)
+    world.nodes = machines(4, 4)
+    assert world.play(58).status is ProposalStatus.NOOP
+    assert target(world.play(4), "sleep").startswith("empty-")
+
+
 def test_energy_that_costs_nothing_is_not_saved() -> None:
     """Where machines' prices hold their energy, doing nothing is best."""
     world = ValueWorld("efficiency", nodes=machines(4, 4), totals={"energy_price": 0.0})

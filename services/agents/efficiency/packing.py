@@ -16,6 +16,7 @@ from agent_registry.appraisal import Candidate, Situation
 from agent_registry.machine_memory import recent_wishes, sleep_seconds
 from agent_registry.memory import GIB
 from agent_registry.policy import node
+from agent_registry.untouched_targets import epoch_at, is_drawn
 from schemas.actions import Evidence, MigrateAction, PowerStateAction
 from schemas.numbers import rounded
 from schemas.occupancy import OccupiedNode
@@ -49,8 +50,9 @@ def is_counted(situation: Situation, name: str) -> bool:
 
 def packing(
     situation: Situation, spare_cores: float, spare_gib: float, shortfall_ratio: float
-) -> tuple[Candidate | None, str]:
-    """Return the machine that is best emptied; or None and why there is none.
+) -> tuple[tuple[Candidate, ...], str]:
+    """Return the machine that is best emptied, after those better ones that are left untouched by the draw; or
+    nothing, and why.
 
     Args:
         situation: what is seen and remembered.
@@ -60,7 +62,7 @@ def packing(
     """
     occupancy, settings = situation.view.occupancy, situation.settings
     if occupancy is None or not settings.moves:
-        return None, ""
+        return (), ""
     why: Counter[str] = Counter()
     candidates = []
     for listed in occupancy.nodes:
@@ -73,9 +75,23 @@ def packing(
     if candidates and not gaining:
         why["moving its pods costs more than is saved"] += len(candidates)
     if gaining:
-        return max(gaining, key=lambda one: (one.effect.net, one.action.target.name)), ""
+        return _up_to_the_first_touched(situation, gaining), ""
     reasons = "; ".join(f"{reason} ({count})" for reason, count in why.most_common(3))
-    return None, f"no machine is emptied: {reasons}" if reasons else ""
+    return (), f"no machine is emptied: {reasons}" if reasons else ""
+
+
+def _up_to_the_first_touched(
+    situation: Situation, gaining: list[Candidate]
+) -> tuple[Candidate, ...]:
+    settings = situation.settings
+    epoch = epoch_at(situation.view.cluster_time_seconds, settings)
+    chosen = []
+    for one in sorted(gaining, key=lambda one: (-one.effect.net, one.action.target.name)):
+        chosen.append(one)
+        target = one.action.target
+        if not is_drawn(settings.untouched_seed, target, epoch, settings.untouched_ratio):
+            break
+    return tuple(chosen)
 
 
 def _why_not(

@@ -93,8 +93,7 @@ def _packing(situation: Situation, capacity: Capacity) -> tuple[tuple[Candidate,
     spare_cores = capacity.free_cores - PACKED_RESERVE * capacity.reserve_cores
     spare_memory = capacity.free_memory_gib - PACKED_RESERVE * capacity.reserve_memory_gib
     shortfall = _shortfall_ratio(rises, capacity.reserve_cores, capacity.reserve_memory_gib)
-    packed, why = packing(situation, spare_cores, spare_memory, shortfall)
-    return () if packed is None else (packed,), why
+    return packing(situation, spare_cores, spare_memory, shortfall)
 
 
 def capacity_of(situation: Situation) -> Capacity:
