@@ -7,13 +7,16 @@ proposals, both of which stand in the log before its answer, so a recording is j
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_registry.memory import Memory
 from agent_registry.value_settings import ValueSettings
 from schemas.actions import Action, Evidence
 from schemas.effect import Effect
+from schemas.prediction import DemandBands
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 
@@ -25,6 +28,35 @@ class Situation:
     view: ObservationView
     memory: Memory
     settings: ValueSettings
+    bands: tuple[DemandBands, ...] = ()
+    """Demand foreseen, by horizon; empty while nothing is known, and where `agents.value.forecast` is off."""
+
+
+class Band(NamedTuple):
+    """What one series is expected to be at one horizon; see `schemas.prediction.BandTable`."""
+
+    low: float
+    middle: float
+    high: float
+    rule: str
+    basis: str
+
+
+def bands_of(situation: Situation, series: str) -> dict[float, Band]:
+    """Return a series' bands by horizon in seconds, the shortest first; none of those that rest on a guess alone."""
+    found: dict[float, Band] = {}
+    for bands in situation.bands:
+        table = bands.series
+        row = bisect_left(table.ids, series)
+        if row < len(table) and table.ids[row] == series and table.basis[row] != "assumed":
+            found[bands.horizon_seconds] = Band(
+                table.low[row],
+                table.middle[row],
+                table.high[row],
+                table.rule[row],
+                table.basis[row],
+            )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,10 @@ class ValueSettings(DataModel):
     replicas that are given back."""
     forecast_seconds: float = Field(default=180.0, ge=0)
     """How far ahead the trend of a Service's requests is followed; about what new replicas take, twice."""
+    forecast: bool = False
+    """Whether bands of demand decide how far ahead replicas are raised, what is given back and which reserve stays
+    awake; without, a trend over two minutes and the largest rise so far.
+    """
     settle_seconds: float = Field(default=120.0, ge=0)
     """How long after a change of replicas the same workload is left alone, so that its effect shows."""
     quiet_seconds: float = Field(default=900.0, ge=0)

@@ -7,6 +7,7 @@ from heapq import nsmallest
 from typing import Any
 
 from agent_registry.discovery import letter_of
+from projections.band_text import band_text
 from projections.figures import duration, number, score, signed_score
 from projections.prediction_table import prediction_table
 from projections.score.text import difference_text, score_text
@@ -186,6 +187,11 @@ def _outcome(
                 for name, score in (("risk", forecast.risk), ("demand", forecast.demand))
                 if score is not None
             ]
+            scored += (
+                []
+                if forecast.bands is None
+                else [band_text(forecast.horizon_seconds, forecast.bands)]
+            )
             return (
                 f"cycle {forecast.cycle}: {forecast.model_id} {'; '.join(scored) or 'not scored'}"
             )

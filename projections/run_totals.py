@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from projections.band_text import bands_text
 from projections.breaker.text import standing_texts
 from projections.decision_totals import MICRO, DecisionTotals
 from projections.score.text import difference_text, score_text
@@ -14,6 +15,7 @@ from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.outcome import (
+    BandScore,
     ExecutionPhase,
     OutcomeExecution,
     OutcomeForecast,
@@ -51,6 +53,8 @@ class RunTotals:
         self.stimuli: Counter[str] = Counter()
         self.missing: Counter[str] = Counter()
         self.briers = 0
+        self.bands: dict[float, BandScore] = {}
+        """Bands of demand so far, by horizon in seconds."""
         """Forecasts of the active models whose Brier score is known."""
         self.score: OutcomeScore | None = None
         """The newest outcome score."""
@@ -128,6 +132,7 @@ class RunTotals:
             "stimuli": dict(sorted(self.stimuli.items())),
             **self._switchback(),
             **self._breakers(),
+            **({"bands_text": bands_text(self.bands)} if self.bands else {}),
         }
 
     def _switchback(self) -> dict[str, Any]:
@@ -162,6 +167,8 @@ class RunTotals:
                 self.breaker_trips += change.state is BreakerState.SHADOW
                 self.standing = change.standing
             case OutcomeForecast(slot=0) as forecast:
+                if forecast.bands_so_far is not None:
+                    self.bands[forecast.horizon_seconds] = forecast.bands_so_far
                 if forecast.risk is not None and forecast.risk.brier is not None:
                     self.briers += 1
                     self._brier_micro += round(forecast.risk.brier * MICRO)

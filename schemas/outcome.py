@@ -11,6 +11,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from schemas.actions import Action, ActionKind, AgentName
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
@@ -263,6 +265,27 @@ class ForecastScore(DataModel):
     """The same over everything that this model was scored on so far."""
 
 
+class BandScore(DataModel):
+    """How bands of demand did at one horizon; errors are shares of the newest minute that was known, or of the
+    middle where that is larger.
+    """
+
+    targets: Count
+    """Series whose demand of that minute was seen."""
+    inside: Count
+    """Those of them within their band; eight of ten are meant."""
+    error_ratio: Rounded
+    """Mean absolute error of the middle."""
+    last_value_error_ratio: Rounded
+    """The same of the simple rule: the newest minute stays."""
+
+    @property
+    def skill(self) -> float | None:
+        """By which share the middle errs less than the simple rule: 1 is perfect, 0 as good; None without errors."""
+        simple = self.last_value_error_ratio
+        return 1.0 - self.error_ratio / simple if simple > 0.0 else None
+
+
 class OutcomeForecast(EventData):
     """Predictions scored when their horizon has passed."""
 
@@ -284,11 +307,17 @@ class OutcomeForecast(EventData):
     reason: Reason | None = None
     slot: Count = 0
     """0: the active models; otherwise the shadow model's place in the settings."""
-    part: Literal["", "risk", "demand"] = ""
-    """Which of the cycle's two predictions this is about, where their horizons differ."""
+    part: Literal["", "risk", "demand", "bands"] = ""
+    """Which of the cycle's predictions this is about, where their horizons differ; `bands` by horizon."""
     demand_model_id: str = ""
     """The model of the demand, where it is another one than `model_id`."""
+    bands: BandScore | None = Field(default=None, exclude_if=lambda bands: bands is None)
+    """Bands of demand: how they did in this minute."""
+    bands_so_far: BandScore | None = Field(default=None, exclude_if=lambda bands: bands is None)
+    """The same over every minute scored so far at this horizon."""
 
     def key(self) -> str:
-        """Return the shadow model's slot or the part; empty for both active models together."""
+        """Return the shadow model's slot or the part, of bands with the horizon; empty for both active models."""
+        if self.part == "bands":
+            return f"bands-{self.horizon_seconds:g}"
         return str(self.slot) if self.slot else self.part

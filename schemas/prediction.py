@@ -36,6 +36,35 @@ class DemandTable(Table):
     """Predicted demand / allocatable."""
 
 
+class BandTable(Table):
+    """Bands of demand; `ids` are series: `service/<namespace>/<name>` in requests a second, `nodes/all` and
+    `nodes/<cores>-cores-<GiB>-gib`, machines of one size, in cores requested.
+    """
+
+    newest: tuple[Rounded, ...] = ()
+    """Mean of the newest whole minute."""
+    low: tuple[Rounded, ...] = ()
+    """One value in ten is expected below."""
+    middle: tuple[Rounded, ...] = ()
+    high: tuple[Rounded, ...] = ()
+    """One value in ten is expected above."""
+    rule: tuple[str, ...] = ()
+    """What the middle rests on: `last_value` (the newest minute stays), `trend` or `daily`."""
+    basis: tuple[str, ...] = ()
+    """Whose errors made the band: its `own`, those of `similar` series while it is new, a guess (`assumed`) while
+    there are none, or `drift`: it left its band too often, so the simple rule `last_value` speaks.
+    """
+
+
+class DemandBands(DataModel):
+    """Demand of the minute that ends one horizon after the newest whole one, by series."""
+
+    horizon_seconds: Seconds
+    end_time_seconds: Seconds
+    """When that minute ends."""
+    series: BandTable
+
+
 class Contribution(DataModel):
     """How much one feature added to one prediction."""
 
@@ -115,6 +144,8 @@ class PredictionDemand(Prediction):
     PATTERN: ClassVar[tuple[str, ...]] = ("prediction", "demand")
 
     nodes: DemandTable
+    bands: tuple[DemandBands, ...] = Field(default=(), exclude_if=lambda bands: not bands)
+    """By horizon, shortest first; only in cycles that ended a minute, and where `inference.demand_bands` is on."""
 
 
 class PredictionShadow(Prediction):

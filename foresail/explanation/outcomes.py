@@ -10,6 +10,7 @@ from rich.text import Text
 from agent_registry.discovery import action_label, letter_of
 from foresail.explanation.section import Section
 from projections import figures
+from projections.band_text import band_text
 from projections.cycle_record import CycleRecord, PartRecord
 from projections.score.text import OVERLAP, effect_text, window_text
 from schemas.outcome import (
@@ -180,6 +181,8 @@ def _forecast_text(data: OutcomeForecast) -> Text:
     if data.demand is not None:
         error = data.demand.mean_absolute_error_ratio
         texts.append(f"demand {_of(data.demand)}, error {_short(error)}")
+    if data.bands is not None:
+        texts.append(band_text(data.horizon_seconds, data.bands))
     if not texts:
         texts.append(f"not scored [{data.reason}]")
     return Text(f"{who}: {'; '.join(texts)}", style="dim")

@@ -71,4 +71,6 @@ def _counts(summary: dict[str, Any]) -> Table:
     )
     if summary["risk_brier_mean"] is not None:
         table.add_row("risk", f"mean Brier score {number(summary['risk_brier_mean'])}")
+    if "bands_text" in summary:
+        table.add_row("demand bands", summary["bands_text"])
     return table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from agent_registry.appraisal import Band
 from agent_registry.value_settings import ValueSettings
 from schemas.effect import Effect
 from schemas.numbers import rounded
@@ -29,6 +30,14 @@ def effect_of(
         per_hour=rounded(net * HOUR / horizon_seconds),
         currency=settings.currency,
     )
+
+
+def chance_above(band: Band, value: float) -> float:
+    """Return the chance that a value is exceeded: half a normal distribution on each side of the middle."""
+    side = band.high - band.middle if value >= band.middle else band.middle - band.low
+    if side <= 0.0:
+        return 1.0 if value < band.middle else 0.0
+    return 0.5 * math.erfc((value - band.middle) / side * Z_90 / math.sqrt(2.0))
 
 
 def share_with_spread(hits: float, tries: float) -> tuple[float, float]:

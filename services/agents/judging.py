@@ -49,7 +49,8 @@ def judge_value_cycle(
     refused = refusal(view, agent.signals, limit_intervals)
     if refused is not None:
         return CycleJudgement(refused)
-    situation = Situation(view, state.memory, settings)
+    bands = () if state.demand is None else state.demand.bands
+    situation = Situation(view, state.memory, settings, bands)
     return CycleJudgement(judge_by_value(agent.appraise, situation))
 
 

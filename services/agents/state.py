@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
 from agent_registry.memory import Memory, remember_proposal, remember_view
 from agent_registry.policy import NodePrediction
 from agent_registry.value_settings import ValueSettings
+from features.live.demand_series import demand_after
 from schemas.envelope import Event
 from schemas.model import DataModel
 from schemas.observation import Observation
@@ -14,6 +17,7 @@ from schemas.prediction import PredictionDemand, PredictionRisk
 from schemas.proposal import Proposal
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
+from services.packed_demand import PackedDemand
 
 
 class AgentState(DataModel):
@@ -25,6 +29,8 @@ class AgentState(DataModel):
     """The newest prediction, of whatever cycle."""
     memory: Memory | None = None
     """What a policy by expected value remembers; None under other profiles."""
+    demand: PackedDemand = Field(default=None, exclude_if=lambda demand: demand is None)
+    """Demand by the minute; None, and not in the checkpoint, where the profile foresees none."""
     open: tuple[OpenCycle, ...] = ()
     """Cycles without this agent's proposal in the log, oldest first."""
 
@@ -37,6 +43,7 @@ def evolve(state: AgentState, event: Event[Any]) -> AgentState:
             view=update_view(state.view, event),
             prediction=state.prediction,
             memory=state.memory,
+            demand=state.demand,
             open=add_open_cycle(state.open, event),
         )
     if isinstance(data, PredictionRisk | PredictionDemand):
@@ -51,6 +58,8 @@ def remember(state: AgentState, event: Event[Any], settings: ValueSettings) -> A
     memory = state.memory or Memory()
     if isinstance(event.data, Observation) and state.view is not None:
         memory = remember_view(memory, state.view, settings)
+        if settings.forecast:
+            state = state.model_copy(update={"demand": demand_after(state.demand, state.view)})
     elif isinstance(event.data, Proposal):
         memory = remember_proposal(memory, event.data, state.view)
     else:

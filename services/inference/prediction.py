@@ -13,6 +13,7 @@ from schemas.manifest import ModelManifest
 from schemas.model import EventData
 from schemas.prediction import (
     Contribution,
+    DemandBands,
     DemandTable,
     PredictionDemand,
     PredictionRisk,
@@ -82,7 +83,8 @@ class PredictionBuilder:
         if output == RISK:
             return self._formula_risk() if self._models.risk is None else self._trained_risk()
         if output == DEMAND:
-            return self._formula_demand() if self._models.demand is None else self._trained_demand()
+            demand = self._formula_demand if self._models.demand is None else self._trained_demand
+            return demand().model_copy(update={"bands": self._bands()})
         return self._shadow(int(output), self._models.shadows[int(output) - 1])
 
     def _trained_risk(self) -> EventData:
@@ -96,7 +98,7 @@ class PredictionBuilder:
         )
         return PredictionRisk(**self._model_fields(model, output), nodes=table)
 
-    def _trained_demand(self) -> EventData:
+    def _trained_demand(self) -> PredictionDemand:
         model = self._models.demand
         assert model is not None
         output = self._model_output(model, self._limits.targets)
@@ -106,6 +108,14 @@ class PredictionBuilder:
             else DemandTable()
         )
         return PredictionDemand(**self._model_fields(model, output), nodes=table)
+
+    def _bands(self) -> tuple[DemandBands, ...]:
+        """Return the bands of demand, in the cycle that ended a minute."""
+        view, demand = self._state.view, self._state.demand
+        newest = view is not None and view.cycle == self._cycle.cycle
+        if self._reason is not None or not newest or demand is None or not demand.is_new:
+            return ()
+        return demand.bands
 
     def _shadow(self, slot: int, model: Trained) -> EventData:
         output = self._model_output(model, self._limits.shadow_explained)
@@ -187,7 +197,7 @@ class PredictionBuilder:
             **fields, nodes=table, contributions=prediction.risky(limits.risk_ratio, limits.targets)
         )
 
-    def _formula_demand(self) -> EventData:
+    def _formula_demand(self) -> PredictionDemand:
         prediction, limits = self._formula, self._limits
         fields = self._formula_fields() | {"alarm_ratio": limits.demand_ratio}
         if not isinstance(prediction, _ByFormula):

@@ -34,7 +34,14 @@ class InferenceHandler:
     deadline_seconds: float | None = None
     """Nothing to wait for: an observation is all it needs."""
 
-    def __init__(self, models: Models, limits: ExplainLimits, shadow_cycles: int = 1) -> None:
+    def __init__(
+        self,
+        models: Models,
+        limits: ExplainLimits,
+        shadow_cycles: int = 1,
+        *,
+        demand_bands: bool = False,
+    ) -> None:
         """Predict with the same models for the whole life of the process."""
         self._models = models
         self._limits = limits
@@ -45,6 +52,7 @@ class InferenceHandler:
             models.needs_usage,
             shadow_cycles,
             models.risk is not None,
+            demand_bands,
         )
 
     @property
@@ -127,4 +135,9 @@ def build(
         settings.explain_shadow_targets,
         settings.shadow_targets,
     )
-    return InferenceHandler(load(settings, registry), limits, settings.shadow_cycles)
+    return InferenceHandler(
+        load(settings, registry),
+        limits,
+        settings.shadow_cycles,
+        demand_bands=settings.demand_bands,
+    )

@@ -37,6 +37,10 @@ class InferenceSettings(DataModel):
 
     Changes the model id.
     """
+    demand_bands: bool = False
+    """Whether each minute bands of demand are published for 5, 15, 30 and 60 minutes ahead: requests of each
+    Service, and cores requested on machines of one size and on all.
+    """
     horizon_seconds: float = Field(default=60.0, gt=0)
     """Cluster seconds after which a prediction of the formula is scored; the baseline names none.
 

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from features.live import checkpoint, node_usage
+from features.live.demand_series import demand_after
 from features.live.live_history import LiveHistory
 from features.live.node_usage import Usage
 from schemas.envelope import Event
@@ -22,6 +23,7 @@ from schemas.observation import Observation
 from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
 from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
+from services.packed_demand import PackedDemand
 
 RISK, DEMAND = "risk", "demand"
 CHECKPOINT_BYTES = 980_000
@@ -58,6 +60,8 @@ class Outputs:
     """A shadow model predicts every so many cycles."""
     history_each_cycle: bool = False
     """Whether an active model reads the history."""
+    demand_bands: bool = False
+    """Whether bands of demand are published."""
 
     def outputs_of_cycle(self, cycle: int) -> tuple[str, ...]:
         """Return the outputs of one cycle."""
@@ -79,6 +83,8 @@ class InferenceState(DataModel):
     """History of attempts; None when no model reads it."""
     usage: PackedUsage = None
     """Windows of use; None when no model reads them."""
+    demand: PackedDemand = None
+    """Demand by the minute; None when no bands are published."""
 
     @model_serializer(mode="wrap")
     def _fit_into_checkpoint(self, store: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -90,7 +96,7 @@ class InferenceState(DataModel):
         room = CHECKPOINT_BYTES
         if self.view is not None:
             room -= NODE_BYTES * len(self.view.nodes) + POD_BYTES * len(self.view.pods)
-        for name in ("live", "usage"):
+        for name in ("live", "usage", "demand"):
             size = len(content[name] or "")
             content[name] = content[name] if size <= room else None
             room -= size if size <= room else 0
@@ -127,6 +133,9 @@ def _apply_observation(
         live = (live or LiveHistory()).with_observation(view, with_changes=with_changes)
     if view is not None and outputs.usage:
         followed = node_usage.usage_after(followed, view)
+    demand = state.demand if outputs.demand_bands else None
+    if view is not None and outputs.demand_bands:
+        demand = demand_after(demand, view)
     new = outputs.outputs_of_cycle(event.data.cycle)
     open_cycles = ((name, state.owed.get(name, ())) for name in outputs.outputs)
     owed = {
@@ -138,6 +147,7 @@ def _apply_observation(
         owed=owed,
         live=live if outputs.history else None,
         usage=followed if outputs.usage else None,
+        demand=demand,
     )
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.scoreboard.breakers import breakers_after
+from services.scoreboard.owed import Owed
 from services.scoreboard.settings import ScoreboardSettings
-from services.scoreboard.state import Owed, ScoreboardState, evolve
+from services.scoreboard.state import ScoreboardState, evolve
 
 
 class ScoreboardHandler:

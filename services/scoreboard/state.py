@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from agent_registry.reward import Situation
 from schemas.actions import Action, AgentName
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.model import DataModel
-from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds, rounded
+from schemas.numbers import Count, Cycle, Ratio, Rounded, rounded
 from schemas.observation import Observation, ObservedPods
 from schemas.outcome import (
     ExecutionPhase,
@@ -36,10 +36,11 @@ from schemas.reasons import Reason
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.switchback import OutcomeSwitchback
 from schemas.untouched import UntouchedObservation
-from schemas.upcast import reward_by_agent
 from schemas.view import ObservationView, update_view
+from services.scoreboard.bands import ScoredBands
 from services.scoreboard.breakers import Breakers
 from services.scoreboard.forecast import Running, score_forecast
+from services.scoreboard.owed import Owed
 from services.scoreboard.pending import (
     PendingForecast,
     failing,
@@ -80,23 +81,6 @@ class PendingDecision(DataModel):
     predicted: Situation
 
 
-class Owed(DataModel):
-    """An outcome that the log does not hold yet; one of the two is set."""
-
-    cycle: Cycle
-    cluster_time_seconds: Seconds
-    causes: tuple[str, ...]
-    reward: OutcomeReward | None = None
-    forecast: OutcomeForecast | None = None
-
-    @field_validator("reward", mode="before")
-    @classmethod
-    def _of_older_checkpoint(cls, reward: Any) -> Any:
-        """Read what a checkpoint holds from before rewards were keyed by agent."""
-        older = isinstance(reward, dict) and "weights" not in reward
-        return reward_by_agent(reward) if older else reward
-
-
 class ScoreboardState(DataModel):
     """The newest observation, what waits for later ones, and what is owed; oldest first."""
 
@@ -123,6 +107,8 @@ class ScoreboardState(DataModel):
     touched: TouchedNodes = TouchedNodes()
     breakers: Breakers | None = Field(default=None, exclude_if=lambda breakers: breakers is None)
     """None, and not in the checkpoint, where breakers are off."""
+    bands: ScoredBands | None = Field(default=None, exclude_if=lambda bands: bands is None)
+    """Bands of demand; None, and not in the checkpoint, as long as none was published."""
 
 
 def evolve(
@@ -173,7 +159,15 @@ def _apply_observation(
     }
     noted = state.model_copy(update=changes)
     pods = None if state.view is None else state.view.pods
-    return _settle(_foreseen(noted, view, pods), view, situation, settings)
+    return _settle(_foreseen(_bands_scored(noted, view), view, pods), view, situation, settings)
+
+
+def _bands_scored(state: ScoreboardState, view: ObservationView) -> ScoreboardState:
+    """Score the bands of demand whose minute is over."""
+    if state.bands is None:
+        return state
+    bands, owed = state.bands.with_view(view)
+    return state.model_copy(update={"bands": bands, "owed": (*state.owed, *owed)})
 
 
 def _switched(
@@ -301,6 +295,9 @@ def _forecast(
     state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
 ) -> ScoreboardState:
     data: Prediction = event.data
+    if isinstance(data, PredictionDemand) and data.bands:
+        bands = (state.bands or ScoredBands()).with_prediction(data, event.id)
+        state = state.model_copy(update={"bands": bands})
     if isinstance(data, PredictionRisk):
         highest = max(data.nodes.risk_ratio, default=None)
         befores = tuple(

@@ -13,7 +13,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent_registry.appraisal import Appraisal, Candidate, Situation, pods_without_capacity
+from agent_registry.appraisal import (
+    Appraisal,
+    Candidate,
+    Situation,
+    bands_of,
+    pods_without_capacity,
+)
 from agent_registry.machine_memory import recent_wishes, sleep_seconds
 from agent_registry.memory import GIB, DemandSample
 from agent_registry.policy import node
@@ -109,7 +115,8 @@ def capacity_of(situation: Situation) -> Capacity:
         free_cores=math.fsum(unrequested_cores(nodes, row) for row in awake),
         free_memory_gib=math.fsum(unrequested_gib(nodes, row) for row in awake),
         reserve_cores=max(
-            settings.reserve_ratio * newest.cores, max((rise[0] for rise in rises), default=0.0)
+            settings.reserve_ratio * newest.cores,
+            _rise_ahead(situation, newest.cores, rises),
         ),
         reserve_memory_gib=max(
             settings.reserve_ratio * newest.memory_gib,
@@ -126,6 +133,15 @@ def capacity_of(situation: Situation) -> Capacity:
         ),
         asleep=asleep,
     )
+
+
+def _rise_ahead(
+    situation: Situation, cores: float, rises: tuple[tuple[float, float], ...]
+) -> float:
+    """Return by how much the cores requested may grow within a horizon: foreseen, else the most so far."""
+    bands = bands_of(situation, "nodes/all")
+    ahead = [bands[at].high for at in bands if at <= situation.settings.horizon_seconds]
+    return max(ahead) - cores if ahead else max((rise[0] for rise in rises), default=0.0)
 
 
 def rises_within(

@@ -19,12 +19,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent_registry.appraisal import Appraisal, Candidate, Situation, pods_without_capacity
+from agent_registry.appraisal import (
+    Appraisal,
+    Band,
+    Candidate,
+    Situation,
+    bands_of,
+    pods_without_capacity,
+)
 from agent_registry.memory import GIB, ServiceMemory
+from agent_registry.value_settings import ValueSettings
 from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
 from schemas.numbers import rounded
 from schemas.observation import ObservedServices
-from services.agents.effects import HOUR, MINUTE, effect_of, share_with_spread
+from services.agents.effects import HOUR, MINUTE, chance_above, effect_of, share_with_spread
 from services.agents.safety.draining import drains
 
 TREND_STEPS = 8
@@ -214,6 +222,25 @@ def foreseen_rate(service: ServiceMemory, ahead_steps: float) -> float:
     return max(service.rate, mean + slope * (middle + ahead_steps))
 
 
+def _nearest_band(name: str, situation: Situation) -> Band | None:
+    """Return the band of the first horizon in which new replicas can be ready; None where nothing is known."""
+    bands = bands_of(situation, f"service/{name}")
+    return next((bands[at] for at in bands if at >= situation.settings.forecast_seconds), None)
+
+
+def _how_far(band: Band | None, settings: ValueSettings) -> str:
+    if band is None:
+        return f"in {settings.forecast_seconds:g} s"
+    return f"at most, nine times in ten (rule {band.rule}, errors: {band.basis})"
+
+
+def _peak_ahead(name: str, service: ServiceMemory, situation: Situation) -> float:
+    """Return the rate (requests/s) that replicas given back would have to bear: foreseen, else the recent peak."""
+    bands = bands_of(situation, f"service/{name}")
+    ahead = [bands[at].high for at in bands if at <= situation.settings.saving_horizon_seconds]
+    return max(service.rate, *ahead) if ahead else max(service.rates, default=0.0)
+
+
 def _more(room: _Room) -> tuple[Candidate, int] | None:
     """Return a raise, where one is worth considering, with the pods that it would add."""
     situation, name, service = room.situation, room.name, room.service
@@ -226,6 +253,9 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
     if len(recent) >= settings.changes:
         return None
     rate = foreseen_rate(service, settings.forecast_seconds / situation.view.interval_seconds)
+    band = _nearest_band(name, situation)
+    if band is not None:
+        rate = max(service.rate, band.high)
     violates = _compare(service.bad_ratio, settings.slo_bad_ratio, name)
     reaches = Evidence(
         name="foreseen_rate_of_a_replica", value=rounded(rate / max(1, service.ready)),
@@ -244,7 +274,10 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
     if pods <= 0:
         return None
     cured, spread = cured_ratio(service, situation)
-    chance = settings.persists_ratio if violates.holds else UNSEEN_RATIO
+    foreseen = UNSEEN_RATIO if band is None else (
+        chance_above(band, service.broken_rate * service.ready)
+    )  # fmt: skip
+    chance = settings.persists_ratio if violates.holds else foreseen
     if most < enough:  # a part of what is needed may end nothing
         chance *= pods / (enough - wanted)
     at_stake = chance * settings.slo_service_minute * settings.horizon_seconds / MINUTE
@@ -256,7 +289,7 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
         spread=at_stake * spread,
     )
     why = f"{100 * service.bad_ratio:.3g} % of its requests are bad" if violates.holds else (
-        f"{rate:.4g} requests/s are foreseen in {settings.forecast_seconds:g} s"
+        f"{rate:.4g} requests/s are foreseen {_how_far(band, settings)}"
     )  # fmt: skip
     decisive = (violates,) if violates.holds else (reaches,)
     text = f"{name}: {why}; {replicas} instead of {wanted} replicas"
@@ -274,7 +307,7 @@ def _fewer(
     )  # fmt: skip
     if not service.raised or not rested.holds:
         return
-    peak = max(service.rates, default=0.0)
+    peak = _peak_ahead(name, service, situation)
     needed = kept_replicas(service, peak, settings.headroom_ratio)
     replicas = max(service.owner_replicas, needed)
     if replicas >= service.replicas:
