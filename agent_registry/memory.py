@@ -14,13 +14,15 @@ from agent_registry.machine_memory import (
     remember_disruptions,
     remember_machines,
 )
+from agent_registry.raise_memory import RaiseMemory, Sight, remember_raise
+from agent_registry.request_steps import requests_between
 from agent_registry.value_settings import ValueSettings
 from schemas.actions import Action, ReplicateAction
 from schemas.model import DataModel
 from schemas.numbers import Rounded, Seconds, rounded
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.view import ObservationView
-from schemas.work import LATENCY_BOUNDS, ServiceCounters
+from schemas.work import ServiceCounters
 
 KEPT_RATES = 60
 """Steps of a Service's rate: a quarter of an hour at 15 s."""
@@ -63,6 +65,15 @@ class ServiceMemory(DataModel):
     """Share of bad requests over the last two steps."""
     bad: tuple[Rounded, Rounded] = (0.0, 0.0)
     """(bad, all) requests of the newest step."""
+    lost: Rounded = 0.0
+    """Bad requests of the newest step that were lost with a pod or a machine."""
+    lost_ratio: Rounded = 0.0
+    """Their share over the last two steps; replicas cure the others."""
+    served_rate: Rounded = 0.0
+    """Requests a second that were answered in the newest step, in time or late."""
+    starting_seconds: Seconds = 0.0
+    """Cluster time of the newest look at which it had not yet had all its replicas ready; 0: it had."""
+    newest_raise: RaiseMemory = RaiseMemory()
     violated_seconds: Seconds = 0.0
     """Cluster time at which the objective was violated last."""
     borne_rate: Rounded = 0.0
@@ -76,6 +87,19 @@ class ServiceMemory(DataModel):
     def rate(self) -> float:
         """Requests a second in the newest step."""
         return self.rates[-1] if self.rates else 0.0
+
+    @property
+    def replica_rate(self) -> float:
+        """Requests a second of one ready replica in the newest step."""
+        return self.rate / max(1, self.ready)
+
+    @property
+    def sight(self) -> Sight:
+        """The newest step, to be compared with one after a raise."""
+        bad, every = self.bad
+        in_time_rate = self.rate * (1.0 - bad / every) if every > 0.0 else 0.0
+        rates = (self.served_rate, rounded(in_time_rate))
+        return Sight(rounded(self.replica_rate), self.bad_ratio, *rates)
 
     @property
     def raised(self) -> bool:
@@ -247,6 +271,7 @@ def _first_look(look: _Look) -> ServiceMemory:
         ready=look.ready,
         owner_replicas=look.replicas,
         violated_seconds=look.now,
+        starting_seconds=look.now if look.ready < look.wanted else 0.0,
     )
 
 
@@ -256,10 +281,12 @@ def _next_look(
     elapsed = look.now - last_seconds
     if elapsed <= 0.0:
         return before
-    bad, every = _requests_since(before.counters, look.counters, settings)
+    requests = requests_between(before.counters, look.counters, settings.slo_latency_seconds)
+    bad, every = requests.bad, requests.every
     rate = every / elapsed
     both = before.bad[1] + every
     bad_ratio = (before.bad[0] + bad) / both if both > 0.0 else 0.0
+    lost_ratio = (before.lost + requests.lost) / both if both > 0.0 else 0.0
     violates = bad_ratio > settings.slo_bad_ratio
     changed = look.replicas != before.replicas or look.wanted != before.wanted
     changed_seconds = look.now if changed else before.changed_seconds
@@ -270,11 +297,13 @@ def _next_look(
     base = before.base_replicas
     if ours:
         base = base if before.raised else before.wanted
-    own_changes = (*before.own_changes, look.now) if ours else before.own_changes
     borne, broken = before.borne_rate * FORGET, before.broken_rate
-    if settled and violates == (bad > settings.slo_bad_ratio * every):  # both steps say the same
+    # Both steps have to say the same, and lost requests say nothing of what a replica bears.
+    lacks = bad_ratio - lost_ratio > settings.slo_bad_ratio
+    if settled and lacks == violates == (bad > settings.slo_bad_ratio * every):
         borne, broken = _limits(before, rate / max(1, look.ready), violates=violates)
-    return ServiceMemory.model_construct(
+    starts = before.starting_seconds == last_seconds and look.ready < look.wanted
+    service = ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,
         replicas=look.replicas,
@@ -284,21 +313,37 @@ def _next_look(
         base_replicas=base if asked else 0,
         asked_replicas=asked,
         changed_seconds=changed_seconds,
-        own_changes=own_changes[-KEPT_CHANGES:],
+        own_changes=(*before.own_changes, *((look.now,) if ours else ()))[-KEPT_CHANGES:],
         raises=before.raises + judged,
         cures=before.cures + (judged and not violates),
         rates=(*before.rates, rounded(rate))[-KEPT_RATES:],
         bad_ratio=rounded(bad_ratio),
         bad=(rounded(bad), rounded(every)),
+        lost=rounded(requests.lost),
+        lost_ratio=rounded(lost_ratio),
+        served_rate=rounded(requests.served / elapsed),
+        starting_seconds=look.now if starts else before.starting_seconds,
         violated_seconds=look.now if violates else before.violated_seconds,
         borne_rate=rounded(borne),
-        in_time_rate=rounded(
-            max(FORGET * before.in_time_rate, (every - bad) / elapsed / max(1, look.ready))
-            if violates
-            else FORGET * before.in_time_rate
+        in_time_rate=_in_time_rate(
+            before, (every - bad) / elapsed / max(1, look.ready), violates=violates
         ),
         broken_rate=broken,
     )
+    newest_raise = remember_raise(
+        before.newest_raise,
+        (before.sight, service.sight),
+        raised=ours and look.replicas > before.replicas,
+        judged=judged,
+        cured=not violates,
+        quiet=look.now - service.violated_seconds >= settings.quiet_seconds,
+    )
+    return service.model_copy(update={"newest_raise": newest_raise})
+
+
+def _in_time_rate(before: ServiceMemory, rate: float, *, violates: bool) -> float:
+    known = FORGET * before.in_time_rate
+    return rounded(max(known, rate) if violates else known)
 
 
 def _owned(before: ServiceMemory, look: _Look) -> tuple[int, int]:
@@ -330,24 +375,6 @@ def _limits(before: ServiceMemory, rate: float, *, violates: bool) -> tuple[floa
         broken = min(broken, rate) if broken else rate
         borne = min(borne, broken)
     return rounded(borne), rounded(broken)
-
-
-def _requests_since(
-    before: ServiceCounters, now: ServiceCounters, settings: ValueSettings
-) -> tuple[float, float]:
-    """Return how many requests were bad, and how many there were; counters that fell began anew."""
-    place = LATENCY_BOUNDS.index(settings.slo_latency_seconds)
-
-    def late(counters: ServiceCounters) -> float:
-        return counters.served - counters.served_within[place] if counters.served_within else 0.0
-
-    falls = any(getattr(now, name) < getattr(before, name) for name in ("served", "failed", "lost"))
-    start = ServiceCounters(service=now.service, served=0.0, failed=0.0, lost=0.0)
-    earlier = start if falls else before
-    failed = now.failed + now.lost - earlier.failed - earlier.lost
-    served = now.served - earlier.served
-    bad = failed + max(0.0, late(now) - late(earlier))
-    return max(0.0, bad), max(0.0, served + failed)
 
 
 def _is_judged(

@@ -32,10 +32,14 @@ class ScriptedService:
     most: int = 0
     served: float = 0.0
     in_time: float = 0.0
+    lost: float = 0.0
+    lost_ratio: float = 0.0
+    """Share of its requests that are lost with a machine."""
 
     def step(self) -> None:
         """Serve for one step."""
-        requests = self.rate * STEP_SECONDS
+        self.lost += self.lost_ratio * self.rate * STEP_SECONDS
+        requests = (1.0 - self.lost_ratio) * self.rate * STEP_SECONDS
         ready = self.wanted if self.ready is None else self.ready
         self.served += requests
         self.in_time += min(requests, self.bears * ready * STEP_SECONDS)
@@ -48,7 +52,7 @@ class ScriptedService:
             service=f"shop/{name}",
             served=self.served,
             failed=0.0,
-            lost=0.0,
+            lost=self.lost,
             served_within=within,
             workload=f"shop/Deployment/{name}",
         )

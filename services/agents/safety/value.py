@@ -28,6 +28,7 @@ from agent_registry.appraisal import (
     pods_without_capacity,
 )
 from agent_registry.memory import GIB, ServiceMemory
+from agent_registry.raise_memory import is_vain
 from agent_registry.value_settings import ValueSettings
 from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
 from schemas.numbers import rounded
@@ -47,6 +48,8 @@ MOST_PODS = 110
 """Pods of one machine at most: the kubelet's default."""
 ROUNDING = 1e-4
 """Ratios travel with six decimals, so that a machine that is exactly full may seem to lack a little."""
+STARTED_STEPS = 2.5
+"""Steps after a Service had not yet all its replicas ready for which what is bad is put down to its start."""
 RELAPSE_RATIO = 0.05
 """Chance that a Service violates its objective again after replicas were given back: our own guess."""
 UNSEEN_RATIO = 0.5
@@ -249,6 +252,8 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
         return None
     if service.ready < service.wanted:  # some are starting, or wait for a place
         return None
+    if _is_incurable(service, situation):
+        return None
     recent = [at for at in service.own_changes if now - at < settings.changes_seconds]
     if len(recent) >= settings.changes:
         return None
@@ -256,7 +261,7 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
     band = _nearest_band(name, situation)
     if band is not None:
         rate = max(service.rate, band.high)
-    violates = _compare(service.bad_ratio, settings.slo_bad_ratio, name)
+    violates = _compare(service.bad_ratio - service.lost_ratio, settings.slo_bad_ratio, name)
     reaches = Evidence(
         name="foreseen_rate_of_a_replica", value=rounded(rate / max(1, service.ready)),
         comparison=">=", threshold=service.broken_rate or None, subject=name, signal="requests",
@@ -296,6 +301,18 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
     return Candidate(_replicate(service.workload, replicas), effect, decisive, text), pods
 
 
+def _is_incurable(service: ServiceMemory, situation: Situation) -> bool:
+    """Say whether what is bad has another cause than too few replicas, for all that is known.
+
+    Requests that came before a Service had its pods are counted over two steps; a raise that relieved each replica
+    and did not help is not repeated.
+    """
+    started = situation.view.cluster_time_seconds - service.starting_seconds
+    if started <= STARTED_STEPS * situation.view.interval_seconds:
+        return True
+    return is_vain(service.newest_raise, service.replica_rate)
+
+
 def _fewer(
     name: str, service: ServiceMemory, costs: float, situation: Situation
 ) -> Iterator[Candidate]:
@@ -305,10 +322,11 @@ def _fewer(
         name="quiet_seconds", value=rounded(quiet), comparison=">=", holds=quiet >= settings.quiet_seconds,
         threshold=settings.quiet_seconds, subject=name, signal="requests",
     )  # fmt: skip
-    if not service.raised or not rested.holds:
+    vain = _in_vain(name, service, now, settings)
+    if not service.raised or not (rested.holds or vain.holds):
         return
     peak = _peak_ahead(name, service, situation)
-    needed = kept_replicas(service, peak, settings.headroom_ratio)
+    needed = 0 if vain.holds else kept_replicas(service, peak, settings.headroom_ratio)
     replicas = max(service.owner_replicas, needed)
     if replicas >= service.replicas:
         return
@@ -321,11 +339,22 @@ def _fewer(
         settings,
         spread=at_stake * math.sqrt(RELAPSE_RATIO * (1.0 - RELAPSE_RATIO)),
     )
-    text = (
-        f"{name}: within its objective for {quiet:.0f} s, at most {peak:.4g} requests/s; back to {replicas} "
-        f"of {service.replicas} replicas, its owner set {service.owner_replicas}"
-    )
-    yield Candidate(_replicate(service.workload, replicas), effect, (rested,), text)
+    why = "more replicas have not helped" if vain.holds else (
+        f"within its objective for {quiet:.0f} s, at most {peak:.4g} requests/s"
+    )  # fmt: skip
+    text = f"{name}: {why}; back to {replicas} of {service.replicas} replicas, its owner set {service.owner_replicas}"
+    decisive = (vain,) if vain.holds else (rested,)
+    yield Candidate(_replicate(service.workload, replicas), effect, decisive, text)
+
+
+def _in_vain(name: str, service: ServiceMemory, now: float, settings: ValueSettings) -> Evidence:
+    """Return whether replicas are to be given back since they did not help; not before guard rails let them go."""
+    rested = now - service.changed_seconds >= settings.quiet_seconds
+    vain = is_vain(service.newest_raise, service.replica_rate)
+    return Evidence(
+        name="raises_in_vain", value=service.newest_raise.vain, comparison=">=", threshold=1, subject=name,
+        signal="requests", holds=vain and rested,
+    )  # fmt: skip
 
 
 def _compare(bad_ratio: float, limit: float, name: str) -> Evidence:

@@ -1,0 +1,37 @@
+"""Requests of a Service between two looks, by how they ended. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from schemas.work import LATENCY_BOUNDS, ServiceCounters
+
+
+class Requests(NamedTuple):
+    """How many requests there were; expected numbers in the twin, so they may be fractions."""
+
+    bad: float
+    """Failed, lost or late."""
+    every: float
+    lost: float
+    """Ended with a pod or a machine."""
+    served: float
+    """Answered, in time or late."""
+
+
+def requests_between(
+    before: ServiceCounters, now: ServiceCounters, slo_latency_seconds: float
+) -> Requests:
+    """Return the requests since an earlier look; counters that fell began anew."""
+    place = LATENCY_BOUNDS.index(slo_latency_seconds)
+
+    def late(counters: ServiceCounters) -> float:
+        return counters.served - counters.served_within[place] if counters.served_within else 0.0
+
+    falls = any(getattr(now, name) < getattr(before, name) for name in ("served", "failed", "lost"))
+    start = ServiceCounters(service=now.service, served=0.0, failed=0.0, lost=0.0)
+    earlier = start if falls else before
+    lost, served = now.lost - earlier.lost, now.served - earlier.served
+    failed = now.failed - earlier.failed + lost
+    bad = failed + max(0.0, late(now) - late(earlier))
+    return Requests(max(0.0, bad), max(0.0, served + failed), max(0.0, lost), served)

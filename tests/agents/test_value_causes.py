@@ -1,0 +1,91 @@
+"""Agent A by expected value: what is bad for another reason than too few replicas."""
+
+from __future__ import annotations
+
+from schemas.actions import ReplicateAction
+from schemas.proposal import Proposal, ProposalStatus
+from tests.agents.value_world import ScriptedService, ValueWorld
+
+
+def asked(world: ValueWorld, cycles: int) -> list[int]:
+    """Return the replicas that are asked for in so many cycles."""
+    played = [world.play() for _ in range(cycles)]
+    return [_replicas(one) for one in played if one.status is ProposalStatus.PROPOSED]
+
+
+def _replicas(proposal: Proposal) -> int:
+    assert isinstance(proposal.action, ReplicateAction)
+    assert proposal.action.replicas is not None
+    return proposal.action.replicas
+
+
+def test_requests_that_came_before_the_first_pods_are_not_answered() -> None:
+    """A Service that starts misses its objective for two steps; one that has started and misses it is answered."""
+    starting = ScriptedService(rate=30.0, ready=0)
+    world = ValueWorld("safety", {"web": starting})
+    assert asked(world, 3) == []
+    starting.ready = None
+    assert asked(world, 4) == []
+    late = ScriptedService(rate=50.0, ready=0)
+    world = ValueWorld("safety", {"web": late})
+    assert asked(world, 3) == []
+    late.ready = None
+    assert asked(world, 2) == []
+    assert asked(world, 1) == [5]
+
+
+def test_pods_that_restart_later_do_not_make_it_a_start() -> None:
+    """Only a Service that never had all its replicas starts; another is answered once they are all there again."""
+    service = ScriptedService(rate=50.0)
+    world = ValueWorld("safety", {"web": service})
+    world.play(1)
+    service.ready = 3
+    assert asked(world, 2) == []
+    service.ready = None
+    assert asked(world, 1) != []
+
+
+def test_requests_lost_with_a_machine_are_not_answered() -> None:
+    """They violate the objective, and no rate is learned from them that replicas would not bear."""
+    service = ScriptedService(rate=30.0, lost_ratio=0.25)
+    world = ValueWorld("safety", {"web": service})
+    assert asked(world, 20) == []
+    memory = world.state.memory
+    assert memory is not None
+    assert memory.services["shop/web"].bad_ratio == 0.25
+    assert memory.services["shop/web"].broken_rate == 0.0
+    service.lost_ratio, service.rate = 0.0, 50.0
+    assert asked(world, 2) != []
+
+
+def test_a_raise_in_vain_is_not_repeated_and_is_given_back() -> None:
+    """Each replica gets less and all is as late as before: nothing is added, and a quarter of an hour later it goes."""
+    service = ScriptedService(rate=4.0)
+    world = ValueWorld("safety", {"web": service}, obeys=True)
+    assert asked(world, 5) == []
+    service.bears = 0.0
+    assert asked(world, 60) == [5]
+    assert asked(world, 20) == [4]
+    assert asked(world, 40) == []
+
+
+def test_a_raise_in_vain_is_tried_again_when_there_is_more_to_do() -> None:
+    """A rate of each replica that was not there when replicas did not help may be one that they help with."""
+    service = ScriptedService(rate=4.0)
+    world = ValueWorld("safety", {"web": service}, obeys=True)
+    world.play(5)
+    service.bears = 0.0
+    assert asked(world, 30) == [5]
+    service.rate = 8.0
+    assert asked(world, 4) != []
+
+
+def test_a_raise_that_helps_a_little_is_followed_by_the_next() -> None:
+    """Where far too few replicas were there, more requests in time are help enough to go on."""
+    service = ScriptedService(rate=400.0, wanted=8)
+    world = ValueWorld(
+        "safety", {"web": service}, obeys=True,
+        nodes={"node-0": {"cpu_allocatable_cores": 500.0, "memory_allocatable_bytes": 2**39}},
+        value={"most_growth": 1.2, "surge_pods_ratio": 10.0},
+    )  # fmt: skip
+    assert len(asked(world, 25)) >= 2
