@@ -151,13 +151,15 @@ class TrapLog:
         return [sight for sight in self.sights if sight.seconds <= until][-1]
 
     def _waiting_seconds(self, check: Check) -> float:
+        """Each time is counted to the first look at which nobody waits."""
         longest, since = 0.0, None
         for sight in self.sights:
+            if since is not None:
+                longest = max(longest, sight.seconds - since)
             if not sight.waiting or not self._within(sight.seconds, check):
                 since = None
-                continue
-            since = sight.seconds if since is None else since
-            longest = max(longest, sight.seconds - since)
+            elif since is None:
+                since = sight.seconds
         return longest
 
     def _difference(self, component: str) -> float:

@@ -114,8 +114,8 @@ def log_of_a_see_saw() -> TrapLog:
         ({"what": "replicas", "service": "default/shop"}, 7),
         ({"what": "replicas", "service": "default/shop", "until_minute": 0.5}, 2),
         ({"what": "asleep", "until_minute": 1}, 4),
-        ({"what": "waiting_seconds"}, 30),
-        ({"what": "waiting_seconds", "until_minute": 0.75}, 15),
+        ({"what": "waiting_seconds"}, 45),
+        ({"what": "waiting_seconds", "until_minute": 0.75}, 30),
         ({"what": "gain"}, 0),
     ],
 )
