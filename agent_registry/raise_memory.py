@@ -13,8 +13,10 @@ from schemas.numbers import Rounded
 
 RELIEVED_RATIO = 0.9
 """A replica was relieved when it gets at most this share of the requests that it had."""
-HELPED_RATIO = 0.5
+HELPED_RATIO = 0.9
 """A raise helped when at most this share of the bad requests is left: our own guess."""
+MOSTLY_BAD_RATIO = 0.5
+"""Where fewer requests are bad, a little more of everything may do: only what hits most has another cause for sure."""
 SERVED_RATIO = 1.1
 """A raise helped, too, when so many times the requests are answered, or in time: there were far too few replicas."""
 LEAST_IN_TIME_RATIO = 0.01
@@ -83,7 +85,8 @@ def remember_raise(
 def _has_helped(memory: RaiseMemory, now: Sight) -> bool:
     in_time = max(SERVED_RATIO * memory.in_time_rate, LEAST_IN_TIME_RATIO * now.served_rate)
     return (
-        now.bad_ratio <= HELPED_RATIO * memory.bad_ratio
+        now.bad_ratio < MOSTLY_BAD_RATIO
+        or now.bad_ratio <= HELPED_RATIO * memory.bad_ratio
         or now.served_rate >= SERVED_RATIO * memory.served_rate
         or now.in_time_rate >= in_time
     )
