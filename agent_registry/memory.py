@@ -71,8 +71,6 @@ class ServiceMemory(DataModel):
     """Their share over the last two steps; replicas cure the others."""
     served_rate: Rounded = 0.0
     """Requests a second that were answered in the newest step, in time or late."""
-    starting_seconds: Seconds = 0.0
-    """Cluster time of the newest look at which it had not yet had all its replicas ready; 0: it had."""
     newest_raise: RaiseMemory = RaiseMemory()
     violated_seconds: Seconds = 0.0
     """Cluster time at which the objective was violated last."""
@@ -271,7 +269,6 @@ def _first_look(look: _Look) -> ServiceMemory:
         ready=look.ready,
         owner_replicas=look.replicas,
         violated_seconds=look.now,
-        starting_seconds=look.now if look.ready < look.wanted else 0.0,
     )
 
 
@@ -302,7 +299,6 @@ def _next_look(
     lacks = bad_ratio - lost_ratio > settings.slo_bad_ratio
     if settled and lacks == violates == (bad > settings.slo_bad_ratio * every):
         borne, broken = _limits(before, rate / max(1, look.ready), violates=violates)
-    starts = before.starting_seconds == last_seconds and look.ready < look.wanted
     service = ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,
@@ -322,7 +318,6 @@ def _next_look(
         lost=rounded(requests.lost),
         lost_ratio=rounded(lost_ratio),
         served_rate=rounded(requests.served / elapsed),
-        starting_seconds=look.now if starts else before.starting_seconds,
         violated_seconds=look.now if violates else before.violated_seconds,
         borne_rate=rounded(borne),
         in_time_rate=_in_time_rate(

@@ -19,32 +19,6 @@ def _replicas(proposal: Proposal) -> int:
     return proposal.action.replicas
 
 
-def test_requests_that_came_before_the_first_pods_are_not_answered() -> None:
-    """A Service that starts misses its objective for two steps; one that has started and misses it is answered."""
-    starting = ScriptedService(rate=30.0, ready=0)
-    world = ValueWorld("safety", {"web": starting})
-    assert asked(world, 3) == []
-    starting.ready = None
-    assert asked(world, 4) == []
-    late = ScriptedService(rate=50.0, ready=0)
-    world = ValueWorld("safety", {"web": late})
-    assert asked(world, 3) == []
-    late.ready = None
-    assert asked(world, 2) == []
-    assert asked(world, 1) == [5]
-
-
-def test_pods_that_restart_later_do_not_make_it_a_start() -> None:
-    """Only a Service that never had all its replicas starts; another is answered once they are all there again."""
-    service = ScriptedService(rate=50.0)
-    world = ValueWorld("safety", {"web": service})
-    world.play(1)
-    service.ready = 3
-    assert asked(world, 2) == []
-    service.ready = None
-    assert asked(world, 1) != []
-
-
 def test_requests_lost_with_a_machine_are_not_answered() -> None:
     """They violate the objective, and no rate is learned from them that replicas would not bear."""
     service = ScriptedService(rate=30.0, lost_ratio=0.25)

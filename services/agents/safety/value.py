@@ -48,8 +48,6 @@ MOST_PODS = 110
 """Pods of one machine at most: the kubelet's default."""
 ROUNDING = 1e-4
 """Ratios travel with six decimals, so that a machine that is exactly full may seem to lack a little."""
-STARTED_STEPS = 2.5
-"""Steps after a Service had not yet all its replicas ready for which what is bad is put down to its start."""
 RELAPSE_RATIO = 0.05
 """Chance that a Service violates its objective again after replicas were given back: our own guess."""
 UNSEEN_RATIO = 0.5
@@ -252,7 +250,7 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
         return None
     if service.ready < service.wanted:  # some are starting, or wait for a place
         return None
-    if _is_incurable(service, situation):
+    if is_vain(service.newest_raise, service.replica_rate):
         return None
     recent = [at for at in service.own_changes if now - at < settings.changes_seconds]
     if len(recent) >= settings.changes:
@@ -299,18 +297,6 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
     decisive = (violates,) if violates.holds else (reaches,)
     text = f"{name}: {why}; {replicas} instead of {wanted} replicas"
     return Candidate(_replicate(service.workload, replicas), effect, decisive, text), pods
-
-
-def _is_incurable(service: ServiceMemory, situation: Situation) -> bool:
-    """Say whether what is bad has another cause than too few replicas, for all that is known.
-
-    Requests that came before a Service had its pods are counted over two steps; a raise that relieved each replica
-    and did not help is not repeated.
-    """
-    started = situation.view.cluster_time_seconds - service.starting_seconds
-    if started <= STARTED_STEPS * situation.view.interval_seconds:
-        return True
-    return is_vain(service.newest_raise, service.replica_rate)
 
 
 def _fewer(
