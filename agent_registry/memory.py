@@ -291,9 +291,7 @@ def _next_look(
     asked, owner = _owned(before, look)
     judged = _is_judged(before, changed_seconds, last_seconds, look.now, settings)
     ours = look.replicas != before.replicas and _is_ours(before, look)
-    base = before.base_replicas
-    if ours:
-        base = base if before.raised else before.wanted
+    base = before.wanted if ours and not before.raised else before.base_replicas
     borne, broken = before.borne_rate * FORGET, before.broken_rate
     # Both steps have to say the same, and lost requests say nothing of what a replica bears.
     lacks = bad_ratio - lost_ratio > settings.slo_bad_ratio
