@@ -1,6 +1,9 @@
 """Writes `web.csv`: a shop of forty Services and its nightly reports on a hundred machines.
 
     python -m experiments.worlds.make_web > experiments/worlds/web.csv
+    python -m experiments.worlds.make_web 1015 > experiments/worlds/market.csv
+
+The second is another draw of the same kind, for the test split: no policy was tuned on it.
 
 Shapes and shares are invented, so that nothing here is fitted to what any arm does well: every Service is
 deployed with the replicas that its own peak needs at 70 % of their request, which is what HPA aims at, too.
@@ -28,7 +31,7 @@ COLUMNS = (
 
 def main() -> None:
     """Write the rows."""
-    rng = random.Random(SEED)
+    rng = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else SEED)
     lines = [
         "# Forty Services and reports on a hundred machines of 8 cores, invented; made by make_web.py.",
         COLUMNS,

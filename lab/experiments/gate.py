@@ -18,11 +18,18 @@ import numpy.typing as npt
 from bus.exit_codes import ExitCode, verdict
 from lab.experiments.effects import Effect
 from lab.experiments.metrics import METRICS
+from lab.experiments.other_prices import OtherPrice
 from lab.experiments.pairing import Pairing
 from lab.experiments.resampling import SignFlips, mean_intervals
 from lab.experiments.spec import Guard, Inference
 from lab.experiments.statistics import Analysis
-from lab.experiments.wording import difference_text, p_text, signed_amount, unit_of
+from lab.experiments.wording import (
+    difference_text,
+    factor_text,
+    p_text,
+    signed_amount,
+    unit_of,
+)
 
 LEAST_PAIRS = 5
 """Pairs of each workload: with fewer, intervals are not what they say (`docs/experiments.md`)."""
@@ -60,6 +67,9 @@ def judge(analysis: Analysis, least_pairs: int = LEAST_PAIRS) -> GateResult:
         shown, text = _primary(primary, experiment.inference)
         (evidence if shown else reasons).append(text)
         reasons += _values_missing(primary, least_pairs)
+    if hypothesis.price_factors:
+        shown_there, texts = _at_other_prices(analysis.other_prices, experiment.inference)
+        (evidence if shown_there else reasons).extend(texts)
     for guard in experiment.guards:
         effect = analysis.effects.get((guard.metric, hypothesis.arm))
         holds, texts = _guard(guard, effect, experiment.inference.confidence, least_pairs)
@@ -115,6 +125,26 @@ def _primary(effect: Effect, inference: Inference) -> tuple[bool, str]:
             "few worlds differ"
         )
     return True, f"{text}, {p_text(effect.p)}: {effect.arm} helps"
+
+
+def _at_other_prices(
+    prices: Sequence[OtherPrice], inference: Inference
+) -> tuple[bool, Sequence[str]]:
+    """Return whether the gain is shown at every other price too, and in one sentence each where not."""
+    if not prices:
+        return False, ("no trial keeps the parts of its score, so other prices cannot be asked",)
+    texts = []
+    for one in prices:
+        shown, text = _primary(one.effect, inference)
+        if not shown:
+            texts.append(f"with {factor_text(one.factor)} the price of {one.part}: {text}")
+    if texts:
+        return False, texts
+    lowest = min(prices, key=lambda one: one.effect.gain.low)
+    text = difference_text(lowest.effect, inference.confidence)
+    factors = " or ".join(dict.fromkeys(factor_text(one.factor) for one in prices))
+    where = f"lowest with {factor_text(lowest.factor)} the price of {lowest.part}: {text}"
+    return True, (f"the gain is shown with {factors} each price, {where}",)
 
 
 def _guard(

@@ -24,6 +24,8 @@ FIRST_SEED: Mapping[Split, int] = {"development": 1, "test": 1_000_001}
 """Seeds of the two splits never meet, however many an experiment takes."""
 MOST_SEEDS = 100_000
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,60}$"
+SCORE = "score_dollars_per_hour"
+"""The outcome score, as metrics name it."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
@@ -83,7 +85,9 @@ class Hypothesis(DataModel):
 
     arm: str
     against: str
-    metric: str = "score_dollars_per_hour"
+    metric: str = SCORE
+    price_factors: tuple[Annotated[float, Field(gt=0)], ...] = ()
+    """The gate also asks for the gain with each price of the score multiplied by each of these, one at a time."""
 
 
 class Guard(DataModel):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lab.experiments.effects import Effect, compute_effect
 from lab.experiments.metrics import COMPARED
+from lab.experiments.other_prices import OtherPrice, other_prices
 from lab.experiments.pairing import MissingTrial, Pairing, Trials
 from lab.experiments.results import TrialResult
 from lab.experiments.spec import Experiment, Inference, Split
@@ -28,6 +29,11 @@ class Analysis:
     def reference(self) -> str:
         """The arm that all others are compared with."""
         return self.experiment.hypothesis.against
+
+    @property
+    def other_prices(self) -> Sequence[OtherPrice]:
+        """The hypothesis' effect with one price of the score multiplied."""
+        return other_prices(self.experiment, self.pairings[self.experiment.hypothesis.arm])
 
     @property
     def primary(self) -> Effect | None:

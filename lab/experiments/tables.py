@@ -16,10 +16,12 @@ from lab.experiments.metrics import METRICS
 from lab.experiments.profiles import TAUS
 from lab.experiments.report import Report, missing_lines
 from lab.experiments.section import Section, Table
+from lab.experiments.spec import SCORE
 from lab.experiments.tradeoffs import ArmPoint
 from lab.experiments.wording import (
     VERDICTS,
     amount,
+    factor_text,
     limits_text,
     metric_name,
     p_text,
@@ -40,6 +42,7 @@ def sections(report: Report) -> list[Section]:
         *(_effect_section(report, metric) for metric in report.headline()),
         _workloads(report),
         _worst(report),
+        _other_prices(report),
         *_tradeoffs(report),
         _profiles(report),
         *pressure_sections(report),
@@ -144,6 +147,35 @@ def _worst(report: Report) -> Section | None:
     )
     about = f"{_heading(metric)}: the world in which an arm did worst, and the mean of the worst tenth of worlds."
     return Section("worst", "Worst seeds", about, Table(columns, tuple(rows), 2)) if rows else None
+
+
+def _other_prices(report: Report) -> Section | None:
+    unit = unit_of(SCORE)
+    found = report.analysis.other_prices
+    rows = tuple(
+        (
+            one.part, factor_text(one.factor), amount(one.effect.reference_mean, unit),
+            signed_amount(one.effect.difference.value, unit), limits_text(one.effect.difference, unit),
+            _p(one.effect.p), VERDICTS[one.effect.verdict],
+        )
+        for one in found
+    )  # fmt: skip
+    hypothesis = report.experiment.hypothesis
+    columns = (
+        "price of",
+        "multiplied",
+        hypothesis.against,
+        "difference",
+        "interval",
+        "p",
+        "verdict",
+    )
+    about = (
+        f"{hypothesis.arm} against {hypothesis.against} on the outcome score with one price multiplied; what the "
+        "arms did is as played, under the default prices. p-values are not adjusted."
+    )
+    table = Table(columns, rows, 2, tuple(one.effect.verdict for one in found))
+    return Section("prices", "At other prices", about, table) if rows else None
 
 
 def _tradeoffs(report: Report) -> Iterable[Section]:

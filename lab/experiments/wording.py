@@ -81,6 +81,11 @@ def limits_text(interval: Interval, unit: str) -> str:
     return f"{signed_scaled(interval.low, unit)} to {signed_scaled(interval.high, unit)}"
 
 
+def factor_text(factor: float) -> str:
+    """Return how many times as much."""
+    return "a third of" if abs(factor - 1.0 / 3.0) < 1e-3 else f"{number(factor)} times"
+
+
 def p_text(p: float) -> str:
     """Return `p = 0.012` or `p < 0.0001`."""
     text = number(p)
