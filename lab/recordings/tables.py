@@ -200,7 +200,7 @@ def _cells(data: EventData, kind: type[BaseModel]) -> dict[str, Any]:
     cells = {}
     for name, info in kind.model_fields.items():
         if name != OF_ENVELOPE and not _holds_table(info.annotation):
-            value = content[name]
+            value = content.get(name)  # empty optional parts are not written
             plain = value is None or _plain(info.annotation) is not None
             cells[name] = value if plain else to_json(value).decode()
     return cells

@@ -74,7 +74,8 @@ def foresail(
 def test_make_run_hands_its_arguments_to_up() -> None:
     """What the tutorial starts with make is `foresail up` with the same arguments."""
     makefile = (REPOSITORY / "Makefile").read_text("utf-8")
-    assert re.search(r"^run:.*\n\t@\$\(BIN\)/foresail up \$\(ARGS\)$", makefile, re.MULTILINE)
+    recipe = "@$(BIN)/foresail up $(if $(ARGS),$(ARGS),--config examples/first-run.toml)"
+    assert re.search(rf"^run:.*\n\t{re.escape(recipe)}$", makefile, re.MULTILINE)
 
 
 def test_every_command_of_the_tutorial_works(

@@ -1,4 +1,4 @@
-"""How good risk predictions were in a run: `foresail tap --recording RUN --json | python -m benchmarks.live_skill`.
+"""How good risk predictions were in a run: `foresail tap --recording RUN --json | python -m lab.forecast.live_skill`.
 
 Prints one line for each model that predicted the risk of nodes, active or as a shadow: predictions that could be
 scored, those followed by a failure, expected over observed, and the Brier score beside that of a constant that knew the
