@@ -1,7 +1,7 @@
 """Photograph the dashboard of a running stack, docs/dashboard.png: `python -m docs.make_dashboard`.
 
-It starts `foresail up --exercise --seed 7` on free ports, with a state folder of its own, waits for a cycle in which an
-agent has acted under the exerciser's load, and ends it. Times on the picture are those of the run, so no two pictures
+It plays what `make run` plays on free ports, with a state folder of its own, waits for a later cycle in which an agent
+acts, and ends it. Times on the picture are those of the run, so no two pictures
 are the same to the pixel; what the seed decides is. Needs a Chromium on the PATH.
 """
 
@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 
 PICTURE = Path(__file__).with_name("dashboard.png")
-SEED = 7
-CYCLE = 17
-"""The first cycle that may be on the picture: the exerciser's fifth phase has begun."""
+CONFIG = Path(__file__).parents[1] / "examples" / "first-run.toml"
+CYCLE = 20
+"""The first cycle that may be on the picture: what acting changed is known by then."""
 WIDTH, HEIGHT = 1440, 1000
 LOOK_MILLISECONDS, MOST_LOOKS = 200.0, 2_000
 END_SECONDS = 60.0
@@ -75,7 +75,7 @@ def main() -> int:
         return 1
     port = free_port()
     with tempfile.TemporaryDirectory() as state:
-        command = [sys.executable, "-m", "foresail", "up", "--exercise", "--seed", str(SEED)]
+        command = [sys.executable, "-m", "foresail", "up", "--config", str(CONFIG)]
         command += [
             "--dashboard-port",
             str(port),
