@@ -3,7 +3,7 @@
 PYTHON ?= python3
 ARGS ?= --workload openb --exercise
 # Many tests wait for real processes, so four workers keep two cores busy.
-WORKERS ?= 4
+WORKERS ?= 5
 PYTEST_ARGS ?=
 
 BIN := .venv/bin
