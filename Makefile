@@ -1,7 +1,7 @@
 # Foresail: `make run` and `make test` are all that a fresh machine needs.
 # PYTHON picks the interpreter (3.11 or newer); ARGS goes to `foresail up`.
 PYTHON ?= python3
-ARGS ?= --workload openb --exercise
+ARGS ?= --config examples/first-run.toml
 # Many tests wait for real processes, so four workers keep two cores busy.
 WORKERS ?= 5
 PYTEST_ARGS ?=
@@ -29,7 +29,7 @@ help: ## Show this list
 setup: $(SETUP_DONE) ## Install everything into .venv; leaves .venv/bin/foresail
 
 run: $(SETUP_DONE) ## Start the whole stack on a small shop; Ctrl-C stops it. ARGS="..." runs something else
-	@$(BIN)/foresail up $(if $(ARGS),$(ARGS),--config examples/first-run.toml)
+	@$(BIN)/foresail up $(ARGS)
 
 dev: $(DEV_DONE) ## Install what tests and linters need
 
