@@ -2,7 +2,7 @@
 # PYTHON picks the interpreter (3.11 or newer); ARGS goes to `foresail up`.
 PYTHON ?= python3
 ARGS ?= --config examples/first-run.toml
-# Many tests wait for real processes, so four workers keep two cores busy.
+# Many tests wait for real processes, so five workers keep two cores busy.
 WORKERS ?= 5
 PYTEST_ARGS ?=
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -75,8 +76,17 @@ def foresail(
 @pytest.mark.parametrize("given", ["", "--nodes 3 --for 1s"])
 def test_make_run_hands_its_arguments_to_up(given: str) -> None:
     """What the tutorial starts with make is `foresail up` with the same arguments; alone it plays the first run."""
-    command = ["make", "--dry-run", "run", *([f"ARGS={given}"] if given else [])]
-    shown = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    command = [
+        "make",
+        "--no-print-directory",
+        "--dry-run",
+        "run",
+        *([f"ARGS={given}"] if given else []),
+    ]
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    shown = subprocess.run(
+        command, cwd=REPOSITORY, env=alone, capture_output=True, text=True, check=True
+    )
 
     arguments = given or "--config examples/first-run.toml"
     assert shown.stdout.splitlines()[-1].endswith(f"/foresail up {arguments}")
