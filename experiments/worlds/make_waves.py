@@ -12,6 +12,8 @@ import math
 import random
 import sys
 
+from experiments.worlds.make_web import COLUMNS, GIB
+
 SEED = 23
 NODES = 100
 CORES = 8
@@ -23,11 +25,6 @@ LOW = 0.25
 """Share of the peak at the bottom of a wave."""
 DEPLOYED = 2.0 / 3.0
 UTILISATION = 0.7
-GIB = 2**30
-COLUMNS = (
-    "record,name,cpu_millicores,memory_bytes,time_seconds,kind,cpu_request_millicores,memory_request_bytes,"
-    "replicas,duration_seconds,traffic,request_cpu_seconds,request_cv"
-)
 
 
 def main() -> None:

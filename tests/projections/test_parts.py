@@ -18,7 +18,7 @@ from foresail.stack.showing import line_printer
 from foresail.tap_filter import TapFilter, condition
 from lab.rerun.what_if import change_between, class_of, decision_text
 from projections.cycle_record import CycleRecord
-from projections.event_text import decision_line, event_text
+from projections.event_text import decision_line, event_text, execution_text
 from projections.log_audit import Auditor
 from projections.policy_totals import PolicyTotals
 from projections.run_totals import RunTotals
@@ -227,6 +227,14 @@ def test_a_checkpoint_from_before_there_were_parts_is_read() -> None:
 def followed(part: int, phase: ExecutionPhase, **fields: Any) -> Event[Any]:
     """Return an event about the execution of a part."""
     return stamp_event(make_execution(SLEEP if part else MIGRATE, phase=phase, part=part, **fields))
+
+
+def test_a_cycle_without_anything_to_do_is_not_called_refused() -> None:
+    """The executor's answer to a noop is a refusal by its phase; people read what it means."""
+    noop = followed(0, ExecutionPhase.REFUSED, succeeded=None, reason=Reason.NOOP)
+
+    assert record().after(noop).result == "nothing_to_do"
+    assert execution_text(noop.data) == "nothing to do"
 
 
 def test_a_cycle_is_executed_when_every_part_is() -> None:
