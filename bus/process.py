@@ -10,6 +10,7 @@ that catches every exception.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import resource
@@ -90,6 +91,8 @@ def settings_from(environment: Mapping[str, str], kind: type[AnySettings]) -> An
 
 def run_process(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> int:
     """Run one service until SIGTERM or SIGINT; return the exit code."""
+    # What was imported stays to the end: nobody needs to look through it for garbage, not even at exit.
+    gc.freeze()
     configure_logging()
     if parent := os.environ.get(PARENT_VARIABLE):
         die_with_parent(int(parent))

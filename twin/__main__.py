@@ -7,6 +7,7 @@ PromQL.
 
 from __future__ import annotations
 
+import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import asyncio
 import gc
 import json

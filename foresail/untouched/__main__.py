@@ -5,6 +5,7 @@ Its arguments are those of `python -m twin` that make the world (seed, nodes, wo
 
 from __future__ import annotations
 
+import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import sys
 
 from bus.errors import ConfigError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import sys
 
 from services.cluster_process import run_cluster_process

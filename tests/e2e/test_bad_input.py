@@ -102,7 +102,7 @@ def test_a_taken_port_is_one_line(
     cli: Any, taken_port: int, flag: str, children_of: Callable[[Path], list[str]]
 ) -> None:
     """A port in use is named, and no process is left behind."""
-    done = cli.run("up", "--for", "5s", flag, str(taken_port))
+    done = cli.run("up", "--for", "5s", "--dashboard-port", "0", flag, str(taken_port))
 
     expect_one_line(done, flag, str(taken_port), "another port")
     assert [] == children_of(cli.folder)
