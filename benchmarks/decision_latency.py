@@ -5,7 +5,9 @@ cluster. The recorded observations of a cluster with 30 pods a node are publishe
 next one as soon as the decision is stored. Both sync settings. Targets for the p99: 50 ms at 100
 nodes, 250 ms at 1,000, 1 s at 5,000.
 
-    python -m benchmarks.decision_latency [--nodes 100 1000 5000] [--cycles 300]
+    python -m benchmarks.decision_latency [--nodes 100 1000 5000] [--cycles 300] [--profile foresail]
+
+The recorded scene shows no executed actions, so a profile decides as it does for a cluster that never answers it.
 """
 
 from __future__ import annotations
@@ -13,15 +15,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
+from typing import Any
 
 from benchmarks.layers import DECIDING, Layers, as_new_messages, running
 from benchmarks.machine import parser, percentile, progress, report
 from benchmarks.scene import CLUSTER, messages_of
 from bus.port import Message
+from foresail.dependent_settings import fill_dependent
+from foresail.settings import resolve
 from schemas import subjects
+from services.agents.profiles import BASELINE_RULES, PROFILES
 
 TARGETS_MS = {100: 50.0, 1_000: 250.0, 5_000: 1_000.0}
 SYNC = ("1s", "always")
@@ -49,9 +55,12 @@ def main() -> int:
         default=list(SYNC),
         help="how often the log is synced to disk, one row each",
     )
+    flags.add_argument(
+        "--profile", choices=PROFILES, default=BASELINE_RULES.name, help="what the agents judge by"
+    )
     options = flags.parse_args()
     report(
-        f"stored observation to stored decision, {options.cycles} cycles back to back, ms",
+        f"stored observation to stored decision, profile {options.profile}, {options.cycles} cycles back to back, ms",
         options,
         measure(options),
     )
@@ -61,6 +70,7 @@ def main() -> int:
 def measure(options: argparse.Namespace) -> list[dict[str, object]]:
     """Return one row per size and sync setting."""
     rows = []
+    settings = settings_of(options.profile)
     with progress(quiet=options.json) as shown:
         for nodes in options.nodes:
             making = shown.add_task(f"recording {nodes} nodes", total=options.cycles)
@@ -71,7 +81,9 @@ def measure(options: argparse.Namespace) -> list[dict[str, object]]:
             for sync in options.sync:
                 task = shown.add_task(f"{nodes} nodes, sync {sync}", total=options.cycles)
                 tick = partial(shown.advance, task)
-                milliseconds = asyncio.run(latencies(as_new_messages(observations), sync, tick))
+                milliseconds = asyncio.run(
+                    latencies(as_new_messages(observations), sync, tick, settings)
+                )
                 shown.remove_task(task)
                 rows.append(_row(nodes, sync, milliseconds))
     return rows
@@ -91,11 +103,23 @@ def _row(nodes: int, sync: str, milliseconds: Sequence[float]) -> dict[str, obje
     }
 
 
+def settings_of(profile: str) -> dict[str, Mapping[str, Any]]:
+    """Return what each process is given by `foresail up --profile` of this name."""
+    filled = fill_dependent(resolve(None, {}, {"agents.profile": profile}))
+    return {
+        name: filled.groups["agents" if name.startswith("agent-") else name].model_dump(mode="json")
+        for name in DECIDING
+    }
+
+
 async def latencies(
-    observations: Sequence[Message], sync: str, tick: Callable[[], None]
+    observations: Sequence[Message],
+    sync: str,
+    tick: Callable[[], None],
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[float]:
     """Return milliseconds from each observation to its decision, both as stored."""
-    async with running(DECIDING, sync_interval=sync) as layers:
+    async with running(DECIDING, sync_interval=sync, settings=settings) as layers:
         return await _cycles(layers, observations, tick)
 
 

@@ -73,7 +73,7 @@ class LoopCollector(SceneCollector):
 
     loop: list[Snapshot]
 
-    async def _look(self) -> Snapshot | None:
+    async def _read_cluster(self) -> Snapshot | None:
         scene = self.loop[self.cycle % len(self.loop)]
         now = self.loop[0].cluster_time_seconds + self.cycle * INTERVAL_SECONDS
         return replace(scene, cluster_time_seconds=now)

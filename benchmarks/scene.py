@@ -25,8 +25,9 @@ from bus.recording.reader import open_recording
 from bus.recording.writer import RecordingWriter
 from schemas.envelope import rfc3339
 from schemas.identity import Origin
-from schemas.snapshot import NodeTable, PlacementTable, PodTable
+from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
+from schemas.work import LATENCY_BOUNDS, MOST_SERVICES, ServiceCounters, WorkCounters
 from services.cluster import JSON, Transport, TwinTransport
 from services.collector.assemble import assemble
 from services.collector.cluster import read_every_list
@@ -46,6 +47,8 @@ CHANGED_SHARE = 0.002
 """Nodes whose pods change in one cycle."""
 WAITING = 10
 """Pods that wait for capacity at any time, some of them others than the cycle before."""
+SHORT_SERVICES = 20
+"""Of so many Services one is short of replicas."""
 GIB = 2**30
 CACHE = Path(__file__).parent / ".cache"
 
@@ -55,7 +58,7 @@ def messages_of(
 ) -> list[StoredMessage]:
     """Return what the collector published in `cycles` cycles, from the cache if it is there."""
     CACHE.mkdir(exist_ok=True)
-    path = CACHE / f"scene-2-{nodes}-{cycles}-{seed}.fslog"
+    path = CACHE / f"scene-3-{nodes}-{cycles}-{seed}.fslog"
     if not path.exists():
         part = path.with_suffix(f".{time.monotonic_ns()}")
         writer = RecordingWriter(part, {"cluster": CLUSTER, "incarnation": INCARNATION})
@@ -75,6 +78,7 @@ async def _collect(
     reading = await read_every_list(transport, START_SECONDS)
     cuts = SnapshotLimits(START_SECONDS, 300.0, CollectorSettings().listed_pods)
     first = assemble(reading, START_SECONDS, cuts, simulated=True)
+    first = replace(first, work=_work_of(first.workloads))
     bus = MemoryBus(log, CLUSTER)
     collector = SceneCollector(
         CollectorSettings(interval_seconds=INTERVAL_SECONDS), bus, SystemClock(), origin, transport
@@ -104,7 +108,7 @@ class SceneCollector(Collector):
     scene: Snapshot
     random: random.Random
 
-    async def _look(self) -> Snapshot | None:
+    async def _read_cluster(self) -> Snapshot | None:
         if self.cycle:
             self.scene = moved_on(self.scene, self.cycle, self.random)
         return self.scene
@@ -125,7 +129,49 @@ def moved_on(scene: Snapshot, cycle: int, dice: random.Random) -> Snapshot:
         nodes=nodes,
         placements=_vary_placements(scene.placements, dice),
         pods=_waiting(now, cycle),
+        work=None if scene.work is None else _serve(scene.work, dice),
     )
+
+
+def _work_of(workloads: WorkloadTable) -> WorkCounters:
+    """Return counters of a Service before each Deployment, as many as travel."""
+    return WorkCounters(
+        services=tuple(
+            ServiceCounters(
+                service=workload.replace("Deployment/", ""),
+                served=0.0,
+                failed=0.0,
+                lost=0.0,
+                served_within=(0.0,) * len(LATENCY_BOUNDS),
+                workload=workload,
+            )
+            for workload in sorted(workloads.ids)[:MOST_SERVICES]
+        )
+    )
+
+
+def _serve(work: WorkCounters, dice: random.Random) -> WorkCounters:
+    """Let every Service answer for an interval; one in twenty fails a tenth, as where replicas are short."""
+    services = []
+    for place, one in enumerate(work.services or ()):
+        requests = INTERVAL_SECONDS * dice.uniform(50.0, 500.0)
+        failed = requests / 10.0 if place % SHORT_SERVICES == 0 else 0.0
+        served = requests - failed
+        within = [
+            count + served * min(1.0, bound / 0.5)
+            for count, bound in zip(one.served_within, LATENCY_BOUNDS, strict=True)
+        ]
+        services.append(
+            ServiceCounters(
+                service=one.service,
+                served=one.served + served,
+                failed=one.failed + failed,
+                lost=0.0,
+                served_within=tuple(within),
+                workload=one.workload,
+            )
+        )
+    return work.model_copy(update={"services": tuple(services)})
 
 
 def _vary_usage(table: NodeTable, now: float, dice: random.Random) -> NodeTable:
