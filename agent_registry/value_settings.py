@@ -62,6 +62,12 @@ class ValueSettings(DataModel):
     """Replicas at most so many times the owner's number."""
     spare_ratio: float = Field(default=0.05, ge=0, le=1)
     """Share of all cores that more replicas leave free, so that other work does not wait for its place."""
+    machines_rented: bool = False
+    """Whether a node autoscaler rents machines for pods without a place, so that more replicas need no free place;
+    `foresail up --provisioner` sets it.
+    """
+    rented_seconds: float = Field(default=300.0, gt=0)
+    """None can be rented, it seems, while a pod waits for capacity for longer than this."""
     surge_pods_ratio: float = Field(default=0.3, ge=0)
     """Pods more than their owners set, of all workloads together, as a share of the running pods; at least ten."""
     changes: int = Field(default=3, ge=1)

@@ -81,13 +81,14 @@ def priced(settings: StackSettings) -> ValueSettings:
     prices = {name: getattr(settings.score, name) for name in PRICES_OF_VALUE}
     power = settings.collector.power
     watts = {"idle_watts": power.idle_watts, "sleep_watts": power.sleep_watts}
-    given = (
-        "agents.value" in settings.origins
-        and "untouched_seed" in settings.agents.value.model_fields_set
-    )
-    seed = settings.agents.value.untouched_seed if given else settings.run.seed
-    drawn = {"untouched_seed": seed}
-    return settings.agents.value.model_copy(update={**prices, **watts, **drawn})
+    of_the_run = {
+        "untouched_seed": settings.run.seed,
+        "machines_rented": settings.run.provisioner != "none",
+    }
+    if "agents.value" in settings.origins:
+        for name in settings.agents.value.model_fields_set & of_the_run.keys():
+            del of_the_run[name]
+    return settings.agents.value.model_copy(update={**prices, **watts, **of_the_run})
 
 
 def mode_of(settings: StackSettings, otherwise: Mode) -> Mode:

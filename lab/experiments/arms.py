@@ -152,6 +152,12 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
         "autoscaling": {},
         "settings": {"agents.profile": "foresail"},
     },
+    "hpa+karpenter+foresail": {
+        "acts": True,
+        "autoscaling": {},
+        "provisioner": "karpenter",
+        "settings": {"agents.profile": "foresail"},
+    },
     "random": {"acts": True, "settings": {"agents.profile": "random"}},
     "without-safety": {"acts": True, "without_agents": ["safety"]},
     "without-efficiency": {"acts": True, "without_agents": ["efficiency"]},

@@ -109,6 +109,38 @@ def test_only_replicas_that_have_a_place_are_asked_for(
     assert (None if proposal.effect is None else replicas(proposal)) == expected
 
 
+@pytest.mark.parametrize(
+    ("rented", "pending_class", "waited", "expected"),
+    [
+        (False, "insufficient_cpu", 20.0, None),
+        (True, "insufficient_cpu", 20.0, 8),
+        (True, "insufficient_cpu", 300.0, 8),
+        (True, "insufficient_cpu", 301.0, None),
+        (True, "unschedulable_other", 301.0, 8),
+    ],
+)
+def test_where_machines_are_rented_replicas_need_no_place(
+    rented: bool, pending_class: str, waited: float, expected: int | None
+) -> None:
+    """A full cluster is no limit until a pod has waited for capacity longer than a machine takes to come."""
+    node = {
+        "cpu_allocatable_cores": 100.0,
+        "memory_allocatable_bytes": 2**38,
+        "cpu_requested_ratio": 1.0,
+    }
+    pod = {"phase": "Pending", "pending_class": pending_class, "waiting_seconds": waited}
+    world = ValueWorld(
+        "safety",
+        {"web": ScriptedService(rate=200.0)},
+        nodes={"node-0": node},
+        pods={"shop/report": pod},
+        value={"machines_rented": rented},
+    )
+    proposal = world.play(2)
+
+    assert (None if proposal.effect is None else replicas(proposal)) == expected
+
+
 def test_all_surges_together_are_bounded() -> None:
     """Of few running pods at least ten may be added, however much is missing."""
     world = ValueWorld(

@@ -66,6 +66,7 @@ class ValueWorld:
     services: dict[str, ScriptedService] = field(default_factory=dict)
     nodes: dict[str, dict[str, Any]] = field(default_factory=lambda: {"node-0": {}})
     totals: dict[str, Any] = field(default_factory=dict)
+    pods: dict[str, dict[str, Any]] = field(default_factory=dict)
     obeys: bool = False
     """Whether a Deployment gets the replicas that were asked for."""
     value: dict[str, Any] = field(default_factory=dict)
@@ -96,6 +97,7 @@ class ValueWorld:
         observation = make_observation(
             self.nodes,
             cycle=self.cycle,
+            pods=self.pods,
             totals=self.totals,
             cluster_time_seconds=now,
             interval_seconds=STEP_SECONDS,

@@ -187,6 +187,24 @@ def test_expected_values_use_the_prices_of_the_score() -> None:
 
 
 @pytest.mark.parametrize(
+    ("provisioner", "given", "expected"),
+    [
+        ("none", {}, False),
+        ("karpenter", {}, True),
+        ("karpenter", {"FORESAIL_AGENTS__VALUE": '{"machines_rented": false}'}, False),
+        ("none", {"FORESAIL_AGENTS__VALUE": '{"machines_rented": true}'}, True),
+    ],
+)
+def test_agents_know_whether_machines_are_rented(
+    provisioner: str, given: dict[str, str], expected: bool
+) -> None:
+    """The twin's provisioner says it; who runs one on a real cluster sets it, and what was set stays."""
+    settings = fill_dependent(resolve(None, given, {"run.provisioner": provisioner}))
+
+    assert settings.agents.value.machines_rented is expected
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [("120s", 120.0), ("2m", 120.0), ("1.5h", 5400.0), ("7", 7.0), ("50ms", 0.05)],
 )

@@ -116,8 +116,10 @@ class _Room:
         table, row, service = self.table, self.row, self.service
         settings = self.situation.settings
         cores = table.replica_cpu_cores[row]
-        places = pods_that_fit(self.situation, cores, table.replica_memory_bytes[row])
-        places -= math.ceil(self.taken_cores / cores) if cores else 0
+        places = self.surge_pods
+        if not finds_machines(self.situation):
+            places = pods_that_fit(self.situation, cores, table.replica_memory_bytes[row])
+            places -= math.ceil(self.taken_cores / cores) if cores else 0
         base = service.base_replicas or service.wanted
         most = min(
             math.floor(base * settings.most_surge),
@@ -173,6 +175,15 @@ def pods_that_fit(situation: Situation, cores: float | None, memory_bytes: int |
         by_memory = math.floor(free_bytes / memory_bytes + ROUNDING) if memory_bytes else MOST_PODS
         fitting += min(by_cores, by_memory, MOST_PODS)
     return fitting
+
+
+def finds_machines(situation: Situation) -> bool:
+    """Return whether pods without a place get a rented machine, by what is set and by what is seen."""
+    settings, pods = situation.settings, situation.view.pods
+    return settings.machines_rented and not any(
+        (pending or "").startswith("insufficient_") and (waited or 0.0) > settings.rented_seconds
+        for pending, waited in zip(pods.pending_class, pods.waiting_seconds, strict=True)
+    )
 
 
 def kept_replicas(service: ServiceMemory, rate: float, headroom_ratio: float) -> int:
