@@ -191,6 +191,7 @@ def test_every_built_in_arm_is_one() -> None:
     assert arms["baseline-rules"].acts
     assert {name for name, arm in arms.items() if arm.provisioner == "karpenter"} == {
         "hpa+karpenter",
+        "hpa+karpenter+foresail",
         "karpenter",
         "vpa+karpenter",
     }
