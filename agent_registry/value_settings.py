@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from agent_registry.calibration import KINDS
 from schemas.model import DataModel
 
 PRICES_OF_VALUE = (
@@ -117,6 +118,16 @@ class ValueSettings(DataModel):
     """What is drawn from; unset: `run.seed`."""
     most_wishes: int = Field(default=6, ge=1)
     """Actions in one proposal at most."""
+    calibration: dict[str, Annotated[float, Field(ge=0)]] = {}
+    """By what expectations of a kind (`foresail experiment calibrate --help`) are multiplied; 0 switches it off.
+    `foresail up` takes what was measured (docs/calibration.md) for each kind that is not named here."""
+
+    @model_validator(mode="after")
+    def _check_kinds(self) -> Self:
+        unknown = sorted({*self.calibration} - {*KINDS})
+        if unknown:
+            raise ValueError(f"calibration: {unknown[0]} is no kind; use {', '.join(KINDS)}")
+        return self
 
     @model_validator(mode="after")
     def _check_epoch(self) -> Self:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent_registry.calibration import FACTORS
 from agent_registry.value_settings import PRICES_OF_VALUE, ValueSettings
 from foresail.settings import StackSettings
 from projections.breaker.settings import BreakerSettings
@@ -88,7 +89,10 @@ def priced(settings: StackSettings) -> ValueSettings:
     if "agents.value" in settings.origins:
         for name in settings.agents.value.model_fields_set & of_the_run.keys():
             del of_the_run[name]
-    return settings.agents.value.model_copy(update={**prices, **watts, **of_the_run})
+    calibration = {**FACTORS, **settings.agents.value.calibration}
+    return settings.agents.value.model_copy(
+        update={**prices, **watts, **of_the_run, "calibration": calibration}
+    )
 
 
 def mode_of(settings: StackSettings, otherwise: Mode) -> Mode:

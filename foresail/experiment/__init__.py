@@ -20,12 +20,13 @@ VERB = Verb(
 EXIT_CODES = {
     ExitCode.DIFFERS: "`gate`: the arm harms, no gain is shown, a guard does not hold, or trials are missing; `suite`: "
     "a gate does not pass; `traps`: one is not passed that was not known to fail; "
-    "`worlds`: acting made one worse by more than 2 %; `reward-audit`: the reward does not "
+    "`worlds`: acting made one worse by more than 2 %; `calibrate`: of a kind, other than 80 to 125 % of what was "
+    "expected came; `reward-audit`: the reward does not "
     "follow the score",
     ExitCode.NOTHING_COMPARED: "`report`: no trial has a result; `reward-audit`: no decision has both; "
     "`live`: no stimulus was on in both clusters",
-    ExitCode.CUT_OFF: "`run`, `worlds`: some are missing, since the time limit was reached; the same command goes on; "
-    "`reward-audit`: the recording ends too early",
+    ExitCode.CUT_OFF: "`run`, `worlds`, `calibrate`: some are missing, since the time limit was reached; the same "
+    "command goes on; `reward-audit`: the recording ends too early",
 }
 
 ACTIONS = {
@@ -38,6 +39,7 @@ ACTIONS = {
     "baseline-cluster": "set up, surge, reset or remove the predecessors' workload and autoscaler on real clusters",
     "traps": "play scripted situations that tempt a controller, and check what it must and must not do",
     "worlds": "play random small worlds beside the same worlds untouched, and show which acting made worse",
+    "calibrate": "play worlds with and without single actions, and hold what came of them against what was expected",
     "list": "show arms, metrics, or how far the results of an experiment are",
 }
 

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from rich.text import Text
 
+from agent_registry.calibration import MEASURED, kind_of
 from agent_registry.discovery import action_label, letter_of
 from foresail.explanation.section import Section
 from projections import figures
@@ -48,8 +49,7 @@ def outcome_sections(record: CycleRecord) -> Iterator[Section]:
 
 
 def _part_sections(part: PartRecord) -> Iterator[Section]:
-    expected = [] if part.effect is None else [Text(effect_text(part.effect))]
-    yield Section("EXPECTED", expected)
+    yield Section("EXPECTED", _expected(part))
     checks = [check for data in part.executions for check in data.guards]
     yield Section("GUARDS", _guards(checks), "" if all(check.passed for check in checks) else "red")
     if part.execution is not None:
@@ -59,6 +59,22 @@ def _part_sections(part: PartRecord) -> Iterator[Section]:
     yield Section("VERIFIED", [_verification_text(data) for data in part.verifications])
     if part.rollback is not None:
         yield _execution_section("TAKEN BACK", part.rollback)
+
+
+def _expected(part: PartRecord) -> list[Text]:
+    """Return what the action was expected to change, and what came of others of its kind."""
+    if part.effect is None or part.action is None:
+        return []
+    kind = kind_of(part.action, part.effect)
+    measured = MEASURED.get(kind)
+    if measured is None:
+        came = f"too few actions of {kind} were measured on twin branches to say what comes of them"
+    else:
+        came = (
+            f"of such expectations {figures.percent(measured.ratio)} came on twin branches "
+            f"({figures.percent(measured.low)} to {figures.percent(measured.high)}, {measured.samples} of {kind})"
+        )
+    return [Text(effect_text(part.effect)), Text(came, style="dim")]
 
 
 def _guards(checks: Sequence[GuardCheck]) -> list[Text]:

@@ -13,10 +13,11 @@ from collections.abc import Callable, Collection, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol
 
 from bus.clock import Clock, LoopClock
 from bus.memory_adapter import MemoryBus, MemoryLog
+from bus.port import Bus
 from bus.virtual_loop import run_virtual
 from foresail import stopping
 from foresail.dependent_settings import fill_dependent, mode_of
@@ -38,6 +39,7 @@ from schemas.envelope import Event
 from schemas.identity import Origin
 from schemas.outcome import Mode
 from services.cluster import Transport, TwinTransport
+from services.collector.service import Look
 from twin.config import START_2026, TwinConfig
 from twin.config.health import HealthConfig
 from twin.engine import Engine
@@ -61,6 +63,20 @@ Service = Coroutine[Any, Any, None]
 Meter = Callable[[str, Service], Service]
 
 
+class Branching(Protocol):
+    """Who copies the simulated cluster before the executor writes."""
+
+    def executor_transport(
+        self, engine: Engine, inner: Transport, bus: Bus, settings: StackSettings
+    ) -> Transport:
+        """Return the executor's way to the cluster."""
+        ...
+
+    def note_look(self, look: Look) -> None:
+        """Take in what the collector saw, before it is published."""
+        ...
+
+
 def run_virtual_stack(
     settings: StackSettings,
     *,
@@ -69,6 +85,7 @@ def run_virtual_stack(
     without: Collection[str] = (),
     listener: Listener | None = None,
     meter: Meter | None = None,
+    branching: Branching | None = None,
 ) -> dict[str, Any]:
     """Run for the time asked for and return the summary.
 
@@ -80,6 +97,7 @@ def run_virtual_stack(
         without: names of services that do not run.
         listener: told of every event of the log in order, but of snapshots and of the untouched world.
         meter: called with each service's name and coroutine, and returns what is run in its place.
+        branching: told before the executor writes; such a world has no untouched one beside it either.
 
     Raises:
         InputError: something given does not work.
@@ -98,7 +116,9 @@ def run_virtual_stack(
             _rare_collections(),
             instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
         ):
-            stage = _Stage(filled, workload, prepare, frozenset(without), listener, meter)
+            stage = _Stage(
+                filled, workload, prepare, frozenset(without), listener, meter, branching
+            )
             return stopping.run(_run(stage, advance_to), lambda whole: run_virtual(lambda: whole))
 
 
@@ -112,6 +132,7 @@ class _Stage:
     without: frozenset[str]
     listener: Listener | None
     meter: Meter | None
+    branching: Branching | None
 
 
 @contextlib.contextmanager
@@ -184,13 +205,18 @@ def _services(stage: _Stage, log: MemoryLog, origin: Origin, clock: Clock) -> di
     def bus() -> MemoryBus:
         return MemoryBus(log, origin.cluster)
 
-    twice = settings.run.untouched == "on" and stage.prepare is None
+    branching = stage.branching
+    alone = stage.prepare is not None or branching is not None
+    twice = settings.run.untouched == "on" and not alone
     transports: dict[str, Transport] = (
         {"collector": mirrored, "exerciser": mirrored} if twice else {}
     )
     if twice:
         transports["executor"] = PartingTransport(plain, world)
     on_look = world.note_look if twice else None
+    if branching is not None:
+        transports["executor"] = branching.executor_transport(engine, plain, bus(), settings)
+        on_look = branching.note_look
     services = {
         name: service(name, settings, bus(), clock, origin, transports.get(name, plain), on_look)
         for name in service_names(settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -44,23 +44,23 @@ MODULES = (
 SUFFIXES = (".py", ".json", ".toml", ".yaml", ".csv", ".ubj")
 
 
-def code_version() -> str:
-    """Return the first 16 digits of the digest over the installed code."""
+def code_version(more: Sequence[str] = ()) -> str:
+    """Return the first 16 digits of the digest over the installed code; `more` names further modules."""
     digest = hashlib.sha256()
-    for name, path in _files():
+    for name, path in _files(more):
         digest.update(f"{name}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _files() -> Iterator[tuple[str, Path]]:
+def _files(more: Sequence[str]) -> Iterator[tuple[str, Path]]:
     for package in PACKAGES:
         (folder,) = import_module(package).__path__
         root = Path(folder)
         for path in sorted(root.rglob("*")):
             if path.suffix in SUFFIXES and path.is_file():
                 yield f"{package}/{path.relative_to(root).as_posix()}", path
-    for name in MODULES:
+    for name in (*MODULES, *more):
         package, _, module = name.rpartition(".")
         (folder,) = import_module(package).__path__
         yield name, Path(folder) / f"{module}.py"

@@ -147,4 +147,11 @@ EXPERIMENTS = (
         "apply(self._engine, ())",
         f"{TESTS}/test_oracle_experiment.py::test_regret_is_what_an_arm_leaves_behind_the_oracle",
     ),
+    Defect(
+        "an action is compared with itself",
+        "foresail/experiment/branch_run.py",
+        "_play(point, point.without, settings, acts=False)",
+        "_play(point, point.without, settings, acts=True)",
+        "tests/lab/calibration/test_branches.py::test_an_action_is_worth_what_it_changes",
+    ),
 )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_registry.appraisal import Appraisal, Appraise, Candidate, Situation
+from agent_registry.calibration import calibrated
 from agent_registry.memory import is_given_up
 from agent_registry.policy import Judgement, noop
 from agent_registry.untouched_targets import epoch_at, is_drawn, may_be_left
@@ -17,7 +18,7 @@ def judge_by_value(appraise: Appraise | None, situation: Situation) -> Judgement
     """Return what gains most by the agent's own estimate."""
     if appraise is None:
         return noop(Reason.NOTHING_TO_DO, "this agent has no policy that judges by expected value")
-    appraisal = appraise(situation)
+    appraisal = _calibrated(appraise(situation), situation)
     gaining = sorted(
         (candidate for candidate in appraisal.candidates if candidate.effect.net > 0.0),
         key=lambda candidate: (
@@ -46,6 +47,15 @@ def judge_by_value(appraise: Appraise | None, situation: Situation) -> Judgement
         further=tuple(_wish(candidate) for candidate in others),
         untouched=draw,
     )
+
+
+def _calibrated(appraisal: Appraisal, situation: Situation) -> Appraisal:
+    factors = situation.settings.calibration
+    candidates = tuple(
+        replace(one, effect=calibrated(one.action, one.effect, factors))
+        for one in appraisal.candidates
+    )
+    return replace(appraisal, candidates=candidates) if factors else appraisal
 
 
 def leave_untouched(

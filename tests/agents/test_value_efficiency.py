@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent_registry.memory import DemandSample
+from agent_registry.value_settings import ValueSettings
 from schemas.actions import AdmissionAction, PowerStateAction
 from schemas.proposal import Proposal, ProposalStatus
 from services.agents.efficiency.value import rises_within
@@ -155,3 +156,23 @@ def test_admission_holds_nothing_and_lets_go_of_what_is_held() -> None:
     assert proposal.action.admission == "admit"
     assert proposal.effect is not None
     assert proposal.effect.net == pytest.approx(8 * 600 / 3600 * 0.02, abs=1e-6)
+
+
+def test_an_expectation_is_corrected_by_what_was_measured_of_its_kind() -> None:
+    """Everything that is stated is multiplied; 0 switches the kind off, and other kinds stay as they are."""
+    raw = ValueWorld("efficiency", nodes=machines(4, 4)).play(WARM).effect
+    factors = {"power_state:sleep": 0.5, "power_state:wake": 0.0}
+    half = ValueWorld("efficiency", nodes=machines(4, 4), value={"calibration": factors})
+    corrected = half.play(WARM).effect
+    off = ValueWorld(
+        "efficiency", nodes=machines(4, 4), value={"calibration": {"power_state:sleep": 0.0}}
+    )
+
+    assert raw is not None
+    assert corrected is not None
+    for name in ("net", "low", "high", "per_hour"):
+        assert getattr(corrected, name) == pytest.approx(0.5 * getattr(raw, name), abs=1e-6)
+    assert corrected.terms["energy"] == pytest.approx(0.5 * raw.terms["energy"], abs=1e-6)
+    assert off.play(WARM).status is ProposalStatus.NOOP
+    with pytest.raises(ValueError, match="calibration: sleeping is no kind; use replicate:more"):
+        ValueSettings(calibration={"sleeping": 1.0})

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from agent_registry.calibration import Measured
+from foresail.explanation import outcomes
 from foresail.explanation.outcomes import outcome_sections
 from projections.cycle_record import CycleRecord
 from projections.event_text import event_text
@@ -9,10 +13,10 @@ from projections.overview import Overview
 from projections.run_totals import RunTotals
 from projections.score.money import difference_of, score_of
 from projections.score.text import difference_text, score_text, window_text
+from schemas.actions import ReplicateAction, Target
 from schemas.decision import DecisionPart
 from schemas.effect import Effect
 from schemas.score import OutcomeCounterfactual
-from tests.action_builder import make_action
 from tests.builders import make_decision, stamp_event
 from tests.projections.score.score_builders import PRICES, make_look, tally_of
 
@@ -78,8 +82,12 @@ def test_explain_says_that_effects_overlap() -> None:
     ]
 
 
-def test_an_expected_effect_is_told_with_its_interval_and_terms() -> None:
-    """Explain shows of each part what it was expected to change; nothing where thresholds decided."""
+def test_an_expected_effect_is_told_with_its_interval_and_terms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Explain shows of each part what it was expected to change, and what came of others; nothing where thresholds
+    decided.
+    """
     effect = Effect(
         horizon_seconds=600.0,
         terms={"slo_services": 0.315, "capacity": -0.012},
@@ -92,8 +100,12 @@ def test_an_expected_effect_is_told_with_its_interval_and_terms() -> None:
     text = (
         "+0.303 USD in 600 s (8 of 10 times +0.22 to +0.38): slo services +0.315, capacity -0.012"
     )
-    part = DecisionPart(action=make_action(), selected=None, score=1.818, effect=effect)
-    for parts, lines in (((part,), [text]), ((part.model_copy(update={"effect": None}),), [])):
+    action = ReplicateAction(target=Target(kind="workload", name="web"), replicas=3)
+    measured = Measured(0.92, 0.851, 1.02, 61)
+    came = "of such expectations 92% came on twin branches (85.1% to 102%, 61 of replicate:more)"
+    monkeypatch.setattr(outcomes, "MEASURED", {"replicate:more": measured})
+    part = DecisionPart(action=action, selected=None, score=1.818, effect=effect)
+    for parts, lines in (((part,), [text, came]), ((part.model_copy(update={"effect": None}),), [])):
         decision = make_decision().model_copy(update={"parts": parts})
         record = CycleRecord(1).after(stamp_event(decision))
         shown = {section.label: section.lines for section in outcome_sections(record)}
