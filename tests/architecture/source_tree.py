@@ -67,6 +67,12 @@ def tree_of(path: Path) -> ast.Module:
     return tree
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return every node of a file's syntax tree: walking all trees takes longer than parsing them."""
+    return tuple(ast.walk(tree_of(path)))
+
+
 def place(path: Path, node: ast.AST | None = None) -> str:
     """Return `file:line`, relative to the repository."""
     line = getattr(node, "lineno", 1)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.architecture.source_tree import (
     PACKAGES,
     ROOT,
+    nodes_of,
     place,
     python_files,
     tracked_files,
@@ -86,7 +87,7 @@ def test_no_function_is_too_long() -> None:
     actual = [
         f"{place(path, node)} {node.name}: {length} lines"
         for path in python_files(*PACKAGES, "tests", "benchmarks", "examples")
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, type_of_function)
         and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES
     ]
@@ -134,7 +135,7 @@ def test_every_test_states_its_promise() -> None:
         f"{place(path, node)} {node.name}"
         for path in python_files("tests")
         if path.name.startswith("test_")
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, type_of_function)
         and node.name.startswith("test_")
         and not ast.get_docstring(node)
@@ -149,7 +150,7 @@ def test_only_the_last_frame_of_a_process_catches_everything() -> None:
         place(path, node)
         for path in python_files(*PACKAGES)
         if path.relative_to(ROOT).as_posix() != LAST_FRAME
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.ExceptHandler) and _catches_everything(node)
     ]
 
@@ -174,7 +175,7 @@ def test_time_chance_and_ids_are_inputs() -> None:
         f"{place(path, node)} {ast.unparse(node)}"
         for path in python_files(*PACKAGES)
         if path.relative_to(ROOT).as_posix() not in CLOCK_FILES
-        for node in _banned_calls(tree_of(path))
+        for node in _banned_calls(nodes_of(path))
     ]
 
     assert [] == actual
@@ -185,18 +186,18 @@ def test_a_banned_call_is_seen() -> None:
     drawing = "import random\nrandom.random()"
     given = "from random import Random\ndef draw(random: Random): return random.random()"
 
-    assert 1 == len(list(_banned_calls(ast.parse(drawing))))
-    assert [] == list(_banned_calls(ast.parse(given)))
+    assert 1 == len(list(_banned_calls([*ast.walk(ast.parse(drawing))])))
+    assert [] == list(_banned_calls([*ast.walk(ast.parse(given))]))
 
 
-def _banned_calls(tree: ast.Module) -> Iterator[ast.Attribute]:
+def _banned_calls(nodes: Sequence[ast.AST]) -> Iterator[ast.Attribute]:
     imported = {
         alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             module, name = node.value.id, node.attr
             drawn = module == "random" and name in MODULE_RANDOM

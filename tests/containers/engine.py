@@ -9,6 +9,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def missing(*images: str) -> str:
     return ""
 
 
+@cache
 def compose_command() -> list[str]:
     """Return the compose of this machine: the plugin, or else the older program."""
     plugin = ["docker", "compose"]
@@ -78,11 +80,21 @@ class Stack:
         command = [*compose_command(), "--project-name", self.project, *arguments]
         return run(command, timeout=timeout, **self.environment)
 
+    def containers(self) -> dict[str, dict[str, Any]]:
+        """Return what the engine knows of each service's container, running or ended.
+
+        Asked once for all of them: each question starts a program.
+        """
+        label = "com.docker.compose"
+        mine = [f"label={label}.project={self.project}", f"label={label}.oneoff=False"]
+        filters = [word for each in mine for word in ("--filter", each)]
+        identities = run(["docker", "ps", "--all", "--quiet", *filters]).split()
+        found: list[dict[str, Any]] = json.loads(run(["docker", "inspect", *identities]))
+        return {one["Config"]["Labels"][f"{label}.service"]: one for one in found}
+
     def container(self, service: str) -> dict[str, Any]:
         """Return what the engine knows of one service's container."""
-        identity = self.compose("ps", "-q", service).strip()
-        content: list[dict[str, Any]] = json.loads(run(["docker", "inspect", identity]))
-        return content[0]
+        return self.containers()[service]
 
     def address(self, service: str) -> str:
         """Return the address of a service in the project's network."""
@@ -103,9 +115,3 @@ class Stack:
         A `docker kill` would count as wanted and leave it down.
         """
         os.kill(self.container(service)["State"]["Pid"], signal.SIGKILL)
-
-    def services(self) -> list[str]:
-        """Return the services that this project runs."""
-        label = "com.docker.compose"
-        mine = ["--all", "--filter", f"label={label}.project={self.project}"]
-        return run(["docker", "ps", *mine, "--format", f'{{{{.Label "{label}.service"}}}}']).split()

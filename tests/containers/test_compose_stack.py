@@ -19,6 +19,7 @@ import pytest_asyncio
 
 from bus.errors import BusUnavailable, ForesailError, NotPermitted
 from bus.events import read_entry
+from bus.login import Login
 from bus.nats_adapter import NatsBus
 from bus.nats_server import free_port
 from bus.port import Message, StoredMessage
@@ -76,11 +77,16 @@ def stack() -> Iterator[Stack]:
     assert not left.strip()
 
 
+@pytest.fixture(scope="module")
+def reader(stack: Stack) -> Login:
+    """Return the login that the stack made for who only reads."""
+    return stack.login("reader")
+
+
 @pytest_asyncio.fixture
-async def bus(stack: Stack) -> AsyncIterator[NatsBus]:
+async def bus(stack: Stack, reader: Login) -> AsyncIterator[NatsBus]:
     """Give a connection to the stack's log."""
-    login = stack.login("reader")
-    connection = await NatsBus.connect(bus_url(stack), cluster="twin", stream=STREAM, login=login)
+    connection = await NatsBus.connect(bus_url(stack), cluster="twin", stream=STREAM, login=reader)
     yield connection
     await connection.close()
 
@@ -203,9 +209,7 @@ def _status(url: str, folder: Path) -> dict[str, Any]:
 
 async def test_every_container_is_healthy_and_may_do_little(stack: Stack) -> None:
     """Health checks pass; nobody is root, writes to its image or holds a capability."""
-    containers = {name: stack.container(name) for name in stack.services() if name not in ENDED}
-    for name in set(containers) - {"nats"}:
-        await _healthy(stack, name)
+    containers = await _healthy(stack)
 
     assert 12 <= len(containers)
     for name, container in containers.items():
@@ -250,11 +254,16 @@ async def test_a_killed_container_comes_back_and_the_log_holds(
     assert stack.container(victim)["RestartCount"] >= 1
 
 
-async def _healthy(stack: Stack, name: str) -> None:
-    state: dict[str, Any] = {}
+async def _healthy(stack: Stack) -> dict[str, dict[str, Any]]:
+    """Return all containers that stay, once those that are asked for their health are well."""
+    ill: dict[str, Any] = {}
     for _ in range(120):
-        state = stack.container(name)["State"]
-        if state["Health"]["Status"] == "healthy":
-            return
+        containers = {name: one for name, one in stack.containers().items() if name not in ENDED}
+        states = {name: one["State"] for name, one in containers.items() if name != "nats"}
+        ill = {
+            name: state for name, state in states.items() if state["Health"]["Status"] != "healthy"
+        }
+        if not ill:
+            return containers
         await asyncio.sleep(0.5)
-    pytest.fail(f"{name} is not healthy: {state}")
+    pytest.fail(f"not healthy: {ill}")
