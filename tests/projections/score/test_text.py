@@ -105,7 +105,10 @@ def test_an_expected_effect_is_told_with_its_interval_and_terms(
     came = "of such expectations 92% came on twin branches (85.1% to 102%, 61 of replicate:more)"
     monkeypatch.setattr(outcomes, "MEASURED", {"replicate:more": measured})
     part = DecisionPart(action=action, selected=None, score=1.818, effect=effect)
-    for parts, lines in (((part,), [text, came]), ((part.model_copy(update={"effect": None}),), [])):
+    for parts, lines in (
+        ((part,), [text, came]),
+        ((part.model_copy(update={"effect": None}),), []),
+    ):
         decision = make_decision().model_copy(update={"parts": parts})
         record = CycleRecord(1).after(stamp_event(decision))
         shown = {section.label: section.lines for section in outcome_sections(record)}
