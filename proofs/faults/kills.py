@@ -42,7 +42,9 @@ async def session(
         await _kill_at_random(stack, random.Random(seed), kills, targets, verdict)
 
     repeat = f"python -m proofs.faults --seed {seed} --kills {kills}"
-    return await run_and_break(LiveStack(folder, seed=seed), repeat, break_it, brutal=brutal)
+    return await run_and_break(
+        LiveStack(folder, seed=seed, untouched=True), repeat, break_it, brutal=brutal
+    )
 
 
 async def killed_stacks(folder: Path, seed: int, count: int) -> list[LogVerdict]:
@@ -61,7 +63,7 @@ async def killed_stacks(folder: Path, seed: int, count: int) -> list[LogVerdict]
             await asyncio.sleep(rng.uniform(*PAUSE_INTERVALS) * stack.interval_seconds)
             verdict.faults.append(f"foresail up after cycle {stack.watch.newest_cycle}")
 
-        stack = LiveStack(folder, seed=seed)
+        stack = LiveStack(folder, seed=seed, untouched=True)
         verdict = await run_and_break(stack, repeat, break_it, brutal=not last, recover=last)
         verdicts.append(verdict)
     # The last stack was not killed: it shows that the start after the last kill is clean.

@@ -56,6 +56,8 @@ class LiveStack:
     nodes: int = 20
     extra: Sequence[str] = ()
     """More flags of `foresail up`."""
+    untouched: bool = False
+    """Whether the untouched world runs beside it: a seventh more work, which few faults are about."""
     watch: LogWatch = field(init=False)
     _up: subprocess.Popen[bytes] | None = field(init=False, default=None)
     _watching: asyncio.Task[None] | None = field(init=False, default=None)
@@ -107,7 +109,8 @@ class LiveStack:
         """Start `foresail up` and return at once."""
         self.folder.mkdir(parents=True, exist_ok=True)
         flags = ["--nodes", str(self.nodes), "--interval", f"{self.interval_seconds:g}s"]
-        flags += ["--seed", str(self.seed), "--dashboard-port", "0", "--exercise", "--state"]
+        flags += ["--seed", str(self.seed), "--dashboard-port", "0", "--exercise"]
+        flags += ["--untouched", "on" if self.untouched else "off", "--state"]
         own = {name: value for name, value in os.environ.items() if not _is_foresails(name)}
         with (self.folder / "up.log").open("wb") as log:
             self._up = subprocess.Popen(

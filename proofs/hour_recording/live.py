@@ -59,6 +59,7 @@ async def record(folder: Path, run: Run) -> RecordedRun:
         interval_seconds=run.interval_seconds,
         nodes=run.nodes,
         extra=("--record", path.name, *run.extra),
+        untouched=True,
     )
     killed: list[Kill] = []
     await stack.start()

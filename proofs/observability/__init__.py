@@ -71,7 +71,7 @@ def _configurations(folder: Path) -> list[Row]:
 
 
 async def _live(folder: Path, seed: int, collector: Phoenix | None) -> list[Row]:
-    stack = LiveStack(folder / "stack", seed=seed, nodes=10)
+    stack = LiveStack(folder / "stack", seed=seed, nodes=10, untouched=True)
     try:
         await stack.start(CYCLES)
         config = local_scraping(stack.folder / "state" / "stack.json", SCRAPE_SECONDS)
