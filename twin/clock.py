@@ -73,6 +73,20 @@ class Clock(Part):
             self.handled += self._planned - len(heap) - began
         self.now = max(self.now, until)
 
+    def run_some(self, until: float, events: int) -> bool:
+        """Run at most so many of the events up to and including `until`; return whether all have run.
+
+        Then it stands at `until`, as after `run`; until then at the time of the last event.
+        """
+        until = exact(until)
+        left = events
+        while left > 0 and self._heap and self._heap[0][0] <= until:
+            left -= self.step(1)
+        if self._heap and self._heap[0][0] <= until:
+            return False
+        self.now = max(self.now, until)
+        return True
+
     def step(self, events: int) -> int:
         """Run at most so many events, stop at the time of the last, and return how many ran."""
         heap, handlers, began = self._heap, self._handlers, self._planned - len(self._heap)

@@ -164,6 +164,10 @@ class Engine:
         """Let everything happen up to and including `until` (unix seconds); never goes back."""
         self.clock.run(until)
 
+    def advance_some(self, until: float, events: int) -> bool:
+        """Let at most so many events happen of those up to `until`; return whether that was all of them."""
+        return self.clock.run_some(until, events)
+
     def add_nodes(self, shapes: Sequence[NodeShape]) -> None:
         """Add ready nodes; raises ApiError 409 for a name that is taken, 422 for a bad one."""
         for shape in shapes:

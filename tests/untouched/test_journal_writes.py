@@ -68,8 +68,9 @@ def test_a_journal_that_does_not_name_who_wrote_is_refused(tmp_path: Path, line:
         names(JournaledWrites(tmp_path / "none"), 5.0)
 
 
-def test_a_world_with_the_same_writes_is_the_same_world() -> None:
+def test_a_world_with_the_same_writes_is_the_same_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """Played in slices and late, a world with others' writes has the state of one played at once."""
+    monkeypatch.setattr("foresail.untouched.world.SLICE_EVENTS", 1)
     begin = Engine(seed=4).now
     mirrored = MirroredWrites()
     played, untouched = Engine(seed=4), Engine(seed=4)
