@@ -21,7 +21,7 @@ NAMED = "FORESAIL_TEST_KUBECONFIG"
 """Kubeconfig of a throw-away cluster; the suites create and remove namespaces of their own."""
 ASSETS = "KUBEBUILDER_ASSETS"
 """Folder of etcd, kube-apiserver and, for garbage collection, kube-controller-manager."""
-COLLECTING = "garbage-collector-controller,namespace-controller"
+COLLECTING = "garbage-collector-controller,namespace-controller,clusterrole-aggregation-controller"
 """The controllers that contract suites need."""
 TOKEN = "token-of-the-contract-suite"
 START_SECONDS = 120.0

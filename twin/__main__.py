@@ -40,6 +40,7 @@ from twin.api.journal import (
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
 from twin.config import TwinConfig
+from twin.config.access import AccessConfig
 from twin.config.health import HealthConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
@@ -124,6 +125,7 @@ def world_of(settings: TwinSettings) -> WorldKey:
         settings.scenario,
         provisioning_of(settings.provisioner, settings.machines),
         settings.weather,
+        settings.authorization,
     )
 
 
@@ -136,6 +138,7 @@ def build_engine(settings: TwinSettings) -> Engine:
         start_time=start_of(settings),
         provisioning=provisioning,
         health=HealthConfig(weather=settings.weather),
+        access=AccessConfig(settings.authorization),
     )
     engine = Engine(config, settings.seed)
     engine.add_nodes(workload.nodes)

@@ -23,6 +23,7 @@ import numpy as np
 import orjson
 
 from twin.config import TwinConfig
+from twin.config.access import AccessConfig
 from twin.intake import pod_shape
 from twin.part import KEEPABLE, Kept, Part
 from twin.records import SLOTS, PodShape, Record
@@ -42,7 +43,7 @@ def json_of(encoded: Any) -> bytes:
 def state_lines(seed: int, config: TwinConfig, parts: Mapping[str, Part]) -> Iterator[bytes]:
     """Yield the whole state of an engine as JSON lines: its world, then one line a part."""
     encoder = Encoder()
-    yield json_of(["World", seed, encoder.encode(asdict(config))]) + b"\n"
+    yield json_of(["World", seed, encoder.encode(_settings_of(config))]) + b"\n"
     for name, part in parts.items():
         yield json_of([name, part.KEEPS, encoder.encode(part.kept())]) + b"\n"
 
@@ -54,7 +55,7 @@ def read_state(
 
     Raises ValueError for another seed or configuration, other parts, or lines that are no state.
     """
-    world = json_of(["World", seed, Encoder().encode(asdict(config))])
+    world = json_of(["World", seed, Encoder().encode(_settings_of(config))])
     if next(lines, b"").rstrip(b"\n") != world:
         raise ValueError("it has another seed or configuration")
     decoder, state = Decoder(), {}
@@ -64,6 +65,16 @@ def read_state(
             raise ValueError(f"it keeps {row[:2]} where this version keeps {name}")
         state[name] = decoder.decode(row[2])
     return state
+
+
+def _settings_of(config: TwinConfig) -> dict[str, Any]:
+    """Return the settings; `access` only where it is not the default, so that the hashes of all
+    other worlds are what they were before there was such a setting.
+    """
+    settings = asdict(config)
+    if config.access == AccessConfig():
+        del settings["access"]
+    return settings
 
 
 class Encoder:

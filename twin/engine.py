@@ -46,6 +46,8 @@ from twin.machines.cloud import Cloud
 from twin.part import Kept, parts_of
 from twin.provisioners import build_provisioner
 from twin.quantity import cpu_text, memory_text
+from twin.rbac.aggregation import RoleAggregation
+from twin.rbac.default_roles import add_default_roles
 from twin.records import NodeRecord, Object
 from twin.scheduling.node_table import NodeTable
 from twin.scheduling.scheduler import Scheduler
@@ -97,6 +99,8 @@ class Engine:
             self.store.create("namespaces", "", {"metadata": {"name": name}})
         add_system_classes(self.store)
         add_system_objects(self.store)
+        if config.access.rbac:
+            add_default_roles(self.store)
         if self.provisioner is not None:
             self.provisioner.begin()
 
@@ -125,6 +129,8 @@ class Engine:
         self.plane = ControlPlane(world, self.metrics.sample, self.request_metrics)
         self.lifecycle = NodeLifecycle(world, self.kubelet)
         self.registry = NodeRegistry(world)
+        rbac = world.config.access.rbac
+        self.role_aggregation = RoleAggregation(world) if rbac else None
 
     def _build_health(self) -> None:
         world, sky = self.world, self.sky
@@ -283,6 +289,8 @@ class Engine:
             self.serving.follow(change)
         self.plane.follow(change)
         self.vertical.follow(change)
+        if self.role_aggregation is not None:
+            self.role_aggregation.follow(change)
         if self.provisioner is not None:
             if resource == "nodes":
                 self.cloud.follow(change)

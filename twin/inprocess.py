@@ -67,10 +67,11 @@ class InProcessTwin:
         query: Mapping[str, str],
         body: bytes,
         content_type: str = JSON,
+        more_headers: Mapping[str, str] | None = None,
     ) -> tuple[int, bytes]:
         """Answer one request; a watch gives the lines there are now."""
         self._let_time_pass()
-        headers = {"content-type": content_type, "accept": JSON}
+        headers = {"content-type": content_type, "accept": JSON, **(more_headers or {})}
         request = Request(method, path, query, headers, body)
         if is_prometheus(path):
             store = None if self._scraper is None else self._scraper.store

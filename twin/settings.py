@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bus.errors import ConfigError
+from twin.config.access import Authorization
 from twin.config.health import Weather
 from twin.config.provisioning import Provisioner, ProvisioningConfig
 from twin.machines.reading import read_machines
@@ -41,6 +42,9 @@ class TwinSettings(BaseModel):
     """File of machines, node groups and what the cloud grants; none: the built-in table."""
     weather: Weather = "off"
     """How much goes wrong by itself: off, mild or rough (docs/twin/health.md)."""
+    authorization: Authorization = "identities"
+    """identities: fixed rules for the twin's own users; rbac: Roles and bindings as well
+    (docs/twin/api.md)."""
     kubeconfig_dir: Path = Path()
     """Folder of the kubeconfig files that are written."""
     journal: Path | None = None

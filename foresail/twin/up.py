@@ -26,6 +26,7 @@ from foresail.stack.workload import choose_workload
 from foresail.twin.cluster_arguments import add_cluster_arguments
 from foresail.twin.place import RunningTwin, twin_folder, write_place
 from projections.figures import number
+from twin.config.access import AUTHORIZATIONS
 from twin.config.health import WEATHERS
 from twin.config.provisioning import ProvisioningConfig
 from twin.faults import read_scenario
@@ -39,6 +40,7 @@ DIED = 1
 
 EXAMPLES = (
     ("twin up --nodes 20", "then: kubectl --kubeconfig FILE get nodes"),
+    ("twin up --authorization rbac", "try Roles and bindings with kubectl"),
     ("twin up --speed 60 --provisioner karpenter", "a minute each second; nodes come and go"),
 )
 
@@ -56,6 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--weather",
         metavar="LEVEL",
         help=f"how much goes wrong by itself: {', '.join(WEATHERS)} (default: mild)",
+    )
+    parser.add_argument(
+        "--authorization",
+        choices=AUTHORIZATIONS,
+        default=AUTHORIZATIONS[0],
+        help="rbac: Roles, bindings and service accounts count, as on a real cluster"
+        " (default: %(default)s)",
     )
     parser.add_argument(
         "--kubeconfig-out",
@@ -147,6 +156,7 @@ async def _serve(
 ) -> ExitCode:
     workload = choose_workload(settings.run, folder.path / "workload")
     options = {} if arguments.scenario is None else {"--scenario": arguments.scenario}
+    options["--authorization"] = arguments.authorization
     if not arguments.keep:
         (folder.path / JOURNAL_FILE).unlink(missing_ok=True)
     twin = TwinProcess(settings, workload, folder.path, port=arguments.port, options=options)

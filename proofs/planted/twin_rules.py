@@ -8,6 +8,7 @@ WATCHES = "tests/twin/api/test_watch_versions.py::"
 SELECTORS = "tests/twin/api/test_selectors.py::test_label_selectors"
 LISTS = "tests/twin/api/test_long_lists.py::"
 CONTROLLERS = "tests/twin/controllers/"
+RIGHTS = "tests/twin/contract/test_rights.py::test_requests_are_answered_as_documented"
 TWIN_RULES = (
     Defect(
         "an absent key is in every set's complement but this one",
@@ -190,5 +191,33 @@ TWIN_RULES = (
         "if np.array_equal(pods, keys):",
         "if len(pods) == len(keys):",
         "tests/twin/engine/test_metrics.py::test_draws_that_are_kept_are_those_of_the_pods_and_times",
+    ),
+    Defect(
+        "a rule for one name allows all",
+        "twin/rbac/rules.py",
+        "        and (not names or asked.name in names)",
+        "",
+        RIGHTS,
+    ),
+    Defect(
+        "a binding of one namespace counts in all",
+        "twin/rbac/authorizer.py",
+        'self._store.records("rolebindings", namespace)',
+        'self._store.records("rolebindings")',
+        RIGHTS,
+    ),
+    Defect(
+        "an account of another namespace will do",
+        "twin/rbac/authorizer.py",
+        '    return bool(home) and user.name == account_user(home, subject["name"])',
+        '    return user.name.endswith(subject["name"])',
+        RIGHTS,
+    ),
+    Defect(
+        "who replaces a Role hands out what it does not have",
+        "twin/api/escalation.py",
+        "    return old is not None and _without_collected(old) == _without_collected(new)",
+        "    return old is not None",
+        "tests/twin/contract/test_rights.py::test_nobody_hands_out_what_it_does_not_have",
     ),
 )

@@ -274,7 +274,7 @@ TWIN_SERVING = (
     Defect(
         "anybody may scrape",
         "twin/api/router.py",
-        '            identity.require_path("GET", path)\n            page = exposition',
+        '            requester.require_path("GET", path)\n            page = exposition',
         "            page = exposition",
         f"{_SERVING}test_exposition.py::test_readers_of_objects_may_not_scrape",
     ),

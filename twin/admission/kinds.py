@@ -9,6 +9,7 @@ from twin.admission import (
     node_pools,
     priority_classes,
     quota_scopes,
+    roles,
     storage,
     vertical,
     workloads,
@@ -39,6 +40,8 @@ def check_unchanged(resource: str, old: Object, new: Object, findings: Findings)
         storage.check_fixed(old, new, findings)
     if resource == "priorityclasses":
         priority_classes.check_class_unchanged(old, new, findings)
+    if resource in ("rolebindings", "clusterrolebindings"):
+        roles.check_binding_unchanged(old, new, findings)
     if resource == "statefulsets":
         _check_statefulset_unchanged(before, after, findings)
     if resource == "controllerrevisions" and old.get("data") != new.get("data"):
@@ -180,4 +183,8 @@ _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "resourcequotas": _quota,
     "limitranges": _limit_range,
     "nodepools": node_pools.node_pool,
+    "roles": roles.role,
+    "clusterroles": roles.cluster_role,
+    "rolebindings": roles.role_binding,
+    "clusterrolebindings": roles.cluster_role_binding,
 }

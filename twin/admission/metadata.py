@@ -87,6 +87,19 @@ def check_labels(path: str, labels: object, findings: Findings) -> None:
             findings.bad(path, value, _VALUE_RULE)
 
 
+def check_subdomain(path: str, name: str, findings: Findings) -> None:
+    """Check a reference to an object whose name is a subdomain."""
+    if len(name) > _MAX_NAME:
+        findings.bad(path, name, f"must be no more than {_MAX_NAME} characters")
+    elif not SUBDOMAIN.match(name):
+        findings.bad(path, name, _SUBDOMAIN_RULE)
+
+
+def path_segment_problem(name: str) -> str:
+    """Return why a name cannot stand in a path; empty when it can."""
+    return "" if _SEGMENT.match(name) else _SEGMENT_RULE
+
+
 def is_label_key(key: str) -> bool:
     """Say whether a text is a qualified name: a name, or a subdomain, a slash and a name."""
     prefix, slash, name = key.rpartition("/")

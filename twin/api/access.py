@@ -1,20 +1,31 @@
 """Who may do what: the identities that the embedded cluster knows, each with its own token.
 
 The services get no more than their work needs, so that a defect in one shows as a 403 here before
-it meets a real cluster. Rules are those of Kubernetes' RBAC: they only allow.
+it meets a real cluster. Rules are those of Kubernetes' RBAC: they only allow. Where Roles and bindings count
+as well (`rbac_access.py`), they come on top.
 """
 
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from twin.errors import ApiError, qualified_resource
+from twin.rbac.attributes import AUTHENTICATED, UNAUTHENTICATED, Attributes, Decision
+from twin.records import Object
+
+__all__ = ["Attributes", "Decision", "Identity", "Requester"]
 
 ALL = ("*",)
 READ = ("get", "list", "watch")
-_REVIEWS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
+_SELF_REVIEWS = (
+    ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"),
+    ("authentication.k8s.io", "selfsubjectreviews"),
+)
+_REVIEWS = frozenset(plural for _, plural in _SELF_REVIEWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +48,100 @@ class Rule:
             and (not self.names or attributes.name in self.names)
         )
 
+    def as_policy(self) -> Object:
+        """Return it in the form of RBAC, without its namespaces."""
+        return {
+            "verbs": list(self.verbs),
+            "apiGroups": list(self.groups),
+            "resources": list(self.resources),
+            **({"resourceNames": list(self.names)} if self.names else {}),
+        }
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """What a request does, in the words of RBAC."""
 
-    verb: str
-    group: str
-    resource: str
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
+class Requester(ABC):
+    """Who makes a request, and what it may do."""
+
+    __slots__ = ()
 
     @property
-    def full_resource(self) -> str:
-        """Return `pods/log` or `pods`."""
-        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+    @abstractmethod
+    def user(self) -> str:
+        """The user name that the API shows."""
+
+    @property
+    @abstractmethod
+    def uid(self) -> str:
+        """An id of the user; empty for none."""
+
+    @property
+    @abstractmethod
+    def all_groups(self) -> tuple[str, ...]:
+        """The groups that the API shows."""
+
+    @property
+    @abstractmethod
+    def extra(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Whatever else is known of the user: keys with their values."""
+
+    @abstractmethod
+    def decide(self, attributes: Attributes) -> Decision:
+        """Say whether it may do something to a resource."""
+
+    @abstractmethod
+    def decide_path(self, verb: str, path: str) -> Decision:
+        """Say whether it may use a path that is no resource."""
+
+    @abstractmethod
+    def rules_in(self, namespace: str) -> tuple[list[Object], list[Object], list[str]]:
+        """Return its rules for resources and for paths in a namespace, and what could not be evaluated."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether paths that do not exist are refused before they are looked up."""
+        return False
+
+    def may(self, attributes: Attributes) -> bool:
+        """Say whether it may do that."""
+        return self.decide(attributes).allowed
+
+    def may_path(self, verb: str, path: str) -> bool:
+        """Say whether it may use a path that is no resource."""
+        return self.decide_path(verb, path).allowed
+
+    def require(self, attributes: Attributes) -> None:
+        """Raise ApiError 403 in the API server's words when it may not."""
+        decision = self.decide(attributes)
+        if decision.allowed:
+            return
+        where = (
+            f'in the namespace "{attributes.namespace}"'
+            if attributes.namespace
+            else "at the cluster scope"
+        )
+        name = f' "{attributes.name}"' if attributes.name else ""
+        why = _escape(
+            f'User "{self.user}" cannot {attributes.verb} resource "{attributes.full_resource}" '
+            f'in API group "{attributes.group}" {where}'
+        )
+        message = (
+            f"{qualified_resource(attributes.resource, attributes.group)}{name} is forbidden: {why}"
+            f"{_reason(decision)}"
+        )
+        details = {"name": attributes.name, "group": attributes.group, "kind": attributes.resource}
+        raise ApiError(403, "Forbidden", message, {k: v for k, v in details.items() if v})
+
+    def require_path(self, method: str, path: str) -> None:
+        """Raise ApiError 403 when it may not use a path that is no resource."""
+        verb = PATH_VERBS.get(method, method.lower())
+        decision = self.decide_path(verb, path)
+        if not decision.allowed:
+            why = _escape(f'User "{self.user}" cannot {verb} path "{path}"')
+            raise ApiError(403, "Forbidden", f"forbidden: {why}{_reason(decision)}")
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """One user."""
+class Identity(Requester):
+    """One user that has a token, with fixed rules."""
 
     name: str
     rules: tuple[Rule, ...]
@@ -74,7 +158,10 @@ class Identity:
     """Paths outside the resources that it may read, each with all below it; `*`: all, any verb."""
 
     stranger: str = ""
-    """User name of an unknown user whom an administrator impersonates."""
+    """User name of somebody who has no fixed rules."""
+    given_uid: str = ""
+    more: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Whatever else is known of the user."""
 
     @property
     def user(self) -> str:
@@ -84,50 +171,45 @@ class Identity:
     @property
     def all_groups(self) -> tuple[str, ...]:
         """The groups that the API shows."""
-        return (*self.groups, "system:authenticated")
+        if UNAUTHENTICATED in self.groups or AUTHENTICATED in self.groups:
+            return self.groups
+        return (*self.groups, AUTHENTICATED)
 
     @property
     def uid(self) -> str:
-        """An id of the user; the same in every world."""
-        return hashlib.blake2b(self.user.encode(), digest_size=8).hexdigest()
+        """An id of the user; the same in every world unless it was given."""
+        return self.given_uid or hashlib.blake2b(self.user.encode(), digest_size=8).hexdigest()
 
-    def may(self, attributes: Attributes) -> bool:
-        """Say whether it may do that; every identity may ask about itself."""
+    @property
+    def extra(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Whatever else is known of the user."""
+        return self.more
+
+    def decide(self, attributes: Attributes) -> Decision:
+        """Say whether a rule allows that; every identity may ask about itself."""
         if attributes.resource in _REVIEWS and attributes.verb == "create":
-            return True
-        return any(rule.covers(attributes) for rule in self.rules)
+            return Decision(True)
+        return Decision(any(rule.covers(attributes) for rule in self.rules))
 
-    def may_path(self, verb: str, path: str) -> bool:
+    def decide_path(self, verb: str, path: str) -> Decision:
         """Say whether it may use a path that is no resource."""
         if "*" in self.paths:
-            return True
+            return Decision(True)
         below = any(path == prefix or path.startswith(f"{prefix}/") for prefix in self.paths)
-        return below and verb == "get"
+        return Decision(below and verb == "get")
 
-    def require(self, attributes: Attributes) -> None:
-        """Raise ApiError 403 in the API server's words when it may not."""
-        if self.may(attributes):
-            return
-        where = (
-            f'in the namespace "{attributes.namespace}"'
-            if attributes.namespace
-            else "at the cluster scope"
-        )
-        name = f' "{attributes.name}"' if attributes.name else ""
-        message = (
-            f"{qualified_resource(attributes.resource, attributes.group)}{name} is forbidden: "
-            f'User "{self.user}" cannot {attributes.verb} resource "{attributes.full_resource}" '
-            f'in API group "{attributes.group}" {where}'
-        )
-        details = {"name": attributes.name, "group": attributes.group, "kind": attributes.resource}
-        raise ApiError(403, "Forbidden", message, {k: v for k, v in details.items() if v})
-
-    def require_path(self, method: str, path: str) -> None:
-        """Raise ApiError 403 when it may not use a path that is no resource."""
-        verb = PATH_VERBS.get(method, method.lower())
-        if not self.may_path(verb, path):
-            message = f'forbidden: User "{self.user}" cannot {verb} path "{path}"'
-            raise ApiError(403, "Forbidden", message)
+    def rules_in(self, namespace: str) -> tuple[list[Object], list[Object], list[str]]:
+        """Return its rules, with those for reviews of itself, in the form of RBAC."""
+        rules = [rule.as_policy() for rule in self.rules if {"*", namespace} & set(rule.namespaces)]
+        rules += [
+            {"verbs": ["create"], "apiGroups": [group], "resources": [plural]}
+            for group, plural in _SELF_REVIEWS
+        ]
+        paths: list[Object] = [
+            {"verbs": ["*" if path == "*" else "get"], "nonResourceURLs": [path]}
+            for path in self.paths
+        ]
+        return rules, paths, []
 
 
 PATH_VERBS = {"GET": "get", "POST": "post", "PUT": "put", "PATCH": "patch", "DELETE": "delete"}
@@ -173,3 +255,12 @@ def effective_identity(identity: Identity, headers: Mapping[str, str]) -> Identi
 
 def _allows(value: str, allowed: Iterable[str]) -> bool:
     return any(pattern in ("*", value) for pattern in allowed)
+
+
+def _escape(text: str) -> str:
+    """Return text as the API server writes it into refusals."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _reason(decision: Decision) -> str:
+    return f": {decision.reason}" if decision.reason else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bus.errors import InputError
-from twin.api.access import Identity
+from twin.api.access import Requester
 from twin.api.bodies import read_body, whole_seconds
 from twin.api.messages import Request, Response, respond
 from twin.engine import Engine
@@ -13,9 +13,9 @@ from twin.faults.reading import scenario_of
 PREFIX = "/foresail/v1/"
 
 
-def administer(engine: Engine, path: str, request: Request, identity: Identity) -> Response:
+def administer(engine: Engine, path: str, request: Request, requester: Requester) -> Response:
     """Answer one request; raises ApiError 403 or 404."""
-    identity.require_path(request.method, path)
+    requester.require_path(request.method, path)
     match (request.method, *path.removeprefix(PREFIX).split("/")):
         case ("POST", "nodes", name, "fail"):
             seconds = float(whole_seconds(read_body(request).get("seconds", 300)))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from twin.api.access import Attributes, Identity
+from twin.api.access import Attributes, Requester
 from twin.api.messages import Request, Response, respond
 from twin.api.objects import method_not_allowed
 from twin.api.selecting import label_requirements
@@ -40,7 +40,7 @@ def served_resources(group: str, version: str) -> list[tuple[str, str]]:
 
 
 def answer_metrics(
-    engine: Engine, path: str, request: Request, identity: Identity
+    engine: Engine, path: str, request: Request, requester: Requester
 ) -> Response | None:
     """Answer a request for such metrics; None for another path. Raises ApiError."""
     found = _PATH.match(path)
@@ -49,7 +49,7 @@ def answer_metrics(
     group, namespace, rest = found["group"], found["namespace"], found["rest"].split("/")
     resource = rest[0]
     name, metric = (rest[1], rest[2]) if len(rest) == 3 else ("", rest[-1])
-    identity.require(Attributes("get", group, resource, metric if name else "", namespace, name))
+    requester.require(Attributes("get", group, resource, metric if name else "", namespace, name))
     if request.method != "GET":
         raise method_not_allowed()
     version = f"{group}/{found['version']}"

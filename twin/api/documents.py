@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from twin.api import discovery, openapi
+from twin.api.access import Requester
 from twin.api.messages import JSON, Request, Response, respond
 from twin.api.objects import method_not_allowed
 from twin.errors import ApiError
@@ -14,14 +15,17 @@ _VERSION = re.compile(r"\bv=(v2beta1|v2)\b")
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 
-def document(path: str, request: Request) -> Response | None:
+def document(path: str, request: Request, requester: Requester) -> Response | None:
     """Answer a request about the server; None when the path is none of these.
 
     Raises:
-        ApiError: 405 for another method than GET.
+        ApiError: 403 for who may not read it, 405 for another method than GET.
     """
     response = _document(path, request)
-    if response is not None and request.method not in ("GET", "HEAD"):
+    if response is None:
+        return None
+    requester.require_path(request.method, request.path)
+    if request.method not in ("GET", "HEAD"):
         raise method_not_allowed()
     return response
 

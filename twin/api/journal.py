@@ -27,6 +27,7 @@ from typing import Any, Self
 from bus.errors import ConfigError, Permanent
 from twin.api.messages import JSON, Request
 from twin.api.router import Router
+from twin.config.access import Authorization
 from twin.config.health import Weather
 from twin.config.provisioning import ProvisioningConfig
 from twin.engine import Engine
@@ -56,6 +57,7 @@ class WorldKey:
     provisioning: str = ""
     """The provisioner, and the digest of its settings and machines; empty: none."""
     weather: Weather = "off"
+    authorization: Authorization = "identities"
 
     @classmethod
     def of(
@@ -67,6 +69,7 @@ class WorldKey:
         scenario: Path | None = None,
         provisioning: ProvisioningConfig | None = None,
         weather: Weather = "off",
+        authorization: Authorization = "identities",
     ) -> Self:
         """Name a world; a workload that is a file, and a scenario, are named by their content.
 
@@ -84,7 +87,7 @@ class WorldKey:
             document = json.dumps(asdict(provisioning), sort_keys=True)
             digest = hashlib.sha256(document.encode()).hexdigest()
             rents = f"{provisioning.provisioner}:{digest}"
-        return cls(seed, nodes, workload, start_time_seconds, given, rents, weather)
+        return cls(seed, nodes, workload, start_time_seconds, given, rents, weather, authorization)
 
     def line(self) -> dict[str, Any]:
         """Return the journal's first line."""
@@ -97,6 +100,7 @@ class WorldKey:
             **({"scenario": self.scenario} if self.scenario else {}),
             **({"provisioning": self.provisioning} if self.provisioning else {}),
             **({"weather": self.weather} if self.weather != "off" else {}),
+            **({"authorization": self.authorization} if self.authorization != "identities" else {}),
         }
 
 
@@ -129,7 +133,7 @@ class Journal:
             raise ConfigError(
                 "--journal",
                 path,
-                "it belongs to another seed, node count, workload, scenario or start time; "
+                "it belongs to another seed, node count, workload, scenario, authorization or start time; "
                 "give those, or a new file",
             )
 

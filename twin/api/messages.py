@@ -17,7 +17,9 @@ _OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOpti
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; header names are lower case."""
+    """One request; header names are lower case, and values of one that is there several times (those of
+    impersonation alone) are lines.
+    """
 
     method: str
     path: str
@@ -28,6 +30,8 @@ class Request:
     """Why its body cannot be read, after an attempt; raised where the body is needed."""
     parameters: tuple[tuple[str, str], ...] = ()
     """Every parameter in order, where one may be there several times; `query` has the last of each."""
+    requester: Any = field(default=None, compare=False)
+    """Who writes, where what it may hand out is looked at (`twin.api.rbac_access.RbacUser`); None: anything."""
 
     def flag(self, name: str) -> bool:
         """Say whether a query parameter is set: to anything but false or 0, as the API reads it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twin.api import ownership
+from twin.api.access import Attributes
 from twin.api.bodies import (
     ClientObject,
     check_object,
@@ -14,6 +15,7 @@ from twin.api.bodies import (
     require_map,
     whole_seconds,
 )
+from twin.api.escalation import check_escalation
 from twin.api.limits import check_stored
 from twin.api.listing import list_answer, list_objects, object_answer, table_answer
 from twin.api.messages import (
@@ -38,7 +40,12 @@ from twin.timestamps import rfc3339
 
 Answer = Response | StreamedResponse | WatchResponse
 UNKNOWN_MANAGER = "unknown"
-MADE_BY_PUT = frozenset({"leases", "events", "endpoints"})
+MADE_BY_PUT = frozenset(
+    {
+        *("leases", "events", "endpoints"),
+        *("roles", "rolebindings", "clusterroles", "clusterrolebindings"),
+    }
+)
 """Resources that a PUT of an absent object creates, as on a real server."""
 
 
@@ -148,6 +155,7 @@ class Objects:
             )
         absent = self._store.find(kind.resource, namespace, name) is None
         if absent and kind.resource in MADE_BY_PUT and not subresource:
+            _require_creation(kind, namespace, name, request)
             client_object.obj["metadata"].pop("resourceVersion", None)
             return self.create(kind, namespace, request)
         new = self.replace(kind, namespace, name, client_object.obj, request, subresource)
@@ -212,6 +220,8 @@ class Objects:
         absent = self._store.find(kind.resource, namespace, name) is None
         if absent and subresource:
             self._store.get(kind.resource, namespace, name)  # says that it is not found
+        if absent:
+            _require_creation(kind, namespace, name, request)
         live: Object = (
             {"metadata": {}} if absent else self._store.get(kind.resource, namespace, name)
         )
@@ -223,7 +233,9 @@ class Objects:
             live, client_object.obj, root, writer, force=force
         )
 
-        def own(_old: Object | None, new: Object) -> None:
+        def own(old: Object | None, new: Object) -> None:
+            if request.requester is not None:
+                check_escalation(kind, old, new, request.requester)
             new["metadata"]["managedFields"] = managed
             check_stored(new)
 
@@ -281,6 +293,8 @@ class Objects:
         root = root_of(kind.group, kind.version, kind.kind) or ANY
 
         def own(old: Object | None, new: Object) -> None:
+            if request.requester is not None:
+                check_escalation(kind, old, new, request.requester)
             managed = ownership.after_update(old, new, root, writer)
             new["metadata"]["managedFields"] = managed
             check_stored(new)
@@ -339,6 +353,13 @@ class Objects:
         return Response(
             status, body, headers={} if client_object is None else client_object.headers()
         )
+
+
+def _require_creation(kind: Kind, namespace: str, name: str, request: Request) -> None:
+    """Raise ApiError 403 when who replaces or applies what is not there may not create it."""
+    if request.requester is not None:
+        wanted = Attributes("create", kind.group, kind.resource, "", namespace, name)
+        request.requester.require(wanted)
 
 
 def _is_place(kind: Kind, namespace: str | None) -> bool:

@@ -1,98 +1,145 @@
-"""What clients ask about themselves: `kubectl auth can-i`, `auth can-i --list`, `auth whoami`."""
+"""What clients ask about rights: `kubectl auth can-i`, `auth can-i --list`, `auth whoami`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from twin.api.access import IDENTITIES, Attributes, Identity
+from twin.api.access import Attributes, Requester
 from twin.api.bodies import read_body, require_map
-from twin.api.messages import Object, Request, Response, respond
+from twin.api.messages import Object, Request, Response, json_bytes, respond
+from twin.api.objects import method_not_allowed
+from twin.api.rbac_access import Access
 from twin.errors import ApiError, bad_request
+from twin.rbac.attributes import Decision, User
 
+AUTHORIZATION = "authorization.k8s.io"
+AUTHENTICATION = "authentication.k8s.io"
 REVIEWS = {
-    ("authorization.k8s.io", "v1"): {
+    (AUTHORIZATION, "v1"): {
+        "localsubjectaccessreviews": ("LocalSubjectAccessReview", True),
         "selfsubjectaccessreviews": ("SelfSubjectAccessReview", False),
         "selfsubjectrulesreviews": ("SelfSubjectRulesReview", False),
         "subjectaccessreviews": ("SubjectAccessReview", False),
     },
-    ("authentication.k8s.io", "v1"): {
+    (AUTHENTICATION, "v1"): {
         "selfsubjectreviews": ("SelfSubjectReview", False),
     },
 }
 """Reviews by group and version: plural to kind and whether it is namespaced; nothing is kept."""
+_RESOURCE = ("verb", "group", "resource", "subresource", "namespace", "name")
 
 
-def review(resource: str, request: Request, identity: Identity) -> Response:
-    """Answer one review; raises ApiError 400 or 405."""
-    if request.method != "POST":
-        raise ApiError(405, "MethodNotAllowed", "reviews are created, not kept")
-    review_object = read_body(request)
-    spec = require_map(review_object, "spec")
+def review(asked: Attributes, request: Request, requester: Requester, access: Access) -> Response:
+    """Answer one review; raises ApiError 400, 405 or 422."""
+    if request.method != "POST" or asked.name:
+        raise method_not_allowed()
+    body = read_body(request)
+    spec = require_map(body, "spec")
     status: Object
-    match resource:
+    match asked.resource:
         case "selfsubjectaccessreviews":
-            status = _access(spec, identity)
+            status = _access(spec, requester)
         case "subjectaccessreviews":
-            status = _access(spec, _known_identity(spec.get("user")))
+            status = _access(spec, _subject(spec, access))
+        case "localsubjectaccessreviews":
+            _check_local(spec, asked.namespace)
+            status = _access(spec, _subject(spec, access))
         case "selfsubjectrulesreviews":
-            status = _rules(spec, identity)
+            status, spec = _rules(spec, requester), {}
         case _:
-            status = {"userInfo": user_info(identity)}
-    metadata = review_object.get("metadata") or {}
-    return respond(201, {**review_object, "metadata": {**metadata, "creationTimestamp": None},
-                         "status": status})  # fmt: skip
+            status = {"userInfo": user_info(requester)}
+    group = AUTHENTICATION if asked.resource == "selfsubjectreviews" else AUTHORIZATION
+    kind, namespaced = REVIEWS[group, "v1"][asked.resource]
+    metadata = {**(body.get("metadata") or {}), "creationTimestamp": None}
+    if namespaced:
+        metadata["namespace"] = asked.namespace
+    named = {"kind": kind, "apiVersion": f"{group}/v1", "metadata": metadata}
+    return respond(201, {**named, "spec": spec, "status": status})
 
 
-def user_info(identity: Identity) -> Object:
+def user_info(requester: Requester) -> Object:
     """Return the user as the API names it."""
-    return {"username": identity.user, "uid": identity.uid, "groups": list(identity.all_groups)}
+    info: Object = {"username": requester.user, "groups": list(requester.all_groups)}
+    if requester.uid:
+        info["uid"] = requester.uid
+    if requester.extra:
+        info["extra"] = {key: list(values) for key, values in requester.extra}
+    return info
 
 
-def _known_identity(user: Any) -> Identity:
-    for identity in IDENTITIES:
-        if identity.user == user:
-            return identity
-    return Identity("", (), paths=(), stranger=str(user))
+def _subject(spec: Object, access: Access) -> Requester:
+    """Return who is asked about; raises ApiError 422."""
+    user, groups = _text(spec, "user"), spec.get("groups") or []
+    if not user and not groups:
+        raise _invalid("spec.user", '"": at least one of user or group must be specified')
+    extra = tuple((key, tuple(values)) for key, values in require_map(spec, "extra").items())
+    return access.of_user(User(user, _text(spec, "uid"), tuple(groups), extra))
 
 
-def _access(spec: Object, identity: Identity) -> Object:
-    resource, path = (
-        require_map(spec, "resourceAttributes"),
-        require_map(spec, "nonResourceAttributes"),
-    )
-    if bool(resource) is bool(path):
-        raise bad_request("give exactly one of resourceAttributes and nonResourceAttributes")
-    if path:
-        return {"allowed": identity.may_path(_text(path, "verb"), _text(path, "path"))}
-    names = ("verb", "group", "resource", "subresource", "namespace", "name")
-    return {"allowed": identity.may(Attributes(**{name: _text(resource, name) for name in names}))}
+def _access(spec: Object, requester: Requester) -> Object:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if resource is not None and path is not None:
+        why = "cannot be specified in combination with resourceAttributes"
+        raise _invalid("spec.nonResourceAttributes", f"{_path_text(path)}: {why}")
+    if resource is None and path is None:
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        raise _invalid("spec.resourceAttributes", f"null: {why}")
+    if path is not None:
+        path = require_map(spec, "nonResourceAttributes")
+        decision = requester.decide_path(_text(path, "verb"), _text(path, "path"))
+        return _answer(decision)
+    resource = require_map(spec, "resourceAttributes")
+    asked = Attributes(**{name: _text(resource, name) for name in _RESOURCE})
+    return _answer(requester.decide(asked))
 
 
-def _rules(spec: Object, identity: Identity) -> Object:
+def _answer(decision: Decision) -> Object:
+    answer: Object = {"allowed": decision.allowed}
+    if decision.reason:
+        answer["reason"] = decision.reason
+    if decision.error:
+        answer["evaluationError"] = decision.error
+    return answer
+
+
+def _check_local(spec: Object, namespace: str) -> None:
+    path = spec.get("nonResourceAttributes")
+    if path is not None:
+        why = "disallowed on this kind of request"
+        raise _invalid("spec.nonResourceAttributes", f"{_path_text(path)}: {why}")
+    stated = _text(require_map(spec, "resourceAttributes"), "namespace")
+    if stated != namespace:
+        why = f'"{stated}": must match metadata.namespace'
+        raise _invalid("spec.resourceAttributes.namespace", why)
+
+
+def _rules(spec: Object, requester: Requester) -> Object:
     namespace = _text(spec, "namespace")
-    rules = [rule for rule in identity.rules if {"*", namespace} & set(rule.namespaces)]
-    return {
-        "resourceRules": [
-            {
-                "verbs": list(rule.verbs),
-                "apiGroups": list(rule.groups),
-                "resources": list(rule.resources),
-                **({"resourceNames": list(rule.names)} if rule.names else {}),
-            }
-            for rule in rules
-        ]
-        + [
-            {"verbs": ["create"], "apiGroups": [group], "resources": [plural]}
-            for (group, _), kinds in REVIEWS.items()
-            for plural in kinds
-            if plural.startswith("self")
-        ],
-        "nonResourceRules": [
-            {"verbs": ["*" if path == "*" else "get"], "nonResourceURLs": [path]}
-            for path in identity.paths
-        ],
-        "incomplete": False,
+    if not namespace:
+        raise bad_request("no namespace on request")
+    rules, paths, missing = requester.rules_in(namespace)
+    status: Object = {
+        "resourceRules": rules,
+        "nonResourceRules": paths,
+        "incomplete": bool(missing),
     }
+    if missing:
+        status["evaluationError"] = ", ".join(dict.fromkeys(missing))
+    return status
+
+
+def _invalid(field: str, why: str) -> ApiError:
+    """422 of a review, which a real server words without a kind."""
+    message = f"Invalid value: {why}"
+    cause = {"reason": "FieldValueInvalid", "message": message, "field": field}
+    details = {"group": AUTHORIZATION, "causes": [cause]}
+    text = f'.{AUTHORIZATION} "" is invalid: {field}: {message}'
+    return ApiError(422, "Invalid", text, details)
+
+
+def _path_text(path: Any) -> str:
+    stated = path if isinstance(path, dict) else {}
+    return json_bytes({"Path": stated.get("path", ""), "Verb": stated.get("verb", "")}).decode()
 
 
 def _text(owner: Object, name: str) -> str:

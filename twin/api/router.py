@@ -6,9 +6,10 @@ Here is decided what a path means and whether its user may use it; the rest is d
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from twin.api import discovery
-from twin.api.access import ADMIN, Attributes, Identity, effective_identity
+from twin.api.access import ADMIN, Attributes, Identity, Requester
 from twin.api.administration import PREFIX, administer
 from twin.api.custom_metrics import answer_metrics
 from twin.api.documents import document
@@ -16,6 +17,7 @@ from twin.api.limits import check_request
 from twin.api.listing import list_pieces, plain_list
 from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
 from twin.api.objects import Objects, method_not_allowed
+from twin.api.rbac_access import Access
 from twin.api.reviews import REVIEWS, review
 from twin.api.subresources import Subresources
 from twin.api.views import View
@@ -34,6 +36,7 @@ _OF_NAMESPACES = frozenset({"status", "finalize"})
 WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _WHOLE = frozenset({"watch", "fieldSelector", "labelSelector"})
 """Parameters that ask for something else than a whole list."""
+_ONE_NAME = re.compile(r"(?:^|,)metadata\.name==?([^,=!\\]+)(?:,|$)")
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
@@ -46,11 +49,15 @@ class Router:
         self._store = engine.store
         self._objects = Objects(engine)
         self._subresources = Subresources(engine, self._objects)
+        self.access = Access(engine.store, rbac=engine.config.access.rbac)
 
     def handle(self, request: Request, identity: Identity = ADMIN) -> Answer:
         """Answer one request; every refusal is a Status object."""
         try:
-            return self._handle(request, effective_identity(identity, request.headers))
+            requester = self.access.requester(identity, request.headers)
+            if self.access.rbac and request.method in WRITING:
+                request = replace(request, requester=requester)
+            return self._handle(request, requester)
         except ApiError as error:
             headers = {"Retry-After": "5"} if error.status == 429 else {}
             answer = respond(error.status, error.to_status())
@@ -81,41 +88,37 @@ class Router:
         except ApiError:
             return None
 
-    def _handle(self, request: Request, identity: Identity) -> Answer:
+    def _handle(self, request: Request, requester: Requester) -> Answer:
         path = request.path.rstrip("/") or "/"
         check_request(request)
         if path.startswith(PREFIX):
-            return administer(self._engine, path, request, identity)
-        response = document(path, request)
+            return administer(self._engine, path, request, requester)
+        response = document(path, request, requester)
         if response is not None:
-            identity.require_path(request.method, path)
             return response
         if path == "/metrics" and request.method == "GET":
-            identity.require_path("GET", path)
+            requester.require_path("GET", path)
             page = exposition(self._engine, request.query.get("families", ""))
             return StreamedResponse(page, page.close, CONTENT_TYPE)
-        metrics = answer_metrics(self._engine, path, request, identity)
+        metrics = answer_metrics(self._engine, path, request, requester)
         if metrics is not None:
             return metrics
         match = _RESOURCE_PATH.match(path)
         if match is None:
+            if requester.strict:
+                requester.require_path(request.method, request.path)
             raise unknown_resource(path)
-        group, version = match["group"] or "", match["core"] or match["version"]
-        namespace, resource = match["namespace"], match["resource"]
-        name, subresource = match["name"] or "", match["subresource"] or ""
-        if namespace and not name and resource in _OF_NAMESPACES:
-            namespace, resource, name, subresource = "", "namespaces", namespace, resource
-        attributes = Attributes(
-            _verb(request, name), group, resource, subresource, namespace or "", name
-        )
-        identity.require(attributes)
+        attributes, namespace = _attributes(match, request)
+        group, version = attributes.group, match["core"] or match["version"]
+        resource, name = attributes.resource, attributes.name
+        requester.require(_with_selected_name(attributes, request))
         if resource in REVIEWS.get((group, version), {}):
-            return review(resource, request, identity)
+            return review(attributes, request, requester, self.access)
         if (group, version) == (discovery.METRICS_GROUP, discovery.METRICS_VERSION):
             return self._metrics(resource, namespace, name, request)
         kind = KINDS.get(resource)
         elsewhere = View.elsewhere(group, version, resource)
-        if elsewhere is not None and not subresource:
+        if elsewhere is not None and not attributes.subresource:
             return elsewhere.answer(self._store, self._objects, (namespace, name), request)
         if kind is None or kind.group != group:
             raise unknown_resource(resource)
@@ -167,6 +170,25 @@ class Router:
         kind = "NodeMetricsList" if resource == "nodes" else "PodMetricsList"
         version = f"{discovery.METRICS_GROUP}/{discovery.METRICS_VERSION}"
         return respond(200, plain_list(kind, version, items, self._store.resource_version))
+
+
+def _attributes(match: re.Match[str], request: Request) -> tuple[Attributes, str | None]:
+    """Return what a request on a resource does, and its namespace; None for all of them."""
+    namespace, resource, name = match["namespace"], match["resource"], match["name"] or ""
+    group, subresource = match["group"] or "", match["subresource"] or ""
+    if namespace and not name and resource in _OF_NAMESPACES:
+        namespace, resource, name, subresource = None, "namespaces", namespace, resource
+    # A namespace is inside itself, as a real server sees it.
+    home = name if (group, resource) == ("", "namespaces") else namespace or ""
+    return Attributes(_verb(request, name), group, resource, subresource, home, name), namespace
+
+
+def _with_selected_name(attributes: Attributes, request: Request) -> Attributes:
+    """Return a request for a collection with the one name that its field selector picks."""
+    if attributes.name or "fieldSelector" not in request.query:
+        return attributes
+    picked = _ONE_NAME.search(request.query["fieldSelector"])
+    return attributes if picked is None else replace(attributes, name=picked[1])
 
 
 def _verb(request: Request, name: str) -> str:

@@ -21,8 +21,9 @@ from urllib.parse import parse_qsl, unquote
 import yaml
 
 from twin.api import clock_control, presenting
-from twin.api.access import ADMIN, Identity, effective_identity
+from twin.api.access import ADMIN, Identity
 from twin.api.api_faults import ApiFaults
+from twin.api.headers import decode_headers
 from twin.api.journal import Journal
 from twin.api.limits import (
     LARGEST_BODY,
@@ -42,6 +43,7 @@ from twin.api.messages import (
 )
 from twin.api.patching import APPLY
 from twin.api.prometheus import answer_prometheus, is_prometheus
+from twin.api.rbac_access import NOBODY
 from twin.api.router import WRITING, Router
 from twin.api.streaming import stream
 from twin.api.tokens import Tokens
@@ -107,8 +109,8 @@ class ApiServer:
             return
         if scope["type"] != "http":
             return
-        headers = _decode_headers(scope)
-        identity = self._tokens.identity(headers.get("authorization", ""))
+        headers = decode_headers(scope)
+        identity = self._identity(headers)
         if identity is None:  # before anything else is read
             await self._send(send, self._for_a_stranger(scope, headers))
             return
@@ -137,6 +139,12 @@ class ApiServer:
             await self._send_chunks(send, answer)
         else:
             await self._send(send, answer)
+
+    def _identity(self, headers: dict[str, str]) -> Identity | None:
+        """Return who sends these headers; None for a token that is nobody's."""
+        if "authorization" not in headers and self._router.access.rbac:
+            return NOBODY
+        return self._tokens.identity(headers.get("authorization", ""))
 
     def _for_a_stranger(self, scope: dict[str, Any], headers: dict[str, str]) -> Response:
         """Answer a client without a token and close its connection, so that it holds none."""
@@ -215,7 +223,7 @@ class ApiServer:
         """Answer a question in PromQL in a thread of its own, one after the other."""
         try:
             # Who may scrape may ask; below /api every identity may read.
-            effective_identity(identity, request.headers).require_path("GET", "/metrics")
+            self._router.access.requester(identity, request.headers).require_path("GET", "/metrics")
         except ApiError as error:
             return respond(error.status, error.to_status())
         if self._questions >= MOST_QUESTIONS:
@@ -358,12 +366,6 @@ def _as_json(body: bytes) -> bytes:
         return json_bytes(read_yaml(body))
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error
-
-
-def _decode_headers(scope: dict[str, Any]) -> dict[str, str]:
-    return {
-        name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
-    }
 
 
 def _request(scope: dict[str, Any], headers: dict[str, str], body: bytes) -> Request:

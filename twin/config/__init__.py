@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from twin.config.access import AccessConfig
 from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.config.controllers import ControllerConfig
 from twin.config.health import HealthConfig
@@ -64,6 +65,8 @@ class TwinConfig:
     """Machines that come and go."""
     serving: ServingConfig = field(default_factory=ServingConfig)
     """How requests of Services with traffic are simulated."""
+    access: AccessConfig = field(default_factory=AccessConfig)
+    """Who may do what: fixed identities, or RBAC."""
     job_ttl_seconds: int = 300
     """Time after which a finished Job of the workload vanishes (its ttlSecondsAfterFinished); our own
     choice."""

@@ -17,6 +17,8 @@ import pytest
 from bus.clock import SystemClock
 from tests.real_api_server import ApiServer, api_server  # noqa: F401 - a fixture
 from tests.twin.contract.faces import Face, InProcess, OverHttp, Place
+from twin.config import TwinConfig
+from twin.config.access import AccessConfig
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
 
@@ -38,6 +40,20 @@ def face(request: pytest.FixtureRequest) -> Face:
         twin = InProcessTwin.of(workload, seed=1, speed=1.0, clock=SystemClock())
         return InProcess(twin)
     world: Face = request.getfixturevalue(f"{request.param}_cluster")
+    return world
+
+
+@pytest.fixture(
+    scope="session", params=["in process", pytest.param("real", marks=pytest.mark.slow)]
+)
+def rbac_face(request: pytest.FixtureRequest) -> Face:
+    """Return each way to a cluster whose Roles and bindings count; an administrator asks."""
+    if request.param == "in process":
+        config = TwinConfig(access=AccessConfig("rbac"))
+        workload = open_workload("idle", nodes=1, seed=1)
+        twin = InProcessTwin.of(workload, seed=1, speed=1.0, clock=SystemClock(), config=config)
+        return InProcess(twin)
+    world: Face = request.getfixturevalue("real_cluster")
     return world
 
 

@@ -43,6 +43,27 @@ class Answer:
         return str(self.body["metadata"]["resourceVersion"])
 
 
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """For whom an administrator acts."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+
+    def headers(self) -> list[tuple[str, str]]:
+        """Return the headers that say so."""
+        named = [("Impersonate-User", self.user)] if self.user else []
+        return named + [("Impersonate-Group", group) for group in self.groups]
+
+    def lines(self) -> dict[str, str]:
+        """Return them as a router gets them: by name in lower case, several values as lines."""
+        lines: dict[str, str] = {}
+        for name, value in self.headers():
+            known = lines.get(name.lower())
+            lines[name.lower()] = value if known is None else f"{known}\n{value}"
+        return lines
+
+
 class Face(Protocol):
     """A way to ask a cluster."""
 
@@ -62,6 +83,7 @@ class Face(Protocol):
         body: Any = None,
         content_type: str = JSON,
         accept: str = JSON,
+        acting_for: Acting | None = None,
     ) -> Answer:
         """Send one request; `body` may be bytes, or anything that JSON can hold."""
         ...
@@ -91,11 +113,13 @@ class InProcess:
         body: Any = None,
         content_type: str = JSON,
         accept: str = JSON,
+        acting_for: Acting | None = None,
     ) -> Answer:
         """Send one request; see `Face.ask`."""
         assert accept == JSON
+        headers = {} if acting_for is None else acting_for.lines()
         status, found = self._twin.request(
-            method, path, dict(query or {}), _raw(body), content_type
+            method, path, dict(query or {}), _raw(body), content_type, headers
         )
         return _answer(status, found, {})
 
@@ -137,9 +161,12 @@ class OverHttp:
         body: Any = None,
         content_type: str = JSON,
         accept: str = JSON,
+        acting_for: Acting | None = None,
     ) -> Answer:
         """Send one request; see `Face.ask`."""
-        headers = {"Accept": accept} | ({} if body is None else {"Content-Type": content_type})
+        headers = [("Accept", accept), *([] if acting_for is None else acting_for.headers())]
+        if body is not None:
+            headers.append(("Content-Type", content_type))
         raw = None if body is None else _raw(body)
         response = self._client.request(
             method, path, params=dict(query or {}), content=raw, headers=headers
