@@ -36,6 +36,8 @@ class ServiceCounters(DataModel):
     """Were in a pod when its container or machine ended."""
     served_within: tuple[Rounded, ...] = ()
     """Of the served, those answered within each of `LATENCY_BOUNDS`."""
+    refused: Rounded | None = None
+    """Of the failed, those for which no pod was ready; None where nobody tells them apart."""
     workload: str = ""
     """`<namespace>/Deployment/<name>` whose pods its selector picks; empty where it picks none, or several."""
 

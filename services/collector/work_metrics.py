@@ -17,9 +17,10 @@ from schemas.work import LATENCY_BOUNDS, MOST_SERVICES, ServiceCounters
 
 REQUESTS = "foresail_service_requests_total"
 DURATIONS = "foresail_service_request_duration_seconds"
+UNSERVED = "foresail_requests_unserved_total"
 JOB_CPU = "foresail_job_cpu_seconds_total"
 PATH = "/metrics"
-QUERY = {"families": f"{REQUESTS},{DURATIONS},{JOB_CPU}"}
+QUERY = {"families": f"{REQUESTS},{DURATIONS},{UNSERVED},{JOB_CPU}"}
 MOST_BYTES = 4 * 1024**2
 _SERIES = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{([^}]*)\})?")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -41,6 +42,7 @@ class _Sample(NamedTuple):
     name: str
     service: str
     outcome: str
+    """What became of it, or why nobody served it."""
     bound: float
     """Upper bound of a bucket, seconds."""
 
@@ -55,26 +57,29 @@ def read_work_metrics(text: bytes) -> WorkMetrics:
         raise ValueError(f"{len(text)} bytes of metrics are more than {MOST_BYTES}")
     outcomes: dict[str, dict[str, float]] = {}
     within: dict[str, dict[float, float]] = {}
+    refused: dict[str, float] = {}
     job_cpu: dict[str, float] = {}
     for sample, value in _samples(text.decode()):
         if sample.name == REQUESTS:
             outcomes.setdefault(sample.service, {})[sample.outcome] = value
         elif sample.name == f"{DURATIONS}_bucket":
             within.setdefault(sample.service, {})[sample.bound] = value
+        elif sample.name == UNSERVED and sample.outcome == "refused":
+            refused[sample.service] = value
         elif sample.name == JOB_CPU:
             job_cpu[sample.outcome] = value
     return WorkMetrics(
         job_cpu_seconds_done=job_cpu.get("in time", 0.0) + job_cpu.get("late", 0.0),
         job_cpu_seconds_lost=job_cpu.get("lost", 0.0),
         services=tuple(
-            _service(name, outcomes[name], within.get(name, {}))
+            _service(name, outcomes[name], within.get(name, {}), refused.get(name))
             for name in sorted(outcomes)[:MOST_SERVICES]
         ),
     )
 
 
 def _service(
-    name: str, outcomes: Mapping[str, float], within: Mapping[float, float]
+    name: str, outcomes: Mapping[str, float], within: Mapping[float, float], refused: float | None
 ) -> ServiceCounters:
     served, failed, lost = (outcomes.get(outcome, 0.0) for outcome in _OUTCOMES)
     # Every number was looked at by `_samples`, and is rounded here.
@@ -87,6 +92,7 @@ def _service(
         served_within=tuple([rounded(within.get(bound, 0.0)) for bound in LATENCY_BOUNDS])
         if within
         else (),
+        refused=None if refused is None else rounded(refused),
     )
 
 
@@ -111,4 +117,4 @@ def _sample_of(series: str) -> _Sample | None:
     labels = dict(_LABEL.findall(found[2] or ""))
     service = f"{labels.get('namespace', '')}/{labels.get('service', '')}"
     bound = float(labels.get("le", "nan")) if found[1] == f"{DURATIONS}_bucket" else 0.0
-    return _Sample(found[1], service, labels.get("outcome", ""), bound)
+    return _Sample(found[1], service, labels.get("outcome") or labels.get("reason", ""), bound)

@@ -27,12 +27,26 @@ def test_requests_and_cpu_time_of_the_twin_are_read() -> None:
         assert row.served == pytest.approx(account.served, abs=1e-5)
         assert row.served > 0
         assert row.failed == pytest.approx(account.timed_out + account.refused, abs=1e-5)
+        assert row.refused == pytest.approx(account.refused, abs=1e-5)
         assert row.lost == pytest.approx(account.lost, abs=1e-5)
         assert len(row.served_within) == len(LATENCY_BOUNDS)
         assert list(row.served_within) == sorted(row.served_within)
         assert row.served_within[-1] <= row.served + 1e-5
+    assert any(
+        row.refused for row in metrics.services
+    )  # those of the seconds before the first pod was ready
     seconds = engine.job_work.cpu_seconds
     assert metrics.job_cpu_seconds_lost == seconds["lost"]
+
+
+def test_an_endpoint_that_does_not_say_why_requests_failed_leaves_it_open() -> None:
+    """None refused and nothing known of it are not the same."""
+    text = b'foresail_service_requests_total{namespace="a",service="b",outcome="failed"} 2\n'
+    (row,) = read_work_metrics(text).services
+    assert (row.failed, row.refused) == (2.0, None)
+    text += b'foresail_requests_unserved_total{namespace="a",service="b",reason="refused"} 0\n'
+    (row,) = read_work_metrics(text).services
+    assert row.refused == 0.0
 
 
 def test_only_the_families_that_are_asked_for_are_written() -> None:

@@ -13,16 +13,12 @@ from twin.exporters.family import EngineFamilies, Family, Row
 from twin.serving.latency import PROMETHEUS_BUCKETS
 
 _POD = ("namespace", "service", "pod", "job")
-_TWIN = (("job", "foresail-twin"),)
 FAMILIES = (
     Family("http_requests_total", "counter", "Requests that ended in a pod, by status code.",
            (*_POD, "code")),
     Family("http_requests_in_flight", "gauge", "Requests in a pod.", _POD),
     Family("http_request_duration_seconds", "histogram",
            "From arrival to answer, of requests that were served.", _POD),
-    Family("foresail_requests_unserved_total", "counter",
-           "Requests of a Service that nobody served, as people count them.",
-           ("namespace", "service", "reason"), _TWIN),
 )  # fmt: skip
 
 
@@ -52,14 +48,6 @@ def _rows(engine: Engine) -> Iterator[Row]:
         yield "http_request_duration_seconds_bucket", (*labels, "+Inf"), served
         yield "http_request_duration_seconds_sum", labels, columns["latency_seconds"]
         yield "http_request_duration_seconds_count", labels, served
-    for key, account in list(engine.serving.accounts().items()):
-        namespace, service = key.split("/", 1)
-        for reason, value in (
-            ("timed out", account.timed_out),
-            ("refused", account.refused),
-            ("lost", account.lost),
-        ):
-            yield "foresail_requests_unserved_total", (namespace, service, reason), value
 
 
 REQUESTS = EngineFamilies(FAMILIES, _rows)

@@ -13,6 +13,7 @@ from twin.serving.latency import PROMETHEUS_BUCKETS
 
 REQUESTS_TOTAL = "foresail_service_requests_total"
 DURATIONS = "foresail_service_request_duration_seconds"
+UNSERVED_TOTAL = "foresail_requests_unserved_total"
 _SERVICE = ("namespace", "service")
 _BOUNDS = tuple(f"{bound:g}" for bound in PROMETHEUS_BUCKETS)
 _TWIN = (("job", "foresail-twin"),)
@@ -21,6 +22,9 @@ FAMILIES = (
            (*_SERVICE, "outcome"), _TWIN),
     Family(DURATIONS, "histogram",
            "From arrival to answer, of requests of a Service that were served.", _SERVICE, _TWIN),
+    Family(UNSERVED_TOTAL, "counter",
+           "Requests of a Service that nobody served, as people count them.",
+           (*_SERVICE, "reason"), _TWIN),
 )  # fmt: skip
 
 
@@ -35,6 +39,12 @@ def _rows(engine: Engine) -> Iterator[Row]:
             ("lost", account.lost),
         ):
             yield REQUESTS_TOTAL, (*labels, outcome), value
+        for reason, value in (
+            ("timed out", account.timed_out),
+            ("refused", account.refused),
+            ("lost", account.lost),
+        ):
+            yield UNSERVED_TOTAL, (*labels, reason), value
         within = np.cumsum(account.latencies)[BUCKET_PLACES].tolist()
         for bound, count in zip(_BOUNDS, within, strict=True):
             yield f"{DURATIONS}_bucket", (*labels, bound), count
