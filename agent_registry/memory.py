@@ -15,7 +15,7 @@ from agent_registry.machine_memory import (
     remember_machines,
 )
 from agent_registry.raise_memory import RaiseMemory, Sight, remember_raise
-from agent_registry.request_steps import requests_between
+from agent_registry.request_steps import bad_shares, requests_between
 from agent_registry.value_settings import ValueSettings
 from schemas.actions import Action, ReplicateAction
 from schemas.model import DataModel
@@ -29,6 +29,8 @@ KEPT_RATES = 60
 KEPT_CHANGES = 8
 KEPT_SAMPLES = 240
 """Samples of the cluster's demand: an hour at 15 s."""
+GROWN_STEPS = 2
+"""Steps after pods became ready until the share of bad requests, which is of two, is theirs alone."""
 FORGET = 0.999
 """Per step: what a replica was seen to bear counts a little less with time."""
 GIB = 2**30
@@ -66,7 +68,7 @@ class ServiceMemory(DataModel):
     bad: tuple[Rounded, Rounded] = (0.0, 0.0)
     """(bad, all) requests of the newest step."""
     lost: Rounded = 0.0
-    """Bad requests of the newest step that were lost with a pod or a machine."""
+    """Bad requests of the newest step that were lost with a pod or a machine, or met no pod that was ready."""
     lost_ratio: Rounded = 0.0
     """Their share over the last two steps; replicas cure the others."""
     served_rate: Rounded = 0.0
@@ -74,12 +76,20 @@ class ServiceMemory(DataModel):
     newest_raise: RaiseMemory = RaiseMemory()
     violated_seconds: Seconds = 0.0
     """Cluster time at which the objective was violated last."""
+    grown_seconds: Seconds = 0.0
+    """Cluster time of the newest look at which more pods were ready than before; 0 before any was seen."""
     borne_rate: Rounded = 0.0
     """Greatest rate of one ready replica at which the objective was kept."""
     in_time_rate: Rounded = 0.0
     """Greatest rate that one ready replica served in time while others of its requests were bad."""
     broken_rate: Rounded = 0.0
     """Smallest rate of one ready replica at which it was violated for a while; 0: none was seen."""
+
+    @property
+    def overloaded_ratio(self) -> float:
+        """Share of bad requests among those that ready pods kept, over the last two steps: what replicas cure."""
+        kept = 1.0 - self.lost_ratio
+        return rounded((self.bad_ratio - self.lost_ratio) / kept) if kept > 0.0 else 0.0
 
     @property
     def rate(self) -> float:
@@ -97,7 +107,7 @@ class ServiceMemory(DataModel):
         bad, every = self.bad
         in_time_rate = self.rate * (1.0 - bad / every) if every > 0.0 else 0.0
         rates = (self.served_rate, rounded(in_time_rate))
-        return Sight(rounded(self.replica_rate), self.bad_ratio, *rates)
+        return Sight(rounded(self.replica_rate), self.overloaded_ratio, *rates)
 
     @property
     def raised(self) -> bool:
@@ -244,8 +254,10 @@ def _services(
         before = memory.services.get(name)
         if before is None or before.workload != look.workload:
             services[name] = _first_look(look)
-        else:
+        elif look.now > memory.time_seconds:
             services[name] = _next_look(before, look, memory.time_seconds, settings)
+        else:
+            services[name] = before
     return services
 
 
@@ -269,6 +281,7 @@ def _first_look(look: _Look) -> ServiceMemory:
         ready=look.ready,
         owner_replicas=look.replicas,
         violated_seconds=look.now,
+        grown_seconds=look.now,
     )
 
 
@@ -276,27 +289,25 @@ def _next_look(
     before: ServiceMemory, look: _Look, last_seconds: float, settings: ValueSettings
 ) -> ServiceMemory:
     elapsed = look.now - last_seconds
-    if elapsed <= 0.0:
-        return before
     requests = requests_between(before.counters, look.counters, settings.slo_latency_seconds)
     bad, every = requests.bad, requests.every
-    rate = every / elapsed
-    both = before.bad[1] + every
-    bad_ratio = (before.bad[0] + bad) / both if both > 0.0 else 0.0
-    lost_ratio = (before.lost + requests.lost) / both if both > 0.0 else 0.0
+    rate, ready = every / elapsed, max(1, look.ready)
+    bad_ratio, lost_ratio = bad_shares(*before.bad, before.lost, requests)
     violates = bad_ratio > settings.slo_bad_ratio
     changed = look.replicas != before.replicas or look.wanted != before.wanted
     changed_seconds = look.now if changed else before.changed_seconds
-    settled = look.ready == look.wanted and look.now - changed_seconds >= settings.settle_seconds
+    grown_seconds = look.now if look.ready > before.ready else before.grown_seconds
+    rested = look.now - changed_seconds >= settings.settle_seconds
     asked, owner = _owned(before, look)
     judged = _is_judged(before, changed_seconds, last_seconds, look.now, settings)
     ours = look.replicas != before.replicas and _is_ours(before, look)
     base = before.wanted if ours and not before.raised else before.base_replicas
-    borne, broken = before.borne_rate * FORGET, before.broken_rate
     # Both steps have to say the same, and lost requests say nothing of what a replica bears.
     lacks = bad_ratio - lost_ratio > settings.slo_bad_ratio
-    if settled and lacks == violates == (bad > settings.slo_bad_ratio * every):
-        borne, broken = _limits(before, rate / max(1, look.ready), violates=violates)
+    settled = look.ready == look.wanted and rested
+    settled = settled and look.now - grown_seconds >= GROWN_STEPS * elapsed
+    agree = settled and lacks == violates == (bad > settings.slo_bad_ratio * every)
+    borne, broken = _limits(before, rate / ready, violates=violates if agree else None)
     service = ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,
@@ -317,19 +328,20 @@ def _next_look(
         lost_ratio=rounded(lost_ratio),
         served_rate=rounded(requests.served / elapsed),
         violated_seconds=look.now if violates else before.violated_seconds,
+        grown_seconds=grown_seconds,
         borne_rate=rounded(borne),
-        in_time_rate=_in_time_rate(
-            before, (every - bad) / elapsed / max(1, look.ready), violates=violates
-        ),
+        in_time_rate=_in_time_rate(before, (every - bad) / elapsed / ready, violates=violates),
         broken_rate=broken,
     )
     newest_raise = remember_raise(
         before.newest_raise,
         (before.sight, service.sight),
         raised=ours and look.replicas > before.replicas,
+        settled=rested,
         judged=judged,
         cured=not violates,
         quiet=look.now - service.violated_seconds >= settings.quiet_seconds,
+        slo_bad_ratio=settings.slo_bad_ratio,
     )
     return service.model_copy(update={"newest_raise": newest_raise})
 
@@ -357,10 +369,12 @@ def _is_ours(before: ServiceMemory, look: _Look) -> bool:
     return cut or look.replicas == before.asked_replicas
 
 
-def _limits(before: ServiceMemory, rate: float, *, violates: bool) -> tuple[float, float]:
-    """Return what one replica was seen to bear, and at which rate it was not enough."""
+def _limits(before: ServiceMemory, rate: float, *, violates: bool | None) -> tuple[float, float]:
+    """Return what one replica was seen to bear, and at which rate it was not enough; None says nothing of either."""
     borne, broken = before.borne_rate * FORGET, before.broken_rate
-    if not violates:
+    if violates is None:
+        pass
+    elif not violates:
         borne = max(borne, rate)
         if broken and rate >= broken:  # it was something else then
             broken = 0.0

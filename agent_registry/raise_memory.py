@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from schemas.model import DataModel
-from schemas.numbers import Rounded
+from schemas.numbers import Rounded, rounded
 
 RELIEVED_RATIO = 0.9
-"""A replica was relieved when it gets at most this share of the requests that it had."""
+"""A replica was relieved when it gets less than this share of the requests that it had."""
 HELPED_RATIO = 0.9
 """A raise helped when at most this share of the bad requests is left: our own guess."""
 MOSTLY_BAD_RATIO = 0.5
@@ -35,6 +35,12 @@ class RaiseMemory(DataModel):
     """Requests a second that were answered, in time or late."""
     in_time_rate: Rounded = 0.0
     """Those that were answered in time."""
+    curing_rate: Rounded | None = None
+    """Requests a second of one ready replica at which the objective would be kept, by what the raise changed, at most;
+    0: at none; None where it says nothing.
+    """
+    tried_rate: Rounded = 0.0
+    """Greatest rate of one ready replica at which a raise was made since the objective was last kept."""
     vain: int = 0
     """Raises in a row that relieved the replicas and did not help; 0 again once the objective was kept for long."""
 
@@ -53,9 +59,11 @@ def remember_raise(
     sights: tuple[Sight, Sight],
     *,
     raised: bool,
+    settled: bool,
     judged: bool,
     cured: bool,
     quiet: bool,
+    slo_bad_ratio: float,
 ) -> RaiseMemory:
     """Return the memory after a look.
 
@@ -63,23 +71,43 @@ def remember_raise(
         memory: after the look before.
         sights: the Service at the look before, and now.
         raised: replicas that were asked for are seen for the first time.
-        judged: the newest raise has had time to settle.
+        settled: the newest raise has had time to settle.
+        judged: it had not at the look before.
         cured: the objective is kept.
         quiet: it was kept for long.
+        slo_bad_ratio: share of bad requests from which it is violated.
     """
     before, now = sights
     if quiet:
         return RaiseMemory()
     if raised:
-        return RaiseMemory.model_construct(**before._asdict(), vain=memory.vain)
-    if not judged:
+        tried_rate = max(memory.tried_rate, before.replica_rate)
+        return RaiseMemory.model_construct(
+            **before._asdict(), tried_rate=tried_rate, vain=memory.vain
+        )
+    if not settled:
         return memory
-    if cured:
-        return memory.model_copy(update={"vain": 0})
-    relieved = now.replica_rate <= RELIEVED_RATIO * memory.replica_rate
-    if relieved and not _has_helped(memory, now):
-        return memory.model_copy(update={"vain": memory.vain + 1})
-    return memory
+    if judged and cured:
+        return memory.model_copy(update={"vain": 0, "curing_rate": None, "tried_rate": 0.0})
+    if now.replica_rate >= RELIEVED_RATIO * memory.replica_rate:
+        return memory
+    vain = judged and not _has_helped(memory, now)
+    curing_rate = _curing_rate(memory, now, slo_bad_ratio)
+    return memory.model_copy(update={"vain": memory.vain + vain, "curing_rate": curing_rate})
+
+
+def _curing_rate(memory: RaiseMemory, now: Sight, slo_bad_ratio: float) -> float | None:
+    """Return where a straight line through the look before the raise and now meets the objective.
+
+    While fewer than half are bad, their share grows ever faster with what a replica has to do, so the line lies
+    below it: it promises too much rather than too little. Where more are bad than before, something else came.
+    """
+    if memory.bad_ratio >= MOSTLY_BAD_RATIO or HELPED_RATIO * now.bad_ratio > memory.bad_ratio:
+        return memory.curing_rate
+    slope = (memory.bad_ratio - now.bad_ratio) / (memory.replica_rate - now.replica_rate)
+    if slope <= 0.0:
+        return 0.0
+    return rounded(max(0.0, now.replica_rate - (now.bad_ratio - slo_bad_ratio) / slope))
 
 
 def _has_helped(memory: RaiseMemory, now: Sight) -> bool:
@@ -92,6 +120,13 @@ def _has_helped(memory: RaiseMemory, now: Sight) -> bool:
     )
 
 
-def is_vain(memory: RaiseMemory, replica_rate: float) -> bool:
-    """Say whether one more raise would be in vain, for all that is known, at this rate of a ready replica."""
-    return memory.vain > 0 and replica_rate < GROWN_RATIO * memory.replica_rate
+def is_vain(memory: RaiseMemory, replica_rate: float, least_rate: float) -> bool:
+    """Say whether one more raise would be in vain, for all that is known.
+
+    Args:
+        memory: of the newest raise.
+        replica_rate: requests a second of one ready replica.
+        least_rate: the same with as many replicas as may be.
+    """
+    never = memory.curing_rate is not None and memory.curing_rate < least_rate
+    return (memory.vain > 0 or never) and replica_rate < GROWN_RATIO * memory.tried_rate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
+_CAUSES = "tests/agents/test_value_causes.py::"
 DECISIONS = (
     Defect(
         "an action's stored parameters leave out those of other kinds",
@@ -221,5 +222,33 @@ DECISIONS = (
         "_aims(part.action for part in ruling.parts)",
         "_aims(part.action for part in ruling.parts[:1])",
         "tests/referee/test_several_winners.py::test_a_row_of_equal_decisions_compares_all_parts",
+    ),
+    Defect(
+        "requests that met no ready pod ask for replicas",
+        "agent_registry/request_steps.py",
+        "counters.lost + (counters.refused or 0.0)",
+        "counters.lost",
+        f"{_CAUSES}test_requests_that_met_no_ready_pod_are_not_answered",
+    ),
+    Defect(
+        "pods that became ready are judged by what came before",
+        "services/agents/safety/value.py",
+        "now - service.grown_seconds < GROWN_STEPS *",
+        "now - service.grown_seconds < 0.0 *",
+        f"{_CAUSES}test_pods_that_became_ready_are_not_judged_by_what_came_before",
+    ),
+    Defect(
+        "a raise that helps too little to end it is repeated",
+        "agent_registry/raise_memory.py",
+        "memory.curing_rate < least_rate",
+        "memory.curing_rate < 0.0",
+        f"{_CAUSES}test_a_raise_that_helps_too_little_to_end_it_is_not_repeated_and_is_given_back",
+    ),
+    Defect(
+        "requests that timed out count as refused",
+        "services/collector/work_metrics.py",
+        'sample.outcome == "refused"',
+        'sample.outcome == "timed out"',
+        "tests/collector/test_work_metrics.py::test_requests_and_cpu_time_of_the_twin_are_read",
     ),
 )

@@ -53,7 +53,7 @@ def test_the_share_that_is_left_is_the_ratio() -> None:
 def test_what_is_left_is_recorded_with_its_propensity_and_not_proposed() -> None:
     """Wanted, with the effect that it would have had; the others are proposed as ever, and named as eligible."""
     world = violating(12, untouched_ratio=0.4)
-    proposal = world.play(2)
+    proposal = world.play(3)
     draw = proposal.untouched
     assert draw is not None
     assert (draw.ratio, draw.seed, draw.ends_seconds % EPOCH) == (0.4, 7, 0.0)
@@ -80,7 +80,7 @@ def test_nothing_is_proposed_where_all_that_gains_is_left() -> None:
         {f"n{number}": {} for number in range(40)},
         value={"untouched_ratio": 0.2},
     )
-    proposal = world.play(2)
+    proposal = world.play(3)
     assert (proposal.status, proposal.reason) == (ProposalStatus.NOOP, Reason.LEFT_UNTOUCHED)
     assert proposal.untouched is not None
     assert [one.action.target for one in proposal.untouched.left] == [workload(name)]
@@ -88,7 +88,7 @@ def test_nothing_is_proposed_where_all_that_gains_is_left() -> None:
 
 def test_at_a_ratio_of_none_nothing_is_drawn() -> None:
     """The event then says nothing of it, as before there were draws."""
-    proposal = violating(8, untouched_ratio=0.0).play(2)
+    proposal = violating(8, untouched_ratio=0.0).play(3)
     assert proposal.status is ProposalStatus.PROPOSED
     assert proposal.untouched is None
 
@@ -96,7 +96,7 @@ def test_at_a_ratio_of_none_nothing_is_drawn() -> None:
 def test_what_gives_back_is_never_left() -> None:
     """Waking a machine, admitting Jobs, and fewer replicas than there are end something of ours."""
     world = violating(1)
-    world.play(2)
+    world.play(3)
     memory = world.state.memory
     assert memory is not None
 

@@ -33,7 +33,7 @@ def test_a_service_within_its_objective_is_left_alone() -> None:
 
 def test_a_violated_objective_asks_for_replicas_and_says_what_they_are_worth() -> None:
     """Money gained by fewer bad minutes, money lost for the capacity, and the interval between."""
-    proposal = ValueWorld("safety", {"web": ScriptedService(rate=50.0)}).play(2)
+    proposal = ValueWorld("safety", {"web": ScriptedService(rate=50.0)}).play(3)
 
     assert replicas(proposal) == 6
     assert proposal.action.target.name == "shop/Deployment/web"
@@ -51,7 +51,7 @@ def test_replicas_follow_what_one_of_them_has_borne() -> None:
     world.play(20)
     world.services["web"].rate = 70.0
 
-    assert replicas(world.play(2)) == 8
+    assert replicas(world.play(3)) == 8
 
 
 def test_nothing_is_asked_for_while_replicas_start_or_settle() -> None:
@@ -60,7 +60,7 @@ def test_nothing_is_asked_for_while_replicas_start_or_settle() -> None:
     assert not _proposed(starting, 10)
 
     settling = ValueWorld("safety", {"web": ScriptedService(rate=90.0)}, obeys=True)
-    assert replicas(settling.play(2)) == 8
+    assert replicas(settling.play(3)) == 8
     assert not _proposed(settling, 7)
     assert replicas(_proposed(settling, 5)[0]) > 8
 
@@ -69,10 +69,15 @@ def test_one_workload_is_changed_three_times_in_ten_minutes_at_most() -> None:
     """More the executor would refuse; what does not help is not repeated without end."""
     world = ValueWorld(
         "safety",
-        {"web": ScriptedService(rate=50.0, bears=0.1)},
+        {"web": ScriptedService(rate=50.0, bears=1.5)},
         nodes={"node-0": {"cpu_allocatable_cores": 500.0, "memory_allocatable_bytes": 2**39}},
         obeys=True,
-        value={"most_surge": 100.0, "most_growth": 1.2, "settle_seconds": 30.0},
+        value={
+            "most_surge": 100.0,
+            "surge_pods_ratio": 100.0,
+            "most_growth": 1.2,
+            "settle_seconds": 30.0,
+        },
     )
 
     assert len(_proposed(world, 40)) == 3
@@ -104,7 +109,7 @@ def test_only_replicas_that_have_a_place_are_asked_for(
         totals={"pending_by_class": {"insufficient_cpu": waiting}},
         value=value,
     )
-    proposal = world.play(2)
+    proposal = world.play(3)
 
     assert (None if proposal.effect is None else replicas(proposal)) == expected
 
@@ -136,7 +141,7 @@ def test_where_machines_are_rented_replicas_need_no_place(
         pods={"shop/report": pod},
         value={"machines_rented": rented},
     )
-    proposal = world.play(2)
+    proposal = world.play(3)
 
     assert (None if proposal.effect is None else replicas(proposal)) == expected
 
@@ -149,7 +154,7 @@ def test_all_surges_together_are_bounded() -> None:
         nodes=BIG,
     )
 
-    assert replicas(world.play(2)) == 50
+    assert replicas(world.play(3)) == 50
 
 
 def test_a_rate_that_was_too_much_before_is_answered_before_it_comes() -> None:
@@ -204,7 +209,7 @@ def test_an_owner_who_changes_the_number_owns_it() -> None:
 def test_a_raise_that_a_quota_cut_is_ours_all_the_same() -> None:
     """Asked for 8 and got 6: the owner's number is still 4, and that is what is given back."""
     world = ValueWorld("safety", {"web": ScriptedService(rate=90.0)})
-    assert replicas(world.play(2)) == 8
+    assert replicas(world.play(3)) == 8
     world.services["web"].wanted = 6
     world.play(1)
     world.services["web"].rate = 5.0
@@ -229,8 +234,8 @@ def test_what_is_tried_in_vain_is_given_up_for_a_while() -> None:
     tried = [world.play().status for _ in range(60)]
 
     assert tried.count(ProposalStatus.PROPOSED) == 12
-    assert tried[1:7] == [ProposalStatus.PROPOSED] * 6
-    assert set(tried[7:40]) == {ProposalStatus.NOOP}
+    assert tried[2:8] == [ProposalStatus.PROPOSED] * 6
+    assert set(tried[8:40]) == {ProposalStatus.NOOP}
     assert "tried in vain" in world.play(1).text or tried[-1] is ProposalStatus.PROPOSED
 
 
@@ -238,7 +243,7 @@ def test_the_worst_is_first_and_the_others_are_further_wishes() -> None:
     """Every Service that would gain is named, best first, at most six in one proposal."""
     services = {f"web-{number}": ScriptedService(rate=50.0) for number in range(8)}
     services["big"] = ScriptedService(rate=300.0, wanted=24)
-    proposal = ValueWorld("safety", services, nodes=BIG, totals={"pods_running": 200}).play(2)
+    proposal = ValueWorld("safety", services, nodes=BIG, totals={"pods_running": 200}).play(3)
 
     gains = [proposal.score, *(wish.score for wish in proposal.further)]
     assert len(gains) == 6
@@ -250,7 +255,7 @@ def test_raises_of_one_cycle_fit_together() -> None:
     """Ten pods may be added in all: those that end most violations by a pod come first, and none is refused."""
     services = {f"web-{number}": ScriptedService(rate=50.0) for number in range(6)}
     services["big"] = ScriptedService(rate=300.0, wanted=24)
-    proposal = ValueWorld("safety", services, nodes=BIG).play(2)
+    proposal = ValueWorld("safety", services, nodes=BIG).play(3)
     actions = [proposal.action, *(wish.action for wish in proposal.further)]
     added = {
         action.target.name: (action.replicas or 0)
@@ -267,7 +272,7 @@ def test_a_part_of_what_is_needed_is_worth_a_part() -> None:
     """Where only ten more pods may come, a Service that needs hundreds gets none of them."""
     world = ValueWorld("safety", {"web": ScriptedService(rate=2_000.0, wanted=40)}, nodes=BIG)
 
-    assert world.play(2).status is ProposalStatus.NOOP
+    assert world.play(3).status is ProposalStatus.NOOP
 
 
 def test_raises_that_do_not_help_are_worth_less() -> None:

@@ -35,14 +35,21 @@ class ScriptedService:
     lost: float = 0.0
     lost_ratio: float = 0.0
     """Share of its requests that are lost with a machine."""
+    refused: float = 0.0
+    refused_ratio: float = 0.0
+    """Share of its requests for which no pod is ready."""
+    slow_ratio: float = 0.0
+    """Share of its requests that are slow however many replicas there are."""
 
     def step(self) -> None:
         """Serve for one step."""
         self.lost += self.lost_ratio * self.rate * STEP_SECONDS
-        requests = (1.0 - self.lost_ratio) * self.rate * STEP_SECONDS
+        self.refused += self.refused_ratio * self.rate * STEP_SECONDS
+        requests = (1.0 - self.lost_ratio - self.refused_ratio) * self.rate * STEP_SECONDS
         ready = self.wanted if self.ready is None else self.ready
         self.served += requests
-        self.in_time += min(requests, self.bears * ready * STEP_SECONDS)
+        in_time = min(requests, self.bears * ready * STEP_SECONDS)
+        self.in_time += (1.0 - self.slow_ratio) * in_time
 
     def counters(self, name: str) -> ServiceCounters:
         """Return what is counted of it."""
@@ -51,7 +58,8 @@ class ScriptedService:
         return ServiceCounters(
             service=f"shop/{name}",
             served=self.served,
-            failed=0.0,
+            failed=self.refused,
+            refused=self.refused,
             lost=self.lost,
             served_within=within,
             workload=f"shop/Deployment/{name}",

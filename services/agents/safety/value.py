@@ -2,10 +2,10 @@
 
 For each Service whose requests are counted:
 
-- It violates its objective, or its trend leads to a rate that its replicas have been seen not to bear: more replicas,
-  as many as the rate needs at what one of them has borne, or bears in time now. Worth: minutes of violation avoided,
-  times the chance that it goes on by itself and that more replicas help, which is learned from our own raises; less
-  the capacity taken.
+- Its ready pods violate its objective (requests that met none are no sign of too few), or its trend leads to a rate
+  that its replicas have been seen not to bear: more replicas, as many as the rate needs at what one of them has borne,
+  or bears in time now. Worth: minutes of violation avoided, times the chance that it goes on by itself and that more
+  replicas help, which is learned from our own raises; less the capacity taken.
 - It has more replicas than its owner set, by our wish, and has been quiet: back to what its recent peak needs,
   at least the owner's number. Worth: the capacity, less the chance that the violation comes back.
 
@@ -25,9 +25,8 @@ from agent_registry.appraisal import (
     Candidate,
     Situation,
     bands_of,
-    pods_without_capacity,
 )
-from agent_registry.memory import GIB, ServiceMemory
+from agent_registry.memory import GIB, GROWN_STEPS, ServiceMemory
 from agent_registry.raise_memory import is_vain
 from agent_registry.value_settings import ValueSettings
 from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
@@ -35,19 +34,15 @@ from schemas.numbers import rounded
 from schemas.observation import ObservedServices
 from services.agents.effects import HOUR, MINUTE, chance_above, effect_of, share_with_spread
 from services.agents.safety.draining import drains
+from services.agents.safety.places import finds_machines, pods_that_fit, surge_pods_left
 
 TREND_STEPS = 8
 """Newest steps that a trend is read from."""
 FEWEST_STEPS = 4
-FEWEST_SURGE_PODS = 10
 IN_TIME_RATIO = 0.8
 """What a replica bears within its objective, of what it served in time while it was overloaded: our own guess."""
 OWN_PRIOR = 3.0
 """Raises of one Service that what was seen of all counts as."""
-MOST_PODS = 110
-"""Pods of one machine at most: the kubelet's default."""
-ROUNDING = 1e-4
-"""Ratios travel with six decimals, so that a machine that is exactly full may seem to lack a little."""
 RELAPSE_RATIO = 0.05
 """Chance that a Service violates its objective again after replicas were given back: our own guess."""
 UNSEEN_RATIO = 0.5
@@ -63,10 +58,10 @@ def appraise(situation: Situation) -> Appraisal:
         return Appraisal(tuple(candidates), "no Service whose requests are counted is known")
     candidates.extend(_raises(situation, table))
     missing: list[str] = []
-    for row, name in enumerate(table.ids):
-        costs = _hourly_cost(table, row, situation)
-        candidates.extend(_fewer(name, services[name], costs, situation))
-        missing.extend(_why_no_more(situation, table, row))
+    for row in range(len(table.ids)):
+        room = _Room(situation, table, row, surge_pods_left(situation))
+        candidates.extend(_fewer(room))
+        missing.extend(_why_no_more(room))
     return Appraisal(tuple(candidates), "; ".join([_summary(situation), *missing]))
 
 
@@ -127,14 +122,25 @@ class _Room:
         )
         return min(most, table.most[row]) if table.autoscaled[row] else most
 
+    @property
+    def least_rate(self) -> float:
+        """Requests a second of one replica with as many as may be asked for."""
+        return self.service.rate / max(1, self.limit())
 
-def _why_no_more(situation: Situation, table: ObservedServices, row: int) -> Iterator[str]:
+    @property
+    def is_vain(self) -> bool:
+        """Whether more replicas would not end the violation, by what the newest raise changed."""
+        newest = self.service.newest_raise
+        least_rate = 0.0 if newest.curing_rate is None else self.least_rate  # which is dear to know
+        return is_vain(newest, self.service.replica_rate, least_rate)
+
+
+def _why_no_more(room: _Room) -> Iterator[str]:
     """Yield what stands in the way of more replicas for a Service that violates its objective."""
-    name, settings = table.ids[row], situation.settings
-    service = situation.memory.services[name]
-    room = _Room(situation, table, row, surge_pods_left(situation))
+    table, row, name, service = room.table, room.row, room.name, room.service
+    settings = room.situation.settings
     wanted = max(service.wanted, service.replicas)
-    if service.bad_ratio <= settings.slo_bad_ratio or room.limit() > wanted:
+    if service.overloaded_ratio <= settings.slo_bad_ratio or room.limit() > wanted:
         return
     base = service.base_replicas or service.wanted
     if table.autoscaled[row] and table.most[row] <= wanted:
@@ -148,44 +154,6 @@ def _why_no_more(situation: Situation, table: ObservedServices, row: int) -> Ite
         yield f"no place is left for a replica of {name} of {cores:g} cores"
 
 
-def surge_pods_left(situation: Situation) -> int:
-    """Return how many pods all workloads together may still get beyond their owners' numbers."""
-    running = situation.view.totals.pods_running
-    most = max(FEWEST_SURGE_PODS, math.floor(situation.settings.surge_pods_ratio * running))
-    services = situation.memory.services.values()
-    return most - int(math.fsum(one.surge_pods for one in services))
-
-
-def pods_that_fit(situation: Situation, cores: float | None, memory_bytes: int | None) -> int:
-    """Return how many more pods of this size have a place on machines that are awake.
-
-    Pods that wait for capacity, and a spare share for work that is still to come, go before them.
-    """
-    nodes = situation.view.nodes
-    fitting = -pods_without_capacity(situation)
-    if cores:
-        spare = situation.settings.spare_ratio * math.fsum(nodes.cpu_allocatable_cores)
-        fitting -= math.ceil(spare / cores)
-    for row in range(len(nodes)):
-        if not (nodes.ready[row] and nodes.schedulable[row]):
-            continue
-        free_cores = (1.0 - nodes.cpu_requested_ratio[row]) * nodes.cpu_allocatable_cores[row]
-        free_bytes = (1.0 - nodes.memory_requested_ratio[row]) * nodes.memory_allocatable_bytes[row]
-        by_cores = math.floor(free_cores / cores + ROUNDING) if cores else MOST_PODS
-        by_memory = math.floor(free_bytes / memory_bytes + ROUNDING) if memory_bytes else MOST_PODS
-        fitting += min(by_cores, by_memory, MOST_PODS)
-    return fitting
-
-
-def finds_machines(situation: Situation) -> bool:
-    """Return whether pods without a place get a rented machine, by what is set and by what is seen."""
-    settings, pods = situation.settings, situation.view.pods
-    return settings.machines_rented and not any(
-        (pending or "").startswith("insufficient_") and (waited or 0.0) > settings.rented_seconds
-        for pending, waited in zip(pods.pending_class, pods.waiting_seconds, strict=True)
-    )
-
-
 def kept_replicas(service: ServiceMemory, rate: float, headroom_ratio: float) -> int:
     """Return how many replicas bear a rate (requests/s) by everything that was seen, violations included."""
     bearable = max(service.borne_rate, IN_TIME_RATIO * service.in_time_rate)
@@ -197,14 +165,14 @@ def needed_replicas(service: ServiceMemory, rate: float, headroom_ratio: float) 
     """Return how many replicas bear a rate (requests/s), by what one of them has borne; None where nothing is known."""
     bearable = service.borne_rate
     if service.broken_rate:
-        bearable = min(bearable or service.broken_rate, service.broken_rate)
+        bearable = min(bearable, service.broken_rate)
     bearable *= 1.0 - headroom_ratio
     return math.ceil(rate / bearable) if bearable > 0.0 else None
 
 
 def replicas_by_bad_ratio(service: ServiceMemory, headroom_ratio: float) -> int:
     """Return how many replicas would serve all requests in time if those that are ready bear what is in time now."""
-    in_time = max(0.1, 1.0 - service.bad_ratio)
+    in_time = max(0.1, 1.0 - service.overloaded_ratio)
     return math.ceil(max(1, service.ready) / (in_time * (1.0 - headroom_ratio)))
 
 
@@ -261,7 +229,9 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
         return None
     if service.ready < service.wanted:  # some are starting, or wait for a place
         return None
-    if is_vain(service.newest_raise, service.replica_rate):
+    if now - service.grown_seconds < GROWN_STEPS * situation.view.interval_seconds:
+        return None
+    if room.is_vain:
         return None
     recent = [at for at in service.own_changes if now - at < settings.changes_seconds]
     if len(recent) >= settings.changes:
@@ -270,7 +240,7 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
     band = _nearest_band(name, situation)
     if band is not None:
         rate = max(service.rate, band.high)
-    violates = _compare(service.bad_ratio - service.lost_ratio, settings.slo_bad_ratio, name)
+    violates = _compare(service.overloaded_ratio, settings.slo_bad_ratio, name)
     reaches = Evidence(
         name="foreseen_rate_of_a_replica", value=rounded(rate / max(1, service.ready)),
         comparison=">=", threshold=service.broken_rate or None, subject=name, signal="requests",
@@ -282,6 +252,8 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
     needed = needed_replicas(service, rate, settings.headroom_ratio)
     if needed is None or needed <= wanted:
         needed = replicas_by_bad_ratio(service, settings.headroom_ratio)
+    if curing_rate := service.newest_raise.curing_rate:
+        needed = max(needed, math.ceil(rate / curing_rate))
     enough, most = max(needed, wanted + 1), room.limit()
     replicas = min(enough, math.ceil(wanted * settings.most_growth), most)
     pods = replicas - wanted
@@ -302,7 +274,7 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
         settings,
         spread=at_stake * spread,
     )
-    why = f"{100 * service.bad_ratio:.3g} % of its requests are bad" if violates.holds else (
+    why = f"{100 * service.overloaded_ratio:.3g} % of the requests that its pods get are bad" if violates.holds else (
         f"{rate:.4g} requests/s are foreseen {_how_far(band, settings)}"
     )  # fmt: skip
     decisive = (violates,) if violates.holds else (reaches,)
@@ -310,16 +282,15 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
     return Candidate(_replicate(service.workload, replicas), effect, decisive, text), pods
 
 
-def _fewer(
-    name: str, service: ServiceMemory, costs: float, situation: Situation
-) -> Iterator[Candidate]:
+def _fewer(room: _Room) -> Iterator[Candidate]:
+    situation, name, service = room.situation, room.name, room.service
     settings, now = situation.settings, situation.view.cluster_time_seconds
     quiet = now - max(service.violated_seconds, service.changed_seconds)
     rested = Evidence(
         name="quiet_seconds", value=rounded(quiet), comparison=">=", holds=quiet >= settings.quiet_seconds,
         threshold=settings.quiet_seconds, subject=name, signal="requests",
     )  # fmt: skip
-    vain = _in_vain(name, service, now, settings)
+    vain = _in_vain(room, now)
     if not service.raised or not (rested.holds or vain.holds):
         return
     peak = _peak_ahead(name, service, situation)
@@ -328,7 +299,12 @@ def _fewer(
     if replicas >= service.replicas:
         return
     horizon = settings.saving_horizon_seconds
-    given_back = costs * (service.replicas - replicas) * horizon / HOUR
+    given_back = (
+        _hourly_cost(room.table, room.row, situation)
+        * (service.replicas - replicas)
+        * horizon
+        / HOUR
+    )
     at_stake = settings.slo_service_minute * settings.settle_seconds / MINUTE
     effect = effect_of(
         {"capacity": given_back, "slo_services": -RELAPSE_RATIO * at_stake},
@@ -344,13 +320,16 @@ def _fewer(
     yield Candidate(_replicate(service.workload, replicas), effect, decisive, text)
 
 
-def _in_vain(name: str, service: ServiceMemory, now: float, settings: ValueSettings) -> Evidence:
+def _in_vain(room: _Room, now: float) -> Evidence:
     """Return whether replicas are to be given back since they did not help; not before guard rails let them go."""
-    rested = now - service.changed_seconds >= settings.quiet_seconds
-    vain = is_vain(service.newest_raise, service.replica_rate)
+    service, newest = room.service, room.service.newest_raise
+    rested = now - service.changed_seconds >= room.situation.settings.quiet_seconds
+    value, comparison, threshold = float(newest.vain), ">=", 1.0
+    if not newest.vain and newest.curing_rate is not None:
+        value, comparison, threshold = rounded(room.least_rate), ">", newest.curing_rate
     return Evidence(
-        name="raises_in_vain", value=service.newest_raise.vain, comparison=">=", threshold=1, subject=name,
-        signal="requests", holds=vain and rested,
+        name="replica_rate_at_most" if comparison == ">" else "raises_in_vain", value=value, comparison=comparison,
+        threshold=threshold, subject=room.name, signal="requests", holds=rested and room.is_vain,
     )  # fmt: skip
 
 

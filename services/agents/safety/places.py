@@ -1,0 +1,51 @@
+"""How many more pods the cluster may get, and has a place for."""
+
+from __future__ import annotations
+
+import math
+
+from agent_registry.appraisal import Situation, pods_without_capacity
+
+FEWEST_SURGE_PODS = 10
+MOST_PODS = 110
+"""Pods of one machine at most: the kubelet's default."""
+ROUNDING = 1e-4
+"""Ratios travel with six decimals, so that a machine that is exactly full may seem to lack a little."""
+
+
+def surge_pods_left(situation: Situation) -> int:
+    """Return how many pods all workloads together may still get beyond their owners' numbers."""
+    running = situation.view.totals.pods_running
+    most = max(FEWEST_SURGE_PODS, math.floor(situation.settings.surge_pods_ratio * running))
+    services = situation.memory.services.values()
+    return most - int(math.fsum(one.surge_pods for one in services))
+
+
+def pods_that_fit(situation: Situation, cores: float | None, memory_bytes: int | None) -> int:
+    """Return how many more pods of this size have a place on machines that are awake.
+
+    Pods that wait for capacity, and a spare share for work that is still to come, go before them.
+    """
+    nodes = situation.view.nodes
+    fitting = -pods_without_capacity(situation)
+    if cores:
+        spare = situation.settings.spare_ratio * math.fsum(nodes.cpu_allocatable_cores)
+        fitting -= math.ceil(spare / cores)
+    for row in range(len(nodes)):
+        if not (nodes.ready[row] and nodes.schedulable[row]):
+            continue
+        free_cores = (1.0 - nodes.cpu_requested_ratio[row]) * nodes.cpu_allocatable_cores[row]
+        free_bytes = (1.0 - nodes.memory_requested_ratio[row]) * nodes.memory_allocatable_bytes[row]
+        by_cores = math.floor(free_cores / cores + ROUNDING) if cores else MOST_PODS
+        by_memory = math.floor(free_bytes / memory_bytes + ROUNDING) if memory_bytes else MOST_PODS
+        fitting += min(by_cores, by_memory, MOST_PODS)
+    return fitting
+
+
+def finds_machines(situation: Situation) -> bool:
+    """Return whether pods without a place get a rented machine, by what is set and by what is seen."""
+    settings, pods = situation.settings, situation.view.pods
+    return settings.machines_rented and not any(
+        (pending or "").startswith("insufficient_") and (waited or 0.0) > settings.rented_seconds
+        for pending, waited in zip(pods.pending_class, pods.waiting_seconds, strict=True)
+    )

@@ -1,0 +1,31 @@
+"""The ten random worlds that came out worst, under earlier rules or today's: none costs over 2 % more by acting.
+
+The suite plays the worst of them until after the harm was done. FORESAIL_KEPT_WORLDS=1 plays all ten, an hour each:
+some five minutes of one core.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from foresail.experiment.world_run import WorldTask, play_world
+from foresail.experiment.worlds_action import MOST_LOSS_RATIO
+from lab.random_worlds.draw import HOUR
+
+KEPT = (7, 8, 9, 19, 21, 23, 24, 25, 28, 15)
+ALL = "FORESAIL_KEPT_WORLDS"
+all_asked = pytest.mark.skipif(not os.environ.get(ALL), reason=f"set {ALL}=1 to play it")
+
+
+@pytest.mark.parametrize(
+    ("seed", "seconds"),
+    [(7, 2_400.0), *(pytest.param(seed, HOUR, marks=all_asked) for seed in KEPT)],
+)
+def test_acting_does_no_harm(seed: int, seconds: float) -> None:
+    """In world 7 raises that could not end a violation once took the room of a Service that came later."""
+    played = play_world(WorldTask(seed=seed, profile="foresail", seconds=seconds))
+
+    assert played.untouched_cost > 0.0
+    assert played.loss_ratio <= MOST_LOSS_RATIO
