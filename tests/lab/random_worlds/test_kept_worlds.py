@@ -1,4 +1,4 @@
-"""The ten random worlds that came out worst, under earlier rules or today's: none costs over 2 % more by acting.
+"""The ten random worlds that came out worst, under today's rules or those before: none costs 2 % more by acting.
 
 The suite plays the worst of them until after the harm was done. FORESAIL_KEPT_WORLDS=1 plays all ten, an hour each:
 some five minutes of one core.
@@ -14,15 +14,12 @@ from foresail.experiment.world_run import WorldTask, play_world
 from foresail.experiment.worlds_action import MOST_LOSS_RATIO
 from lab.random_worlds.draw import HOUR
 
-KEPT = (7, 8, 9, 19, 21, 23, 24, 25, 28, 15)
-ALL = "FORESAIL_KEPT_WORLDS"
-all_asked = pytest.mark.skipif(not os.environ.get(ALL), reason=f"set {ALL}=1 to play it")
+KEPT = (7, 8, 35, 9, 39, 23, 28, 25, 19, 60)
+"""Of the first sixty, the worst first: 3.5 % of what it costs left alone, to 0.05 %."""
+WHOLE = KEPT if os.environ.get("FORESAIL_KEPT_WORLDS") else ()
 
 
-@pytest.mark.parametrize(
-    ("seed", "seconds"),
-    [(7, 2_400.0), *(pytest.param(seed, HOUR, marks=all_asked) for seed in KEPT)],
-)
+@pytest.mark.parametrize(("seed", "seconds"), [(7, 2_400.0), *((seed, HOUR) for seed in WHOLE)])
 def test_acting_does_no_harm(seed: int, seconds: float) -> None:
     """In world 7 raises that could not end a violation once took the room of a Service that came later."""
     played = play_world(WorldTask(seed=seed, profile="foresail", seconds=seconds))
