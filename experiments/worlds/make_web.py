@@ -2,8 +2,10 @@
 
     python -m experiments.worlds.make_web > experiments/worlds/web.csv
     python -m experiments.worlds.make_web 1015 > experiments/worlds/market.csv
+    python -m experiments.worlds.make_web 14 24 > experiments/worlds/web-day.csv
 
-The second is another draw of the same kind, for the test split: no policy was tuned on it.
+The second is another draw of the same kind, for the test split: no policy was tuned on it. The third is the first
+with reports over 24 instead of 6 hours.
 
 Shapes and shares are invented, so that nothing here is fitted to what any arm does well: every Service is
 deployed with the replicas that its own peak needs at 70 % of their request, which is what HPA aims at, too.
@@ -19,6 +21,9 @@ SEED = 14
 NODES = 100
 CORES = 8
 SERVICES = 40
+HOURS = 6
+REPORTS = 160
+"""In so many hours."""
 PEAK_CORES = 450.0
 """CPU that all peaks together need; a little more than half of the machines."""
 UTILISATION = 0.7
@@ -32,6 +37,7 @@ COLUMNS = (
 def main() -> None:
     """Write the rows."""
     rng = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else SEED)
+    hours = int(sys.argv[2]) if len(sys.argv) > 2 else HOURS
     lines = [
         "# Forty Services and reports on a hundred machines of 8 cores, invented; made by make_web.py.",
         COLUMNS,
@@ -53,8 +59,8 @@ def main() -> None:
         lines.append(
             f"arrival,web-{number:02},,,0,service,1000,{GIB},{replicas},,{traffic},{work},{cv:g}"
         )
-    for number in range(160):
-        at, length = 60 * rng.randint(20, 360), rng.choice((300, 600, 1_200, 2_400))
+    for number in range(REPORTS * hours // HOURS):
+        at, length = 60 * rng.randint(20, 60 * hours), rng.choice((300, 600, 1_200, 2_400))
         lines.append(
             f"arrival,report-{number:03},,,{at},task,{rng.choice((1_000, 2_000, 4_000))},{2 * GIB},,{length},,,"
         )

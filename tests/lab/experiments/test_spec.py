@@ -12,6 +12,7 @@ from lab.experiments.arms import BUILT_IN, Arm, arm_of
 from lab.experiments.spec import Experiment, read_experiment
 from services.agents.profiles import PROFILES
 
+EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 GOOD = """
 name = "short"
 arms = ["none", "hpa", {name = "patient", base = "baseline-rules", settings = {"executor.cool_down_seconds" = 900}}]
@@ -195,3 +196,22 @@ def test_every_built_in_arm_is_one() -> None:
         "karpenter",
         "vpa+karpenter",
     }
+
+
+def test_the_day_long_headline_is_the_headline_but_for_its_length() -> None:
+    """Who has a Ray cluster asks the same question over a whole day, with reports until its end."""
+    short, day = (
+        read_experiment(EXPERIMENTS / name) for name in ("headline.toml", "headline-24h.toml")
+    )
+    assert (short.world.length, day.world.length) == (6 * 3_600.0, 24 * 3_600.0)
+    length = {"length": short.world.length}
+    assert day.world.model_copy(update=length) == short.world
+    beside = {"name", "world", "workloads"}
+    assert day.model_dump(exclude=beside) == short.model_dump(exclude=beside)
+    assert [one.name for one in day.workloads] == [one.name for one in short.workloads]
+    last = max(
+        float(line.split(",")[4])
+        for line in (EXPERIMENTS / "worlds" / "web-day.csv").read_text().splitlines()
+        if line.startswith("arrival")
+    )
+    assert last > 23 * 3_600.0
