@@ -152,6 +152,11 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
         "autoscaling": {},
         "settings": {"agents.profile": "foresail"},
     },
+    "karpenter+foresail": {
+        "acts": True,
+        "provisioner": "karpenter",
+        "settings": {"agents.profile": "foresail"},
+    },
     "hpa+karpenter+foresail": {
         "acts": True,
         "autoscaling": {},

@@ -193,6 +193,7 @@ def test_every_built_in_arm_is_one() -> None:
     assert {name for name, arm in arms.items() if arm.provisioner == "karpenter"} == {
         "hpa+karpenter",
         "hpa+karpenter+foresail",
+        "karpenter+foresail",
         "karpenter",
         "vpa+karpenter",
     }
@@ -215,3 +216,16 @@ def test_the_day_long_headline_is_the_headline_but_for_its_length() -> None:
         if line.startswith("arrival")
     )
     assert last > 23 * 3_600.0
+
+
+def test_the_other_question_about_the_headline_is_about_its_trials() -> None:
+    """What has been played for one answers the other: not a trial more, and none is left out."""
+    one, other = (
+        {
+            trial.fingerprint("code")
+            for split in ("development", "test")
+            for trial in read_experiment(EXPERIMENTS / name).trials(split)
+        }
+        for name in ("headline.toml", "headline-beside.toml")
+    )
+    assert one == other
