@@ -46,11 +46,12 @@ class ApiError(Exception):
 
 def qualified_resource(resource: str, group: str) -> str:
     """Return `deployments.apps`, or the bare resource for the core group."""
-    return f"{resource}.{group}" if group else resource
+    plural = resource.partition(".")[0]
+    return f"{plural}.{group}" if group else resource
 
 
 def _details(resource: str, group: str, name: str) -> dict[str, Any]:
-    details = {"name": name, "group": group, "kind": resource}
+    details = {"name": name, "group": group, "kind": resource.partition(".")[0]}
     return {key: value for key, value in details.items() if value}
 
 
@@ -99,6 +100,8 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[tuple[str, str]])
 
 def _reason(sentence: str) -> str:
     """Return the word for what a sentence says about a field."""
+    if " in body must be of type " in sentence:
+        return "FieldValueTypeInvalid"
     return _REASONS.get(sentence.partition(":")[0], "FieldValueInvalid")
 
 

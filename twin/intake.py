@@ -32,8 +32,9 @@ def new_record(resource: str, obj: Object) -> Record:
         record = _new_node(obj)
     else:
         record = ObjectRecord()
-        record.body = _body(obj)
-        record.generation = 1 if "spec" in obj and resource != "namespaces" else 0
+        record.body = _custom_body(obj) if is_custom(resource) else _body(obj)
+        counts = "spec" in obj and resource != "namespaces"
+        record.generation = 1 if counts or is_custom(resource) else 0
     _set_identity(record, obj["metadata"])
     return record
 
@@ -41,7 +42,10 @@ def new_record(resource: str, obj: Object) -> Record:
 def apply(record: Record, obj: Object, subresource: str | None) -> None:
     """Write an admitted object into `record`: `status` alone, or all but status."""
     if isinstance(record, ObjectRecord):
-        _apply_object(record, obj, subresource)
+        if "kind" in record.body:
+            _apply_custom(record, obj, subresource)
+        else:
+            _apply_object(record, obj, subresource)
     elif subresource is None and isinstance(record, PodRecord):
         shape = pod_shape({k: v for k, v in obj["spec"].items() if k != "nodeName"})
         record.generation += shape is not record.shape
@@ -91,6 +95,25 @@ def _apply_object(record: ObjectRecord, obj: Object, subresource: str | None) ->
     if body.get("spec") != record.body.get("spec") and record.generation:
         record.generation += 1
     record.body = body
+
+
+def is_custom(resource: str) -> bool:
+    """Say whether a resource is one that a definition makes: its name has its group with it."""
+    return "." in resource
+
+
+def _apply_custom(record: ObjectRecord, obj: Object, subresource: str | None) -> None:
+    """Write a custom resource, of which admission has left what may change."""
+    body, before = _custom_body(obj), record.body
+    if subresource is None and body != {**before, "apiVersion": body["apiVersion"]}:
+        record.generation += 1
+    record.body = body
+
+
+def _custom_body(obj: Object) -> Object:
+    """Return a custom resource without metadata; it says itself what it is."""
+    named = {"apiVersion": obj["apiVersion"], "kind": obj["kind"]}
+    return {**named, **{k: v for k, v in obj.items() if k not in ("metadata", *named)}}
 
 
 def _body(obj: Object) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from twin.custom.version import ServedVersion
 from twin.errors import unknown_resource
 
 KUBERNETES_VERSION = "v1.36.0"
@@ -15,12 +16,25 @@ class Kind:
     """One kind of object. `group` is empty for the core group."""
 
     resource: str
+    """Its plural; of a custom resource with its group, such as `widgets.example.com`."""
     kind: str
     group: str
     version: str
     namespaced: bool
     other_versions: tuple[str, ...] = ()
     """Versions of the group that the kind is served in as well, converted (`twin.conversion`)."""
+    custom: ServedVersion | None = None
+    """What a CustomResourceDefinition says about this version; None for a built-in kind."""
+
+    @property
+    def plural(self) -> str:
+        """Return the plural without the group."""
+        return self.resource.partition(".")[0]
+
+    @property
+    def list_kind(self) -> str:
+        """Return the kind of a list of these."""
+        return f"{self.kind}List" if self.custom is None else self.custom.list_kind
 
     @property
     def api_version(self) -> str:
@@ -57,6 +71,13 @@ KINDS: dict[str, Kind] = {
         Kind("verticalpodautoscalers", "VerticalPodAutoscaler", "autoscaling.k8s.io", "v1", True),
         Kind("poddisruptionbudgets", "PodDisruptionBudget", "policy", "v1", True),
         Kind("priorityclasses", "PriorityClass", "scheduling.k8s.io", "v1", False),
+        Kind(
+            "customresourcedefinitions",
+            "CustomResourceDefinition",
+            "apiextensions.k8s.io",
+            "v1",
+            False,
+        ),
         Kind("leases", "Lease", "coordination.k8s.io", "v1", True),
         Kind("endpoints", "Endpoints", "", "v1", True),
         Kind("endpointslices", "EndpointSlice", "discovery.k8s.io", "v1", True),

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from twin import errors
 from twin.identity import Find
 from twin.kinds import Kind
 from twin.records import Object, Record
+
+
+class DeleteOptions(TypedDict, total=False):
+    """How an object is deleted; every option may be left out."""
+
+    uid: str | None
+    resource_version: str | None
+    grace_period_seconds: int | None
+    propagation: str | None
+    """Background, Foreground or Orphan."""
+    dry_run: bool
 
 
 def set_namespace(kind: Kind, namespace: str, metadata: Object, find: Find) -> None:

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Unpack
 
 from twin import admission, errors, intake
 from twin.admission.gates import Gate
 from twin.admission.known_specs import KnownSpecs
 from twin.changes import Change, ChangeType
 from twin.copying import copy_object
+from twin.definitions.registry import DEFINITIONS, CustomKinds
+from twin.definitions.shelves import serve_shelves
 from twin.identity import Identities, draw_name
 from twin.kinds import KINDS, Kind
 from twin.part import Kept, Part
-from twin.preconditions import check_version, set_namespace
+from twin.preconditions import DeleteOptions, check_version, set_namespace
 from twin.records import Object, PodRecord, Record
 from twin.render import render
 from twin.render.item_cache import ItemCache
-from twin.shelf import Key, Shelf
+from twin.shelf import Dependents, Shelf, index_owners, unindex_owners
 from twin.snapshot import Snapshot
 
 Changes = list[Change]
@@ -43,20 +46,22 @@ class Store(Part):
     """
 
     KEEPS = ("resource_version", "_shelves", "dependents")
-    LEAVES = ("_subscribers", "_callbacks", "_tickets", "gates", "items")
+    LEAVES = ("_subscribers", "_callbacks", "_tickets", "gates", "items", "custom")
 
     def __init__(self, now: Callable[[], float], *, seed: int = 0, log_size: int = 20_000) -> None:
         self.resource_version = 1
         self.now = now
         self._identities = Identities(seed, now)
+        self._log_size = log_size
         self._shelves = {name: Shelf(kind, log_size) for name, kind in KINDS.items()}
+        self.custom = CustomKinds()
         self._subscribers: dict[int, Subscriber] = {}
         self._callbacks: tuple[Subscriber, ...] = ()
         self._tickets = 0
         self.gates: list[Gate] = []
         self._known_specs = KnownSpecs()
         self.items = ItemCache()
-        self.dependents: dict[str, dict[tuple[str, Key], Record]] = {}  # by uid of any owner
+        self.dependents: Dependents = {}
 
     def kept(self) -> Kept:
         """Return the version and all records; the sorted keys follow from them."""
@@ -71,6 +76,8 @@ class Store(Part):
         """Take over all records."""
         self.resource_version = kept["resource_version"]
         self.dependents = kept["dependents"]
+        self._shelves[DEFINITIONS].fill(kept["_shelves"].get(DEFINITIONS, {}))
+        self._serve_definitions()
         for name, shelf in self._shelves.items():
             shelf.fill(kept["_shelves"].get(name, {}))
             shelf.log.begin_after(self.resource_version)
@@ -175,7 +182,7 @@ class Store(Part):
         `stands_for` is what a controller makes it for, if that is more lasting than its name.
         """
         shelf = self._shelf(resource)
-        kind = shelf.kind
+        kind = shelf.kind_of(obj)
         if not fresh:
             obj = {
                 name: part if name == "spec" else copy_object(part) for name, part in obj.items()
@@ -195,6 +202,8 @@ class Store(Part):
             gate.charge(kind, home, obj, None, dry_run=dry_run)
         if own is not None:
             own(None, obj)
+        if kind.custom is not None:
+            obj["apiVersion"] = shelf.kind.api_version
         record = intake.new_record(resource, obj)
         record.uid = identity.uid
         record.created_at = self.now()
@@ -207,7 +216,7 @@ class Store(Part):
     def insert(self, resource: str, record: Record) -> None:
         """Commit a complete new record that needs no admission (the simulation's own)."""
         shelf = self._shelf(resource)
-        self._index(resource, record, shelf.put(record))
+        index_owners(self.dependents, resource, record, shelf.put(record))
         self._commit(shelf, "ADDED", record, None, None, None)
 
     def replace(
@@ -233,21 +242,23 @@ class Store(Part):
         candidate = record.clone()
         new = copy_object(obj)
         old = render(resource, record)
-        admission.admit_change(shelf.kind, old, new, subresource)
+        admission.admit_change(shelf.kind_of(new), old, new, subresource)
         if resource == "services" and subresource is None:
             for gate in self.gates:
                 gate.charge(shelf.kind, record.namespace, new, old, dry_run=dry_run)
         if own is not None:
             own(old, new)
+        if shelf.kind.custom is not None:
+            new["apiVersion"] = shelf.kind.api_version
         intake.apply(candidate, new, subresource)
         if subresource == "resize" and isinstance(candidate, PodRecord):
             self._charge_resize(shelf.kind, record, candidate, (old, new), dry_run=dry_run)
         if dry_run or candidate.state() == record.state():
             return render(resource, candidate)
         before = record.clone()
-        self._unindex(resource, record)
+        unindex_owners(self.dependents, resource, record)
         record.adopt(candidate)
-        self._index(resource, record)
+        index_owners(self.dependents, resource, record, record.key)
         self.touch(resource, record, before)
         self._finish_if_released(resource, record)
         return render(resource, record)
@@ -258,41 +269,13 @@ class Store(Part):
         self._commit(self._shelf(resource), "MODIFIED", record, before.labels, fields, before)
 
     def delete(
-        self,
-        resource: str,
-        namespace: str,
-        name: str,
-        *,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        grace_period_seconds: int | None = None,
-        propagation: str | None = None,
-        dry_run: bool = False,
+        self, resource: str, namespace: str, name: str, **options: Unpack[DeleteOptions]
     ) -> Object:
         """Delete an object and return it as last seen; see `delete_record`."""
-        target = self.delete_record(
-            resource,
-            namespace,
-            name,
-            uid=uid,
-            resource_version=resource_version,
-            grace_period_seconds=grace_period_seconds,
-            propagation=propagation,
-            dry_run=dry_run,
-        )
-        return render(resource, target)
+        return render(resource, self.delete_record(resource, namespace, name, **options))
 
     def delete_record(
-        self,
-        resource: str,
-        namespace: str,
-        name: str,
-        *,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        grace_period_seconds: int | None = None,
-        propagation: str | None = None,
-        dry_run: bool = False,
+        self, resource: str, namespace: str, name: str, **options: Unpack[DeleteOptions]
     ) -> Record:
         """Delete an object and return its record, without rendering it; raises ApiError 404, 409,
         422.
@@ -303,13 +286,13 @@ class Store(Part):
         """
         shelf = self._shelf(resource)
         record = self.record(resource, namespace, name)
-        preconditions = {"uid": uid, "resourceVersion": resource_version}
-        check_version(shelf.kind, record, preconditions)
+        dry_run = options.get("dry_run", False)
+        known = {"uid": options.get("uid"), "resourceVersion": options.get("resource_version")}
+        check_version(shelf.kind, record, known)
         before = record.clone()
         target = record.clone() if dry_run else record
-        gone_now = admission.mark_deleted(
-            resource, target, self.now(), grace_period_seconds, propagation
-        )
+        grace, propagation = options.get("grace_period_seconds"), options.get("propagation")
+        gone_now = admission.mark_deleted(resource, target, self.now(), grace, propagation)
         if not dry_run:
             if gone_now:
                 self.remove(resource, record, before)
@@ -331,7 +314,7 @@ class Store(Part):
         shelf = self._shelf(resource)
         shelf.drop(record)
         self._identities.remove(resource, record, named_here=named_here)
-        self._unindex(resource, record)
+        unindex_owners(self.dependents, resource, record)
         fields = record.index_fields if isinstance(record, PodRecord) else None
         before = before or record.clone()
         self._commit(shelf, "DELETED", record, record.labels, fields, before)
@@ -343,6 +326,13 @@ class Store(Part):
         if found is None:
             raise errors.unknown_resource(resource)
         return found
+
+    def _serve_definitions(self) -> None:
+        """Keep the objects of the kinds that definitions serve now, and of no others."""
+        definitions = self._shelves[DEFINITIONS]
+        self.custom.read(definitions.records[key] for key in definitions.keys)
+        sizes = self._log_size, self.resource_version
+        self._shelves = serve_shelves(self._shelves, self.custom, *sizes)
 
     def _charge_resize(
         self,
@@ -365,18 +355,6 @@ class Store(Part):
         if resource not in admission.GRACEFUL:
             self.remove(resource, record)
 
-    def _index(self, resource: str, record: Record, key: Key | None = None) -> None:
-        for owner in record.owners:
-            place = (resource, key or record.key)
-            self.dependents.setdefault(owner["uid"], {})[place] = record
-
-    def _unindex(self, resource: str, record: Record) -> None:
-        for owner in record.owners:
-            siblings = self.dependents.get(owner["uid"], {})
-            siblings.pop((resource, record.key), None)
-            if not siblings:
-                self.dependents.pop(owner["uid"], None)
-
     def _commit(
         self,
         shelf: Shelf,
@@ -389,6 +367,8 @@ class Store(Part):
         resource = shelf.kind.resource
         if resource == "priorityclasses":
             self._known_specs.forget()
+        elif resource == DEFINITIONS:
+            self._serve_definitions()
         self.resource_version += 1
         record.resource_version = self.resource_version
         change = Change(  # arguments by place: a fifth of the time

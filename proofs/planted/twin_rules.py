@@ -9,7 +9,30 @@ SELECTORS = "tests/twin/api/test_selectors.py::test_label_selectors"
 LISTS = "tests/twin/api/test_long_lists.py::"
 CONTROLLERS = "tests/twin/controllers/"
 RIGHTS = "tests/twin/contract/test_rights.py::test_requests_are_answered_as_documented"
+CUSTOM = "tests/twin/contract/test_custom_schemas.py::"
+RESOURCES = "tests/twin/contract/test_custom_resources.py::"
 TWIN_RULES = (
+    Defect(
+        "a custom resource keeps unknown fields",
+        "twin/admission/custom/pruning.py",
+        "            del value[name]\n            yield inner",
+        "            yield inner",
+        f"{CUSTOM}test_values_are_stored_pruned_and_defaulted",
+    ),
+    Defect(
+        "what was stored under an earlier schema is checked again",
+        "twin/admission/custom/checking.py",
+        "    if old is not NEW and value == old:\n        return\n",
+        "",
+        f"{CUSTOM}test_what_was_stored_before_may_stay",
+    ),
+    Defect(
+        "a status write changes the rest of a custom resource",
+        "twin/admission/custom/objects.py",
+        "    others = obj if subresource is None else (old or {})\n",
+        "    others = obj\n",
+        f"{RESOURCES}test_generation_counts_changes_of_the_spec",
+    ),
     Defect(
         "an absent key is in every set's complement but this one",
         "twin/api/selecting.py",

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from twin import errors
 from twin.admission import kinds, metadata, pods, resizing
+from twin.admission.custom import definitions
+from twin.admission.custom import objects as custom_objects
 from twin.admission.deletion import GRACEFUL, mark_deleted
 from twin.admission.findings import Findings
+from twin.definitions.registry import DEFINITIONS
 from twin.kinds import Kind
 from twin.records import Object
 
@@ -17,6 +20,9 @@ def admit_new(kind: Kind, obj: Object, *, spec_known: bool = False) -> None:
     """Default and check an object in place before its creation; a `spec_known` to be sound is left
     alone.
     """
+    if kind.custom is not None:
+        custom_objects.admit(kind, obj, None, None)
+        return
     findings = Findings()
     metadata.check(obj["metadata"], findings, kind.resource)
     _check_type(kind, obj)
@@ -26,11 +32,16 @@ def admit_new(kind: Kind, obj: Object, *, spec_known: bool = False) -> None:
         obj.pop("status", None)
     else:
         kinds.admit(kind.resource, obj, findings)
+        if kind.resource == DEFINITIONS:
+            definitions.begin_status(obj)
     findings.raise_if_any(kind, obj["metadata"].get("name", ""))
 
 
 def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) -> None:
     """Default and check a full object in place before it replaces `old`."""
+    if kind.custom is not None:
+        custom_objects.admit(kind, new, old, subresource)
+        return
     findings = Findings()
     _check_type(kind, new)
     head = new.setdefault("metadata", {})

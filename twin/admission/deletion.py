@@ -7,6 +7,8 @@ from twin.records import ObjectRecord, PodRecord, Record
 
 GRACEFUL = ("pods", "namespaces")
 """Resources whose removal is finished by a kubelet or a controller."""
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+"""Finalizer of a definition whose objects are being deleted."""
 _IMMORTAL = ("default", "kube-system", "kube-public")  # NamespaceLifecycle's own list
 _PROPAGATIONS: dict[str, tuple[str, ...]] = {
     "Background": (),
@@ -52,6 +54,8 @@ def mark_deleted(
 def _mark_object(resource: str, record: Record, now: float, added: tuple[str, ...]) -> bool:
     if record.deletion_at is not None:
         return False
+    if resource == "customresourcedefinitions":
+        added = (*added, CLEANUP)
     record.finalizers = (*record.finalizers, *(f for f in added if f not in record.finalizers))
     if resource not in GRACEFUL and not record.finalizers:
         return True

@@ -14,6 +14,7 @@ from twin.admission import (
     vertical,
     workloads,
 )
+from twin.admission.custom import definitions
 from twin.admission.findings import Findings
 from twin.records import Object
 
@@ -36,6 +37,8 @@ def check_unchanged(resource: str, old: Object, new: Object, findings: Findings)
         if resource == "jobs" and _job_may_change(path, old, before, after):
             continue
         findings.add(f"spec.{path}", "Invalid value: field is immutable")
+    if resource == "customresourcedefinitions":
+        definitions.check_unchanged(old, new, findings)
     if resource in ("configmaps", "secrets"):
         storage.check_fixed(old, new, findings)
     if resource == "priorityclasses":
@@ -164,6 +167,7 @@ def _revision(obj: Object, findings: Findings) -> None:
 
 _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "namespaces": _namespace,
+    "customresourcedefinitions": definitions.admit,
     "nodes": _node,
     "configmaps": storage.config_map,
     "secrets": storage.secret,

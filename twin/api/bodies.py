@@ -5,22 +5,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import yaml
 
 from twin.admission import vertical
 from twin.admission.structural import prune
-from twin.api.limits import read_json, read_yaml
-from twin.api.messages import JSON, Object, Request
+from twin.api.custom_bodies import check_type, clean_custom, clean_definition
+from twin.api.limits import MOST_DEFINED_VALUES, MOST_VALUES, read_json, read_yaml
+from twin.api.messages import JSON, Object, Request, Response
 from twin.api.schema import Field, message, root_of
 from twin.api.schema.checking import Check
 from twin.api.schema.wire import CONTENT_TYPE as PROTOBUF
 from twin.api.schema.wire import decode_object
+from twin.definitions.registry import DEFINITIONS
 from twin.errors import ApiError, bad_request, invalid
 from twin.kinds import Kind
 
+T = TypeVar("T")
 YAML = "application/yaml"
 POLICIES = (None, "Foreground", "Background", "Orphan")
 WARNING_CHARACTERS = 4_096
@@ -55,10 +58,22 @@ class ClientObject:
         return {"Warning": ", ".join(warnings)}
 
 
+def with_warning(answer: T, sentence: str) -> T:
+    """Return an answer that warns of a deprecated version, before anything else that it warns of."""
+    if not isinstance(answer, Response):
+        return answer
+    headers = ClientObject({}, (sentence,)).headers()
+    earlier = answer.headers.get("Warning")
+    joined = ", ".join(filter(None, (headers["Warning"], earlier)))
+    return replace(answer, headers={**answer.headers, "Warning": joined})
+
+
 def read_object(request: Request, kind: Kind) -> ClientObject:
     """Read an object of a kind; raises ApiError 400 or 415."""
     twice: list[str] = []
-    obj = read_body(request, twice)
+    obj = read_body(request, twice, values=most_values(kind))
+    if kind.custom is not None:
+        check_type(obj, kind)
     stated_type = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
     if stated_type != (kind.api_version, kind.kind):
         raise bad_request(
@@ -82,7 +97,9 @@ def check_object(
         raise bad_request(f'invalid fieldValidation "{mode}": use Strict, Warn or Ignore')
     check = Check(kind.kind, kind.version)
     root = root_of(kind.group, kind.version, kind.kind)
-    if root is None:
+    if kind.custom is not None:
+        cleaned = clean_custom(require_object(obj), kind, check)
+    elif root is None:
         for name in ("metadata", "spec", "status"):
             require_map(obj, name)
         cleaned = check.clean(obj, _OPEN)
@@ -92,6 +109,8 @@ def check_object(
             check.unknown += prune(cleaned["spec"], _STRUCTURAL[kind.resource], "spec")
     else:
         cleaned = check.clean(obj, root)
+        if kind.resource == DEFINITIONS:
+            clean_definition(cleaned, check)
     warnings = [f'unknown field "{path}"' for path in check.unknown]
     warnings += [f'duplicate field "{name}"' for name in twice or ()]
     if warnings and mode == "Strict":
@@ -100,6 +119,18 @@ def check_object(
             f"strict decoding error: {', '.join(warnings)}"
         )
     return ClientObject(cleaned, tuple(warnings) if mode == "Warn" else ())
+
+
+def most_values(kind: Kind) -> int:
+    """Return how many values a body may hold: definitions hold whole schemas."""
+    return MOST_DEFINED_VALUES if kind.resource == DEFINITIONS else MOST_VALUES
+
+
+def require_object(obj: Any) -> Object:
+    """Return what has to be an object; raises ApiError 400."""
+    if not isinstance(obj, dict):
+        raise bad_request("the body must be an object")
+    return obj
 
 
 def require_map(owner: Object, name: str) -> Object:
@@ -117,7 +148,9 @@ def whole_seconds(value: Any) -> int:
     return int(value)
 
 
-def read_body(request: Request, twice: list[str] | None = None) -> Object:
+def read_body(
+    request: Request, twice: list[str] | None = None, *, values: int = MOST_VALUES
+) -> Object:
     """Read a body in JSON, YAML or protobuf; raises ApiError 400, 413 or 415.
 
     Names of members that occur twice in a JSON object are added to `twice`.
@@ -142,8 +175,12 @@ def read_body(request: Request, twice: list[str] | None = None) -> Object:
         return content
 
     try:
-        how: dict[str, Any] = {"object_pairs_hook": members}
-        content = read_yaml(request.body) if media == YAML else read_json(request.body, **how)
+        how: dict[str, Any] = {"object_pairs_hook": members, "values": values}
+        content = (
+            read_yaml(request.body, values=values)
+            if media == YAML
+            else read_json(request.body, **how)
+        )
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error
     if not isinstance(content, dict):

@@ -1,17 +1,20 @@
 """Discovery: what is served, in the legacy form and in both aggregated versions.
 
-Everything follows from the kinds that are kept, so a kind that is added shows up by itself.
+Everything follows from the kinds that are kept, so a kind that is added shows up by itself. `custom` are
+those of definitions, version by version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from twin.api.custom_metrics import VERSIONS, served_resources
 from twin.api.reviews import REVIEWS
+from twin.custom.version import version_rank
 from twin.kinds import ELSEWHERE, KINDS, KUBERNETES_VERSION, Kind
 
+Kinds = Sequence[Kind]
 VERSION = {
     "major": KUBERNETES_VERSION[1:].split(".")[0],
     "minor": KUBERNETES_VERSION.split(".")[1],
@@ -74,6 +77,12 @@ _PART_VERBS = ["get", "patch", "update"]
 def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
     """Return the subresources of a kind: name to the kind it speaks and its verbs."""
     subresources: dict[str, tuple[str, list[str]]] = {}
+    if kind.custom is not None:
+        if kind.custom.has_status:
+            subresources["status"] = (kind.kind, _PART_VERBS)
+        if kind.custom.scale is not None:
+            subresources["scale"] = ("Scale", _PART_VERBS)
+        return subresources
     if kind.resource in _STATUS:
         subresources["status"] = (kind.kind, _PART_VERBS)
     if kind.resource in _SCALED:
@@ -84,15 +93,17 @@ def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
     return subresources
 
 
-def all_kinds() -> list[Kind]:
-    """Return the kinds that are kept, and those that another group shows as well."""
-    return [*KINDS.values(), *ELSEWHERE]
+def all_kinds(custom: Kinds = ()) -> list[Kind]:
+    """Return the kinds that are kept, those that another group shows as well, and custom ones."""
+    return [*KINDS.values(), *ELSEWHERE, *custom]
 
 
-def group_versions() -> list[tuple[str, str]]:
+def group_versions(custom: Kinds = ()) -> list[tuple[str, str]]:
     """Return served (group, version) pairs without the core group, the preferred version first."""
-    pairs = {
-        (kind.group, version): -place
+    ranked = sorted({(kind.group, kind.version) for kind in custom}, key=_by_rank)
+    pairs = {pair: -place for place, pair in enumerate(ranked)}
+    pairs |= {
+        (kind.group, version): len(ranked) - place
         for kind in all_kinds()
         if kind.group
         for place, version in enumerate((kind.version, *kind.other_versions))
@@ -111,18 +122,22 @@ def api_versions() -> dict[str, Any]:
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
 
 
-def api_groups() -> dict[str, Any]:
+def _by_rank(pair: tuple[str, str]) -> tuple[Any, ...]:
+    return (pair[0], *version_rank(pair[1]))
+
+
+def api_groups(custom: Kinds = ()) -> dict[str, Any]:
     """Return GET /apis."""
-    names = dict.fromkeys(group for group, _ in group_versions())
-    groups = [api_group(name) for name in names]
+    names = dict.fromkeys(group for group, _ in group_versions(custom))
+    groups = [api_group(name, custom) for name in names]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
-def api_group(group: str) -> dict[str, Any] | None:
+def api_group(group: str, custom: Kinds = ()) -> dict[str, Any] | None:
     """Return GET /apis/GROUP; None for one that is not served."""
     versions = [
         {"groupVersion": f"{group}/{version}", "version": version}
-        for name, version in group_versions()
+        for name, version in group_versions(custom)
         if name == group
     ]
     if not versions:
@@ -136,14 +151,14 @@ def api_group(group: str) -> dict[str, Any] | None:
     }
 
 
-def resource_list(group: str, version: str) -> dict[str, Any]:
+def resource_list(group: str, version: str, custom: Kinds = ()) -> dict[str, Any]:
     """Return GET /api/v1 or /apis/GROUP/VERSION."""
     resources: list[dict[str, Any]] = []
-    for kind in kinds_of(group, version):
+    for kind in kinds_of(group, version, custom):
         resources.append(_resource(kind))
         resources += [
             {
-                "name": f"{kind.resource}/{name}",
+                "name": f"{kind.plural}/{name}",
                 "singularName": "",
                 "namespaced": kind.namespaced,
                 "kind": of,
@@ -181,7 +196,9 @@ _ELSEWHERE = {
 """Kinds of subresources that are of another group than their owner."""
 
 
-def aggregated_document(groups: Iterable[tuple[str, str]], version: str) -> dict[str, Any]:
+def aggregated_document(
+    groups: Iterable[tuple[str, str]], version: str, custom: Kinds = ()
+) -> dict[str, Any]:
     """Return the aggregated discovery document (`v2` or `v2beta1`, as the client asked)."""
     by_group: dict[str, list[str]] = {}
     for group, of in groups:
@@ -194,7 +211,11 @@ def aggregated_document(groups: Iterable[tuple[str, str]], version: str) -> dict
             {
                 "metadata": {"name": group} if group else {},
                 "versions": [
-                    {"version": of, "freshness": "Current", "resources": _served_kinds(group, of)}
+                    {
+                        "version": of,
+                        "freshness": "Current",
+                        "resources": _served_kinds(group, of, custom),
+                    }
                     for of in versions
                 ],
             }
@@ -203,11 +224,11 @@ def aggregated_document(groups: Iterable[tuple[str, str]], version: str) -> dict
     }
 
 
-def kinds_of(group: str, version: str) -> list[Kind]:
+def kinds_of(group: str, version: str, custom: Kinds = ()) -> list[Kind]:
     """Return the kinds that are served in a group and version."""
     return [
         kind
-        for kind in all_kinds()
+        for kind in all_kinds(custom)
         if kind.group == group and version in (kind.version, *kind.other_versions)
     ]
 
@@ -223,6 +244,14 @@ def _plain(name: str, kind: str, namespaced: bool, verbs: list[str]) -> dict[str
 
 
 def _resource(kind: Kind) -> dict[str, Any]:
+    if kind.custom is not None:
+        entry = _plain(kind.plural, kind.kind, kind.namespaced, VERBS)
+        entry["singularName"] = kind.custom.singular
+        if kind.custom.short_names:
+            entry["shortNames"] = list(kind.custom.short_names)
+        if kind.custom.categories:
+            entry["categories"] = list(kind.custom.categories)
+        return entry
     entry = _plain(kind.resource, kind.kind, kind.namespaced, VERBS)
     if kind.resource in SHORT_NAMES:
         entry["shortNames"] = SHORT_NAMES[kind.resource]
@@ -231,9 +260,9 @@ def _resource(kind: Kind) -> dict[str, Any]:
     return entry
 
 
-def _served_kinds(group: str, version: str) -> list[dict[str, Any]]:
+def _served_kinds(group: str, version: str, custom: Kinds) -> list[dict[str, Any]]:
     entries: dict[str, dict[str, Any]] = {}
-    for resource in resource_list(group, version)["resources"]:
+    for resource in resource_list(group, version, custom)["resources"]:
         name, _, subresource = resource["name"].partition("/")
         of = {
             "group": resource.get("group", group),

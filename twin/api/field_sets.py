@@ -7,7 +7,7 @@ an item of a list by its keys, `v:...` for a value of a set. What merges as a wh
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from twin.api.schema import Field
@@ -16,8 +16,6 @@ from twin.errors import bad_request
 Path = tuple[str, ...]
 Paths = frozenset[Path]
 Trie = dict[str, Any]
-KEY_DEFAULTS: Mapping[str, str] = {"protocol": "TCP"}
-"""Key fields that an item may leave out, and what is meant then."""
 _ITSELF = "."
 
 
@@ -39,7 +37,7 @@ def _item_key(item: Any, place: Field, index: int) -> str:
     """Return the path element of an item of a list that has keys; without them, by its index."""
     key_fields = {}
     for key in place.keys:
-        value = item.get(key, KEY_DEFAULTS.get(key)) if isinstance(item, dict) else None
+        value = item.get(key, place.key_default(key)) if isinstance(item, dict) else None
         if value is not None:
             key_fields[key] = value
     return f"k:{_compact(key_fields)}" if place.keys[0] in key_fields else f"i:{index}"

@@ -111,10 +111,10 @@ def list_objects(store: Store, kind: Kind, namespace: str | None, request: Reque
     records, metadata = _page(list_request)
     items = [render(kind.resource, record) for record in records]
     return {
-        "kind": f"{kind.kind}List",
+        "kind": kind.list_kind,
         "apiVersion": kind.api_version,
         "metadata": metadata,
-        "items": [as_list_item(obj) for obj in items],
+        "items": [_list_item(kind, obj) for obj in items],
     }
 
 
@@ -143,7 +143,7 @@ def list_pieces(store: Store, kind: Kind, request: Request) -> tuple[bytes, list
     if not (list_request.short and list_request.selector.everything):
         return None
     records, metadata = _page(list_request)
-    head = _head(f"{kind.kind}List", kind.api_version, metadata)
+    head = _head(kind.list_kind, kind.api_version, metadata)
     return head + b"]}", store.items.bytes_of(kind.resource, records)
 
 
@@ -159,10 +159,17 @@ def table_answer(
     now, names = store.now(), {"kind": kind.kind, "apiVersion": kind.api_version}
 
     def row(resource: str, record: Record) -> bytes:
-        return json_of(form.row(resource, as_list_item(render(resource, record)), names, now))
+        return json_of(form.row(resource, _list_item(kind, render(resource, record)), names, now))
 
     chunks = _chunks(list_request, row, form.heading(kind.resource), b"rows")
     return StreamedResponse(chunks, stop, JSON)
+
+
+def _list_item(kind: Kind, obj: Object) -> Object:
+    """Return an object as an item of a list of its kind: a custom one says what it is."""
+    if kind.custom is None:
+        return as_list_item(obj)
+    return {**obj, "apiVersion": kind.api_version}
 
 
 def as_list_item(obj: Object) -> Object:
@@ -261,7 +268,9 @@ def _form(
         name = "PartialObjectMetadata"
         content_type = f"{JSON};as={name}List;g=meta.k8s.io;v=v1"
         return partial_bytes, f"{name}List", "meta.k8s.io/v1", content_type
-    return store.items.item_bytes, f"{kind.kind}List", kind.api_version, JSON
+    if kind.custom is not None:
+        return of_kind(kind, object_bytes), kind.list_kind, kind.api_version, JSON
+    return store.items.item_bytes, kind.list_kind, kind.api_version, JSON
 
 
 def wants_partial(accept: str) -> bool:
@@ -270,11 +279,22 @@ def wants_partial(accept: str) -> bool:
     return "as=PartialObjectMetadata" in first and "g=meta.k8s.io" in first
 
 
-def object_answer(resource: str, record: Record, accept: str) -> Response:
+def object_answer(kind: Kind, record: Record, accept: str) -> Response:
     """Answer with one object, or with its metadata alone."""
     if wants_partial(accept):
-        return Response(200, partial_bytes(resource, record))
-    return Response(200, object_bytes(resource, record))
+        return Response(200, partial_bytes(kind.resource, record))
+    return Response(200, of_kind(kind, object_bytes)(kind.resource, record))
+
+
+def of_kind(kind: Kind, form: Callable[[str, Record], bytes]) -> Callable[[str, Record], bytes]:
+    """Return a form that writes objects in the version of a kind."""
+    if kind.custom is None:
+        return form
+
+    def in_version(resource: str, record: Record) -> bytes:
+        return json_of({**render(resource, record), "apiVersion": kind.api_version})
+
+    return in_version
 
 
 def _make_token(version: int, key: Key) -> str:

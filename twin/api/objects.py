@@ -11,6 +11,7 @@ from twin.api.bodies import (
     check_object,
     check_place,
     delete_options,
+    most_values,
     read_object,
     require_map,
     whole_seconds,
@@ -28,11 +29,29 @@ from twin.api.messages import (
     respond,
 )
 from twin.api.ownership import Writer
-from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
-from twin.api.schema import ANY, root_of
+from twin.api.patching import (
+    APPLY,
+    STRATEGIC,
+    apply_patch,
+    kind_of_patch,
+    not_strategic,
+    read_patch,
+)
+from twin.api.schema import ANY
+from twin.api.schema.custom import root_place
 from twin.api.tables import Form
 from twin.api.versions import check_reached
 from twin.api.watching import watch
+from twin.api.write_rules import (
+    MADE_BY_PUT,
+    SHOWN_WHEN_GONE,
+    check_same_uid,
+    is_place,
+    most_stored_values,
+    require_version,
+    status_is_plain,
+)
+from twin.definitions.registry import DEFINITIONS
 from twin.engine import Engine
 from twin.errors import ApiError, bad_request, invalid
 from twin.kinds import Kind
@@ -40,27 +59,6 @@ from twin.timestamps import rfc3339
 
 Answer = Response | StreamedResponse | WatchResponse
 UNKNOWN_MANAGER = "unknown"
-MADE_BY_PUT = frozenset(
-    {
-        *("leases", "events", "endpoints"),
-        *("roles", "rolebindings", "clusterroles", "clusterrolebindings"),
-    }
-)
-"""Resources that a PUT of an absent object creates, as on a real server."""
-
-
-SHOWN_WHEN_GONE = frozenset(
-    {
-        "pods",
-        "services",
-        "namespaces",
-        "resourcequotas",
-        "serviceaccounts",
-        "persistentvolumeclaims",
-        "persistentvolumes",
-    }
-)
-"""Resources whose deletion answers with the object, as on a real server; others with a Status."""
 
 
 def method_not_allowed() -> ApiError:
@@ -85,9 +83,9 @@ class Objects:
         match request.method:
             case "GET":
                 return self._list(kind, namespace, request)
-            case "POST" if _is_place(kind, namespace):
+            case "POST" if is_place(kind, namespace):
                 return self.create(kind, namespace or "", request)
-            case "DELETE" if _is_place(kind, namespace) and kind.resource != "namespaces":
+            case "DELETE" if is_place(kind, namespace) and kind.resource != "namespaces":
                 return self._delete_all(kind, namespace, request)
         raise method_not_allowed()
 
@@ -105,7 +103,7 @@ class Objects:
         raise method_not_allowed()
 
     def _list(self, kind: Kind, namespace: str | None, request: Request) -> Answer:
-        form = Form.for_request(request)
+        form = Form.for_request(request, kind)
         if request.flag("watch"):
             return watch(self._store, kind, namespace, request, form)
         if form.kind != "table":
@@ -113,7 +111,7 @@ class Objects:
         return table_answer(self._store, kind, namespace, request, form)
 
     def _get(self, kind: Kind, namespace: str, name: str, request: Request) -> Answer:
-        form = Form.for_request(request)
+        form = Form.for_request(request, kind)
         if request.flag("watch"):
             narrowed = {**request.query, "fieldSelector": f"metadata.name={name}"}
             only = Request("GET", request.path, narrowed, request.headers)
@@ -121,8 +119,8 @@ class Objects:
         check_reached(request.query.get("resourceVersion", ""), self._store.resource_version)
         record = self._store.record(kind.resource, namespace, name)
         if form.kind != "table":
-            return object_answer(kind.resource, record, request.headers.get("accept", ""))
-        obj = self._store.get(kind.resource, namespace, name)
+            return object_answer(kind, record, request.headers.get("accept", ""))
+        obj = self._shown(kind, self._store.get(kind.resource, namespace, name))
         return respond(200, form.one(kind.resource, obj, self._engine.now))
 
     # ---- writing
@@ -131,6 +129,7 @@ class Objects:
         """Create the object of a request; raises ApiError."""
         client_object = read_object(request, kind)
         check_place(client_object.obj, namespace)
+        self._store.custom.require_creatable(kind)
         if require_map(client_object.obj, "metadata").get("resourceVersion"):
             raise bad_request("resourceVersion should not be set on objects to be created")
         new = self._store.create(
@@ -158,6 +157,9 @@ class Objects:
             _require_creation(kind, namespace, name, request)
             client_object.obj["metadata"].pop("resourceVersion", None)
             return self.create(kind, namespace, request)
+        if kind.custom is not None or kind.resource == DEFINITIONS:
+            self._store.record(kind.resource, namespace, name)  # says that it is not found
+            require_version(kind, name, client_object.obj)
         new = self.replace(kind, namespace, name, client_object.obj, request, subresource)
         return self._written_response(kind, new, request, 200, client_object)
 
@@ -187,7 +189,9 @@ class Objects:
     ) -> Response:
         """Patch an object, or its subresource; raises ApiError."""
         media = kind_of_patch(request.headers.get("content-type", ""))
-        patch = read_patch(request, media)
+        if kind.custom is not None and media == STRATEGIC:
+            raise not_strategic()
+        patch = read_patch(request, media, values=most_values(kind))
         if media == APPLY:
             return self._apply(kind, namespace, name, patch, request, subresource)
         if "force" in request.query:
@@ -197,11 +201,11 @@ class Objects:
                 "",
                 [("force", "Forbidden: may not be specified for non-apply patch")],
             )
-        current = self._store.get(kind.resource, namespace, name)
-        root = root_of(kind.group, kind.version, kind.kind)
+        current = self._shown(kind, self._store.get(kind.resource, namespace, name))
+        root = root_place(kind)
         client_object = check_object(apply_patch(current, media, patch, root), kind, request)
         check_place(client_object.obj, namespace, name)
-        _check_same_uid(kind, current, client_object.obj)
+        check_same_uid(kind, current, client_object.obj)
         new = self.replace(kind, namespace, name, client_object.obj, request, subresource)
         return self._written_response(kind, new, request, 200, client_object)
 
@@ -215,7 +219,7 @@ class Objects:
         subresource: str,
     ) -> Response:
         writer, client_object = self._read_application(kind, name, config, request, subresource)
-        root = root_of(kind.group, kind.version, kind.kind) or ANY
+        root = root_place(kind) or ANY
         check_place(client_object.obj, namespace, name)
         absent = self._store.find(kind.resource, namespace, name) is None
         if absent and subresource:
@@ -223,7 +227,9 @@ class Objects:
         if absent:
             _require_creation(kind, namespace, name, request)
         live: Object = (
-            {"metadata": {}} if absent else self._store.get(kind.resource, namespace, name)
+            {"metadata": {}}
+            if absent
+            else self._shown(kind, self._store.get(kind.resource, namespace, name))
         )
         if client_object.obj["metadata"].get("resourceVersion") is None:
             live = {**live, "metadata": {**live["metadata"]}}
@@ -237,9 +243,10 @@ class Objects:
             if request.requester is not None:
                 check_escalation(kind, old, new, request.requester)
             new["metadata"]["managedFields"] = managed
-            check_stored(new)
+            check_stored(new, values=most_stored_values(kind))
 
         if absent:
+            self._store.custom.require_creatable(kind)
             new = self._store.create(
                 kind.resource, namespace, result, dry_run=request.dry_run, own=own
             )
@@ -282,22 +289,26 @@ class Objects:
                 {key: client_object.obj[key] for key in only if key in client_object.obj},
                 client_object.warnings,
             )
-        else:
+        elif not status_is_plain(kind):
             client_object.obj.pop("status", None)
-        writer = Writer(manager, kind.api_version, rfc3339(self._engine.now), subresource)
+        writer = self._writer(kind, manager, subresource)
         return writer, client_object
+
+    def _writer(self, kind: Kind, manager: str, subresource: str) -> Writer:
+        at = rfc3339(self._engine.now)
+        return Writer(manager, kind.api_version, at, subresource, status_is_plain(kind))
 
     def _owning(self, kind: Kind, request: Request, subresource: str = "") -> Any:
         manager = request.query.get("fieldManager", "") or UNKNOWN_MANAGER
-        writer = Writer(manager, kind.api_version, rfc3339(self._engine.now), subresource)
-        root = root_of(kind.group, kind.version, kind.kind) or ANY
+        writer = self._writer(kind, manager, subresource)
+        root = root_place(kind) or ANY
 
         def own(old: Object | None, new: Object) -> None:
             if request.requester is not None:
                 check_escalation(kind, old, new, request.requester)
             managed = ownership.after_update(old, new, root, writer)
             new["metadata"]["managedFields"] = managed
-            check_stored(new)
+            check_stored(new, values=most_stored_values(kind))
 
         return own
 
@@ -317,7 +328,7 @@ class Objects:
         obj = self._delete(kind, namespace, name, request)
         if kind.resource in SHOWN_WHEN_GONE or "deletionTimestamp" in obj["metadata"]:
             return self._written_response(kind, obj, request)
-        details = {"name": name, "group": kind.group, "kind": kind.resource}
+        details = {"name": name, "group": kind.group, "kind": kind.plural}
         details["uid"] = obj["metadata"]["uid"]
         done: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return respond(200, {**done, "details": {k: v for k, v in details.items() if v}})
@@ -348,11 +359,20 @@ class Objects:
         client_object: ClientObject | None = None,
     ) -> Response:
         """Answer with a written object, in the form that the client accepts."""
-        form = Form.for_request(request)
-        body = respond(status, form.one(kind.resource, obj, self._engine.now)).body
+        form = Form.for_request(request, kind)
+        shown = form.one(kind.resource, self._shown(kind, obj), self._engine.now)
         return Response(
-            status, body, headers={} if client_object is None else client_object.headers()
+            status,
+            respond(status, shown).body,
+            headers={} if client_object is None else client_object.headers(),
         )
+
+    @staticmethod
+    def _shown(kind: Kind, obj: Object) -> Object:
+        """Return an object in the version of a kind, which converts by its name alone."""
+        if kind.custom is None or obj["apiVersion"] == kind.api_version:
+            return obj
+        return {**obj, "apiVersion": kind.api_version}
 
 
 def _require_creation(kind: Kind, namespace: str, name: str, request: Request) -> None:
@@ -360,17 +380,3 @@ def _require_creation(kind: Kind, namespace: str, name: str, request: Request) -
     if request.requester is not None:
         wanted = Attributes("create", kind.group, kind.resource, "", namespace, name)
         request.requester.require(wanted)
-
-
-def _is_place(kind: Kind, namespace: str | None) -> bool:
-    """Say whether objects can be written by a path; all namespaces together can only be read."""
-    return namespace is not None or not kind.namespaced
-
-
-def _check_same_uid(kind: Kind, current: Object, patched: Object) -> None:
-    """Raise ApiError 422 for a patch of another object's uid; an old version is a conflict first."""
-    before, after = current["metadata"], patched["metadata"]
-    same_version = after.get("resourceVersion") in {None, "", before["resourceVersion"]}
-    if same_version and after.get("uid", before["uid"]) != before["uid"]:
-        why = f'Invalid value: "{after["uid"]}": field is immutable'
-        raise invalid(kind.kind, kind.group, before["name"], [("metadata.uid", why)])

@@ -7,13 +7,13 @@ hold; `kubectl explain` shows the fields without them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from twin.api import discovery
 from twin.api.messages import json_bytes
-from twin.api.schema import Field, Message, root_of
+from twin.api.schema import Field, Message, message, root_of
 from twin.kinds import Kind
 
 Schema = dict[str, Any]
@@ -42,16 +42,16 @@ _TYPED: dict[str, Schema] = {"apiVersion": {"type": "string"}, "kind": {"type": 
 _QUERY = ("dryRun", "fieldManager", "fieldValidation")
 
 
-def index() -> dict[str, Any]:
+def index(custom: Sequence[Kind] = ()) -> dict[str, Any]:
     """Return GET /openapi/v3: where each group's document is."""
-    pairs = discovery.group_versions()
+    pairs = discovery.group_versions(custom)
     names = {"api/v1": "api/v1"} | {f"apis/{g}/{v}": f"apis/{g}/{v}" for g, v in pairs}
     return {"paths": {name: {"serverRelativeURL": f"/openapi/v3/{name}"} for name in names}}
 
 
-def document_v3(group: str, version: str) -> bytes:
+def document_v3(group: str, version: str, custom: Sequence[Kind] = ()) -> bytes:
     """Return a group version's OpenAPI 3 document."""
-    return _document_v3(group, version, tuple(discovery.kinds_of(group, version)))
+    return _document_v3(group, version, tuple(discovery.kinds_of(group, version, custom)))
 
 
 @lru_cache(maxsize=64)
@@ -60,12 +60,16 @@ def _document_v3(group: str, version: str, kinds: tuple[Kind, ...]) -> bytes:
     paths: dict[str, Any] = {}
     for kind in kinds:
         gvk = {"group": group, "version": version, "kind": kind.kind}
+        if kind.custom is not None:
+            schemas |= custom_schemas(kind, "#/components/schemas/", gvk)
+            paths |= _paths(kind, version, gvk)
+            continue
         root = root_of(group, version, kind.kind)
         if root is None or root.message is None:
             schemas[f"foresail.{kind.kind}"] = _open(gvk)
         else:
-            for message in _reachable_messages(root.message):
-                schemas.setdefault(_name(message), _schema(message, "#/components/schemas/"))
+            for each in _reachable_messages(root.message):
+                schemas.setdefault(_name(each), _schema(each, "#/components/schemas/"))
             schema = schemas[_name(root.message)]
             schemas[_name(root.message)] = {**schema, "x-kubernetes-group-version-kind": [gvk]}
         paths |= _paths(kind, version, gvk)
@@ -79,9 +83,9 @@ def _document_v3(group: str, version: str, kinds: tuple[Kind, ...]) -> bytes:
     )
 
 
-def document_v2() -> bytes:
+def document_v2(custom: Sequence[Kind] = ()) -> bytes:
     """Return the OpenAPI 2 document of everything, without paths."""
-    return _document_v2(tuple(discovery.all_kinds()))
+    return _document_v2(tuple(discovery.all_kinds(custom)))
 
 
 @lru_cache(maxsize=4)
@@ -90,12 +94,15 @@ def _document_v2(kinds: tuple[Kind, ...]) -> bytes:
     for kind in kinds:
         for version in (kind.version, *kind.other_versions):
             gvk = {"group": kind.group, "version": version, "kind": kind.kind}
+            if kind.custom is not None:
+                definitions |= custom_schemas(kind, "#/definitions/", gvk)
+                continue
             root = root_of(kind.group, version, kind.kind)
             if root is None or root.message is None:
                 definitions[f"foresail.{kind.kind}"] = _open(gvk)
                 continue
-            for message in _reachable_messages(root.message):
-                definitions.setdefault(_name(message), _schema(message, "#/definitions/"))
+            for each in _reachable_messages(root.message):
+                definitions.setdefault(_name(each), _schema(each, "#/definitions/"))
             name = _name(root.message)
             definitions[name] = {**definitions[name], "x-kubernetes-group-version-kind": [gvk]}
     return json_bytes({"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": definitions})
@@ -175,6 +182,21 @@ def _open(gvk: Schema) -> Schema:
     }
 
 
+def custom_schemas(kind: Kind, where: str, gvk: Schema) -> dict[str, Schema]:
+    """Return the schema of a custom kind, and that of metadata, which it refers to."""
+    assert kind.custom is not None
+    schema = dict(kind.custom.schema.source)
+    metadata = message("meta.v1.ObjectMeta")
+    own = {"metadata": {"allOf": [{"$ref": f"{where}{_name(metadata)}"}], "description": ""}}
+    schema["properties"] = {**_TYPED, **(schema.get("properties") or {}), **own}
+    schema["x-kubernetes-group-version-kind"] = [gvk]
+    name = ".".join((*reversed(kind.group.split(".")), kind.version, kind.kind))
+    return {
+        name: schema,
+        **{_name(each): _schema(each, where) for each in _reachable_messages(metadata)},
+    }
+
+
 def _paths(kind: Kind, version: str, gvk: Schema) -> Iterable[tuple[str, Any]]:
     prefix = f"/apis/{kind.group}/{version}" if kind.group else f"/api/{version}"
     scope = "/namespaces/{namespace}" if kind.namespaced else ""
@@ -189,12 +211,12 @@ def _paths(kind: Kind, version: str, gvk: Schema) -> Iterable[tuple[str, Any]]:
         }
 
     return {
-        f"{prefix}/{kind.resource}": {"get": operation("list", [])},
-        f"{prefix}{scope}/{kind.resource}": {
+        f"{prefix}/{kind.plural}": {"get": operation("list", [])},
+        f"{prefix}{scope}/{kind.plural}": {
             "get": operation("list", []),
             "post": operation("post", parameters),
         },
-        f"{prefix}{scope}/{kind.resource}/{{name}}": {
+        f"{prefix}{scope}/{kind.plural}/{{name}}": {
             "get": operation("get", []),
             "patch": operation("patch", parameters),
             "put": operation("put", parameters),

@@ -62,6 +62,8 @@ class Writer:
     at: str
     """Cluster time, RFC 3339."""
     subresource: str = ""
+    plain_status: bool = False
+    """Whether `status` is written like any other field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +241,8 @@ def _changeable_part(obj: Object, writer: Writer) -> Object:
     """Return the part of an object that a write can change."""
     if writer.subresource == "status":
         return {name: value for name, value in obj.items() if name == "status"}
+    if writer.plain_status:
+        return obj
     return {name: value for name, value in obj.items() if name != "status"}
 
 

@@ -29,6 +29,13 @@ _KEPT = "$retainKeys"
 _GONE = object()
 
 
+def not_strategic() -> ApiError:
+    """415 of a strategic merge into a custom resource, which has no table to merge by."""
+    kinds = f"{JSON_PATCH}, {MERGE}, {APPLY}"
+    why = "the body of the request was in an unknown format - accepted media types include: "
+    return ApiError(415, "UnsupportedMediaType", why + kinds)
+
+
 def kind_of_patch(content_type: str) -> str:
     """Return the media type of a patch; raises ApiError 415."""
     kind = content_type.partition(";")[0].strip()
@@ -41,14 +48,14 @@ def kind_of_patch(content_type: str) -> str:
     return kind
 
 
-def read_patch(request: Request, kind: str) -> Any:
+def read_patch(request: Request, kind: str, *, values: int = MOST_VALUES) -> Any:
     """Read the patch of a request; raises ApiError 400 or 413."""
     if request.fault is not None:
         raise request.fault
     try:
         if kind == APPLY:
-            return read_yaml(request.body)
-        most = MOST_PATCH_VALUES if kind == JSON_PATCH else MOST_VALUES
+            return read_yaml(request.body, values=values)
+        most = max(values, MOST_PATCH_VALUES) if kind == JSON_PATCH else values
         return read_json(request.body, values=most)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the patch cannot be read: {error}") from error

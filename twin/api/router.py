@@ -11,6 +11,7 @@ from dataclasses import replace
 from twin.api import discovery
 from twin.api.access import ADMIN, Attributes, Identity, Requester
 from twin.api.administration import PREFIX, administer
+from twin.api.bodies import with_warning
 from twin.api.custom_metrics import answer_metrics
 from twin.api.documents import document
 from twin.api.limits import check_request
@@ -30,7 +31,7 @@ from twin.records import Object
 Answer = Response | StreamedResponse | WatchResponse
 _RESOURCE_PATH = re.compile(
     r"^/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+)/(?P<version>[^/]+))"
-    r"(?:/namespaces/(?P<namespace>[^/]+)(?=/[a-z]))?/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+))?(?:/(?P<subresource>[a-z]+))?$"
+    r"(?:/namespaces/(?P<namespace>[^/]+)(?=/[a-z]))?/(?P<resource>[a-z][-a-z0-9]*)(?:/(?P<name>[^/]+))?(?:/(?P<subresource>[a-z]+))?$"
 )
 _OF_NAMESPACES = frozenset({"status", "finalize"})
 WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -93,7 +94,7 @@ class Router:
         check_request(request)
         if path.startswith(PREFIX):
             return administer(self._engine, path, request, requester)
-        response = document(path, request, requester)
+        response = document(path, request, requester, self._store.custom.served)
         if response is not None:
             return response
         if path == "/metrics" and request.method == "GET":
@@ -116,15 +117,24 @@ class Router:
             return review(attributes, request, requester, self.access)
         if (group, version) == (discovery.METRICS_GROUP, discovery.METRICS_VERSION):
             return self._metrics(resource, namespace, name, request)
-        kind = KINDS.get(resource)
         elsewhere = View.elsewhere(group, version, resource)
         if elsewhere is not None and not attributes.subresource:
             return elsewhere.answer(self._store, self._objects, (namespace, name), request)
-        if kind is None or kind.group != group:
-            raise unknown_resource(resource)
+        kind = self._kind(group, version, resource, inside=bool(namespace))
         if kind.version != version:
             return self._answer_view(kind, version, (namespace, name), attributes, request)
         return self._answer_stored(kind, namespace, attributes, request)
+
+    def _kind(self, group: str, version: str, resource: str, *, inside: bool) -> Kind:
+        """Return the kind that a path means, built in or defined; raises ApiError 404."""
+        kind = KINDS.get(resource)
+        if kind is None or kind.group != group:
+            kind = self._store.custom.find(group, version, resource)
+            if kind is not None and inside and not kind.namespaced:
+                kind = None
+        if kind is None:
+            raise unknown_resource(resource)
+        return kind
 
     def _answer_view(
         self,
@@ -140,6 +150,14 @@ class Router:
         return view.answer(self._store, self._objects, place, request)
 
     def _answer_stored(
+        self, kind: Kind, namespace: str | None, attributes: Attributes, request: Request
+    ) -> Answer:
+        if kind.custom is not None and kind.custom.warning:
+            answer = self._answer_kind(kind, namespace, attributes, request)
+            return with_warning(answer, kind.custom.warning)
+        return self._answer_kind(kind, namespace, attributes, request)
+
+    def _answer_kind(
         self, kind: Kind, namespace: str | None, attributes: Attributes, request: Request
     ) -> Answer:
         inside = attributes.namespace if kind.namespaced else ""

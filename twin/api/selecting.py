@@ -13,6 +13,7 @@ from typing import Any
 from twin.admission.metadata import LABEL_VALUE, MAX_LABEL, is_label_key
 from twin.api.limits import LONGEST_NUMBER
 from twin.errors import bad_request
+from twin.intake import is_custom
 from twin.kinds import Kind
 from twin.records import NodeRecord, ObjectRecord, PodRecord, Record
 from twin.render import render
@@ -113,7 +114,13 @@ def parse_selector(query: Mapping[str, str], kind: Kind) -> Selector:
     return Selector(
         kind.resource,
         tuple(label_requirements(query.get("labelSelector", ""))),
-        tuple(field_requirements(query.get("fieldSelector", ""), kind.resource)),
+        tuple(
+            field_requirements(
+                query.get("fieldSelector", ""),
+                kind.resource,
+                kind.custom.selectable if kind.custom is not None else (),
+            )
+        ),
     )
 
 
@@ -128,7 +135,9 @@ def label_requirements(text: str) -> list[Requirement]:
     return [_requirement(part.strip(), text) for part in parts]
 
 
-def field_requirements(text: str, resource: str) -> list[tuple[str, str, bool]]:
+def field_requirements(
+    text: str, resource: str, selectable: tuple[str, ...] = ()
+) -> list[tuple[str, str, bool]]:
     """Read a field selector as (field, value, equal); raises ApiError 400 for an unknown field."""
     requirements = []
     _check_length(text)
@@ -142,8 +151,9 @@ def field_requirements(text: str, resource: str) -> list[tuple[str, str, bool]]:
                 f"invalid selector: '{text[:SHOWN]}'; can't understand '{part[:SHOWN]}'"
             )
         name, sign, value = match.groups()
-        if name not in COMMON_FIELDS and name not in FIELDS.get(resource, {}):
-            if resource in FIELDS:
+        known_fields = (*COMMON_FIELDS, *selectable, *FIELDS.get(resource, {}))
+        if name not in known_fields:
+            if resource in FIELDS or is_custom(resource):
                 raise bad_request(f"field label not supported: {name[:SHOWN]}")
             known = ", ".join(f'"{field}"' for field in COMMON_FIELDS)
             raise bad_request(f'"{name[:SHOWN]}" is not a known field selector: only {known}')

@@ -7,13 +7,13 @@ from typing import Any
 from twin.api import discovery
 from twin.api.bodies import read_body, require_map
 from twin.api.logs import pod_log
-from twin.api.messages import Object, Request, Response, WatchResponse, is_dry_run, respond
-from twin.api.objects import Objects, method_not_allowed
+from twin.api.messages import Object, Request, Response, is_dry_run, respond
+from twin.api.objects import Answer, Objects, method_not_allowed
 from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
-from twin.api.scaling import to_scale, with_scale
+from twin.api.scaling import to_custom_scale, to_scale, with_custom_scale, with_scale
 from twin.api.schema import root_of
 from twin.engine import Engine
-from twin.errors import ApiError, unknown_resource
+from twin.errors import ApiError, not_found, unknown_resource
 from twin.kinds import Kind
 
 NOT_SIMULATED = {
@@ -37,7 +37,7 @@ class Subresources:
 
     def answer(
         self, kind: Kind, namespace: str, name: str, subresource: str, request: Request
-    ) -> Response | WatchResponse:
+    ) -> Answer:
         """Answer a request on a subresource; raises ApiError."""
         if kind.resource == "pods" and subresource in NOT_SIMULATED:
             self._store.get("pods", namespace, name)
@@ -48,6 +48,8 @@ class Subresources:
                 "not available; `kubectl logs` and `kubectl describe` tell of its life",
             )
         if subresource not in discovery.subresources_of(kind):
+            if kind.custom is not None:
+                raise not_found(kind.resource, name, group=kind.group)
             raise unknown_resource(f"{kind.resource}/{subresource}")
         match subresource:
             case "scale":
@@ -60,10 +62,10 @@ class Subresources:
 
     def _part(
         self, kind: Kind, namespace: str, name: str, subresource: str, request: Request
-    ) -> Response:
+    ) -> Answer:
         match request.method:
             case "GET":
-                return respond(200, self._store.get(kind.resource, namespace, name))
+                return self._objects.object(kind, namespace, name, request)
             case "PUT":
                 return self._objects.put(kind, namespace, name, request, subresource)
             case "PATCH":
@@ -74,7 +76,8 @@ class Subresources:
         if request.method not in {"GET", "PATCH", "PUT"}:
             raise method_not_allowed()
         obj = self._store.get(kind.resource, namespace, name)
-        scale = to_scale(obj)
+        paths = None if kind.custom is None else kind.custom.scale
+        scale = to_scale(obj) if paths is None else to_custom_scale(obj, paths)
         match request.method:
             case "GET":
                 return respond(200, scale)
@@ -84,10 +87,13 @@ class Subresources:
                 scale = read_body(request)
             case _:
                 raise method_not_allowed()
-        new = self._objects.replace(
-            kind, namespace, name, with_scale(obj, scale), request, via_subresource="scale"
+        changed = (
+            with_scale(obj, scale) if paths is None else with_custom_scale(obj, kind, paths, scale)
         )
-        return respond(200, to_scale(new))
+        new = self._objects.replace(
+            kind, namespace, name, changed, request, via_subresource="scale"
+        )
+        return respond(200, to_scale(new) if paths is None else to_custom_scale(new, paths))
 
     def _patch_scale(self, scale: Object, request: Request) -> Any:
         media = kind_of_patch(request.headers.get("content-type", ""))

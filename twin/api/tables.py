@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from twin.api.columns import columns_of
+from twin.api.custom_columns import custom_cells, custom_heads
 from twin.api.messages import Object, Request
+from twin.custom.version import ServedVersion
 from twin.errors import ApiError
+from twin.kinds import Kind
 
 META = "meta.k8s.io/v1"
 _OURS = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
@@ -26,9 +29,11 @@ class Form:
     kind: Literal["object", "table", "partial"] = "object"
     include: str = "Metadata"
     """What a Table's rows carry of the objects: None, Metadata or Object."""
+    custom: ServedVersion | None = None
+    """What a definition says about the columns; None for a built-in kind."""
 
     @classmethod
-    def for_request(cls, request: Request) -> Form:
+    def for_request(cls, request: Request, kind: Kind | None = None) -> Form:
         """Return the first form of a request's Accept that is served; raises ApiError 406."""
         accept = request.headers.get("accept", "")
         for part in filter(None, (part.strip() for part in accept.split(","))):
@@ -39,7 +44,8 @@ class Form:
             if match is None:
                 return cls()
             if "g=meta.k8s.io" in parameters and match[1] == "Table":
-                return cls("table", request.query.get("includeObject", "Metadata"))
+                include = request.query.get("includeObject", "Metadata")
+                return cls("table", include, None if kind is None else kind.custom)
             if "g=meta.k8s.io" in parameters and match[1].startswith("PartialObjectMetadata"):
                 return cls("partial")
         if accept:
@@ -96,6 +102,9 @@ class Form:
 
     def heading(self, resource: str) -> Object:
         """Return a Table without metadata and rows."""
+        if self.custom is not None:
+            heads = custom_heads(self.custom)
+            return {"kind": "Table", "apiVersion": META, "columnDefinitions": heads}
         columns = [
             {
                 "name": column.name,
@@ -110,7 +119,10 @@ class Form:
 
     def row(self, resource: str, obj: Object, kind: Object, now: float) -> Object:
         """Return the row of one object; `kind` holds its kind and apiVersion."""
-        cells = [column.read(obj, now) for column in columns_of(resource)]
+        if self.custom is None:
+            cells = [column.read(obj, now) for column in columns_of(resource)]
+        else:
+            cells = custom_cells(self.custom, obj, now)
         if self.include == "None":
             return {"cells": cells}
         whole = self.include == "Object"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from twin.api.listing import BATCH
+from twin.api.listing import BATCH, of_kind
 from twin.api.messages import JSON, Object, Request, WatchResponse
 from twin.api.selecting import Selector, parse_selector
 from twin.api.tables import Form as Asked
@@ -109,7 +109,7 @@ def watch(
     """
     options = watch_options(request.query)
     scope = namespace if kind.namespaced else None
-    form: Form = _LAST_BYTES
+    form: Form = _LAST_BYTES if kind.custom is None else of_kind(kind, object_bytes)
     if form_request is not None and form_request.kind == "table":
         form = _table_lines(form_request, store.now)
     elif form_request is not None and form_request.kind == "partial":
@@ -127,7 +127,8 @@ def watch(
         line = _line("ERROR", json_of(error.to_status()))
         return WatchResponse(iter((line,)), lambda _change: None, None, None, over=lambda: True)
     beat = bookmark if options.bookmarks else None
-    return WatchResponse(initial, translate, beat, options.timeout_seconds, JSON)
+    over = None if kind.custom is None else lambda: not store.custom.serves(kind)
+    return WatchResponse(initial, translate, beat, options.timeout_seconds, JSON, over)
 
 
 def _table_lines(form_request: Asked, now: Callable[[], float]) -> Form:

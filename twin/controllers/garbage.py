@@ -101,10 +101,13 @@ class Garbage(Part):
     def _exists(self, namespace: str, owner: Object) -> bool:
         """True when an owner is there, or of a kind that is not kept here."""
         group = owner.get("apiVersion", "").rpartition("/")[0]
+        custom = self._world.store.custom
         resource = _RESOURCE_OF.get((owner["kind"], group))
-        if resource is None:
+        resource = resource or custom.resource_of(group, owner["kind"])
+        kind = None if resource is None else custom.kind_of(resource)
+        if resource is None or kind is None:
             return True
-        place = namespace if KINDS[resource].namespaced else ""
+        place = namespace if kind.namespaced else ""
         record = self._world.store.find(resource, place, owner["name"])
         return record is not None and record.uid == owner["uid"]
 

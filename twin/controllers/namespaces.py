@@ -60,8 +60,9 @@ class Namespaces:
             return
         left: Counter[str] = Counter()
         finalizers: Counter[str] = Counter()
-        for resource in _ORDER:
-            if not KINDS[resource].namespaced or not store.count(resource):
+        for resource in (*_ORDER, *store.custom.stored):
+            kind = store.custom.kind_of(resource)
+            if kind is None or not kind.namespaced or not store.count(resource):
                 continue
             for record in list(store.records(resource, name)):
                 if record.deletion_at is None:
@@ -106,5 +107,7 @@ class Namespaces:
 
 
 def _qualified_name(resource: str) -> str:
+    if resource not in KINDS:
+        return resource
     group = KINDS[resource].group
     return f"{resource}.{group or ''}"

@@ -11,6 +11,7 @@ from twin.controllers.autoscaler import Autoscalers, Sample
 from twin.controllers.budget import Budgets
 from twin.controllers.cron_job import CronJobs
 from twin.controllers.daemon_set import DaemonSets
+from twin.controllers.definitions import Definitions
 from twin.controllers.deployment import Deployments, recreates
 from twin.controllers.endpoints import Endpoints
 from twin.controllers.garbage import Garbage
@@ -20,6 +21,8 @@ from twin.controllers.namespaces import Namespaces
 from twin.controllers.quota import Quotas
 from twin.controllers.replicaset import ReplicaSets
 from twin.controllers.stateful_set import StatefulSets
+from twin.definitions.registry import DEFINITIONS
+from twin.intake import is_custom
 from twin.records import NodeRecord, ObjectRecord, PodRecord, Record
 from twin.serving.request_metrics import RequestMetrics
 from twin.world import World
@@ -46,6 +49,7 @@ class ControlPlane:
         self.budgets = Budgets(world, loop)
         self.garbage = Garbage(world)
         self.namespaces = Namespaces(world)
+        self.definitions = Definitions(world)
         self.daemons = DaemonSets(world, loop)
         self.crons = CronJobs(world, loop)
         self.quotas = Quotas(world, loop)
@@ -100,7 +104,9 @@ class ControlPlane:
 
     def _note_object(self, change: Change) -> None:
         resource, record = change.resource, change.record
-        if resource == "services":
+        if resource == DEFINITIONS or is_custom(resource):
+            self.definitions.follow(change)
+        elif resource == "services":
             self.endpoints.follow(change)
         elif change.type != "DELETED":
             if resource != "resourcequotas" and not _is_own_status(change):

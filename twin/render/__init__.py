@@ -16,10 +16,13 @@ def render(resource: str, record: Record) -> Object:
     if isinstance(record, NodeRecord):
         return render_node(record)
     assert isinstance(record, ObjectRecord)
-    kind = kind_of(resource)
     metadata = render_metadata(record)
     if record.generation:
         metadata["generation"] = record.generation
+    if "kind" in record.body:  # a custom resource
+        kind, version = record.body["kind"], record.body["apiVersion"]
+        return {"kind": kind, "apiVersion": version, "metadata": metadata, **record.body}
+    kind = kind_of(resource)
     return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, **record.body}
 
 

@@ -47,9 +47,20 @@ MODELS = {
     "rolebindings": "V1RoleBinding",
     "clusterroles": "V1ClusterRole",
     "clusterrolebindings": "V1ClusterRoleBinding",
+    "customresourcedefinitions": "V1CustomResourceDefinition",
 }
 CUSTOM = {"kwoknodeclasses", "nodeclaims", "nodepools", "verticalpodautoscalers"}
 """Kinds of custom resources: the official client has no models of them."""
+DEFINITION: dict[str, Any] = {
+    "metadata": {"name": "things.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "things", "kind": "Thing"},
+        "versions": [{"name": "v1", "served": True, "storage": True,
+                      "schema": {"openAPIV3Schema": {"type": "object"}}}],
+    },
+}  # fmt: skip
 KEPT: dict[str, dict[str, Any]] = {
     "secrets": {"stringData": {"a": "b"}},
     "serviceaccounts": {},
@@ -72,7 +83,7 @@ KEPT: dict[str, dict[str, Any]] = {
     },
     "clusterroles": {"rules": []},
     "clusterrolebindings": {
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r"}
     },
 }
 """Kinds that are only kept, each with what one of it has to hold."""
@@ -103,6 +114,7 @@ def busy(
     for resource, body in KEPT.items():
         namespace = "default" if KINDS[resource].namespaced else ""
         store.create(resource, namespace, {"metadata": {"name": "kept"}, **body})
+    store.create("customresourcedefinitions", "", DEFINITION)
     store.create("configmaps", "default", {"metadata": {"name": "c"}, "data": {"a": "b"}})
     store.create("resourcequotas", "default", {"metadata": {"name": "q"}, "spec": {"hard": {}}})
     store.create("leases", "default", {"metadata": {"name": "l"}, "spec": {}})

@@ -12,17 +12,21 @@ below it is a field: name, protobuf number, type, marks. A type is `*` (absent d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 Shape = Literal["", "[]", "{}"]
 SCALARS = frozenset({"string", "int32", "int64", "bool", "bytes", "double"})
 SPECIAL = frozenset({"Quantity", "Time", "MicroTime", "Duration", "IntOrString", "FieldsV1", "Raw",
                      "Extra", "Any"})  # fmt: skip
 """Types that are one value in JSON, whatever they are in protobuf."""
+
+
+KEY_DEFAULTS: Mapping[str, str] = {"protocol": "TCP"}
+"""Key fields that an item may leave out, and what is meant then."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,10 @@ class Field:
         if self.shape == "{}" or self.type == "Any":
             return False
         return self.message is None or self.message.atomic
+
+    def key_default(self, key: str) -> Any:
+        """Return what is meant where an item of this list leaves out a field that names it."""
+        return KEY_DEFAULTS.get(key)
 
     def child(self, name: str) -> Field:
         """Return the place of a member of the object at this place."""

@@ -1,0 +1,1 @@
+"""Defaults and checks of CustomResourceDefinitions, and of the objects that they define."""

@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions as a store knows them: which kinds they serve, and where objects are kept."""

@@ -1,0 +1,79 @@
+"""The kinds that a CustomResourceDefinition serves, read from its body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from twin.custom.schema import OPEN, Node
+from twin.custom.version import Column, ServedVersion, stability, version_rank
+from twin.kinds import Kind
+
+Object = dict[str, Any]
+
+
+def kinds_of_definition(body: Mapping[str, Any], *, stored: bool = False) -> list[Kind]:
+    """Return the kinds that the body of an established definition serves, the best version first.
+
+    `stored`: the version that objects are kept in alone, served or not.
+    """
+    spec, names = body["spec"], body["status"]["acceptedNames"]
+    ordered = sorted(spec["versions"], key=lambda version: version_rank(version["name"]))
+    return [
+        Kind(
+            f"{names['plural']}.{spec['group']}",
+            names["kind"],
+            spec["group"],
+            version["name"],
+            spec["scope"] == "Namespaced",
+            custom=_served(spec, names, version, ordered),
+        )
+        for version in ordered
+        if (version.get("storage") if stored else version.get("served"))
+    ]
+
+
+def _served(spec: Object, names: Object, version: Object, ordered: list[Object]) -> ServedVersion:
+    subresources = version.get("subresources") or {}
+    schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    columns = tuple(
+        Column(
+            column["name"],
+            column["type"],
+            column["jsonPath"],
+            column.get("format", ""),
+            column.get("description", ""),
+            column.get("priority", 0),
+        )
+        for column in version.get("additionalPrinterColumns") or ()
+    )
+    fields = version.get("selectableFields") or ()
+    return ServedVersion(
+        list_kind=names.get("listKind") or f"{names['kind']}List",
+        singular=names.get("singular") or names["kind"].lower(),
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        schema=OPEN if schema is None else Node(schema, root=True),
+        has_status=subresources.get("status") is not None,
+        scale=subresources.get("scale"),
+        columns=columns,
+        selectable=tuple(field["jsonPath"].lstrip(".") for field in fields),
+        warning=_warning(spec, names, version, ordered),
+    )
+
+
+def _warning(spec: Object, names: Object, version: Object, ordered: list[Object]) -> str:
+    """Return the warning of a deprecated version, which names a better one that is served."""
+    if not version.get("deprecated"):
+        return ""
+    if version.get("deprecationWarning") is not None:
+        return str(version["deprecationWarning"])
+    text = f"{spec['group']}/{version['name']} {names['kind']} is deprecated"
+    for other in ordered:
+        if other.get("served") and not other.get("deprecated"):
+            if stability(other["name"]) < stability(version["name"]):
+                break
+            if version_rank(other["name"]) < version_rank(version["name"]):
+                return f"{text}; use {spec['group']}/{other['name']} {names['kind']}"
+            break
+    return text
