@@ -38,7 +38,7 @@ from twin.api.patching import (
     read_patch,
 )
 from twin.api.schema import ANY
-from twin.api.schema.custom import root_place
+from twin.api.schema.custom import root_field
 from twin.api.tables import Form
 from twin.api.versions import check_reached
 from twin.api.watching import watch
@@ -202,7 +202,7 @@ class Objects:
                 [("force", "Forbidden: may not be specified for non-apply patch")],
             )
         current = self._shown(kind, self._store.get(kind.resource, namespace, name))
-        root = root_place(kind)
+        root = root_field(kind)
         client_object = check_object(apply_patch(current, media, patch, root), kind, request)
         check_place(client_object.obj, namespace, name)
         check_same_uid(kind, current, client_object.obj)
@@ -219,7 +219,7 @@ class Objects:
         subresource: str,
     ) -> Response:
         writer, client_object = self._read_application(kind, name, config, request, subresource)
-        root = root_place(kind) or ANY
+        root = root_field(kind) or ANY
         check_place(client_object.obj, namespace, name)
         absent = self._store.find(kind.resource, namespace, name) is None
         if absent and subresource:
@@ -301,7 +301,7 @@ class Objects:
     def _owning(self, kind: Kind, request: Request, subresource: str = "") -> Any:
         manager = request.query.get("fieldManager", "") or UNKNOWN_MANAGER
         writer = self._writer(kind, manager, subresource)
-        root = root_place(kind) or ANY
+        root = root_field(kind) or ANY
 
         def own(old: Object | None, new: Object) -> None:
             if request.requester is not None:

@@ -52,7 +52,7 @@ class CustomField(Field):
         return None if below is None else below.source.get("default")
 
 
-def root_place(kind: Kind) -> Field | None:
+def root_field(kind: Kind) -> Field | None:
     """Return the root place of a kind; None for a built-in kind without a table."""
     if kind.custom is not None:
         return CustomField.of(kind.custom.schema)
