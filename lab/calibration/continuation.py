@@ -3,6 +3,7 @@
 - A machine that was emptied to save its energy is put to sleep once nothing runs on it.
 - A machine that sleeps by this action is woken when pods wait for capacity.
 - Replicas that were given back are added again when the Service violates its objective.
+- After replicas elsewhere the machine that is about to go is emptied, a minute later.
 
 Each happens once, at the first look that shows its reason.
 """
@@ -24,6 +25,8 @@ from schemas.actions import (
 from schemas.outcome import OutcomeExecution
 from schemas.view import ObservationView
 
+EMPTIED_SECONDS = 60.0
+"""After replicas were added elsewhere, until the machine is emptied: what agent A waits at most."""
 VIOLATED_LOOKS = 2
 """Looks in a row at which a Service violates its objective before replicas are added again."""
 
@@ -57,6 +60,8 @@ class Continuation:
             return self._put_to_sleep(now)
         if self.kind == "replicate:fewer" and not self.done:
             return self._add_again(before, now)
+        if self.kind == "replicate:before_end" and not self.done:
+            return self._empty(now)
         return None
 
     def _wake(self, now: ObservationView) -> Action | None:
@@ -72,6 +77,16 @@ class Continuation:
             return None
         self._asleep = True
         return PowerStateAction(target=self.started.action.target, power_state="sleep")
+
+    def _empty(self, now: ObservationView) -> Action | None:
+        since = now.cluster_time_seconds - self.started.cluster_time_seconds
+        if since < EMPTIED_SECONDS or now.occupancy is None:
+            return None
+        for listed in now.occupancy.nodes:
+            here = any(pod.workload == self.started.action.target.name for pod in listed.pods)
+            if listed.notices and here:
+                return MigrateAction(target=Target(kind=TargetKind.NODE, name=listed.node))
+        return None
 
     def _add_again(self, before: ObservationView, now: ObservationView) -> Action | None:
         workload = self.started.action.target.name

@@ -9,17 +9,24 @@ import pytest
 from lab.calibration.continuation import Continuation, replicas_before
 from projections.score.tally import Slo
 from schemas.actions import Action, MigrateAction, PowerStateAction, ReplicateAction, Target
+from schemas.occupancy import Occupancy, Occupant, OccupiedNode
 from schemas.outcome import Operation, OutcomeExecution, Verb
 from schemas.view import ObservationView, update_view
 from schemas.work import LATENCY_BOUNDS, ServiceCounters, WorkCounters
-from tests.builders import make_execution, make_observation, stamp_event
+from tests.builders import START_SECONDS, make_execution, make_observation, stamp_event
 
 SLO = Slo(latency_seconds=0.5, bad_ratio=0.01)
 NODE, WEB = Target(kind="node", name="n"), Target(kind="workload", name="shop/Deployment/web")
 
 
 def seen(
-    *, pods: int = 0, waiting: int = 0, failed: float = 0.0, served: float = 0.0
+    *,
+    pods: int = 0,
+    waiting: int = 0,
+    failed: float = 0.0,
+    served: float = 0.0,
+    seconds: float = 0.0,
+    occupancy: Occupancy | None = None,
 ) -> ObservationView:
     """Return a look at one machine and one Service."""
     counters = ServiceCounters(
@@ -32,7 +39,11 @@ def seen(
     )
     totals: dict[str, Any] = {"pending_by_class": {"insufficient_cpu": waiting, "other": 5}}
     observation = make_observation(
-        {"n": {"pods": pods}}, totals=totals, work=WorkCounters(services=(counters,))
+        {"n": {"pods": pods}},
+        totals=totals,
+        work=WorkCounters(services=(counters,)),
+        cluster_time_seconds=START_SECONDS + seconds,
+        occupancy=occupancy,
     )
     view = update_view(None, stamp_event(observation))
     assert view is not None
@@ -42,7 +53,9 @@ def seen(
 def continuation(kind: str, action: Action, undo: str = "") -> Continuation:
     """Return the rest of an action that was written by one operation."""
     operation = Operation(verb=Verb.PATCH, resource="deployments", name="web", undo=undo, text="")
-    started = make_execution(action=action, operations=(operation,))
+    started = make_execution(
+        action=action, operations=(operation,), cluster_time_seconds=START_SECONDS
+    )
     assert isinstance(started, OutcomeExecution)
     return Continuation(kind, started, SLO)
 
@@ -82,6 +95,28 @@ def test_replicas_come_back_when_the_service_violates_its_objective_again() -> N
     assert rest.next_action(bad[0], bad[1]) is None
     assert rest.next_action(bad[1], bad[2]) == ReplicateAction(target=WEB, replicas=5)
     assert rest.next_action(bad[2], bad[3]) is None
+
+
+def test_a_machine_that_goes_is_emptied_a_minute_after_replicas_were_added() -> None:
+    """The one with a notice that holds the workload's pods, once."""
+    pod = Occupant(
+        pod="shop/web-1",
+        workload=WEB.name,
+        cpu_request_cores=1.0,
+        memory_request_bytes=1,
+        started_time_seconds=START_SECONDS,
+    )
+    nodes = (
+        OccupiedNode(node="calm", pods=(pod,)),
+        OccupiedNode(node="going", notices=("cloud/spot",), pods=(pod,)),
+    )
+    occupancy = Occupancy(nodes=nodes)
+    rest = continuation("replicate:before_end", ReplicateAction(target=WEB, replicas=3))
+
+    assert rest.next_action(seen(), seen(seconds=45.0, occupancy=occupancy)) is None
+    emptied = rest.next_action(seen(), seen(seconds=60.0, occupancy=occupancy))
+    assert emptied == MigrateAction(target=Target(kind="node", name="going"))
+    assert rest.next_action(seen(), seen(seconds=75.0, occupancy=occupancy)) is None
 
 
 @pytest.mark.parametrize(
