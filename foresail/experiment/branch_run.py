@@ -35,10 +35,9 @@ from twin.engine import Engine
 from twin.inprocess import InProcessTwin
 
 ORIGIN = Origin("branch", "virtual")
-SHORT_SECONDS = 900.0
-"""Horizons up to this are looked at in every cycle, as the acted world is."""
-LONG_STEP_SECONDS = 60.0
-"""Between two looks of longer ones."""
+MACHINE_STEP_SECONDS = 60.0
+"""Between two looks where machines are switched for up to two hours; else every cycle, as in the acted world."""
+MACHINE_KINDS = frozenset({"migrate:pack", "power_state:sleep"})
 KEPT_MESSAGES = 100
 
 
@@ -108,7 +107,7 @@ async def _play(
         await _write(branch.transport, point.started)
     horizon = point.effect.horizon_seconds
     cycle = settings.collector.cycle_seconds
-    step = cycle if horizon <= SHORT_SECONDS else max(cycle, LONG_STEP_SECONDS)
+    step = max(cycle, MACHINE_STEP_SECONDS) if point.kind in MACHINE_KINDS else cycle
     until = engine.now + horizon
     at = view.cluster_time_seconds
     while at < until:
