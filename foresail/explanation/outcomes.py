@@ -68,7 +68,7 @@ def _expected(part: PartRecord) -> list[Text]:
     kind = kind_of(part.action, part.effect)
     measured = MEASURED.get(kind)
     if measured is None:
-        came = f"too few actions of {kind} were measured on twin branches to say what comes of them"
+        came = f"what comes of such expectations ({kind}) is not known well enough yet"
     else:
         came = (
             f"of such expectations {figures.percent(measured.ratio)} came on twin branches "
