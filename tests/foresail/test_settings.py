@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_registry.calibration import FACTORS
 from bus.errors import ConfigError
 from features.baseline import MODEL_ID
 from foresail.dependent_settings import fill_dependent
@@ -202,6 +203,16 @@ def test_agents_know_whether_machines_are_rented(
     settings = fill_dependent(resolve(None, given, {"run.provisioner": provisioner}))
 
     assert settings.agents.value.machines_rented is expected
+
+
+def test_expectations_are_corrected_by_what_was_measured_unless_given() -> None:
+    """The shipped factors reach the agents; a kind that the user names has the user's."""
+    environment = {"FORESAIL_AGENTS__VALUE": '{"calibration": {"power_state:sleep": 0}}'}
+
+    given = fill_dependent(resolve(None, environment, {})).agents.value.calibration
+
+    assert fill_dependent(resolve(None, {}, {})).agents.value.calibration == FACTORS
+    assert given == {**FACTORS, "power_state:sleep": 0.0}
 
 
 @pytest.mark.parametrize(
