@@ -18,6 +18,9 @@ SHADOWS = ("age-risk",)
 """What predicts beside the active models under profile `foresail`: a model becomes active by skill shown live, and
 this one has not shown it yet."""
 
+FILLED_IN_PART = ("agents.value",)
+"""Tables in which the user's fields stay and the others are filled in."""
+
 
 def fill_dependent(settings: StackSettings) -> StackSettings:
     """Return the settings with every dependent value filled in; a value that the user gave is left
@@ -61,7 +64,8 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         missing = {
             field: value
             for field, value in fields.items()
-            if value is not None and f"{name}.{field}" not in settings.origins
+            if value is not None
+            and (f"{name}.{field}" not in settings.origins or f"{name}.{field}" in FILLED_IN_PART)
         }
         if missing:
             filled[name] = type(group).model_validate({**group.model_dump(), **missing})
@@ -82,17 +86,17 @@ def priced(settings: StackSettings) -> ValueSettings:
     prices = {name: getattr(settings.score, name) for name in PRICES_OF_VALUE}
     power = settings.collector.power
     watts = {"idle_watts": power.idle_watts, "sleep_watts": power.sleep_watts}
-    of_the_run = {
+    value = settings.agents.value
+    filled = {
+        **prices,
+        **watts,
         "untouched_seed": settings.run.seed,
         "machines_rented": settings.run.provisioner != "none",
     }
     if "agents.value" in settings.origins:
-        for name in settings.agents.value.model_fields_set & of_the_run.keys():
-            del of_the_run[name]
-    calibration = {**FACTORS, **settings.agents.value.calibration}
-    return settings.agents.value.model_copy(
-        update={**prices, **watts, **of_the_run, "calibration": calibration}
-    )
+        filled = {name: filled[name] for name in filled.keys() - value.model_fields_set}
+    calibration = {**FACTORS, **value.calibration}
+    return value.model_copy(update={**filled, "calibration": calibration})
 
 
 def mode_of(settings: StackSettings, otherwise: Mode) -> Mode:

@@ -206,11 +206,17 @@ def test_agents_know_whether_machines_are_rented(
 
 
 def test_expectations_are_corrected_by_what_was_measured_unless_given() -> None:
-    """The shipped factors reach the agents; a kind that the user names has the user's."""
+    """The shipped factors reach the agents; what the user names in the same table stays, and the rest is filled in."""
     environment = {"FORESAIL_AGENTS__VALUE": '{"calibration": {"power_state:sleep": 0}}'}
 
     given = fill_dependent(resolve(None, environment, {})).agents.value.calibration
+    priced = {
+        "FORESAIL_SCORE__SLO_SERVICE_MINUTE": "9",
+        "FORESAIL_AGENTS__VALUE": '{"moves": 0, "eviction": 1}',
+    }
+    value = fill_dependent(resolve(None, priced, {})).agents.value
 
+    assert (value.moves, value.eviction, value.slo_service_minute) == (0, 1.0, 9.0)
     assert fill_dependent(resolve(None, {}, {})).agents.value.calibration == FACTORS
     assert given == {**FACTORS, "power_state:sleep": 0.0}
 
