@@ -45,6 +45,9 @@ class RaiseMemory(DataModel):
     """Raises in a row that relieved the replicas and did not help; 0 again once the objective was kept for long."""
 
 
+NO_RAISE = RaiseMemory()
+
+
 class Sight(NamedTuple):
     """A Service in one step, as `RaiseMemory` compares it."""
 
@@ -79,7 +82,7 @@ def remember_raise(
     """
     before, now = sights
     if quiet:
-        return RaiseMemory()
+        return NO_RAISE
     if raised:
         tried_rate = max(memory.tried_rate, before.replica_rate)
         return RaiseMemory.model_construct(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.work import LATENCY_BOUNDS, ServiceCounters
@@ -19,6 +20,7 @@ class Requests(NamedTuple):
     """Answered, in time or late."""
 
 
+@lru_cache(maxsize=256)  # several agents of one process ask the same
 def requests_between(
     before: ServiceCounters, now: ServiceCounters, slo_latency_seconds: float
 ) -> Requests:
@@ -32,8 +34,9 @@ def requests_between(
         return counters.lost + (counters.refused or 0.0)
 
     falls = any(getattr(now, name) < getattr(before, name) for name in ("served", "failed", "lost"))
-    start = ServiceCounters(service=now.service, served=0.0, failed=0.0, lost=0.0)
-    earlier = start if falls else before
+    earlier = before
+    if falls:
+        earlier = ServiceCounters(service=now.service, served=0.0, failed=0.0, lost=0.0)
     served = now.served - earlier.served
     failed = now.failed - earlier.failed + now.lost - earlier.lost
     bad = failed + max(0.0, late(now) - late(earlier))

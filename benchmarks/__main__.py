@@ -36,6 +36,7 @@ NAMES = (
     "hostile_readers",
     "gate_errors",
     "untouched_cost",
+    "trial_cost",
     "breaker_trips",
 )
 OTHER_FLAGS = frozenset({"gate_errors", "idle_weight", "sync_loss"})

@@ -21,6 +21,7 @@ from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
 from bus.errors import LogWentBack
 from bus.events import event_of
+from bus.ordered_read import matches_any
 from bus.port import Bus, Message, Messages, StoredMessage
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
@@ -103,11 +104,7 @@ class Publisher:
     def newest_stored(self, patterns: Sequence[str]) -> int:
         """Return the position of the newest own event on the subjects of `patterns`; 0: none."""
         return max(
-            (
-                seq
-                for subject, seq in self._stored.items()
-                if any(subjects.matches(pattern, subject) for pattern in patterns)
-            ),
+            (seq for subject, seq in self._stored.items() if matches_any(patterns, subject)),
             default=0,
         )
 
@@ -193,9 +190,9 @@ class Follower(Generic[S]):
         self._checkpoint_cycle = 0
         self._newest_cycle = 0
         self._time_seconds = 0.0
-        self._patterns = [
+        self._patterns = tuple(
             subjects.pattern(publisher.origin.cluster, tokens) for tokens in handler.reads
-        ]
+        )
         self._opened: tuple[int, float] | None = None
         self._overdue_cycle: int | None = None
 
@@ -296,7 +293,7 @@ class Follower(Generic[S]):
         if self._newest_cycle - self._checkpoint_cycle < self._spacing:
             return
         self._checkpoint_cycle = self._newest_cycle
-        data = Checkpoint(
+        data = Checkpoint.model_construct(  # what is published is checked when it is written
             process=self._handler.name,
             cycle=self._newest_cycle,
             folded_seq=self._seq,

@@ -107,7 +107,9 @@ class MemoryLog:
         if len(self.messages) > DECODED_MESSAGES:
             self.messages[-DECODED_MESSAGES - 1].decoded.clear()
         self.newest[message.subject] = stored
-        self.recent_ids[message_id(stored.headers)] = stored
+        name = message_id(stored.headers)
+        self.recent_ids.pop(name, None)  # the oldest stand first
+        self.recent_ids[name] = stored
         if self.keep_messages is not None and len(self.messages) > 2 * self.keep_messages:
             old = len(self.messages) - self.keep_messages
             del self.messages[:old]
@@ -116,7 +118,10 @@ class MemoryLog:
 
     def _forget_ids(self) -> None:
         limit = self.wall_ns() - DUPLICATE_WINDOW_SECONDS * NANOSECONDS
-        for name in [name for name, recent in self.recent_ids.items() if recent.time_ns < limit]:
+        while self.recent_ids:
+            name, oldest = next(iter(self.recent_ids.items()))
+            if oldest.time_ns >= limit:
+                return
             del self.recent_ids[name]
 
 

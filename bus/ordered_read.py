@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
+from functools import lru_cache
 from typing import Protocol
 
 from bus.errors import LogWentBack
@@ -41,7 +42,12 @@ class OrderedSource(Protocol):
 
 def matches_any(subjects: Sequence[str], subject: str) -> bool:
     """Say whether a subject falls under one of the patterns."""
-    return any(matches(pattern, subject) for pattern in subjects)
+    return _matches_any(tuple(subjects), subject)
+
+
+@lru_cache(maxsize=16_384)  # every reader asks it of every message
+def _matches_any(patterns: tuple[str, ...], subject: str) -> bool:
+    return any(matches(pattern, subject) for pattern in patterns)
 
 
 async def read_ordered(

@@ -13,14 +13,27 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 DECIMALS = 6
+_SCALE = 10.0**DECIMALS
+_EXACT = 2.0**51
+"""Below, a product is off by an eighth at most."""
+_SURE = 0.375
+"""Nearer than that to a whole number, with an eighth of error, it is the nearest."""
 
 
 def rounded(value: float) -> float:
     """Round to six decimals; refuse NaN and infinity; never return minus zero.
 
+    The same as `round`, which writes digits and reads them again and so takes twice as long, where the nearest
+    number of millionths is certain: the quotient of two whole numbers is rounded once, too.
+
     Raises:
         ValueError: the value is not finite.
     """
+    scaled = value * _SCALE
+    if -_EXACT < scaled < _EXACT:
+        whole = round(scaled)
+        if -_SURE < scaled - whole < _SURE:
+            return whole / _SCALE
     number = round(value, DECIMALS) + 0.0  # of an int, too, a float
     if not math.isfinite(number):
         raise ValueError("a number in an event must be finite")

@@ -13,7 +13,7 @@ from bus.clock import SystemClock
 from bus.exit_codes import ExitCode
 from foresail.experiment.checks import check_trials
 from foresail.experiment.folder import add_experiment, plan_of
-from foresail.experiment.trial import run_task
+from foresail.experiment.trial import estimate_cpu_seconds, run_task
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.progress import bar
@@ -117,15 +117,6 @@ def _estimate_cpu_hours(tasks: Sequence[Task], results: ResultFolder) -> float:
         if spent[kind]:
             each = math.fsum(cost.cpu_seconds for cost in spent[kind]) / len(spent[kind])
         else:
-            each = _probe_cpu_seconds(group[0])
+            each = estimate_cpu_seconds(group[0].trial, PROBE_SECONDS)
         total += each * len(group)
     return total / 3_600.0
-
-
-def _probe_cpu_seconds(task: Task) -> float:
-    """Play the first minutes of a trial and return what the whole will cost."""
-    trial = task.trial
-    whole = trial.world.warm_up + trial.world.length
-    short = trial.world.model_copy(update={"warm_up": 0.0, "length": min(PROBE_SECONDS, whole)})
-    probe = type(trial)(short, trial.workload, trial.arm, trial.seed)
-    return run_task(Task(probe, "", None)).cost.cpu_seconds * whole / short.length

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from foresail.experiment.oracle import Oracle
 from foresail.experiment.planted import PlantedHarm
 from foresail.settings import StackSettings, resolve
 from foresail.stack.in_process import AGENTS
-from foresail.stack.virtual import run_virtual_stack
+from foresail.stack.virtual import START_WALL_NS, Listener, run_virtual_stack
 from lab.experiments.arms import Arm
 from lab.experiments.engine import Task
 from lab.experiments.forecasts import ForecastSkill
@@ -66,7 +66,7 @@ def run_task(task: Task) -> PlayedTrial:
     Raises:
         InputError: workload, scenario, machines or a setting cannot be used.
     """
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    _log_errors_only()
     unfinished = task.unfinished_recording
     if task.recording is None or unfinished is None:
         return run_trial(task.trial, task.fingerprint, None)
@@ -78,13 +78,48 @@ def run_task(task: Task) -> PlayedTrial:
     return PlayedTrial(result, played.cost)
 
 
-def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> PlayedTrial:
+def estimate_cpu_seconds(trial: Trial, probe_seconds: float) -> float:
+    """Play the first `probe_seconds` of a trial and return what the whole will cost, in CPU seconds.
+
+    What happens once (imports, models that are read, tables that are worked out) falls into the first half for
+    the most part, so the rest of the trial is taken to cost what the second half does.
+
+    Raises:
+        InputError: workload, scenario, machines or a setting cannot be used.
+    """
+    _log_errors_only()
+    whole = trial.world.warm_up + trial.world.length
+    short = min(probe_seconds, whole)
+    spent: dict[
+        float, float
+    ] = {}  # CPU seconds by seconds of the run, at the first event of each moment
+
+    def note(event: Event[EventData]) -> None:
+        spent.setdefault((event.recorded_ns - START_WALL_NS) / 1e9, time.process_time())
+
+    world = trial.world.model_copy(update={"warm_up": 0.0, "length": short})
+    cost = run_trial(replace(trial, world=world), "", None, note).cost.cpu_seconds
+    later = [at for at in spent if 0.5 * short <= at <= short]
+    if len(later) < 2:
+        return cost * whole / short
+    begin, end = later[0], later[-1]
+    return cost + (whole - short) * (spent[end] - spent[begin]) / (end - begin)
+
+
+def _log_errors_only() -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+
+
+def run_trial(
+    trial: Trial, fingerprint: str, recording: Path | None, listener: Listener | None = None
+) -> PlayedTrial:
     """Play a trial to its end and return what came of it.
 
     Args:
         trial: what is played.
         fingerprint: its name among the results.
         recording: where the sealed log is kept; None: it is not.
+        listener: told of every event of the log in order, but of snapshots.
 
     Raises:
         InputError: workload, scenario, machines or a setting cannot be used.
@@ -101,6 +136,8 @@ def run_trial(trial: Trial, fingerprint: str, recording: Path | None) -> PlayedT
 
     def take(event: Event[EventData]) -> None:
         worlds[0].take(event)
+        if listener is not None:
+            listener(event)
 
     began, meter = time.process_time(), CpuMeter()
     summary = run_virtual_stack(

@@ -41,8 +41,10 @@ class Watch:
     ) -> None:
         """Watch `cluster`; write what is read to `recording` when there is one.
 
-        Without `overview` nobody is shown anything: events that only it needs are counted, not read.
+        Without `overview` nobody is shown anything: it stays empty, and events that only it needs are counted,
+        not read.
         """
+        self._shown = overview
         self._counted = () if overview else COUNTED
         self._bus = bus
         self._pattern = subjects.pattern(cluster, (">",))
@@ -93,12 +95,14 @@ class Watch:
         if layer in self._counted:
             self.totals.count(layer)
             return
-        self.overview = self.overview.after_message(layer, message.seq, message.time_ns)
+        if self._shown:
+            self.overview = self.overview.after_message(layer, message.seq, message.time_ns)
         entry = read_entry(message)
         if entry.event is None:
             self.notes.append(f"seq {message.seq}: {entry.problem}")
             return
-        self.overview = self.overview.after(entry.event)
+        if self._shown:
+            self.overview = self.overview.after(entry.event)
         self.totals.add(entry.event)
         for listener in self.listeners:
             listener(entry.event)

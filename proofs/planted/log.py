@@ -52,7 +52,7 @@ LOG = (
     Defect(
         "a service waits for events that it does not read",
         "bus/follow.py",
-        "if any(subjects.matches(pattern, subject) for pattern in patterns)",
+        "if matches_any(patterns, subject)",
         "if patterns",
         "tests/bus/test_follow.py::test_own_events_that_are_not_read_do_not_hold_a_service_up",
     ),

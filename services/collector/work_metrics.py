@@ -99,7 +99,7 @@ def _service(
 def _samples(text: str) -> Iterator[tuple[_Sample, float]]:
     for line in text.split("\n"):
         series, _, value = line.rpartition(" ")
-        sample = _sample_of(series) if value and not line.startswith("#") else None
+        sample = _sample_of(series) if value else None  # a comment is no name with labels
         if sample is None:
             continue
         number = float(value)

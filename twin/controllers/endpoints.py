@@ -54,9 +54,11 @@ class Endpoints(Part):
         services = self._selectors.get(pod.namespace)
         if not services:
             return
-        earlier = before.labels if isinstance(before, PodRecord) else pod.labels
+        now = pod.labels.items()
+        earlier = before.labels.items() if isinstance(before, PodRecord) else now
         for name, selector in services.items():
-            if _selects(selector, pod.labels) or _selects(selector, earlier):
+            wanted = selector.items()
+            if wanted <= now or wanted <= earlier:
                 self._loop.note("services", pod.namespace, name)
 
     def _learn(self, record: ObjectRecord, *, gone: bool) -> None:
@@ -186,11 +188,6 @@ class Endpoints(Part):
         found = store.find("endpoints", namespace, name)
         if found is not None and found.owners:
             store.delete("endpoints", namespace, name)
-
-
-def _selects(selector: dict[str, str], labels: object) -> bool:
-    assert hasattr(labels, "get")
-    return all(labels.get(key) == value for key, value in selector.items())
 
 
 def _endpoint(pod: PodRecord, *, publish: bool) -> Object:

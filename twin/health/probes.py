@@ -11,7 +11,8 @@ ready again when it answers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from twin.behaviour.kubelet import Kubelet
 from twin.behaviour.usage_table import UsageTable
 from twin.health.weather import Sky
 from twin.part import Part
-from twin.records import Object, PodRecord
+from twin.records import Object, PodRecord, PodShape
 from twin.world import World
 
 _MOST_BACKLOG_SECONDS = 120.0
@@ -68,25 +69,16 @@ class ProbeHealth(Part):
             np.maximum.at(backlog, serving, np.minimum(seconds, _MOST_BACKLOG_SECONDS))
 
     def _judge(self, pod: PodRecord, backlog: float) -> None:
-        probed = [
-            c for c in pod.shape.spec["containers"] if "readinessProbe" in c or "livenessProbe" in c
-        ]
-        probes = [
-            (kind, container[f"{kind}Probe"])
-            for container in probed
-            for kind in ("readiness", "liveness")
-            if f"{kind}Probe" in container
-        ]
-        failing = [(kind, p) for kind, p in probes if backlog > float(p.get("timeoutSeconds") or 1)]
+        failing = [probe for probe in _probes_of(pod.shape) if backlog > probe.timeout_seconds]
         if not failing:
             self._recover(pod.uid)
             return
         now = self._world.now
         since = self._failing_since.setdefault(pod.uid, now)
-        for kind, probe in failing:
-            if now - since < _patience(probe):
+        for probe in failing:
+            if now - since < probe.patience_seconds:
                 continue
-            if kind == "liveness":
+            if probe.kind == "liveness":
                 self._failing_since.pop(pod.uid, None)
                 self._silent.pop(pod.uid, None)
                 self._kubelet.fail_liveness(pod.uid)
@@ -102,6 +94,25 @@ class ProbeHealth(Part):
             self._kubelet.answer_probes(uid, ready=True)
 
 
-def _patience(probe: Object) -> float:
-    """Return the seconds of failing tries that a probe bears."""
-    return float(probe.get("failureThreshold") or 3) * float(probe.get("periodSeconds") or 10)
+class _Probe(NamedTuple):
+    """A probe of a container."""
+
+    kind: str
+    timeout_seconds: float
+    patience_seconds: float
+    """Of failing tries that it bears."""
+
+
+@lru_cache(maxsize=1_024)  # pods with equal specs share a shape
+def _probes_of(shape: PodShape) -> tuple[_Probe, ...]:
+    return tuple(
+        _probe(kind, container[f"{kind}Probe"])
+        for container in shape.spec["containers"]
+        for kind in ("readiness", "liveness")
+        if f"{kind}Probe" in container
+    )
+
+
+def _probe(kind: str, spec: Object) -> _Probe:
+    patience = float(spec.get("failureThreshold") or 3) * float(spec.get("periodSeconds") or 10)
+    return _Probe(kind, float(spec.get("timeoutSeconds") or 1), patience)

@@ -29,8 +29,8 @@ HOTTEST = 0.98
 _LEAST_SPEED = 1e-9
 _STEP = 0.01  # of the loads at which queues at rest are worked out
 _FLUID_STEPS = 16
-_SWINGS = np.array(
-    [-math.log1p(-(part + 0.5) / 8.0) for part in range(8)]
+_SWINGS = tuple(
+    -math.log1p(-(part + 0.5) / 8.0) for part in range(8)
 )  # an exponential amount, in eight equal shares
 _TIMEOUT_STEPS = 40  # a decade
 _SURELY_MEANS = 30.0
@@ -62,6 +62,9 @@ class Served:
     """Integral over the interval of the number of requests in the queue."""
 
 
+QueueState = tuple[float, float, tuple[tuple[float, float, float], ...]]
+
+
 @keepable
 @dataclass(slots=True, eq=False)
 class AggregateQueue:
@@ -76,7 +79,16 @@ class AggregateQueue:
     @property
     def waiting(self) -> float:
         """Requests of the backlog."""
-        return math.fsum(number for _, _, number in self.backlog)
+        return math.fsum([number for _, _, number in self.backlog])
+
+    @property
+    def state(self) -> QueueState:
+        """Everything that what comes next depends on."""
+        return self.now, self.present, tuple(self.backlog)
+
+    def become_as(self, other: AggregateQueue) -> None:
+        """Take over the state of a queue to which the same happened."""
+        self.now, self.present, self.backlog = other.now, other.present, [*other.backlog]
 
     def settle(
         self, until: float, requests: float, work: Work, *, workers: int, speed: float
@@ -207,7 +219,7 @@ class _Tally:
             self._waits.append(wait)
             self._numbers.append(requests)
             return
-        self._waits += np.maximum(wait - swing * _SWINGS, 0.0).tolist()
+        self._waits += [max(wait - swing * amount, 0.0) for amount in _SWINGS]
         self._numbers += [requests / len(_SWINGS)] * len(_SWINGS)
 
     def close(self, served: float, present_seconds: float) -> Served:
@@ -215,9 +227,10 @@ class _Tally:
         below, seconds, total = np.zeros(len(BOUNDS)), 0.0, math.fsum(self._numbers)
         if total > 0.0:
             waits, numbers = np.array(self._waits), np.array(self._numbers)
-            over = np.maximum(BOUNDS - waits[:, None], 0.0) / self.each
+            first = int(BOUNDS.searchsorted(waits.min(), "right"))  # nobody waited less
+            over = np.maximum(BOUNDS[first:] - waits[:, None], 0.0) / self.each
             rows = self._service.cdf(over.ravel()).reshape(over.shape)
-            below += weighted(numbers, rows)
+            below[first:] += weighted(numbers, rows)
             seconds += math.fsum((numbers * waits).tolist()) + total * self.each
         if self._steady is not None and self._steady[1] > 0.0:
             steady, number = self._steady
@@ -242,8 +255,8 @@ def _at_rest(cv: float, servers: int, load: float, timeout: float) -> Steady:
     place = min(load, HOTTEST) / _STEP
     low = min(int(place), round(HOTTEST / _STEP) - 1)
     part = place - low
-    first = _worked_out(cv, servers, low, _rounded(cv, servers, low + 1, timeout))
-    second = _worked_out(cv, servers, low + 1, _rounded(cv, servers, low + 1, timeout))
+    near = _rounded(cv, servers, low + 1, timeout)
+    first, second = _worked_out(cv, servers, low, near), _worked_out(cv, servers, low + 1, near)
     rest = 1.0 - part
     return Steady(
         rest * first.below + part * second.below,

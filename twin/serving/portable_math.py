@@ -48,7 +48,7 @@ def exp(values: Floats) -> Floats:
 
 def interpolate(values: Floats, points: Floats, heights: Floats) -> Floats:
     """Return heights between rising points by straight lines; beyond the ends those of the ends."""
-    place = np.minimum(np.maximum(np.searchsorted(points, values, "right") - 1, 0), len(points) - 2)
+    place = np.minimum(np.maximum(points.searchsorted(values, "right") - 1, 0), len(points) - 2)
     left, right = points[place], points[place + 1]
     width = np.where(right > left, right - left, 1.0)
     part = np.minimum(np.maximum((values - left) / width, 0.0), 1.0)
@@ -62,10 +62,11 @@ def total(values: Floats) -> float:
 
 
 def weighted(weights: Floats, rows: Floats) -> Floats:
-    """Return the sum of rows times weights, added in order."""
-    found = np.zeros(rows.shape[1])
-    for weight, row in zip(weights.tolist(), rows, strict=True):
-        found += weight * row
+    """Return the sum of rows (one at least) times weights, added in order."""
+    products = weights[:, None] * rows
+    if rows.shape[1] == 1:  # numpy would add numbers that stand side by side in pairs
+        products = np.cumsum(products, axis=0)[-1:]
+    found: Floats = np.add.reduce(products, axis=0)
     return found
 
 

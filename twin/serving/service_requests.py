@@ -10,7 +10,14 @@ import numpy.typing as npt
 
 from twin.chance import Chance
 from twin.request_settings import RequestSettings
-from twin.serving.aggregate import HOTTEST, AggregateQueue, Work, rest_interval
+from twin.serving.aggregate import (
+    HOTTEST,
+    AggregateQueue,
+    QueueState,
+    Served,
+    Work,
+    rest_interval,
+)
 from twin.serving.backends import Backends
 from twin.serving.draws import poisson_times, uniforms
 from twin.serving.exact import ExactQueue
@@ -21,6 +28,8 @@ from twin.traffic import Traffic
 
 Floats = npt.NDArray[np.float64]
 _SPEED_STEPS = 1_000.0
+HotQueues = dict[tuple[QueueState, float, int, float], tuple[AggregateQueue, Served]]
+"""A queue played and what came of it, by its state before, the requests, its workers and their speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +95,14 @@ class ServiceRequests:
                 self._play_exactly(backends, place, interval)
             return
         groups: dict[tuple[float, float, float], list[int]] = {}
+        hot: HotQueues = {}
         speeds = np.maximum(np.round(interval.speed * _SPEED_STEPS), 1.0) / _SPEED_STEPS
         rows = zip(
             speeds.tolist(), backends["workers"].tolist(), backends["routed"].tolist(), strict=True
         )
         for place, alike in enumerate(rows):
             if backends.uids[place] in backends.queues:
-                self._play_hot(backends, place, interval, alike[0])
+                self._play_hot(backends, place, interval, alike[0], hot)
             else:
                 groups.setdefault(alike, []).append(place)
         for (speed, workers, routed), places in groups.items():
@@ -100,7 +110,7 @@ class ServiceRequests:
             load = requests / interval.seconds * self.settings.cpu_seconds / (speed * workers)
             if load > HOTTEST:
                 for place in places:
-                    self._play_hot(backends, place, interval, speed)
+                    self._play_hot(backends, place, interval, speed, hot)
             else:
                 self._play_at_rest(backends, np.array(places), interval, (requests, workers, speed))
 
@@ -134,8 +144,13 @@ class ServiceRequests:
         account.present_seconds += (total(before) + total(after)) / 2.0 * interval.seconds
         account.latencies += counts_of_cdf(rest.below, number)
 
-    def _play_hot(self, backends: Backends, place: int, interval: Interval, speed: float) -> None:
-        """Play a pod in overload, or with a backlog from one."""
+    def _play_hot(
+        self, backends: Backends, place: int, interval: Interval, speed: float, hot: HotQueues
+    ) -> None:
+        """Play a pod in overload, or with a backlog from one; `hot` are those played in this interval.
+
+        Replicas that were overloaded together are alike to the last bit, so one is worked out for all.
+        """
         uid = backends.uids[place]
         queue = backends.queues.get(uid)
         if not isinstance(queue, AggregateQueue):
@@ -143,7 +158,13 @@ class ServiceRequests:
             queue = backends.queues[uid] = AggregateQueue(interval.begin, present)
         requests = interval.each * float(backends["routed"][place])
         workers = int(backends["workers"][place])
-        found = queue.settle(interval.end, requests, self._work, workers=workers, speed=speed)
+        shape = (queue.state, requests, workers, speed)
+        if shape in hot:
+            like, found = hot[shape]
+            queue.become_as(like)
+        else:
+            found = queue.settle(interval.end, requests, self._work, workers=workers, speed=speed)
+            hot[shape] = queue, found
         self._account(
             backends, place, requests, (found.served, found.failed, found.latency_seconds)
         )

@@ -10,7 +10,8 @@ our taint when nothing asks for it any more is given back.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_registry.appraisal import (
@@ -52,6 +53,8 @@ class Capacity:
     free_memory_gib: float
     reserve_cores: float
     reserve_memory_gib: float
+    rises: tuple[tuple[float, float], ...]
+    """Cores and GiB that demand rose by within one horizon, as far as is remembered."""
     awake: int
     nodes: int
     empty: tuple[int, ...]
@@ -95,10 +98,11 @@ def _packing(situation: Situation, capacity: Capacity) -> tuple[tuple[Candidate,
     least_awake = math.ceil(situation.settings.least_awake_ratio * capacity.nodes)
     if capacity.awake - 1 < least_awake:
         return (), f"at least {least_awake} machines stay awake"
-    rises = rises_within(situation.memory.demand, situation.settings.horizon_seconds)
     spare_cores = capacity.free_cores - PACKED_RESERVE * capacity.reserve_cores
     spare_memory = capacity.free_memory_gib - PACKED_RESERVE * capacity.reserve_memory_gib
-    shortfall = _shortfall_ratio(rises, capacity.reserve_cores, capacity.reserve_memory_gib)
+    shortfall = _shortfall_ratio(
+        capacity.rises, capacity.reserve_cores, capacity.reserve_memory_gib
+    )
     return packing(situation, spare_cores, spare_memory, shortfall)
 
 
@@ -122,6 +126,7 @@ def capacity_of(situation: Situation) -> Capacity:
             settings.reserve_ratio * newest.memory_gib,
             max((rise[1] for rise in rises), default=0.0),
         ),
+        rises=rises,
         awake=len(awake),
         nodes=len(nodes),
         empty=tuple(row for row in awake if nodes.pods[row] == 0),
@@ -148,24 +153,33 @@ def rises_within(
     demand: tuple[DemandSample, ...], seconds: float
 ) -> tuple[tuple[float, float], ...]:
     """Return by how many cores and GiB demand rose at most within so many seconds of each sample."""
-    rises: list[tuple[float, float]] = []
+    ends: list[int] = []
     last = 0
-    for first, sample in enumerate(demand):
+    for sample in demand:
         while last < len(demand) and demand[last].time_seconds - sample.time_seconds <= seconds:
             last += 1
-        later = demand[first:last]
-        rises.append(
-            (
-                max(one.cores for one in later) - sample.cores,
-                max(one.memory_gib for one in later) - sample.memory_gib,
-            )
-        )
-    return tuple(rises)
+        ends.append(last)
+    cores = _rises([one.cores for one in demand], ends)
+    return tuple(zip(cores, _rises([one.memory_gib for one in demand], ends), strict=True))
+
+
+def _rises(values: Sequence[float], ends: Sequence[int]) -> Iterator[float]:
+    """Yield how far above each value the greatest is of those from it up to its end; ends do not fall."""
+    falling: deque[int] = deque()  # places that no later one so far exceeds
+    reached = 0
+    for place, end in enumerate(ends):
+        for later in range(reached, end):
+            while falling and values[falling[-1]] <= values[later]:
+                falling.pop()
+            falling.append(later)
+        reached = end
+        if falling[0] < place:
+            falling.popleft()
+        yield values[falling[0]] - values[place]
 
 
 def _sleepings(situation: Situation, capacity: Capacity) -> Iterator[Candidate]:
     nodes, settings = situation.view.nodes, situation.settings
-    rises = rises_within(situation.memory.demand, settings.horizon_seconds)
     least_awake = math.ceil(settings.least_awake_ratio * capacity.nodes)
     free_cores, free_memory = capacity.free_cores, capacity.free_memory_gib
     woken = recent_wishes(
@@ -191,7 +205,9 @@ def _sleepings(situation: Situation, capacity: Capacity) -> Iterator[Candidate]:
         )  # fmt: skip
         if taken >= spare or not room.holds or capacity.awake - taken - 1 < least_awake:
             return
-        yield _sleeping(situation, row, room, _shortfall_ratio(rises, free_cores, free_memory))
+        yield _sleeping(
+            situation, row, room, _shortfall_ratio(capacity.rises, free_cores, free_memory)
+        )
 
 
 def _shortfall_ratio(

@@ -31,11 +31,14 @@ def pods_that_fit(situation: Situation, cores: float | None, memory_bytes: int |
     if cores:
         spare = situation.settings.spare_ratio * math.fsum(nodes.cpu_allocatable_cores)
         fitting -= math.ceil(spare / cores)
-    for row in range(len(nodes)):
-        if not (nodes.ready[row] and nodes.schedulable[row]):
+    cpu = zip(nodes.cpu_requested_ratio, nodes.cpu_allocatable_cores, strict=True)
+    memory = zip(nodes.memory_requested_ratio, nodes.memory_allocatable_bytes, strict=True)
+    for ready, schedulable, (cpu_ratio, has_cores), (memory_ratio, has_bytes) in zip(
+        nodes.ready, nodes.schedulable, cpu, memory, strict=True
+    ):
+        if not (ready and schedulable):
             continue
-        free_cores = (1.0 - nodes.cpu_requested_ratio[row]) * nodes.cpu_allocatable_cores[row]
-        free_bytes = (1.0 - nodes.memory_requested_ratio[row]) * nodes.memory_allocatable_bytes[row]
+        free_cores, free_bytes = (1.0 - cpu_ratio) * has_cores, (1.0 - memory_ratio) * has_bytes
         by_cores = math.floor(free_cores / cores + ROUNDING) if cores else MOST_PODS
         by_memory = math.floor(free_bytes / memory_bytes + ROUNDING) if memory_bytes else MOST_PODS
         fitting += min(by_cores, by_memory, MOST_PODS)

@@ -58,8 +58,9 @@ def appraise(situation: Situation) -> Appraisal:
         return Appraisal(tuple(candidates), "no Service whose requests are counted is known")
     candidates.extend(_raises(situation, table))
     missing: list[str] = []
+    surge_pods = surge_pods_left(situation)
     for row in range(len(table.ids)):
-        room = _Room(situation, table, row, surge_pods_left(situation))
+        room = _Room(situation, table, row, surge_pods)
         candidates.extend(_fewer(room))
         missing.extend(_why_no_more(room))
     return Appraisal(tuple(candidates), "; ".join([_summary(situation), *missing]))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from twin.serving.portable_math import exp, interpolate, log, renewals
+from twin.serving.portable_math import exp, interpolate, log, renewals, weighted
 from twin.serving.service_time import lower_gamma
 
 
@@ -56,3 +56,16 @@ def test_renewals_are_a_geometric_sum() -> None:
         0.0625,
         0.0,
     ]
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 40])
+def test_weighted_rows_are_added_in_order(columns: int) -> None:
+    """The sum is that of one addition after the other, to the last bit, and not of pairs."""
+    weights = np.array([1.0 / number for number in range(1, 200)])
+    rows = np.array(
+        [[1e9 / number + place for place in range(columns)] for number in range(1, 200)]
+    )
+    expected = [0.0] * columns
+    for weight, row in zip(weights.tolist(), rows.tolist(), strict=True):
+        expected = [sum_ + weight * cell for sum_, cell in zip(expected, row, strict=True)]
+    assert weighted(weights, rows).tolist() == expected
