@@ -108,7 +108,7 @@ _READ = (
     Defect(
         "what an object has become is not checked",
         "twin/api/limits.py",
-        "    check_json(rest, values=MOST_STORED_VALUES, deepest=2 * DEEPEST)\n",
+        "    check_json(rest, values=values, deepest=2 * DEEPEST)\n",
         "",
         f"{LIMITS}test_an_object_does_not_grow_without_end",
     ),
