@@ -21,7 +21,10 @@ NAMED = "FORESAIL_TEST_KUBECONFIG"
 """Kubeconfig of a throw-away cluster; the suites create and remove namespaces of their own."""
 ASSETS = "KUBEBUILDER_ASSETS"
 """Folder of etcd, kube-apiserver and, for garbage collection, kube-controller-manager."""
-COLLECTING = "garbage-collector-controller,namespace-controller,clusterrole-aggregation-controller"
+COLLECTING = (
+    "garbage-collector-controller,namespace-controller,clusterrole-aggregation-controller,"
+    "serviceaccount-controller,root-ca-certificate-publisher-controller"
+)
 """The controllers that contract suites need."""
 TOKEN = "token-of-the-contract-suite"
 START_SECONDS = 120.0
@@ -128,7 +131,7 @@ def _server(binary: str, folder: Path, ports: list[int]) -> list[str]:
         f"--service-account-signing-key-file={key}",
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-cluster-ip-range=10.96.0.0/16",
-        "--disable-admission-plugins=ServiceAccount",  # nobody makes the accounts here
+        "--disable-admission-plugins=ServiceAccount",  # accounts are made too late for suites
     ]
 
 
@@ -141,6 +144,7 @@ def _controllers(binary: str, folder: Path, expected: str) -> list[str]:
         "--bind-address=127.0.0.1",
         f"--secure-port={_free_port()}",
         f"--cert-dir={folder / 'controllers'}",
+        f"--root-ca-file={folder / 'certificates' / 'apiserver.crt'}",
     ]
 
 

@@ -27,6 +27,7 @@ from bus.errors import ConfigError, InputError
 from bus.hang_watch import hang_watchdog
 from bus.health import HealthState, address_from, health_server
 from bus.metrics import ProcessMetrics
+from twin.api.account_tokens import AccountTokens
 from twin.api.certificates import Credentials, prepare
 from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, create_server
 from twin.api.discovery import VERSION
@@ -73,7 +74,8 @@ def main() -> int:
         settings = with_start(settings, SystemClock())
         check_folder(settings)
         address_from(os.environ)
-        engine, journal = open_world(settings)
+        credentials = prepare_credentials(settings, SystemClock())
+        engine, journal = open_world(settings, credentials.authority_pem.decode())
         listener = listen(settings)
         gc.freeze()
         gc.set_threshold(*RARE_COLLECTIONS)
@@ -83,7 +85,7 @@ def main() -> int:
     try:
         loop = uvicorn.Config("twin").get_loop_factory()  # uvloop where there is one
         with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=loop) as runner:
-            runner.run(serve(settings, engine, listener, SystemClock(), journal))
+            runner.run(serve(settings, engine, listener, SystemClock(), credentials, journal))
     except JournalUnwritable as error:
         sys.stderr.write(f"the journal cannot be written: {error}\n")
         return 1
@@ -107,11 +109,21 @@ def start_of(settings: TwinSettings) -> float:
     return settings.start_time_seconds
 
 
-def open_world(settings: TwinSettings) -> tuple[Engine, Journal | None]:
+def prepare_credentials(settings: TwinSettings, clock: Clock) -> Credentials:
+    """Write what the API server needs into its folder; an authority with a journal is kept."""
+    return prepare(
+        settings.kubeconfig_dir,
+        tuple(filter(None, (settings.host, settings.advertise))),
+        clock.wall_ns() / 1e9,
+        keep=settings.journal is not None,
+    )
+
+
+def open_world(settings: TwinSettings, authority_pem: str = "") -> tuple[Engine, Journal | None]:
     """Build the cluster, or bring it to where its journal ends; raises InputError."""
     if settings.journal is None:
-        return build_engine(settings), None
-    build = partial(build_engine, settings)
+        return build_engine(settings, authority_pem), None
+    build = partial(build_engine, settings, authority_pem)
     return resume(settings.journal, world_of(settings), start_of(settings), build)
 
 
@@ -129,16 +141,20 @@ def world_of(settings: TwinSettings) -> WorldKey:
     )
 
 
-def build_engine(settings: TwinSettings) -> Engine:
-    """Build the cluster; raises InputError for a workload, scenario or file of machines that is wrong."""
+def build_engine(settings: TwinSettings, authority_pem: str = "") -> Engine:
+    """Build the cluster; with RBAC its namespaces hold the certificate `authority_pem`.
+
+    Raises InputError for a workload, scenario or file of machines that is wrong.
+    """
     scenario = None if settings.scenario is None else read_scenario(settings.scenario)
     workload = open_workload(settings.workload, nodes=settings.nodes, seed=settings.seed)
     provisioning = provisioning_of(settings.provisioner, settings.machines)
+    rights = settings.authorization
     config = TwinConfig(
         start_time=start_of(settings),
         provisioning=provisioning,
         health=HealthConfig(weather=settings.weather),
-        access=AccessConfig(settings.authorization),
+        access=AccessConfig(rights, authority_pem if rights == "rbac" else ""),
     )
     engine = Engine(config, settings.seed)
     engine.add_nodes(workload.nodes)
@@ -202,6 +218,7 @@ async def serve(
     engine: Engine,
     listener: socket.socket,
     clock: Clock,
+    credentials: Credentials,
     journal: Journal | None = None,
 ) -> None:
     """Serve the API and let cluster time pass.
@@ -215,18 +232,12 @@ async def serve(
         else Tokens.read_or_draw(settings.kubeconfig_dir / TOKENS_FILE)
     )
     pace = Pace(clock, settings.speed, engine.now)
-    credentials = prepare(
-        settings.kubeconfig_dir,
-        tuple(filter(None, (settings.host, settings.advertise))),
-        clock.wall_ns() / 1e9,
-        keep=journal is not None,
-    )
     make_room()
     scraper = scraper_of(settings, engine)
     samples = None if scraper is None else scraper.store
-    server = create_server(
-        ApiServer(engine, tokens, journal, pace, samples), credentials.server_file
-    )
+    accounts = AccountTokens(engine, credentials.signing_key)
+    api = ApiServer(engine, tokens, journal, pace, samples, accounts)
+    server = create_server(api, credentials.server_file)
     place = settings.journal
     kept = None if place is None else Checkpoints(place, world_of(settings), clock)
     driving = asyncio.create_task(drive(engine, clock, pace, journal, kept, scraper), name="engine")

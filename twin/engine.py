@@ -29,10 +29,11 @@ from twin.controllers.node_registry import NodeRegistry
 from twin.controllers.node_shutdown import NodeShutdown
 from twin.controllers.plane import ControlPlane
 from twin.controllers.priority import PriorityGate, add_system_classes
+from twin.controllers.service_accounts import ServiceAccounts
 from twin.controllers.service_addresses import ServiceAddresses
 from twin.controllers.spot import Spot
 from twin.copying import Copier
-from twin.encoding import state_lines
+from twin.encoding import json_of, state_lines
 from twin.faults.effects import Levers
 from twin.faults.player import Faults
 from twin.health.machines import MachineHealth
@@ -94,6 +95,8 @@ class Engine:
         self.store.subscribe(self._follow)
         self.store.gates.insert(0, ServiceAddresses(self.store))
         self.store.gates.insert(0, PriorityGate(self.store))  # quotas count resolved priorities
+        if self.accounts is not None:
+            self.store.gates.insert(0, self.accounts)
         self.parts = parts_of(self)
         for name in NAMESPACES:
             self.store.create("namespaces", "", {"metadata": {"name": name}})
@@ -131,6 +134,7 @@ class Engine:
         self.registry = NodeRegistry(world)
         rbac = world.config.access.rbac
         self.role_aggregation = RoleAggregation(world) if rbac else None
+        self.accounts = ServiceAccounts(world) if rbac else None
 
     def _build_health(self) -> None:
         world, sky = self.world, self.sky
@@ -229,12 +233,14 @@ class Engine:
         """
         return self.hash_of(state_lines(self.seed, self.config, self.parts))
 
-    @staticmethod
-    def hash_of(lines: Iterable[bytes]) -> str:
-        """Return the state hash of the lines of a state."""
+    def hash_of(self, lines: Iterable[bytes]) -> str:
+        """Return the state hash of the lines of a state, without the random certificate of the API
+        server's authority, which is in each namespace where RBAC is on.
+        """
         digest = hashlib.sha256()
+        certificate = json_of(self.config.access.authority_pem)[1:-1]
         for line in lines:
-            digest.update(line)
+            digest.update(line.replace(certificate, b"") if certificate else line)
         return digest.hexdigest()
 
     # ---- what it can be continued from
@@ -291,6 +297,8 @@ class Engine:
         self.vertical.follow(change)
         if self.role_aggregation is not None:
             self.role_aggregation.follow(change)
+        if self.accounts is not None:
+            self.accounts.follow(change)
         if self.provisioner is not None:
             if resource == "nodes":
                 self.cloud.follow(change)

@@ -8,6 +8,7 @@ WATCHES = "tests/twin/api/test_watch_versions.py::"
 SELECTORS = "tests/twin/api/test_selectors.py::test_label_selectors"
 LISTS = "tests/twin/api/test_long_lists.py::"
 CONTROLLERS = "tests/twin/controllers/"
+TOKENS = "tests/twin/api/test_account_tokens.py::"
 RIGHTS = "tests/twin/contract/test_rights.py::test_requests_are_answered_as_documented"
 CUSTOM = "tests/twin/contract/test_custom_schemas.py::"
 RESOURCES = "tests/twin/contract/test_custom_resources.py::"
@@ -242,5 +243,33 @@ TWIN_RULES = (
         "    return old is not None and _without_collected(old) == _without_collected(new)",
         "    return old is not None",
         "tests/twin/contract/test_rights.py::test_nobody_hands_out_what_it_does_not_have",
+    ),
+    Defect(
+        "a token outlives its time",
+        "twin/api/account_tokens.py",
+        'not claims["nbf"] <= self._engine.now < claims["exp"]',
+        'not claims["nbf"] <= self._engine.now',
+        f"{TOKENS}test_a_token_expires_by_cluster_time",
+    ),
+    Defect(
+        "a token passes to the next object of a name",
+        "twin/api/account_tokens.py",
+        'if record is None or record.uid != named["uid"]:',
+        "if record is None:",
+        "tests/twin/contract/test_service_accounts.py::test_a_bound_token_dies_with_its_object",
+    ),
+    Defect(
+        "a token for others is for the API server too",
+        "twin/api/account_tokens.py",
+        "        if not shared or not present:",
+        "        if not present:",
+        "tests/twin/contract/test_service_accounts.py::test_a_token_is_for_its_audience_alone",
+    ),
+    Defect(
+        "the random certificate is in the state hash",
+        "twin/engine.py",
+        'digest.update(line.replace(certificate, b"") if certificate else line)',
+        "digest.update(line)",
+        f"{TOKENS}test_tokens_and_certificate_are_in_no_state_hash",
     ),
 )

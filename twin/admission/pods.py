@@ -117,7 +117,7 @@ _CHANGEABLE = (
 
 def keep_resolved(old: Object, new: Object) -> None:
     """Take over into an update what was resolved at the pod's creation and is not given."""
-    for field in ("priority", "preemptionPolicy"):
+    for field in ("priority", "preemptionPolicy", "serviceAccountName", "serviceAccount"):
         if field in old:
             new.setdefault(field, old[field])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +25,7 @@ from twin.api.tokens import write_secret
 VALID = timedelta(days=3_650)
 AUTHORITY_FILE = "twin-ca.pem"
 SERVER_FILE = "twin-server.pem"
+SIGNING_FILE = "twin-accounts.pem"
 LOCAL = ("127.0.0.1", "::1", "localhost")
 """Names that every server certificate holds."""
 
@@ -48,6 +50,8 @@ class Credentials:
     server_file: Path
     """Key and certificate in one PEM file that only its owner can read."""
     authority_pem: bytes
+    signing_key: ec.EllipticCurvePrivateKey
+    """By which tokens of service accounts are signed."""
 
 
 def prepare(folder: Path, names: Iterable[str], wall_seconds: float, *, keep: bool) -> Credentials:
@@ -63,7 +67,19 @@ def prepare(folder: Path, names: Iterable[str], wall_seconds: float, *, keep: bo
         write_secret(path, _private_pem(authority.key) + authority.pem)
     server = folder / SERVER_FILE
     write_secret(server, _issue_certificate(authority, (*LOCAL, *names), now))
-    return Credentials(server, authority.pem)
+    return Credentials(server, authority.pem, _signing_key(folder / SIGNING_FILE, keep=keep))
+
+
+def _signing_key(path: Path, *, keep: bool) -> ec.EllipticCurvePrivateKey:
+    """Return the key of tokens; with `keep` that of an earlier start, so that its tokens live on."""
+    if keep and path.is_file():
+        with suppress(ValueError, TypeError, UnsupportedAlgorithm):
+            key = serialization.load_pem_private_key(path.read_bytes(), None)
+            if isinstance(key, ec.EllipticCurvePrivateKey):
+                return key
+    key = ec.generate_private_key(ec.SECP256R1())
+    write_secret(path, _private_pem(key))
+    return key
 
 
 def _authority(now: datetime) -> Authority:

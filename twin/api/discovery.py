@@ -90,6 +90,8 @@ def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
     if kind.resource == "pods":
         verbs = {"eviction": ["create"], "log": ["get"], "resize": _PART_VERBS}
         subresources |= {name: (of, verbs[name]) for name, of in _OF_PODS.items()}
+    if kind.resource == "serviceaccounts":
+        subresources["token"] = ("TokenRequest", ["create"])
     return subresources
 
 
@@ -192,6 +194,7 @@ def resource_list(group: str, version: str, custom: Kinds = ()) -> dict[str, Any
 _ELSEWHERE = {
     "Scale": {"group": "autoscaling", "version": "v1"},
     "Eviction": {"group": "policy", "version": "v1"},
+    "TokenRequest": {"group": "authentication.k8s.io", "version": "v1"},
 }
 """Kinds of subresources that are of another group than their owner."""
 

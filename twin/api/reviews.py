@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twin.api.access import Attributes, Requester
+from twin.api.account_tokens import ISSUER, AccountTokens
 from twin.api.bodies import read_body, require_map
 from twin.api.messages import Object, Request, Response, json_bytes, respond
 from twin.api.objects import method_not_allowed
@@ -23,13 +24,20 @@ REVIEWS = {
     },
     (AUTHENTICATION, "v1"): {
         "selfsubjectreviews": ("SelfSubjectReview", False),
+        "tokenreviews": ("TokenReview", False),
     },
 }
 """Reviews by group and version: plural to kind and whether it is namespaced; nothing is kept."""
 _RESOURCE = ("verb", "group", "resource", "subresource", "namespace", "name")
 
 
-def review(asked: Attributes, request: Request, requester: Requester, access: Access) -> Response:
+def review(
+    asked: Attributes,
+    request: Request,
+    requester: Requester,
+    access: Access,
+    tokens: AccountTokens,
+) -> Response:
     """Answer one review; raises ApiError 400, 405 or 422."""
     if request.method != "POST" or asked.name:
         raise method_not_allowed()
@@ -37,6 +45,8 @@ def review(asked: Attributes, request: Request, requester: Requester, access: Ac
     spec = require_map(body, "spec")
     status: Object
     match asked.resource:
+        case "tokenreviews":
+            status = _token_review(spec, tokens)
         case "selfsubjectaccessreviews":
             status = _access(spec, requester)
         case "subjectaccessreviews":
@@ -48,13 +58,23 @@ def review(asked: Attributes, request: Request, requester: Requester, access: Ac
             status, spec = _rules(spec, requester), {}
         case _:
             status = {"userInfo": user_info(requester)}
-    group = AUTHENTICATION if asked.resource == "selfsubjectreviews" else AUTHORIZATION
-    kind, namespaced = REVIEWS[group, "v1"][asked.resource]
+    kind, namespaced = REVIEWS[asked.group, "v1"][asked.resource]
     metadata = {**(body.get("metadata") or {}), "creationTimestamp": None}
     if namespaced:
         metadata["namespace"] = asked.namespace
-    named = {"kind": kind, "apiVersion": f"{group}/v1", "metadata": metadata}
+    named = {"kind": kind, "apiVersion": f"{asked.group}/v1", "metadata": metadata}
     return respond(201, {**named, "spec": spec, "status": status})
+
+
+def _token_review(spec: Object, tokens: AccountTokens) -> Object:
+    token = _text(spec, "token")
+    if not token:
+        raise bad_request("token is required for TokenReview in authentication")
+    found = tokens.person(token, spec.get("audiences") or (ISSUER,))
+    if found is None:
+        return {"user": {}, "error": "invalid bearer token"}
+    who, audiences = found
+    return {"authenticated": True, "user": user_info(who), "audiences": list(audiences)}
 
 
 def user_info(requester: Requester) -> Object:

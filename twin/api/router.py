@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from twin.api import discovery
 from twin.api.access import ADMIN, Attributes, Identity, Requester
+from twin.api.account_tokens import AccountTokens
 from twin.api.administration import PREFIX, administer
 from twin.api.bodies import with_warning
 from twin.api.custom_metrics import answer_metrics
@@ -21,6 +22,7 @@ from twin.api.objects import Objects, method_not_allowed
 from twin.api.rbac_access import Access
 from twin.api.reviews import REVIEWS, review
 from twin.api.subresources import Subresources
+from twin.api.token_requests import issuer_document
 from twin.api.views import View
 from twin.engine import Engine
 from twin.errors import ApiError, not_found, unknown_resource
@@ -44,12 +46,15 @@ _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 class Router:
     """Answers requests from the engine's store."""
 
-    def __init__(self, engine: Engine) -> None:
-        """Serve this engine's cluster."""
+    def __init__(self, engine: Engine, tokens: AccountTokens | None = None) -> None:
+        """Serve this engine's cluster; `tokens` signs those of service accounts, by default with a new
+        key.
+        """
+        self._tokens = tokens or AccountTokens(engine)
         self._engine = engine
         self._store = engine.store
         self._objects = Objects(engine)
-        self._subresources = Subresources(engine, self._objects)
+        self._subresources = Subresources(engine, self._objects, self._tokens)
         self.access = Access(engine.store, rbac=engine.config.access.rbac)
 
     def handle(self, request: Request, identity: Identity = ADMIN) -> Answer:
@@ -94,16 +99,9 @@ class Router:
         check_request(request)
         if path.startswith(PREFIX):
             return administer(self._engine, path, request, requester)
-        response = document(path, request, requester, self._store.custom.served)
-        if response is not None:
-            return response
-        if path == "/metrics" and request.method == "GET":
-            requester.require_path("GET", path)
-            page = exposition(self._engine, request.query.get("families", ""))
-            return StreamedResponse(page, page.close, CONTENT_TYPE)
-        metrics = answer_metrics(self._engine, path, request, requester)
-        if metrics is not None:
-            return metrics
+        answer = self._answer_about_server(path, request, requester)
+        if answer is not None:
+            return answer
         match = _RESOURCE_PATH.match(path)
         if match is None:
             if requester.strict:
@@ -114,7 +112,7 @@ class Router:
         resource, name = attributes.resource, attributes.name
         requester.require(_with_selected_name(attributes, request))
         if resource in REVIEWS.get((group, version), {}):
-            return review(attributes, request, requester, self.access)
+            return review(attributes, request, requester, self.access, self._tokens)
         if (group, version) == (discovery.METRICS_GROUP, discovery.METRICS_VERSION):
             return self._metrics(resource, namespace, name, request)
         elsewhere = View.elsewhere(group, version, resource)
@@ -135,6 +133,23 @@ class Router:
         if kind is None:
             raise unknown_resource(resource)
         return kind
+
+    def _answer_about_server(
+        self, path: str, request: Request, requester: Requester
+    ) -> Answer | None:
+        """Answer a request for what is no object; None for other paths. Raises ApiError."""
+        response = issuer_document(self._tokens, path, request)
+        if response is not None:
+            requester.require_path(request.method, request.path)
+            return response
+        response = document(path, request, requester, self._store.custom.served)
+        if response is not None:
+            return response
+        if path == "/metrics" and request.method == "GET":
+            requester.require_path("GET", path)
+            page = exposition(self._engine, request.query.get("families", ""))
+            return StreamedResponse(page, page.close, CONTENT_TYPE)
+        return answer_metrics(self._engine, path, request, requester)
 
     def _answer_view(
         self,

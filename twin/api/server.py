@@ -7,6 +7,7 @@ cluster.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ import yaml
 
 from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
+from twin.api.account_tokens import AccountTokens
 from twin.api.api_faults import ApiFaults
 from twin.api.headers import decode_headers
 from twin.api.journal import Journal
@@ -56,6 +58,7 @@ from twin.samples.store import SampleStore
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/livez"})
 REVIEW_PATHS = ("/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/")
 """Their objects are created to be answered, not to be kept."""
+_TOKEN_PATH = re.compile(r"/api/v1/namespaces/[^/]+/serviceaccounts/[^/]+/token/?$")
 BODY_SECONDS = 30.0
 """Wall seconds that a body may take to arrive."""
 MOST_HELD_BYTES = 64 << 20
@@ -82,17 +85,20 @@ class ApiServer:
         journal: Journal | None = None,
         pace: Pace | None = None,
         samples: SampleStore | None = None,
+        accounts: AccountTokens | None = None,
     ) -> None:
         """Serve `engine` to every client with a token; write its changes to `journal`. With a `pace`
         the administrator may change how fast cluster time passes; `samples` are what PromQL is asked of.
+        `accounts` signs tokens of service accounts.
         """
         self._samples = samples
         self._engine = engine
         self._journal = journal
         self._pace = pace
-        self._router = Router(engine)
+        self._accounts = accounts or AccountTokens(engine)
+        self._accounts.others = tokens.person
+        self._router = Router(engine, self._accounts)
         self._faults = ApiFaults(engine)
-        self._tokens = tokens
         self._held_bytes = 0
         self._watches: Counter[str] = Counter()
         self._turns = Turns()
@@ -144,7 +150,9 @@ class ApiServer:
         """Return who sends these headers; None for a token that is nobody's."""
         if "authorization" not in headers and self._router.access.rbac:
             return NOBODY
-        return self._tokens.identity(headers.get("authorization", ""))
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        found = self._accounts.person(token.strip()) if scheme.lower() == "bearer" else None
+        return None if found is None else found[0]
 
     def _for_a_stranger(self, scope: dict[str, Any], headers: dict[str, str]) -> Response:
         """Answer a client without a token and close its connection, so that it holds none."""
@@ -251,7 +259,7 @@ class ApiServer:
         answer = self._router.handle(request, identity)
         if self._journal is None or request.method not in WRITING:
             return answer
-        if request.path.startswith(REVIEW_PATHS):
+        if request.path.startswith(REVIEW_PATHS) or _TOKEN_PATH.match(request.path):
             return answer
         accepted = isinstance(answer, Response) and answer.status < HTTPStatus.BAD_REQUEST
         if accepted or self._engine.store.resource_version != before:

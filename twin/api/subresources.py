@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twin.api import discovery
+from twin.api.account_tokens import AccountTokens
 from twin.api.bodies import read_body, require_map
 from twin.api.logs import pod_log
 from twin.api.messages import Object, Request, Response, is_dry_run, respond
@@ -12,6 +13,7 @@ from twin.api.objects import Answer, Objects, method_not_allowed
 from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
 from twin.api.scaling import to_custom_scale, to_scale, with_custom_scale, with_scale
 from twin.api.schema import root_of
+from twin.api.token_requests import request_token
 from twin.engine import Engine
 from twin.errors import ApiError, not_found, unknown_resource
 from twin.kinds import Kind
@@ -29,8 +31,9 @@ NOT_SIMULATED = {
 class Subresources:
     """Subresources of one engine's objects."""
 
-    def __init__(self, engine: Engine, objects: Objects) -> None:
-        """Serve an engine whose objects are `objects`."""
+    def __init__(self, engine: Engine, objects: Objects, tokens: AccountTokens) -> None:
+        """Serve an engine whose objects are `objects`; `tokens` signs those of service accounts."""
+        self._tokens = tokens
         self._engine = engine
         self._store = engine.store
         self._objects = objects
@@ -56,6 +59,8 @@ class Subresources:
                 return self._scale(kind, namespace, name, request)
             case "eviction":
                 return self._evict(namespace, name, request)
+            case "token":
+                return request_token(self._store, self._tokens, (namespace, name), request)
             case "log":
                 return pod_log(self._store, namespace, name, request)
         return self._part(kind, namespace, name, subresource, request)

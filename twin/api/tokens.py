@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
+from uuid import UUID
 
 from twin.api.access import IDENTITIES, Identity
 
@@ -51,9 +52,16 @@ class Tokens:
         Tokens are looked up by their digest, so timing reveals nothing about them.
         """
         scheme, _, token = authorization.partition(" ")
-        if scheme.lower() != "bearer":
-            return None
-        return self._by_digest.get(_digest(token.strip().encode()))
+        return self.person(token.strip()) if scheme.lower() == "bearer" else None
+
+    def person(self, token: str) -> Identity | None:
+        """Return whose token it is; None for nobody's."""
+        return self._by_digest.get(_digest(token.encode()))
+
+
+def draw_id() -> str:
+    """Return the id of a new token, a random UUID."""
+    return str(UUID(bytes=secrets.token_bytes(16), version=4))
 
 
 def write_secret(path: Path, content: bytes) -> None:

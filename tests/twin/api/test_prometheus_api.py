@@ -197,8 +197,9 @@ async def test_a_shortage_of_memory_is_told(asked: Asked) -> None:
     web = Web()
     scraper = Scraper(web.engine, SampleSettings(most_bytes=60_000))
     scraper.advance(web.engine, web.engine.now + 600.0)
-    server = ApiServer(web.engine, Tokens.draw(), samples=scraper.store)
-    token = next(iter(server._tokens.of_all().values()))
+    tokens = Tokens.draw()
+    server = ApiServer(web.engine, tokens, samples=scraper.store)
+    token = next(iter(tokens.of_all().values()))
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app=server), base_url="http://t"
     ) as client:

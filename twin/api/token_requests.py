@@ -1,0 +1,116 @@
+"""What clients ask of tokens: TokenRequest (`kubectl create token`), and the key to check them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twin.api.account_tokens import ISSUER, AccountTokens
+from twin.api.bodies import read_body, require_map
+from twin.api.messages import Object, Request, Response, respond
+from twin.api.objects import method_not_allowed
+from twin.api.reviews import AUTHENTICATION
+from twin.errors import bad_request, conflict, invalid
+from twin.records import PodRecord, Record
+from twin.store import Store
+from twin.timestamps import rfc3339
+
+LEAST_SECONDS, MOST_SECONDS = 600, 1 << 32
+DEFAULT_SECONDS = 3_600
+_BOUND = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+KEYS, CONFIGURATION = "/openid/v1/jwks", "/.well-known/openid-configuration"
+
+
+def request_token(
+    store: Store, tokens: AccountTokens, place: tuple[str, str], request: Request
+) -> Response:
+    """Answer a TokenRequest for the account at (namespace, name); raises ApiError 400, 404, 409 or 422."""
+    if request.method != "POST":
+        raise method_not_allowed()
+    namespace, name = place
+    spec = require_map(read_body(request), "spec")
+    account = store.record("serviceaccounts", namespace, name)
+    seconds = _seconds(spec.get("expirationSeconds"))
+    reference = require_map(spec, "boundObjectRef") or None
+    bound = {} if reference is None else _bound(store, account, reference)
+    audiences = spec.get("audiences") or [ISSUER]
+    if not isinstance(audiences, list) or not all(isinstance(one, str) for one in audiences):
+        raise bad_request("spec.audiences must be a list of strings")
+    token, expires = tokens.sign(account, audiences, seconds, bound)
+    now = expires - seconds
+    answer: Object = {
+        "kind": "TokenRequest",
+        "apiVersion": f"{AUTHENTICATION}/v1",
+        "metadata": {"name": name, "namespace": namespace, "creationTimestamp": rfc3339(now)},
+        "spec": {
+            "audiences": audiences,
+            "expirationSeconds": seconds,
+            "boundObjectRef": reference,
+        },
+        "status": {"token": token, "expirationTimestamp": rfc3339(expires)},
+    }
+    return respond(201, answer)
+
+
+def issuer_document(tokens: AccountTokens, path: str, request: Request) -> Response | None:
+    """Answer who signs tokens and with which key; None for other paths."""
+    if request.method not in ("GET", "HEAD"):
+        return None
+    if path == KEYS:
+        return respond(200, tokens.key_set())
+    if path == CONFIGURATION:
+        document = {
+            "issuer": ISSUER,
+            "jwks_uri": f"{ISSUER}{KEYS}",
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"],
+        }
+        return respond(200, document)
+    return None
+
+
+def _seconds(stated: Any) -> int:
+    if stated is None:
+        return DEFAULT_SECONDS
+    if not isinstance(stated, int) or isinstance(stated, bool):
+        raise bad_request("spec.expirationSeconds must be a whole number of seconds")
+    why = ""
+    if stated < LEAST_SECONDS:
+        why = "may not specify a duration less than 10 minutes"
+    elif stated > MOST_SECONDS:
+        why = "may not specify a duration larger than 2^32 seconds"
+    if why:
+        cause = ("spec.expirationSeconds", f"Invalid value: {stated}: {why}")
+        raise invalid("TokenRequest", AUTHENTICATION, "", [cause])
+    return stated
+
+
+def _bound(store: Store, account: Record, reference: Object) -> dict[str, Record]:
+    """Return the objects that a token depends on; raises ApiError 400, 404 or 409."""
+    kind, version = str(reference.get("kind", "")), str(reference.get("apiVersion", ""))
+    resource = _BOUND.get(kind)
+    if resource is None or version != "v1":
+        group, _, bare = version.rpartition("/")
+        named = f"{group}/{bare}, Kind={kind}"
+        raise bad_request(f"cannot bind token to object of type {named}")
+    home = "" if resource == "nodes" else account.namespace
+    record = store.record(resource, home, str(reference.get("name", "")))
+    if isinstance(record, PodRecord):
+        runs_as = record.shape.spec.get("serviceAccountName", "default")
+        if runs_as != account.name:
+            raise bad_request(
+                f'cannot bind token for serviceaccount "{account.name}" to pod running with different '
+                "serviceaccount name."
+            )
+    uid = reference.get("uid")
+    if uid and uid != record.uid:
+        why = (
+            f"the UID in the bound object reference ({uid}) does not match the UID in record. The "
+            "object might have been deleted and then recreated"
+        )
+        raise conflict(kind, record.name, why)
+    bound = {kind.lower(): record}
+    if isinstance(record, PodRecord) and record.node_name:
+        node = store.find("nodes", "", record.node_name)
+        bound |= {} if node is None else {"node": node}
+    return bound
