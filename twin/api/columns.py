@@ -9,6 +9,7 @@ from typing import Any
 
 from twin.api.autoscaler_columns import scale_target, targets
 from twin.api.karpenter_columns import KARPENTER
+from twin.api.rights_columns import role_reference, subjects_of
 from twin.api.service_columns import (
     endpoint_addresses,
     service_ports,
@@ -19,6 +20,7 @@ from twin.api.service_columns import (
 Object = dict[str, Any]
 Read = Callable[[Object, float], Any]
 NONE = "<none>"
+_AGES = ("Age", "Created At")
 _TARGET = "status.recommendation.containerRecommendations.target"
 
 
@@ -37,7 +39,7 @@ def columns_of(resource: str) -> tuple[Column, ...]:
     shown = COLUMNS.get(resource, ())
     narrow = tuple(column for column in shown if not column.wide)
     wide = tuple(column for column in shown if column.wide)
-    aged = resource == "events" or any(column.name == "Age" for column in narrow)
+    aged = resource == "events" or any(column.name in _AGES for column in narrow)
     middle = () if aged else (Column("Age", _age),)
     first = () if resource == "events" else (Column("Name", _name),)
     return (*first, *narrow, *middle, *wide)
@@ -235,6 +237,14 @@ _IMAGES = (
 )
 _CHOSEN = Column("Selector", _selector, wide=True)
 
+_CREATED = Column("Created At", _path("metadata.creationTimestamp"), type="date")
+_BOUND = (
+    Column("Role", role_reference),
+    Column("Users", subjects_of("User"), wide=True),
+    Column("Groups", subjects_of("Group"), wide=True),
+    Column("ServiceAccounts", subjects_of("ServiceAccount"), wide=True),
+)
+
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "pods": (
         Column("Ready", _pod_ready),
@@ -353,6 +363,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
     "leases": (Column("Holder", _path("spec.holderIdentity")),),
     "namespaces": (Column("Status", _path("status.phase")),),
+    **dict.fromkeys(("roles", "clusterroles"), (_CREATED,)),
+    **dict.fromkeys(("rolebindings", "clusterrolebindings"), _BOUND),
     "events": (
         Column("Last Seen", _event_last_seen),
         Column("Type", _path("type")),

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -23,6 +24,7 @@ from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
 
 _numbers = count(1)
+WAIT_SECONDS = 60.0
 
 
 @pytest.fixture(
@@ -64,7 +66,18 @@ def place(face: Face) -> Place:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     response = face.ask("POST", "/api/v1/namespaces", body=body)
     assert response.status == 201, response.text
-    return Place(face, name)
+    made = Place(face, name)
+    if face.collects and not face.simulated:
+        _wait_for_what_controllers_make(made)
+    return made
+
+
+def _wait_for_what_controllers_make(place: Place) -> None:
+    """Wait for the ConfigMap that a control plane puts into every namespace, lest a watch shows it."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while place.ask("GET", "configmaps", "kube-root-ca.crt").status != 200:
+        assert time.monotonic() < deadline, "no kube-root-ca.crt"
+        time.sleep(0.05)
 
 
 @pytest.fixture

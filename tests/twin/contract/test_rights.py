@@ -368,3 +368,16 @@ def test_a_review_names_the_binding(ruled: Face) -> None:
     spec = {"groups": ["system:masters"], "resourceAttributes": {"verb": "x", "resource": "y"}}
     response = ruled.ask("POST", f"{REVIEWS}/subjectaccessreviews", body={"spec": spec})
     assert response.body["status"] == {"allowed": True}
+
+
+def test_tables_show_what_is_bound_to_whom(ruled: Face) -> None:
+    """`kubectl get` of a binding names its role and, when wide, its subjects; of a role its creation."""
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    path = f"{RBAC}/namespaces/{BLUE}/rolebindings/rights-5"
+    shown = ruled.ask("GET", path, accept=table).body
+    names = [column["name"] for column in shown["columnDefinitions"]]
+    assert names == ["Name", "Role", "Age", "Users", "Groups", "ServiceAccounts"]
+    cells = shown["rows"][0]["cells"]
+    assert (cells[1], *cells[3:]) == ("Role/reads-all", "", "", "blue/robot")
+    shown = ruled.ask("GET", f"{RBAC}/clusterroles/view", accept=table).body
+    assert [column["name"] for column in shown["columnDefinitions"]] == ["Name", "Created At"]
