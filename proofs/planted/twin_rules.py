@@ -12,7 +12,22 @@ TOKENS = "tests/twin/api/test_account_tokens.py::"
 RIGHTS = "tests/twin/contract/test_rights.py::test_requests_are_answered_as_documented"
 CUSTOM = "tests/twin/contract/test_custom_schemas.py::"
 RESOURCES = "tests/twin/contract/test_custom_resources.py::"
+CEL = "tests/twin/contract/test_custom_rules.py::"
 TWIN_RULES = (
+    Defect(
+        "a new value is held against rules of change",
+        "twin/admission/custom/rules.py",
+        '                if old is NEW and not rule.get("optionalOldSelf"):\n                    continue\n',
+        "                pass\n",
+        f"{CEL}test_values_are_held_against_rules",
+    ),
+    Defect(
+        "a rule may name a member that is not there",
+        "twin/custom/cel.py",
+        "    _check_members(text, tokens, node)\n",
+        "",
+        f"{CEL}test_rules_that_cannot_be_are_refused",
+    ),
     Defect(
         "a custom resource keeps unknown fields",
         "twin/admission/custom/pruning.py",

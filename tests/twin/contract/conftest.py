@@ -97,6 +97,14 @@ def simulated_place(place: Place) -> Place:
 
 
 @pytest.fixture
+def simulated_face(face: Face) -> Face:
+    """Return the embedded cluster."""
+    if not face.simulated:
+        pytest.skip("what is asked here is about the embedded cluster's own limits")
+    return face
+
+
+@pytest.fixture
 def collected_place(place: Place) -> Place:
     """Return a new namespace where garbage and namespaces are collected."""
     if not place.face.collects:

@@ -110,6 +110,10 @@ def test_a_definition_takes_its_objects_with_it(face: Face, place: Place) -> Non
         ({"names": {"plural": "widgets"}}, ["spec.names.singular", "spec.names.kind", "spec.names.listKind"]),
         ({"names": {"plural": "widgets", "kind": "Widget", "shortNames": ["W"]}}, ["spec.names.shortNames[0]"]),
         ({"conversion": {"strategy": "Magic"}}, ["spec.conversion.strategy"]),
+        (
+            {"conversion": {"strategy": "Webhook"}},
+            ["spec.conversion.webhookClientConfig", "spec.conversion.conversionReviewVersions"],
+        ),
         ({"preserveUnknownFields": True}, ["spec.preserveUnknownFields"]),
         ({"versions": [{"name": "v1", "served": True, "storage": True}]}, ["spec.versions[0].schema.openAPIV3Schema"]),
         ({"versions": [version(object_of(), deprecationWarning="x")]}, ["spec.versions[0].deprecationWarning"]),

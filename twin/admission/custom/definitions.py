@@ -165,15 +165,18 @@ def _check_names(names: Object, findings: Findings) -> None:
 
 
 def _check_conversion(conversion: Object, findings: Findings) -> None:
-    """Check how versions are converted; a webhook is a valid choice that this server does not have."""
-    path, strategy = "spec.conversion.strategy", conversion["strategy"]
+    """Check how versions are to be converted; webhooks are taken note of, and never called."""
+    strategy, webhook = conversion["strategy"], conversion.get("webhook")
     if strategy == "Webhook":
-        why = "the simulated server converts by None alone: it calls no webhooks"
-        findings.add(path, f"Forbidden: {why}")
+        if not (webhook or {}).get("clientConfig"):
+            why = "Required value: required when strategy is set to Webhook"
+            findings.add("spec.conversion.webhookClientConfig", why)
+        if not (webhook or {}).get("conversionReviewVersions"):
+            findings.require("spec.conversion.conversionReviewVersions")
     elif strategy != "None":
         known = 'supported values: "None", "Webhook"'
-        findings.add(path, f'Unsupported value: "{strategy}": {known}')
-    elif conversion.get("webhook"):
+        findings.add("spec.conversion.strategy", f'Unsupported value: "{strategy}": {known}')
+    elif webhook:
         why = "should not be set when strategy is not set to Webhook"
         findings.add("spec.conversion.webhookClientConfig", f"Forbidden: {why}")
 

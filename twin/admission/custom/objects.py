@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twin.admission import metadata
-from twin.admission.custom import checking, pruning
+from twin.admission.custom import checking, pruning, rules
 from twin.admission.findings import Findings
 from twin.custom.schema import Node
 from twin.kinds import Kind
@@ -28,8 +28,9 @@ def admit(kind: Kind, obj: Object, old: Object | None, subresource: str | None) 
     else:
         metadata.check(head, findings)
         checking.check(obj, schema, findings, "", checking.NEW if old is None else old)
-    if not findings.causes:
-        checking.check_lists(obj, schema, findings, "")
+    checking.check_lists(obj, schema, findings, "")
+    if not rules.note_blocked(schema, findings):
+        rules.evaluate(obj, schema, findings, checking.NEW if old is None else old)
     findings.raise_if_any(kind, head.get("name", ""))
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from twin.admission.custom import checking, pruning
+from twin.admission.custom import checking, pruning, rules
 from twin.admission.findings import Findings
 from twin.copying import copy_object
 from twin.custom.schema import (
@@ -136,6 +136,8 @@ def check_root(schema: Schema, findings: Findings, path: str) -> None:
     _check(schema, findings, path, root=True)
     if len(findings.causes) == before:
         _check_defaults(schema, findings, path)
+    if len(findings.causes) == before:
+        rules.check_rules(Node(schema, root=True), findings, path)
 
 
 def _check_metadata(schema: Schema, findings: Findings, path: str) -> None:
