@@ -8,6 +8,7 @@ the caller.
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -111,7 +112,9 @@ def top_to_cel(value: Any, node: Node) -> Any:
             return datetime.fromisoformat(value)
         if form == "duration":
             parts = _DURATION.findall(value)
-            return timedelta(seconds=sum(float(count) * _SECONDS[unit] for count, unit in parts))
+            return timedelta(
+                seconds=math.fsum(float(count) * _SECONDS[unit] for count, unit in parts)
+            )
         if form == "byte":
             return base64.b64decode(value)
     return to_cel(value, node)

@@ -138,7 +138,10 @@ def _index(values: list[Any], value: Any, *, last: bool) -> int:
 
 
 def _total(values: list[Any]) -> Any:
-    return sum(values)
+    total = values[0] if values else 0
+    for value in values[1:]:
+        total += value
+    return total
 
 
 Row = tuple[str, str, str, Callable[..., Any]]

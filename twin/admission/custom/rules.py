@@ -177,10 +177,11 @@ def _place(path: str, rule: Rule) -> str:
 
 
 def _size(value: Any) -> int:
-    if isinstance(value, dict):
-        return 1 + sum(_size(each) for each in value.values())
-    if isinstance(value, list):
-        return 1 + sum(_size(each) for each in value)
+    if isinstance(value, dict | list):
+        size = 1
+        for each in value.values() if isinstance(value, dict) else value:
+            size += _size(each)
+        return size
     return 1 + len(value) // 50 if isinstance(value, str) else 1
 
 
@@ -199,8 +200,10 @@ def check_rules(node: Node, findings: Findings, path: str) -> None:
 def _count(node: Node) -> int:
     if not node.deep_rules:
         return 0
-    below = (node.items, node.additional, *node.properties.values())
-    return len(node.rules) + sum(_count(each) for each in below if each is not None)
+    count = len(node.rules)
+    for below in (node.items, node.additional, *node.properties.values()):
+        count += 0 if below is None else _count(below)
+    return count
 
 
 def _check_below(node: Node, findings: Findings, path: str, loose: str) -> None:
