@@ -62,11 +62,10 @@ def total(values: Floats) -> float:
 
 
 def weighted(weights: Floats, rows: Floats) -> Floats:
-    """Return the sum of rows (one at least) times weights, added in order."""
-    products = weights[:, None] * rows
-    if rows.shape[1] == 1:  # numpy would add numbers that stand side by side in pairs
-        products = np.cumsum(products, axis=0)[-1:]
-    found: Floats = np.add.reduce(products, axis=0)
+    """Return the sum of rows times weights, added in order."""
+    found = np.zeros(rows.shape[1])
+    for weight, row in zip(weights.tolist(), rows, strict=True):
+        found += weight * row
     return found
 
 
