@@ -28,8 +28,11 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE_MILLISECONDS = 150_000.0
+"""A machine that builds container images beside this stood still for half a minute."""
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.timeout(400),
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH"),
 ]
 expect = playwright.expect
@@ -57,6 +60,7 @@ def page(
     """Open the page of a dozen cycles."""
     _wait_for(served_page.url)
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     opened = context.new_page()
     opened.on("pageerror", lambda error: problems.append(str(error)))
     opened.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
