@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import structlog
 
 from foresail.experiment.branch_run import measure
 from foresail.experiment.branching import BranchRecorder
-from foresail.settings import resolve
+from foresail.experiment.world_run import settings_of
 from foresail.stack.virtual import run_virtual_stack
 from lab.calibration.draw import draw_branched_world
 from lab.calibration.samples import WorldSamples
 from lab.experiments.code_version import code_version
 from lab.random_worlds.draw import HOUR
-from schemas.outcome import Mode
 
-CYCLE_SECONDS = 15.0
 OWN_MODULES = (
     "foresail.experiment.branch_run",
     "foresail.experiment.branching",
     "foresail.experiment.calibration_run",
+    "foresail.experiment.world_run",
     "lab.calibration.continuation",
     "lab.calibration.draw",
     "lab.calibration.samples",
@@ -77,23 +73,8 @@ def record_points(task: CalibrationTask) -> BranchRecorder:
         ConfigError: there is no such profile.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    world, recorder = draw_branched_world(task.seed), BranchRecorder(task.seed, task.kinds)
-    with TemporaryDirectory(prefix="foresail-world-") as folder:
-        workload, scenario = Path(folder) / "world.jsonl", Path(folder) / "script.yaml"
-        workload.write_text(world.workload_text(), encoding="utf-8")
-        scenario.write_text(world.scenario_text(), encoding="utf-8")
-        run: dict[str, Any] = {
-            "workload": str(workload),
-            "scenario": str(scenario) if world.faults else None,
-            "seed": task.seed,
-            "speed": 1.0,
-            "interval_seconds": CYCLE_SECONDS,
-            "for_seconds": task.seconds,
-            "virtual_time": True,
-            "mode": Mode.ACTIVE.value,
-            "weather": "mild",
-        }
-        flags = {f"run.{name}": value for name, value in run.items()}
-        settings = resolve(None, {}, {**flags, "agents.profile": task.profile})
+    recorder = BranchRecorder(task.seed, task.kinds)
+    world = draw_branched_world(task.seed)
+    with settings_of(world, task.seed, task.seconds, task.profile) as settings:
         run_virtual_stack(settings, quiet=True, branching=recorder)
     return recorder

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,10 +12,10 @@ from typing import Any
 
 import structlog
 
-from foresail.settings import resolve
+from foresail.settings import StackSettings, resolve
 from foresail.stack.virtual import run_virtual_stack
 from lab.experiments.code_version import code_version
-from lab.random_worlds.draw import HOUR, draw_world
+from lab.random_worlds.draw import HOUR, RandomWorld, draw_world
 from lab.random_worlds.results import WorldLog, WorldResult
 from schemas.outcome import Mode
 
@@ -37,7 +39,17 @@ def play_world(task: WorldTask) -> WorldResult:
         ConfigError: there is no such profile.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    world, log = draw_world(task.seed), WorldLog()
+    log = WorldLog()
+    with settings_of(draw_world(task.seed), task.seed, task.seconds, task.profile) as settings:
+        run_virtual_stack(settings, quiet=True, listener=log.take)
+    return log.result(task.seed, task.profile, code_version())
+
+
+@contextmanager
+def settings_of(
+    world: RandomWorld, seed: int, seconds: float, profile: str
+) -> Iterator[StackSettings]:
+    """Yield what plays a drawn world for so many seconds of cluster time; its files are there inside the block."""
     with TemporaryDirectory(prefix="foresail-world-") as folder:
         workload, scenario = Path(folder) / "world.jsonl", Path(folder) / "script.yaml"
         workload.write_text(world.workload_text(), encoding="utf-8")
@@ -45,15 +57,13 @@ def play_world(task: WorldTask) -> WorldResult:
         run: dict[str, Any] = {
             "workload": str(workload),
             "scenario": str(scenario) if world.faults else None,
-            "seed": task.seed,
+            "seed": seed,
             "speed": 1.0,
             "interval_seconds": CYCLE_SECONDS,
-            "for_seconds": task.seconds,
+            "for_seconds": seconds,
             "virtual_time": True,
             "mode": Mode.ACTIVE.value,
             "weather": "mild",
         }
         flags = {f"run.{name}": value for name, value in run.items()}
-        settings = resolve(None, {}, {**flags, "agents.profile": task.profile})
-        run_virtual_stack(settings, quiet=True, listener=log.take)
-    return log.result(task.seed, task.profile, code_version())
+        yield resolve(None, {}, {**flags, "agents.profile": profile})
