@@ -29,6 +29,13 @@ TWIN_RULES = (
         f"{CEL}test_rules_that_cannot_be_are_refused",
     ),
     Defect(
+        "a missing library of CEL is an error of the server",
+        "twin/custom/cel.py",
+        "        raise RuleError(MISSING) from error\n",
+        "        raise\n",
+        "tests/twin/definitions/test_without_the_library.py::test_rules_are_refused_and_all_else_works",
+    ),
+    Defect(
         "a custom resource keeps unknown fields",
         "twin/admission/custom/pruning.py",
         "            del value[name]\n            yield inner",

@@ -19,6 +19,11 @@ from typing import Any
 from twin.custom.cel_functions import FREE, MEMBERS, Row
 from twin.custom.schema import Node
 
+MISSING = (
+    "rules in CEL cannot be evaluated here: the package cel-expr-python is not installed, which has no wheel for every "
+    "platform; leave the rules out, or run the twin where it has one"
+)
+"""What every rule is answered with where the library is missing."""
 _KEYWORDS = frozenset({
     "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
     "import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
@@ -83,6 +88,8 @@ def compile_rule(text: str, node: Node, *, optional: bool = False) -> Expression
         source = f"cel.bind(oldSelf, {had}, {text})"
     try:
         program = _environment(_type_of(node), optional).compile(source)
+    except ImportError as error:
+        raise RuleError(MISSING) from error
     except RuntimeError as error:
         raise RuleError(f"compilation failed: {_bare(str(error))}") from error
     depth = len(_MACROS.findall(text))

@@ -64,6 +64,8 @@ def evaluate(value: Any, node: Node, findings: Findings, old: Any = NEW) -> None
         walk.visit(value, node, "", old)
     except _OutOfBudget:
         findings.add("<nil>", _TOO_DEAR)
+    except RuleError as error:  # its definition was written where the library of CEL is
+        findings.add("<nil>", f"Invalid value: {error}")
 
 
 class _Walk:
