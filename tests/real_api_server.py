@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,17 +68,37 @@ def real_cluster_in(folder: Path, controllers: str) -> Iterator[ApiServer]:
 
 
 @contextmanager
-def _start(folder: Path, etcd: str, server: str, expected: str = COLLECTING) -> Iterator[ApiServer]:
+def real_server_in(folder: Path, *flags: str) -> Iterator[ApiServer]:
+    """Start a real API server of one's own with these flags; skip where a binary is missing."""
+    etcd, server = _binary("etcd"), _binary("kube-apiserver")
+    if etcd is None or server is None:
+        pytest.skip(f"no real API server here: no etcd and kube-apiserver on PATH or in {ASSETS}")
+    with _start(folder, etcd, server, "", flags) as started:
+        yield started
+
+
+@contextmanager
+def _start(
+    folder: Path,
+    etcd: str,
+    server: str,
+    expected: str = COLLECTING,
+    flags: Sequence[str] = (),
+) -> Iterator[ApiServer]:
+    """Start a server; with no `expected` controllers, alone."""
     ports = [_free_port() for _ in range(3)]
     kubeconfig = _kubeconfig(folder, ports[2])
     with (folder / "log").open("wb") as log:
         processes = [
             subprocess.Popen(command, stdout=log, stderr=log)
-            for command in (_etcd(etcd, folder, ports), _server(server, folder, ports))
+            for command in (
+                _etcd(etcd, folder, ports),
+                [*_server(server, folder, ports), *flags],
+            )
         ]
         try:
             _wait(ports[2], folder / "log", processes)
-            controllers = _binary("kube-controller-manager")
+            controllers = _binary("kube-controller-manager") if expected else None
             if controllers is not None:
                 command = _controllers(controllers, folder, expected)
                 processes.append(subprocess.Popen(command, stdout=log, stderr=log))

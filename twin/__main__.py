@@ -28,6 +28,7 @@ from bus.hang_watch import hang_watchdog
 from bus.health import HealthState, address_from, health_server
 from bus.metrics import ProcessMetrics
 from twin.api.account_tokens import AccountTokens
+from twin.api.auditing import AuditedServer
 from twin.api.certificates import Credentials, prepare
 from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, create_server
 from twin.api.discovery import VERSION
@@ -40,6 +41,8 @@ from twin.api.journal import (
 )
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
+from twin.audit.log import AuditLog
+from twin.audit.policy import EVERYTHING, read_policy
 from twin.config import TwinConfig
 from twin.config.access import AccessConfig
 from twin.config.health import HealthConfig
@@ -75,6 +78,7 @@ def main() -> int:
         check_folder(settings)
         address_from(os.environ)
         credentials = prepare_credentials(settings, SystemClock())
+        log = open_audit_log(settings, SystemClock())
         engine, journal = open_world(settings, credentials.authority_pem.decode())
         listener = listen(settings)
         gc.freeze()
@@ -85,7 +89,7 @@ def main() -> int:
     try:
         loop = uvicorn.Config("twin").get_loop_factory()  # uvloop where there is one
         with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=loop) as runner:
-            runner.run(serve(settings, engine, listener, SystemClock(), credentials, journal))
+            runner.run(serve(settings, engine, listener, SystemClock(), credentials, journal, log))
     except JournalUnwritable as error:
         sys.stderr.write(f"the journal cannot be written: {error}\n")
         return 1
@@ -117,6 +121,16 @@ def prepare_credentials(settings: TwinSettings, clock: Clock) -> Credentials:
         clock.wall_ns() / 1e9,
         keep=settings.journal is not None,
     )
+
+
+def open_audit_log(settings: TwinSettings, clock: Clock) -> AuditLog | None:
+    """Open the audit log; None when nobody wants one. Raises ConfigError for what cannot be used."""
+    if settings.audit_log is None:
+        if settings.audit_policy is not None:
+            raise ConfigError("--audit-policy", settings.audit_policy, "give --audit-log as well")
+        return None
+    policy = EVERYTHING if settings.audit_policy is None else read_policy(settings.audit_policy)
+    return AuditLog(settings.audit_log, policy, f"{settings.seed}/{clock.wall_ns()}")
 
 
 def open_world(settings: TwinSettings, authority_pem: str = "") -> tuple[Engine, Journal | None]:
@@ -220,8 +234,9 @@ async def serve(
     clock: Clock,
     credentials: Credentials,
     journal: Journal | None = None,
+    log: AuditLog | None = None,
 ) -> None:
-    """Serve the API and let cluster time pass.
+    """Serve the API, written to `log`, and let cluster time pass.
 
     Raises:
         JournalUnwritable: what happens could not be kept any more.
@@ -237,7 +252,7 @@ async def serve(
     samples = None if scraper is None else scraper.store
     accounts = AccountTokens(engine, credentials.signing_key)
     api = ApiServer(engine, tokens, journal, pace, samples, accounts)
-    server = create_server(api, credentials.server_file)
+    server = create_server(api if log is None else AuditedServer(api, log), credentials.server_file)
     place = settings.journal
     kept = None if place is None else Checkpoints(place, world_of(settings), clock)
     driving = asyncio.create_task(drive(engine, clock, pace, journal, kept, scraper), name="engine")

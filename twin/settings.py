@@ -45,6 +45,10 @@ class TwinSettings(BaseModel):
     authorization: Authorization = "identities"
     """identities: fixed rules for the twin's own users; rbac: Roles and bindings as well
     (docs/twin/api.md)."""
+    audit_log: Path | None = None
+    """File to which the audit log is appended, in the form of Kubernetes; none: nothing is written."""
+    audit_policy: Path | None = None
+    """Policy of the audit log (audit.k8s.io/v1); none: who asked for what, without bodies."""
     kubeconfig_dir: Path = Path()
     """Folder of the kubeconfig files that are written."""
     journal: Path | None = None

@@ -26,6 +26,7 @@ from foresail.stack.workload import choose_workload
 from foresail.twin.cluster_arguments import add_cluster_arguments
 from foresail.twin.place import RunningTwin, twin_folder, write_place
 from projections.figures import number
+from twin.audit.policy import read_policy
 from twin.config.access import AUTHORIZATIONS
 from twin.config.health import WEATHERS
 from twin.config.provisioning import ProvisioningConfig
@@ -41,6 +42,7 @@ DIED = 1
 EXAMPLES = (
     ("twin up --nodes 20", "then: kubectl --kubeconfig FILE get nodes"),
     ("twin up --authorization rbac", "try Roles and bindings with kubectl"),
+    ("twin up --audit-log audit.jsonl", "see what a client asks for, line by line"),
     ("twin up --speed 60 --provisioner karpenter", "a minute each second; nodes come and go"),
 )
 
@@ -65,6 +67,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=AUTHORIZATIONS[0],
         help="rbac: Roles, bindings and service accounts count, as on a real cluster"
         " (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--audit-log",
+        metavar="FILE",
+        help="append every API request to this file, in the form of Kubernetes' audit log",
+    )
+    parser.add_argument(
+        "--audit-policy",
+        metavar="FILE",
+        help="policy (audit.k8s.io/v1) of what --audit-log holds (default: all requests, no bodies)",
     )
     parser.add_argument(
         "--kubeconfig-out",
@@ -125,6 +137,14 @@ def _check(arguments: argparse.Namespace) -> None:
     check_file("--machines", arguments.machines)
     if arguments.machines is not None:
         read_machines(Path(arguments.machines), ProvisioningConfig())
+    if arguments.audit_policy is not None:
+        if arguments.audit_log is None:
+            raise ConfigError("--audit-policy", arguments.audit_policy, "give --audit-log as well")
+        read_policy(Path(arguments.audit_policy))
+    if arguments.audit_log is not None and not Path(arguments.audit_log).parent.is_dir():
+        raise ConfigError(
+            "--audit-log", arguments.audit_log, "choose a file in a folder that exists"
+        )
     if arguments.kubeconfig_out is not None:
         check_kubeconfig_out(Path(arguments.kubeconfig_out))
 
@@ -157,6 +177,7 @@ async def _serve(
     workload = choose_workload(settings.run, folder.path / "workload")
     options = {} if arguments.scenario is None else {"--scenario": arguments.scenario}
     options["--authorization"] = arguments.authorization
+    options |= _audit_options(arguments)
     if not arguments.keep:
         (folder.path / JOURNAL_FILE).unlink(missing_ok=True)
     twin = TwinProcess(settings, workload, folder.path, port=arguments.port, options=options)
@@ -176,6 +197,11 @@ async def _serve(
         return await _stay(twin, arguments.for_seconds)
     finally:
         await twin.stop()
+
+
+def _audit_options(arguments: argparse.Namespace) -> dict[str, str]:
+    paths = {"--audit-log": arguments.audit_log, "--audit-policy": arguments.audit_policy}
+    return {name: str(Path(path).absolute()) for name, path in paths.items() if path is not None}
 
 
 def _hand_out(admin: Path, path_text: str | None) -> Path:

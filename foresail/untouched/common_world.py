@@ -19,7 +19,7 @@ from services.cluster import (
     Transport,
 )
 from services.collector.service import Look
-from twin.api.router import WRITING
+from twin.api.messages import WRITING
 from twin.engine import Engine
 from twin.inprocess import InProcessTwin
 

@@ -23,8 +23,8 @@ from services.cluster import (
     Transport,
 )
 from services.collector.service import Look
-from twin.api.messages import Request
-from twin.api.router import WRITING, Router
+from twin.api.messages import WRITING, Request
+from twin.api.router import Router
 from twin.engine import Engine
 from twin.inprocess import InProcessTwin
 

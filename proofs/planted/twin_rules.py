@@ -36,6 +36,20 @@ TWIN_RULES = (
         "tests/twin/definitions/test_without_the_library.py::test_rules_are_refused_and_all_else_works",
     ),
     Defect(
+        "an audit rule about resources is about all paths, too",
+        "twin/audit/policy.py",
+        "        if asked is None or (self.namespaces",
+        "        if asked is None:\n            return True\n        if (self.namespaces",
+        "tests/twin/audit/test_policy.py::test_rules_fit",
+    ),
+    Defect(
+        "an audited watch does not begin",
+        "twin/api/auditing.py",
+        "        if trail.arrival.long_running:\n",
+        "        if trail.arrival.long_running and trail.code >= 400:\n",
+        "tests/twin/audit/test_log.py::test_requests_are_written_as_the_policy_says",
+    ),
+    Defect(
         "a custom resource keeps unknown fields",
         "twin/admission/custom/pruning.py",
         "            del value[name]\n            yield inner",

@@ -11,6 +11,8 @@ from twin.encoding import json_of
 from twin.errors import ApiError, invalid
 
 JSON = "application/json"
+WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+"""Methods that may change the cluster."""
 Object = dict[str, Any]
 _OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 

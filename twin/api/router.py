@@ -5,7 +5,6 @@ Here is decided what a path means and whether its user may use it; the rest is d
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from twin.api import discovery
@@ -17,11 +16,12 @@ from twin.api.custom_metrics import answer_metrics
 from twin.api.documents import document
 from twin.api.limits import check_request
 from twin.api.listing import list_pieces, plain_list
-from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
+from twin.api.messages import WRITING, Request, Response, StreamedResponse, WatchResponse, respond
 from twin.api.objects import Objects, method_not_allowed
 from twin.api.rbac_access import Access
 from twin.api.reviews import REVIEWS, review
 from twin.api.subresources import Subresources
+from twin.api.targets import read_path, read_target
 from twin.api.token_requests import issuer_document
 from twin.api.views import View
 from twin.engine import Engine
@@ -31,16 +31,8 @@ from twin.kinds import KINDS, Kind
 from twin.records import Object
 
 Answer = Response | StreamedResponse | WatchResponse
-_RESOURCE_PATH = re.compile(
-    r"^/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+)/(?P<version>[^/]+))"
-    r"(?:/namespaces/(?P<namespace>[^/]+)(?=/[a-z]))?/(?P<resource>[a-z][-a-z0-9]*)(?:/(?P<name>[^/]+))?(?:/(?P<subresource>[a-z]+))?$"
-)
-_OF_NAMESPACES = frozenset({"status", "finalize"})
-WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _WHOLE = frozenset({"watch", "fieldSelector", "labelSelector"})
 """Parameters that ask for something else than a whole list."""
-_ONE_NAME = re.compile(r"(?:^|,)metadata\.name==?([^,=!\\]+)(?:,|$)")
-_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
 class Router:
@@ -74,7 +66,7 @@ class Router:
 
         For the administrator, of whole kinds in the version in which they are stored.
         """
-        match = _RESOURCE_PATH.match(request.path)
+        match = read_path(request.path)
         if match is None or match["namespace"] or match["name"]:
             return None
         group, version, resource = (
@@ -102,15 +94,14 @@ class Router:
         answer = self._answer_about_server(path, request, requester)
         if answer is not None:
             return answer
-        match = _RESOURCE_PATH.match(path)
-        if match is None:
+        target = read_target(path, request)
+        if target is None:
             if requester.strict:
                 requester.require_path(request.method, request.path)
             raise unknown_resource(path)
-        attributes, namespace = _attributes(match, request)
-        group, version = attributes.group, match["core"] or match["version"]
-        resource, name = attributes.resource, attributes.name
-        requester.require(_with_selected_name(attributes, request))
+        attributes, namespace, version = target.attributes, target.namespace, target.version
+        group, resource, name = attributes.group, attributes.resource, attributes.name
+        requester.require(target.selected)
         if resource in REVIEWS.get((group, version), {}):
             return review(attributes, request, requester, self.access, self._tokens)
         if (group, version) == (discovery.METRICS_GROUP, discovery.METRICS_VERSION):
@@ -203,33 +194,3 @@ class Router:
         kind = "NodeMetricsList" if resource == "nodes" else "PodMetricsList"
         version = f"{discovery.METRICS_GROUP}/{discovery.METRICS_VERSION}"
         return respond(200, plain_list(kind, version, items, self._store.resource_version))
-
-
-def _attributes(match: re.Match[str], request: Request) -> tuple[Attributes, str | None]:
-    """Return what a request on a resource does, and its namespace; None for all of them."""
-    namespace, resource, name = match["namespace"], match["resource"], match["name"] or ""
-    group, subresource = match["group"] or "", match["subresource"] or ""
-    if namespace and not name and resource in _OF_NAMESPACES:
-        namespace, resource, name, subresource = None, "namespaces", namespace, resource
-    # A namespace is inside itself, as a real server sees it.
-    home = name if (group, resource) == ("", "namespaces") else namespace or ""
-    return Attributes(_verb(request, name), group, resource, subresource, home, name), namespace
-
-
-def _with_selected_name(attributes: Attributes, request: Request) -> Attributes:
-    """Return a request for a collection with the one name that its field selector picks."""
-    if attributes.name or "fieldSelector" not in request.query:
-        return attributes
-    picked = _ONE_NAME.search(request.query["fieldSelector"])
-    return attributes if picked is None else replace(attributes, name=picked[1])
-
-
-def _verb(request: Request, name: str) -> str:
-    """Return what a request does in the words of RBAC."""
-    if request.method in ("GET", "HEAD"):
-        if request.flag("watch"):
-            return "watch"
-        return "get" if name else "list"
-    if request.method == "DELETE":
-        return "delete" if name else "deletecollection"
-    return _VERBS.get(request.method, request.method.lower())

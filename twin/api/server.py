@@ -17,9 +17,6 @@ from email.utils import format_datetime
 from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qsl, unquote
-
-import yaml
 
 from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
@@ -27,31 +24,23 @@ from twin.api.account_tokens import AccountTokens
 from twin.api.api_faults import ApiFaults
 from twin.api.headers import decode_headers
 from twin.api.journal import Journal
-from twin.api.limits import (
-    LARGEST_BODY,
-    MOST_PARAMETERS,
-    read_yaml,
-    too_large,
-    uri_too_long,
-)
 from twin.api.messages import (
-    JSON,
+    WRITING,
     Request,
     Response,
     StreamedResponse,
     WatchResponse,
-    json_bytes,
     respond,
 )
-from twin.api.patching import APPLY
 from twin.api.prometheus import answer_prometheus, is_prometheus
-from twin.api.rbac_access import NOBODY
-from twin.api.router import WRITING, Router
+from twin.api.rbac_access import NOBODY, Access
+from twin.api.receiving import ClientGone, Receive, Receiver, too_busy
+from twin.api.router import Router
 from twin.api.streaming import stream
 from twin.api.tokens import Tokens
 from twin.api.turns import Turns
 from twin.engine import Engine
-from twin.errors import ApiError, bad_request
+from twin.errors import ApiError
 from twin.pace import Pace
 from twin.samples.store import SampleStore
 
@@ -59,12 +48,6 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz", "/livez"})
 REVIEW_PATHS = ("/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/")
 """Their objects are created to be answered, not to be kept."""
 _TOKEN_PATH = re.compile(r"/api/v1/namespaces/[^/]+/serviceaccounts/[^/]+/token/?$")
-BODY_SECONDS = 30.0
-"""Wall seconds that a body may take to arrive."""
-MOST_HELD_BYTES = 64 << 20
-"""Bytes of all bodies that are arriving; more are refused until some have been read."""
-MOST_DRAINED_BYTES = 16 << 20
-"""Bytes of a refused body that are read and dropped, so that its client gets to read the answer."""
 MOST_QUESTIONS = 32
 """Queries that are evaluated or wait for it."""
 MOST_WATCHES = 128
@@ -72,7 +55,6 @@ MOST_WATCHES = 128
 
 Answer = Response | StreamedResponse | WatchResponse
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class ApiServer:
@@ -99,14 +81,23 @@ class ApiServer:
         self._accounts.others = tokens.person
         self._router = Router(engine, self._accounts)
         self._faults = ApiFaults(engine)
-        self._held_bytes = 0
+        self._receiver = Receiver()
         self._watches: Counter[str] = Counter()
         self._turns = Turns()
-        # One thread reads YAML and one writes it, since either takes up to seconds.
-        self._reader = ThreadPoolExecutor(1, "twin-yaml-reader")
+        # YAML is written beside others' requests, since it takes up to seconds.
         self._writer = ThreadPoolExecutor(1, "twin-yaml-writer")
         self._asker = ThreadPoolExecutor(1, "twin-queries")
         self._questions = 0
+
+    @property
+    def now(self) -> float:
+        """Cluster time, seconds since the Unix epoch."""
+        return self._engine.now
+
+    @property
+    def access(self) -> Access:
+        """Who may do what."""
+        return self._router.access
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -116,17 +107,16 @@ class ApiServer:
         if scope["type"] != "http":
             return
         headers = decode_headers(scope)
-        identity = self._identity(headers)
+        identity = self.identity_of(headers)
         if identity is None:  # before anything else is read
             await self._send(send, self._for_a_stranger(scope, headers))
             return
         try:
-            body = await self._body(receive)
-            request = await self._with_json_body(_request(scope, headers, body))
+            request = await self._receiver.request(scope, headers, receive)
         except ApiError as error:
             await self._send(send, _closing_response(respond(error.status, error.to_status())))
             return
-        except _ClientGone:
+        except ClientGone:
             return
         if self._pace is not None:
             self._pace.asked = True
@@ -146,7 +136,7 @@ class ApiServer:
         else:
             await self._send(send, answer)
 
-    def _identity(self, headers: dict[str, str]) -> Identity | None:
+    def identity_of(self, headers: dict[str, str]) -> Identity | None:
         """Return who sends these headers; None for a token that is nobody's."""
         if "authorization" not in headers and self._router.access.rbac:
             return NOBODY
@@ -164,48 +154,6 @@ class ApiServer:
             return _closing_response(answer)
         unauthorized = ApiError(401, "Unauthorized", "Unauthorized")
         return _closing_response(respond(401, unauthorized.to_status()))
-
-    async def _body(self, receive: Receive) -> bytes:
-        """Return a body. Raises ApiError 408, 413 or 429, and _ClientGone."""
-        parts: list[bytes] = []
-        size = held_bytes = 0
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise _ClientGone
-                    part = message.get("body", b"")
-                    size += len(part)
-                    if size <= LARGEST_BODY:
-                        parts.append(part)
-                        held_bytes += len(part)
-                        self._held_bytes += len(part)
-                    if self._held_bytes > MOST_HELD_BYTES:
-                        raise _too_busy("bodies", "bytes", MOST_HELD_BYTES)
-                    if not message.get("more_body", False) or size > MOST_DRAINED_BYTES:
-                        break
-        except TimeoutError:
-            late = f"the body must arrive within {BODY_SECONDS:g} seconds"
-            raise ApiError(408, "Timeout", late) from None
-        finally:
-            self._held_bytes -= held_bytes
-        if size > LARGEST_BODY:
-            raise too_large(f"limit is {LARGEST_BODY}")
-        return b"".join(parts)
-
-    async def _with_json_body(self, request: Request) -> Request:
-        """Return a request with its YAML as JSON, read while others have their turn."""
-        media = request.headers.get("content-type", "").partition(";")[0].strip()
-        if not request.body or media not in (presenting.YAML, APPLY):
-            return request
-        read = asyncio.get_running_loop().run_in_executor(self._reader, _as_json, request.body)
-        try:
-            body = await read
-        except ApiError as error:  # the router decides first whether the client may ask at all
-            return replace(request, body=b"", fault=error)
-        kind = JSON if media == presenting.YAML else media
-        return replace(request, body=body, headers={**request.headers, "content-type": kind})
 
     async def _restyle_in_turns(
         self, answer: Response | StreamedResponse, style: presenting.Style
@@ -306,7 +254,7 @@ class ApiServer:
         send: Send,
     ) -> None:
         if self._watches[identity.name] >= MOST_WATCHES:
-            error = _too_busy("watches", "of one user", MOST_WATCHES)
+            error = too_busy("watches", "of one user", MOST_WATCHES)
             await self._send(send, _closing_response(respond(error.status, error.to_status())))
             return
         self._watches[identity.name] += 1
@@ -351,48 +299,9 @@ async def _lifespan(receive: Receive, send: Send) -> None:
             return
 
 
-class _ClientGone(Exception):
-    """The client disconnected before its request was complete, so none of it may be carried out."""
-
-
 def _closing_response(answer: Response) -> Response:
     """Return an answer that ends its connection."""
     headers = {**answer.headers, "Connection": "close"}
     if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
         headers["Retry-After"] = "1"
     return replace(answer, headers=headers)
-
-
-def _too_busy(what: str, unit: str, most: int) -> ApiError:
-    sentence = f"too many {what}: at most {most} {unit} at a time; try again later"
-    return ApiError(429, "TooManyRequests", sentence, {"retryAfterSeconds": 1})
-
-
-def _as_json(body: bytes) -> bytes:
-    """Return a YAML body as JSON; raises ApiError 400 or 413."""
-    try:
-        return json_bytes(read_yaml(body))
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise bad_request(f"the body cannot be read: {error}") from error
-
-
-def _request(scope: dict[str, Any], headers: dict[str, str], body: bytes) -> Request:
-    """Return a whole request; raises ApiError 414."""
-    text = scope["query_string"].decode("latin-1")
-    try:
-        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_PARAMETERS)
-    except ValueError as error:
-        raise uri_too_long() from error
-    query = dict(pairs)
-    if scope["method"] in WRITING and not headers.get("content-type", "").startswith(APPLY):
-        # Who writes is part of what is written, so it has to be in the journal, too.
-        query["fieldManager"] = query.get("fieldManager") or _program_name(headers)
-    parameters = tuple(pairs)
-    return Request(
-        scope["method"], unquote(scope["path"]), query, headers, body, parameters=parameters
-    )
-
-
-def _program_name(headers: dict[str, str]) -> str:
-    """Return the name that a program gives itself, as the API server reads it."""
-    return headers.get("user-agent", "").partition("/")[0].strip()[:128] or "unknown"

@@ -110,6 +110,12 @@ def test_a_bad_scenario(
         (("--scenario", "nowhere.yaml"), "--scenario = nowhere.yaml: give a file that exists"),
         (("--port", "99999"), "--port = 99999"),
         (("--kubeconfig-out", "no/folder/kubeconfig"), "folder that can be written"),
+        (("--audit-policy", "policy.yaml"), "--audit-policy = policy.yaml: give --audit-log"),
+        (("--audit-log", "a", "--audit-policy", "nowhere.yaml"), "nowhere.yaml"),
+        (
+            ("--audit-log", "no/folder/log"),
+            "--audit-log = no/folder/log: choose a file in a folder",
+        ),
     ],
 )
 def test_a_wrong_flag_of_up(

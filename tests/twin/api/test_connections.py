@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from twin.api import connections, server
+from twin.api import connections, receiving, server
 from twin.api.connections import create_server
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
@@ -121,7 +121,7 @@ async def test_a_second_request_has_its_time_too(
 
 async def test_a_body_has_its_time(serving: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """A body that does not arrive is answered with 408 and the end."""
-    monkeypatch.setattr(server, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(receiving, "BODY_SECONDS", 0.3)
     async with serving() as served:
         status, headers, content = await served.answer(
             served.head("POST", MAPS, "Content-Length: 1000") + b"{"
@@ -263,7 +263,7 @@ async def test_bodies_that_arrive_are_counted(
     serving: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When all that is arriving would take too much memory, one is refused with 429."""
-    monkeypatch.setattr(server, "MOST_HELD_BYTES", 5_000)
+    monkeypatch.setattr(receiving, "MOST_HELD_BYTES", 5_000)
     async with serving() as served:
         _, writer = await served.open()
         writer.write(served.head("POST", MAPS, "Content-Length: 9000") + b" " * 4_000)
@@ -310,7 +310,7 @@ async def test_yaml_is_read_beside_others(serving: Serve, monkeypatch: pytest.Mo
         go_on.wait(SECONDS)
         return body
 
-    monkeypatch.setattr(server, "_as_json", read)
+    monkeypatch.setattr(receiving, "_as_json", read)
     async with serving() as served:
         body = b'{"metadata":{"name":"slow"}}'
         lines = (f"Content-Length: {len(body)}", "Content-Type: application/yaml")

@@ -141,6 +141,7 @@ class OverHttp:
         self.name = name
         self.simulated = simulated
         self.collects = simulated
+        self.agent = "contract-suite"
         content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
         cluster, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
         self.server = cluster["server"]
@@ -164,7 +165,8 @@ class OverHttp:
         acting_for: Acting | None = None,
     ) -> Answer:
         """Send one request; see `Face.ask`."""
-        headers = [("Accept", accept), *([] if acting_for is None else acting_for.headers())]
+        headers = [("Accept", accept), ("User-Agent", self.agent)]
+        headers += [] if acting_for is None else acting_for.headers()
         if body is not None:
             headers.append(("Content-Type", content_type))
         raw = None if body is None else _raw(body)
@@ -177,7 +179,8 @@ class OverHttp:
         """Return what a watch says; see `Face.events`."""
         expected = {"timeoutSeconds": "5" if most else "1", **query, "watch": "true"}
         lines: list[dict[str, Any]] = []
-        with self._client.stream("GET", path, params=expected) as found:
+        named = {"User-Agent": self.agent}
+        with self._client.stream("GET", path, params=expected, headers=named) as found:
             if found.status_code != 200:
                 raise AssertionError(found.read())
             for line in found.iter_lines():
@@ -188,7 +191,7 @@ class OverHttp:
 
     def ask_as(self, token: str, path: str) -> Answer:
         """Read something with another token."""
-        headers = {"Authorization": f"Bearer {token}", "Accept": JSON}
+        headers = {"Authorization": f"Bearer {token}", "Accept": JSON, "User-Agent": self.agent}
         found = self._client.get(path, headers=headers)
         return _answer(found.status_code, found.content, found.headers)
 
