@@ -42,6 +42,8 @@ class Verb(StrEnum):
 
     PATCH = "patch"
     SCALE = "scale"
+    RESIZE = "resize"
+    """Amounts of a running pod's containers, through its resize subresource."""
     EVICT = "evict"
     DELETE = "delete"
 
@@ -63,9 +65,9 @@ class Operation(DataModel):
     replicas: Count | None = None
     """scale: the number wanted."""
     patch: str = ""
-    """patch: the JSON merge patch, canonical."""
+    """patch: the JSON merge patch, canonical; resize: the amounts, as a strategic merge patch."""
     undo: str = ""
-    """The JSON merge patch that takes it back; empty when it cannot be taken back."""
+    """The patch of the same kind that takes it back; empty when it cannot be taken back."""
     text: str
     """One line for people."""
 
@@ -126,6 +128,8 @@ class OutcomeExecution(EventData):
     """Id of the execution that this one takes back."""
     part: Count = 0
     """Which part of the decision it executes, from 0."""
+    means: str = Field(default="", exclude_if=lambda named: not named)
+    """By which of several means an action is done (`resize`, `taint`); empty where there is one only."""
 
     def key(self) -> str:
         """Return the phase, whether it is a rollback, and the part unless it is the first."""

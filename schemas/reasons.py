@@ -83,6 +83,8 @@ class Reason(StrEnum):
     """The workload has as many replicas as its HorizontalPodAutoscaler allows."""
     QUOTA_EXHAUSTED = "quota_exhausted"
     """A ResourceQuota of the namespace lets no further pod in."""
+    USAGE_UNKNOWN = "usage_unknown"
+    """What the pods use is not known for long enough to lower what they are given."""
     NODE_NOT_EMPTY = "node_not_empty"
     """The node runs pods that sleeping would disturb."""
     LAST_READY_NODES = "last_ready_nodes"

@@ -34,6 +34,7 @@ Json = Mapping[str, Any] | Sequence[Any]
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 PAGE_ITEMS = 500
 """Items per page of a list; of 500 to 5,000 it needed the least memory at about the same speed."""

@@ -83,6 +83,13 @@ EXECUTION = (
         "tests/executor/test_writes.py::test_a_conflicting_eviction_is_not_sent_again",
     ),
     Defect(
+        "a pod is given less than it used lately",
+        "services/executor/resizing.py",
+        "        math.ceil(round(container.peak_cores * (1.0 + margin) * 1000, 6)),\n",
+        "",
+        "tests/executor/test_resize.py::test_nothing_falls_below_the_peak_and_a_margin",
+    ),
+    Defect(
         "scaling names no version",
         "services/executor/cluster.py",
         '{"resourceVersion": operation.resource_version} if operation.resource_version else {}',

@@ -14,8 +14,15 @@ from typing import Any
 from schemas.actions import Action, TargetKind
 from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
-from services.cluster import MERGE_PATCH, ApiResponse, ClusterRefused, ClusterUnavailable, Transport
-from services.executor.facts import Facts, PodFacts, QuotaRoom, WorkloadFacts, already_shows
+from services.cluster import (
+    MERGE_PATCH,
+    STRATEGIC_PATCH,
+    ApiResponse,
+    ClusterRefused,
+    ClusterUnavailable,
+    Transport,
+)
+from services.executor.facts import Facts, PodFacts, QuotaRoom, WorkloadFacts
 from services.executor.marked_objects import MarkedPod, PodTemplate, TemplatedDeployment
 from services.executor.object_facts import (
     autoscaler_facts,
@@ -29,7 +36,7 @@ from services.executor.paths import object_path
 from services.executor.quotas import Quota, room_for
 from services.executor.raises import added_pods
 from services.executor.reach import AUTOSCALERS, WRITTEN
-from services.executor.verification import has_reached_end
+from services.executor.verification import has_reached_end, shows_patch
 from services.held import HELD
 from services.kube_budgets import PATH as BUDGETS_PATH
 from services.kube_budgets import Budget
@@ -109,7 +116,9 @@ def _calls_for_another_look(operation: Operation, error: ClusterRefused) -> bool
     """Whether the object may be gone, changed, or another one of its name: a patch that names another
     object's uid is invalid (422) to the API server, and no conflict.
     """
-    return error.status in {404, 409} or (error.status == 422 and operation.verb is Verb.PATCH)
+    return error.status in {404, 409} or (
+        error.status == 422 and operation.verb in {Verb.PATCH, Verb.RESIZE}
+    )
 
 
 async def _send_operation(
@@ -142,7 +151,7 @@ async def _revalidate(
     if current is None or operation.verb in {Verb.EVICT, Verb.DELETE}:
         return _refused_result(error)
     metadata = current["metadata"]
-    as_planned = operation.undo and already_shows(current, json.loads(operation.undo))
+    as_planned = operation.undo and shows_patch(operation, current, operation.undo)
     if metadata.get("uid") != operation.uid or not as_planned:
         return OperationResult(
             status="refused",
@@ -209,6 +218,8 @@ async def _send_request(
     conditions = {"uid": operation.uid, "resourceVersion": operation.resource_version}
     preconditions = {name: value for name, value in conditions.items() if value}
     patch["metadata"] = {**patch.get("metadata", {}), **preconditions}
+    if operation.verb is Verb.RESIZE:
+        return await transport.request("PATCH", f"{path}/resize", query, patch, STRATEGIC_PATCH)
     return await transport.request("PATCH", path, query, patch, MERGE_PATCH)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.model import DataModel
-from schemas.numbers import Count, Seconds
+from schemas.numbers import Count, Rounded, Seconds
 
 
 class NodeFacts(DataModel):
@@ -22,6 +22,20 @@ class NodeFacts(DataModel):
     """Marked do-not-disrupt."""
     writable: bool = True
     """Not struck out: no guard forbade to write it."""
+
+
+class ContainerFacts(DataModel):
+    """A container of a pod that may be resized."""
+
+    name: str
+    requests: dict[str, str] = {}
+    """Quantities as its owner wrote them."""
+    limits: dict[str, str] = {}
+    restarts_for: tuple[str, ...] = ()
+    """Resources whose change restarts it (resizePolicy)."""
+    peak_cores: Rounded | None = None
+    """The most that was measured lately; None: it is not known."""
+    peak_bytes: Count | None = None
 
 
 class PodFacts(DataModel):
@@ -43,6 +57,14 @@ class PodFacts(DataModel):
     """Evictions that its PodDisruptionBudget allows now, 0 where several cover it; None: none does."""
     budgets: tuple[str, ...] = ()
     """Names of the PodDisruptionBudgets that cover it."""
+    resource_version: str = ""
+    """Set where the pod itself may be written."""
+    qos: str = ""
+    """status.qosClass."""
+    containers: tuple[ContainerFacts, ...] = ()
+    """Of a pod that may be resized as it is; empty: it may not."""
+    usage_seconds: Seconds = 0.0
+    """For how long its usage is known without a gap."""
 
 
 class WorkloadFacts(DataModel):
@@ -106,6 +128,10 @@ class Facts(DataModel):
     """What scales the target workload; None: nothing does."""
     quota_room: QuotaRoom | None = None
     """Of the target workload; None: no quota limits its pods."""
+    resize_served: bool = False
+    """The API server serves the resize subresource of pods."""
+    memory_limits_fall: bool = False
+    """Memory limits may be lowered without a restart (Kubernetes 1.34)."""
     other_added_pods: Count = 0
     """Pods that raises of ours on other workloads add, as they stand now."""
 

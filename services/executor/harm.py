@@ -30,6 +30,8 @@ class AffectedPods:
     """`<namespace>/<name>` of their pods that were made since the execution and have no node."""
     missing_replicas: Mapping[str, int] | None = None
     """By Deployment: replicas wanted but not ready."""
+    troubles: tuple[str, ...] | None = None
+    """What went wrong with pods that were resized; None: none were."""
 
 
 HarmCheck = Callable[[Execution, Ledger, AffectedPods], GuardCheck | None]
@@ -153,6 +155,22 @@ def check_overdue(execution: Execution, state: Ledger, affected: AffectedPods) -
     )
 
 
+def check_resized(execution: Execution, state: Ledger, affected: AffectedPods) -> GuardCheck | None:
+    """Fail when a resized pod ran out of memory since, or its kubelet will not resize it."""
+    del execution, state
+    troubles = affected.troubles
+    if troubles is None:
+        return None
+    return GuardCheck(
+        guard="resized_pods",
+        passed=not troubles,
+        measured=len(troubles),
+        limit=0,
+        unit="pods",
+        text=troubles[0] if troubles else "",
+    )
+
+
 def _steps(execution: Execution, state: Ledger) -> tuple[WorkStep, WorkStep] | None:
     """Return the time up to the execution and the time since; None where either is not known."""
     earlier = [look for look in state.looks if look.time_seconds <= execution.time_seconds]
@@ -170,9 +188,9 @@ def _bad_ratio(counts: RequestCounts) -> float:
 HARMS: Mapping[ActionKind, tuple[HarmCheck, ...]] = {
     ActionKind.MIGRATE: (check_waiting_pods, check_replicas),
     ActionKind.REPLICATE: (check_waiting_pods,),
-    ActionKind.THROTTLE: (check_requests,),
+    ActionKind.THROTTLE: (check_resized, check_requests),
     ActionKind.DVFS: (check_requests,),
-    ActionKind.MEMORY_BALLOON: (check_requests,),
+    ActionKind.MEMORY_BALLOON: (check_resized, check_requests),
     ActionKind.RESOURCE_CAP: (check_capacity, check_requests),
     ActionKind.POWER_STATE: (check_capacity,),
     ActionKind.ADMISSION: (check_overdue,),

@@ -30,6 +30,7 @@ from services.executor.guard_discovery import registered_guards
 from services.executor.handler import NAME, ExecutorHandler
 from services.executor.ledger import Ledger
 from services.executor.looks import Looks
+from services.executor.pod_reading import PodReader
 from services.executor.settings import ExecutorSettings
 from services.executor.verification import due_for_verification
 from services.executor.writing import OperationWriter
@@ -95,7 +96,8 @@ class Executor:
         """
         writer = OperationWriter(settings, transport, newest_control, newest_cycle)
         log = structlog.get_logger(NAME)
-        self._context = EffectContext(settings, publisher, transport, writer, log)
+        reader = PodReader(transport, settings)
+        self._context = EffectContext(settings, publisher, transport, writer, reader, log)
         self._attempts = Attempts()
         self._looks = Looks()
 
@@ -106,6 +108,7 @@ class Executor:
         judged by the state in which that event, and all that came before it, has been read.
         """
         context, attempts = self._context, self._attempts
+        await context.pod_reader.follow(state.seen.cycle, state.seen.cluster_time_seconds)
         for execution in state.executions:
             if execution.phase is ExecutionPhase.STARTED and attempts.begin(
                 Effect.EXECUTE, execution.place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -97,6 +97,15 @@ class ExecutorSettings(DataModel):
     """A decision older than so many cycles is refused."""
     pods_per_migration: int = Field(default=2, ge=1)
     """Pods evicted by one migrate."""
+    node_limits: Literal["kubernetes", "node_agent"] = "kubernetes"
+    """How throttle and memory_balloon are done. kubernetes: running pods are resized in place, else a taint;
+    node_agent: annotations on the node, for an agent of yours that reads them (the simulated cluster does)."""
+    pods_per_resize: int = Field(default=5, ge=1)
+    """Pods resized by one throttle or memory_balloon."""
+    usage_seconds: float = Field(default=300.0, gt=0)
+    """For how long what a pod uses must be known before it is given less."""
+    usage_margin_ratio: float = Field(default=0.25, ge=0)
+    """By how much what a pod is left with lies above the peak of that time."""
     workloads_per_admission: int = Field(default=5, ge=1)
     """Workloads changed by one admission action."""
     protected_namespaces: tuple[str, ...] = (

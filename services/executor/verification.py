@@ -15,6 +15,7 @@ from schemas.reasons import Reason
 from services.executor.facts import already_shows
 from services.executor.harm import WAITS_FOR_PODS, AffectedPods, harm_checks
 from services.executor.ledger import Execution, Ledger
+from services.executor.resizing import is_in_force, shows_amounts
 
 GRACE_SECONDS = 300.0
 """Cluster time that new pods have to get a node and become ready, where one may have to be bought first."""
@@ -67,7 +68,15 @@ def has_reached_end(operation: Operation, current: dict[str, Any] | None) -> boo
         return False
     if operation.verb is Verb.SCALE:
         return (current.get("spec") or {}).get("replicas") == operation.replicas
-    return already_shows(current, json.loads(operation.patch))
+    return shows_patch(operation, current, operation.patch)
+
+
+def shows_patch(operation: Operation, current: dict[str, Any], patch: str) -> bool:
+    """Say whether an object is already as a patch or undo of an operation wants it."""
+    if operation.verb is Verb.RESIZE:
+        same = operation.uid in {"", current["metadata"].get("uid")}
+        return same and shows_amounts(current, patch)
+    return already_shows(current, json.loads(patch))
 
 
 def end_shown(operation: Operation, current: dict[str, Any] | None) -> End:
@@ -84,6 +93,8 @@ def end_shown(operation: Operation, current: dict[str, Any] | None) -> End:
         reached = isinstance(replicas, int) and replicas >= (operation.replicas or 0)
     else:
         reached = has_reached_end(operation, current)
+    if operation.verb is Verb.RESIZE and current is not None:
+        reached = reached and is_in_force(current)
     return End.REACHED if reached else End.NOT_REACHED
 
 
@@ -142,7 +153,7 @@ def undo_operations(execution: Execution) -> tuple[Operation, ...]:
         undos.append(
             operation.model_copy(
                 update={
-                    "verb": Verb.PATCH,
+                    "verb": Verb.RESIZE if operation.verb is Verb.RESIZE else Verb.PATCH,
                     "patch": operation.undo,
                     "undo": operation.patch,
                     "replicas": None,

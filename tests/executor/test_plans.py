@@ -17,7 +17,7 @@ from services.executor.settings import ExecutorSettings
 from services.held import HELD
 from tests.builders import make_action
 
-SETTINGS = ExecutorSettings()
+SETTINGS = ExecutorSettings(node_limits="node_agent")
 LIMITS: tuple[tuple[ActionKind, dict[str, float], dict[str, str]], ...] = (
     (ActionKind.THROTTLE, {"cpu_cap_ratio": 0.85}, {"cpu-cap": "0.85"}),
     (ActionKind.DVFS, {"clock_scale_ratio": 0.65}, {"clock-scale": "0.65"}),

@@ -45,6 +45,7 @@ def test_writes_are_those_of_the_plans() -> None:
     """No secret, no pod deleted outright, no node but by a role of its own."""
     assert rules("foresail-write") == {
         ("", "pods/eviction", "create"),
+        ("", "pods/resize", "patch"),
         ("apps", "deployments", "patch"),
         ("apps", "deployments/scale", "patch"),
         ("batch", "jobs", "patch"),

@@ -226,6 +226,7 @@ EXECUTOR = Identity(
         Rule(("patch",), ("batch",), ("jobs",)),
         Rule(("patch",), ("autoscaling",), ("horizontalpodautoscalers",)),
         Rule(("create",), ("",), ("pods/eviction",)),
+        Rule(("patch",), ("",), ("pods/resize",)),
         Rule(("delete",), ("",), ("pods",)),
     ),
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from schemas.outcome import Mode
+from schemas.outcome import Mode, Verb
 from services.cluster import Transport
+from services.executor.cluster import read_object
 from services.executor.harm import WAITS_FOR_PODS, AffectedPods
 from services.executor.ledger import Execution
 from services.executor.marked_objects import MarkedPod
+from services.executor.resizing import out_of_memory_ends, resize_trouble
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import parse_time
 from services.kube_workloads import Deployment
@@ -25,11 +27,28 @@ async def read_affected(transport: Transport, execution: Execution) -> AffectedP
     Raises:
         ClusterUnavailable, ClusterRefused: the cluster could not be read.
     """
-    if execution.action.kind not in WAITS_FOR_PODS or execution.mode is Mode.SHADOW:
+    if execution.mode is Mode.SHADOW:
         return AffectedPods()
+    if execution.action.kind not in WAITS_FOR_PODS:
+        return AffectedPods(troubles=await _read_troubles(transport, execution))
     waiting = await _read_waiting_pods(transport, execution)
     missing = await _read_missing_replicas(transport, execution.missing_replicas)
     return AffectedPods(waiting, missing)
+
+
+async def _read_troubles(transport: Transport, execution: Execution) -> tuple[str, ...] | None:
+    """Return what went wrong with the pods that an execution resized; None where it resized none."""
+    resizes = [one for one in execution.operations if one.verb is Verb.RESIZE]
+    since_seconds = math.floor(execution.time_seconds)  # the API dates ends by whole seconds
+    troubles = []
+    for operation in resizes:
+        pod = await read_object(transport, operation)
+        if pod is None or pod["metadata"].get("uid") != operation.uid:
+            continue
+        ends = {name: parse_time(end) for name, end in out_of_memory_ends(pod).items()}
+        if trouble := resize_trouble(pod, since_seconds, ends):
+            troubles.append(trouble)
+    return tuple(troubles) if resizes else None
 
 
 async def _read_waiting_pods(transport: Transport, execution: Execution) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from schemas.outcome import (
 from schemas.reasons import Reason
 from services.cluster import Transport
 from services.executor.ledger import Execution, Ledger
+from services.executor.pod_reading import PodReader
 from services.executor.settings import ExecutorSettings
 from services.executor.writing import OperationWriter
 
@@ -29,6 +30,7 @@ class EffectContext:
     publisher: Publisher
     transport: Transport
     writer: OperationWriter
+    pod_reader: PodReader
     log: Any
     """A structlog logger."""
 

@@ -15,6 +15,7 @@ from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.ledger import Execution, Ledger, PendingDecision
 from services.executor.planning import plan_within
 from services.executor.plans.planned import OperationPlan, PlanRefusal
+from services.executor.pod_reading import RESIZED
 from services.executor.question import Question
 from services.executor.reading import read_scope
 
@@ -29,6 +30,8 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
         return
     try:
         facts = await read_facts(context.transport, due.action)
+        if due.action.kind in RESIZED and settings.node_limits == "kubernetes":
+            facts = await context.pod_reader.add_amounts(facts)
         scope = await read_scope(context.transport, settings, context.mode(state))
         question_with_facts = Question(due, state, settings, facts.time_seconds, scope=scope)
         planned, within = await plan_within(context.transport, question_with_facts, facts)
@@ -102,6 +105,7 @@ async def _start(
         direction=planned.direction,
         workloads=planned.workloads,
         missing_replicas=planned.missing_replicas,
+        means=planned.means,
         guards=checks,
         text=planned.text,
     )

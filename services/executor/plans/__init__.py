@@ -12,7 +12,15 @@ from typing import Any
 
 from schemas.actions import ActionKind
 from services.executor.facts import Facts
-from services.executor.plans import admission, migrate, node_limits, noop, power_state, replicate
+from services.executor.plans import (
+    admission,
+    migrate,
+    node_limits,
+    noop,
+    power_state,
+    replicate,
+    resize,
+)
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.settings import ExecutorSettings
 
@@ -22,10 +30,10 @@ Plan = Callable[[Any, Facts, ExecutorSettings], OperationPlan | PlanRefusal]
 PLANS: Mapping[ActionKind, Plan] = {
     ActionKind.MIGRATE: migrate.plan,
     ActionKind.REPLICATE: replicate.plan,
-    ActionKind.THROTTLE: node_limits.plan,
+    ActionKind.THROTTLE: resize.plan,
     ActionKind.POWER_STATE: power_state.plan,
     ActionKind.DVFS: node_limits.plan,
-    ActionKind.MEMORY_BALLOON: node_limits.plan,
+    ActionKind.MEMORY_BALLOON: resize.plan,
     ActionKind.ADMISSION: admission.plan,
     ActionKind.RESOURCE_CAP: node_limits.plan,
     ActionKind.NOOP: noop.plan,

@@ -40,6 +40,8 @@ class OperationPlan(DataModel):
     """Workloads that it changes or moves."""
     missing_replicas: dict[str, Count] = {}
     """Of Deployments whose pods it moves: replicas wanted but not ready now."""
+    means: str = ""
+    """By which of several means it is done (`resize`, `taint`)."""
     surge: Surge | None = None
     """Set where it raises a workload's replicas to a number."""
 

@@ -1,0 +1,152 @@
+"""throttle and memory_balloon: pods of a node are given less, in place and without a restart.
+
+throttle lowers CPU limits, so that the node's other pods keep what they need; memory_balloon lowers memory
+requests, so that the scheduler may use what lies idle. Nothing goes below the peak of the last minutes plus a
+margin, and what changes ends with the pod. Where the server serves no resize, or no pod can be resized, a
+PreferNoSchedule taint keeps new work away instead; with a node agent, annotations state the limit.
+"""
+
+from __future__ import annotations
+
+from schemas.actions import MemoryBalloonAction, ThrottleAction
+from schemas.outcome import Operation, Verb
+from schemas.reasons import Reason
+from services.executor.facts import Facts, NodeFacts, PodFacts
+from services.executor.plans import node_limits
+from services.executor.plans.planned import OperationPlan, PlanRefusal, canonical_json, node_patch
+from services.executor.resizing import (
+    Amounts,
+    former_amounts,
+    lowered_cpu,
+    lowered_memory,
+    resize_patch,
+)
+from services.executor.settings import ExecutorSettings
+
+LIMITED_TAINT = {"key": "foresail.dev/limited", "value": "true", "effect": "PreferNoSchedule"}
+RESIZE, TAINT = "resize", "taint"
+"""The means, as the event names them."""
+LimitAction = ThrottleAction | MemoryBalloonAction
+
+
+def plan(
+    action: LimitAction, facts: Facts, settings: ExecutorSettings
+) -> OperationPlan | PlanRefusal:
+    """Resize the largest pods; else taint the node."""
+    if settings.node_limits == "node_agent":
+        return node_limits.plan(action, facts, settings)
+    node = facts.node
+    if node is None:
+        return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+    if node.protected:
+        return PlanRefusal(
+            reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt"
+        )
+    if not facts.resize_served:
+        return _prefer_others(node, "the API server does not serve pods/resize")
+    resizable = [pod for pod in facts.pods if _may_resize(pod, action, facts, settings)]
+    if not resizable:
+        return _prefer_others(node, f"no pod of {node.name} can be resized")
+    known = [pod for pod in resizable if pod.usage_seconds >= settings.usage_seconds]
+    if not known:
+        longest = max(pod.usage_seconds for pod in resizable)
+        text = (
+            f"what the pods of {node.name} use is known for {longest:.0f} s; "
+            f"{settings.usage_seconds:g} s are asked for"
+        )
+        return PlanRefusal(reason=Reason.USAGE_UNKNOWN, text=text)
+    return _resize(action, node, known, facts, settings)
+
+
+def _resize(
+    action: LimitAction,
+    node: NodeFacts,
+    pods: list[PodFacts],
+    facts: Facts,
+    settings: ExecutorSettings,
+) -> OperationPlan | PlanRefusal:
+    lowered = [(pod, _lowered(pod, action, facts, settings)) for pod in pods]
+    chosen = [(pod, amounts) for pod, amounts in lowered if amounts][: settings.pods_per_resize]
+    if not chosen:
+        text = f"no pod of {node.name} has more than its peak and a margin"
+        return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=text)
+    names = ", ".join(pod.name for pod, _ in chosen)
+    what = "CPU limits" if isinstance(action, ThrottleAction) else "memory requests"
+    return OperationPlan(
+        operations=tuple(_operation(pod, amounts) for pod, amounts in chosen),
+        text=f"resize {names} on {node.name}: lower {what}",
+        direction="limit",
+        workloads=tuple(dict.fromkeys(pod.workload for pod, _ in chosen if pod.workload)),
+        means=RESIZE,
+    )
+
+
+def _may_resize(
+    pod: PodFacts, action: LimitAction, facts: Facts, settings: ExecutorSettings
+) -> bool:
+    """Say whether a pod has an amount that this kind lowers, and nobody forbids it."""
+    if pod.daemon or pod.protected or pod.namespace in settings.protected_namespaces:
+        return False
+    workload = facts.workload(pod.workload)
+    if workload is not None and workload.protected:
+        return False
+    if isinstance(action, ThrottleAction):
+        return any("cpu" in one.limits and "cpu" not in one.restarts_for for one in pod.containers)
+    if pod.qos == "Guaranteed" and not facts.memory_limits_fall:
+        return False
+    return any(
+        "memory" in one.requests and "memory" not in one.restarts_for for one in pod.containers
+    )
+
+
+def _lowered(
+    pod: PodFacts, action: LimitAction, facts: Facts, settings: ExecutorSettings
+) -> dict[str, Amounts]:
+    margin = settings.usage_margin_ratio
+    if isinstance(action, ThrottleAction):
+        ratio = action.cpu_cap_ratio
+        each = {one.name: lowered_cpu(pod, one, ratio, margin) for one in pod.containers}
+    else:
+        ratio, fall = action.memory_scale_ratio, facts.memory_limits_fall
+        each = {
+            one.name: lowered_memory(pod, one, ratio, margin, limits_fall=fall)
+            for one in pod.containers
+        }
+    return {name: amounts for name, amounts in each.items() if amounts}
+
+
+def _operation(pod: PodFacts, amounts: dict[str, Amounts]) -> Operation:
+    containers = {one.name: one for one in pod.containers}
+    former = {name: former_amounts(containers[name], each) for name, each in amounts.items()}
+    changes = ", ".join(
+        f"{name} {resource} {field[:-1]} {former[name][field].get(resource, 'none')} to {text}"
+        for name, each in amounts.items()
+        for field, values in sorted(each.items())
+        for resource, text in values.items()
+    )
+    return Operation(
+        verb=Verb.RESIZE,
+        resource="pods",
+        namespace=pod.namespace,
+        name=pod.name,
+        uid=pod.uid,
+        resource_version=pod.resource_version,
+        patch=canonical_json(resize_patch(amounts)),
+        undo=canonical_json(resize_patch(former)),
+        text=f"resize {pod.namespace}/{pod.name}: {changes}",
+    )
+
+
+def _prefer_others(node: NodeFacts, why: str) -> OperationPlan | PlanRefusal:
+    if any(taint.get("key") == LIMITED_TAINT["key"] for taint in node.taints):
+        text = f"{node.name} is tainted already: {why}"
+        return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=text)
+    patch = {"spec": {"taints": [*node.taints, LIMITED_TAINT]}}
+    operation = node_patch(node, patch, f"prefer other nodes than {node.name}", versioned=True)
+    assert operation is not None
+    return OperationPlan(
+        operations=(operation,),
+        text=f"{operation.text}, since {why}",
+        direction="limit",
+        means=TAINT,
+    )
