@@ -236,6 +236,19 @@ async def nothing_to_replicate(theatre: Theatre) -> None:
     await replicate(theatre)
 
 
+@case(Reason.USAGE_UNKNOWN)
+async def usage_not_known_for_long_enough(theatre: Theatre) -> None:
+    resources = {"requests": {"cpu": "1"}, "limits": {"cpu": "4"}}
+    spec = {
+        "nodeName": "node-0",
+        "containers": [{"name": "c", "image": "a:1", "resources": resources}],
+    }
+    body = {"metadata": {"name": "web"}, "spec": spec}
+    theatre.request("POST", "/api/v1/namespaces/default/pods", json.dumps(body).encode())
+    theatre.engine.advance(theatre.engine.now + 20)
+    await theatre.order("safety", ActionKind.THROTTLE, "node-0", cpu_cap_ratio=0.5)
+
+
 @case(Reason.NODE_NOT_EMPTY)
 async def node_at_work(theatre: Theatre) -> None:
     theatre.deploy("web", 2)
