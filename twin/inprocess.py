@@ -5,15 +5,18 @@ given.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from bus.clock import Clock
 from twin.api.api_faults import ApiFaults
-from twin.api.messages import JSON, Request, Response, WatchResponse
+from twin.api.messages import JSON, WRITING, Request, Response, WatchResponse
 from twin.api.prometheus import answer_prometheus, is_prometheus
-from twin.api.router import Router
+from twin.api.router import Answer, Router
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.samples.scraper import SampleSettings, Scraper
+from twin.webhooks.calling import call_all
+from twin.webhooks.hearing import CallsNeeded, Hearing
 from twin.workloads import Workload
 
 
@@ -77,7 +80,7 @@ class InProcessTwin:
             store = None if self._scraper is None else self._scraper.store
             found = answer_prometheus(store, request, self.engine.now)
             return found.status, found.body
-        answer = self._faults.refusal(request) or self._router.handle(request)
+        answer = self._faults.refusal(request) or self._hear(request)
         if isinstance(answer, Response):
             return answer.status, answer.body
         if isinstance(answer, WatchResponse):
@@ -85,6 +88,18 @@ class InProcessTwin:
         whole = b"".join(answer.chunks)
         answer.close()
         return 200, whole
+
+    def _hear(self, request: Request) -> Answer:
+        """Answer a request; webhooks are called at once, which takes no cluster time."""
+        if request.method not in WRITING or self._router.asks_nobody:
+            return self._router.handle(request)
+        hearing = Hearing(self.engine.now)
+        request = replace(request, hearing=hearing)
+        while True:
+            try:
+                return self._router.handle(request)
+            except CallsNeeded as needed:
+                hearing.hear(needed.calls, call_all(needed.calls))
 
     def list_items(
         self, path: str, query: Mapping[str, str]

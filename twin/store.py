@@ -34,6 +34,8 @@ _CHANGE_PODS = (
     "limitranges",
     "verticalpodautoscalers",
 )  # what is known of a spec does not hold then
+Review = Callable[[Object | None, Object], None]
+"""Lets an admitted object pass, given what it replaces, or raises."""
 Own = Callable[[Object | None, Object], None]
 """Sets who owns which field of an admitted object, given it as it was before."""
 
@@ -162,9 +164,12 @@ class Store(Part):
         *,
         dry_run: bool = False,
         own: Own | None = None,
+        review: Review | None = None,
     ) -> Object:
         """Create an object and return it; raises ApiError 404, 409 AlreadyExists or 422."""
-        record = self.create_record(resource, namespace, obj, dry_run=dry_run, own=own)
+        record = self.create_record(
+            resource, namespace, obj, dry_run=dry_run, own=own, review=review
+        )
         return render(resource, record)
 
     def create_record(
@@ -175,6 +180,7 @@ class Store(Part):
         *,
         dry_run: bool = False,
         own: Own | None = None,
+        review: Review | None = None,
         fresh: bool = False,
         stands_for: str = "",
     ) -> Record:
@@ -198,6 +204,8 @@ class Store(Part):
         key = (home, name)
         if key in shelf.records:
             raise errors.already_exists(resource, name, group=kind.group)
+        if review is not None:
+            review(None, obj)
         for gate in self.gates:
             gate.charge(kind, home, obj, None, dry_run=dry_run)
         if own is not None:
@@ -229,6 +237,7 @@ class Store(Part):
         subresource: str | None = None,
         dry_run: bool = False,
         own: Own | None = None,
+        review: Review | None = None,
     ) -> Object:
         """Write an object and return it; an equal one changes nothing.
 
@@ -243,6 +252,8 @@ class Store(Part):
         new = copy_object(obj)
         old = render(resource, record)
         admission.admit_change(shelf.kind_of(new), old, new, subresource)
+        if review is not None:
+            review(old, new)
         if resource == "services" and subresource is None:
             for gate in self.gates:
                 gate.charge(shelf.kind, record.namespace, new, old, dry_run=dry_run)

@@ -12,6 +12,7 @@ from twin.admission import (
     roles,
     storage,
     vertical,
+    webhook_configurations,
     workloads,
 )
 from twin.admission.custom import definitions
@@ -169,6 +170,8 @@ _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "namespaces": _namespace,
     "customresourcedefinitions": definitions.admit,
     "nodes": _node,
+    "mutatingwebhookconfigurations": webhook_configurations.mutating,
+    "validatingwebhookconfigurations": webhook_configurations.validating,
     "configmaps": storage.config_map,
     "secrets": storage.secret,
     "services": storage.service,

@@ -16,7 +16,7 @@ from twin.api.limits import LARGEST_BODY, read_json, read_yaml
 from twin.api.messages import Request, json_bytes
 from twin.api.patching import APPLY
 from twin.api.receiving import Receive
-from twin.api.server import ApiServer, Send
+from twin.api.server import ANNOTATIONS, ApiServer, Send
 from twin.api.targets import Target, read_target
 from twin.audit.events import Arrival, Trail
 from twin.audit.log import AuditLog
@@ -48,7 +48,7 @@ class AuditedServer:
         if trail is None:
             await self._server(scope, receive, send)
             return
-        exchange = _Exchange(self._log, trail, self._server, headers)
+        exchange = _Exchange(self._log, trail, self._server, headers, scope)
         if trail.message:
             await self._server(scope, receive, exchange.refusing(send))
             return
@@ -129,12 +129,18 @@ class _Exchange:
     """Listens to what a client sends and what it is answered."""
 
     def __init__(
-        self, log: AuditLog, trail: Trail, server: ApiServer, headers: dict[str, str]
+        self,
+        log: AuditLog,
+        trail: Trail,
+        server: ApiServer,
+        headers: dict[str, str],
+        scope: dict[str, Any],
     ) -> None:
         self._log = log
         self._trail = trail
         self._server = server
         self._headers = headers
+        self._scope = scope
         self._body: list[bytes] = []
         self._size = 0
         self._answer: list[bytes] = []
@@ -195,6 +201,7 @@ class _Exchange:
         # Who deletes is answered with a Status as well, which belongs to every level.
         self._listens = plain and (wanted or trail.arrival.verb.startswith("delete"))
         trail.sent = self._sent()
+        trail.annotations = {**trail.annotations, **self._scope.get(ANNOTATIONS, {})}
         if trail.arrival.long_running:
             self._listens = self._listens and trail.code >= 400
             self._log.write(trail, STARTED, self._server.now)

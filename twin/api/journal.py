@@ -32,6 +32,7 @@ from twin.config.health import Weather
 from twin.config.provisioning import ProvisioningConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
+from twin.webhooks.hearing import Hearing
 
 FORMAT = 1
 _MOST_HEAD_BYTES = 65_536
@@ -195,6 +196,8 @@ class Journal:
         Raises:
             JournalUnwritable: it is not kept, so it must not be answered as done.
         """
+        heard = request.hearing
+        answers = {"w": heard.document()} if heard is not None and heard.answers else {}
         self._append(
             {
                 "t": at,
@@ -204,6 +207,7 @@ class Journal:
                 "q": dict(request.query),
                 "c": request.headers.get("content-type", JSON),
                 "b": base64.b64encode(request.body).decode(),
+                **answers,
             }
         )
 
@@ -259,7 +263,9 @@ def _advance(engine: Engine, until: float) -> None:
 def request_of(line: dict[str, Any]) -> Request:
     """Return the request that a line keeps."""
     headers = {"content-type": line["c"], "accept": JSON}
-    return Request(line["m"], line["p"], line["q"], headers, base64.b64decode(line["b"]))
+    hearing = Hearing.read(line["w"]) if "w" in line else None
+    body = base64.b64decode(line["b"])
+    return Request(line["m"], line["p"], line["q"], headers, body, hearing=hearing)
 
 
 def recorded_start(path: Path) -> float | None:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from twin.api import ownership
 from twin.api.access import Attributes
+from twin.api.admitting import Admission, write_of
 from twin.api.bodies import (
     ClientObject,
     check_object,
     check_place,
-    delete_options,
     most_values,
     read_object,
     require_map,
-    whole_seconds,
 )
+from twin.api.deleting import Deletions
 from twin.api.escalation import check_escalation
 from twin.api.limits import check_stored
-from twin.api.listing import list_answer, list_objects, object_answer, table_answer
+from twin.api.listing import list_answer, object_answer, table_answer
 from twin.api.messages import (
     Object,
     Request,
     Response,
     StreamedResponse,
     WatchResponse,
-    is_dry_run,
     respond,
 )
 from twin.api.ownership import Writer
@@ -55,6 +55,7 @@ from twin.definitions.registry import DEFINITIONS
 from twin.engine import Engine
 from twin.errors import ApiError, bad_request, invalid
 from twin.kinds import Kind
+from twin.store import Own
 from twin.timestamps import rfc3339
 
 Answer = Response | StreamedResponse | WatchResponse
@@ -75,6 +76,8 @@ class Objects:
         """Serve the engine's store."""
         self._engine = engine
         self._store = engine.store
+        self.admission = Admission(engine.store)
+        self._deletions = Deletions(engine.store, self.admission)
 
     # ---- reading
 
@@ -86,7 +89,7 @@ class Objects:
             case "POST" if is_place(kind, namespace):
                 return self.create(kind, namespace or "", request)
             case "DELETE" if is_place(kind, namespace) and kind.resource != "namespaces":
-                return self._delete_all(kind, namespace, request)
+                return self._deletions.delete_all(kind, namespace, request)
         raise method_not_allowed()
 
     def object(self, kind: Kind, namespace: str, name: str, request: Request) -> Answer:
@@ -132,13 +135,7 @@ class Objects:
         self._store.custom.require_creatable(kind)
         if require_map(client_object.obj, "metadata").get("resourceVersion"):
             raise bad_request("resourceVersion should not be set on objects to be created")
-        new = self._store.create(
-            kind.resource,
-            namespace,
-            client_object.obj,
-            dry_run=request.dry_run,
-            own=self._owning(kind, request),
-        )
+        new = self._create(kind, namespace, client_object.obj, request, self._owning(kind, request))
         return self._written_response(kind, new, request, 201, client_object)
 
     def put(
@@ -173,16 +170,58 @@ class Objects:
         subresource: str = "",
         via_subresource: str = "",
     ) -> Object:
-        """Store an object on behalf of a request; `via_subresource` names the subresource to its managers."""
+        """Store an object on behalf of a request; `via_subresource` names the subresource to its managers,
+        of which webhooks have been asked already.
+        """
+        own = self._owning(kind, request, via_subresource or subresource)
+        asked = bool(via_subresource)
+        return self._replace(kind, (namespace, name), obj, request, subresource, own, asked=asked)
+
+    def _create(
+        self, kind: Kind, namespace: str, obj: Object, request: Request, own: Own
+    ) -> Object:
+        """Create an object that webhooks and policies let pass."""
+        review = None
+        if not self.admission.idle:
+            name = require_map(obj, "metadata").get("name") or ""
+            write = write_of("CREATE", kind, (namespace, name), request)
+            obj = self.admission.mutated(write, obj, None, request, self._reading(kind, request))
+            review = self.admission.reviewing(write, request)
+        return self._store.create(
+            kind.resource, namespace, obj, dry_run=request.dry_run, own=own, review=review
+        )
+
+    def _replace(
+        self,
+        kind: Kind,
+        place: tuple[str, str],
+        obj: Object,
+        request: Request,
+        subresource: str,
+        own: Own,
+        *,
+        asked: bool = False,
+    ) -> Object:
+        """Replace an object, or its subresource, by one that webhooks and policies let pass."""
+        review = None
+        if not (asked or self.admission.idle):
+            old = self._store.get(kind.resource, *place)
+            write = write_of("UPDATE", kind, place, request, subresource=subresource)
+            obj = self.admission.mutated(write, obj, old, request, self._reading(kind, request))
+            review = self.admission.reviewing(write, request)
         return self._store.replace(
             kind.resource,
-            namespace,
-            name,
+            *place,
             obj,
             subresource=subresource or None,
             dry_run=request.dry_run,
-            own=self._owning(kind, request, via_subresource or subresource),
+            own=own,
+            review=review,
         )
+
+    @staticmethod
+    def _reading(kind: Kind, request: Request) -> Callable[[Object], Object]:
+        return lambda obj: check_object(obj, kind, request).obj
 
     def patch(
         self, kind: Kind, namespace: str, name: str, request: Request, subresource: str = ""
@@ -247,19 +286,9 @@ class Objects:
 
         if absent:
             self._store.custom.require_creatable(kind)
-            new = self._store.create(
-                kind.resource, namespace, result, dry_run=request.dry_run, own=own
-            )
+            new = self._create(kind, namespace, result, request, own)
             return self._written_response(kind, new, request, 201, client_object)
-        new = self._store.replace(
-            kind.resource,
-            namespace,
-            name,
-            result,
-            subresource=subresource or None,
-            dry_run=request.dry_run,
-            own=own,
-        )
+        new = self._replace(kind, (namespace, name), result, request, subresource, own)
         return self._written_response(kind, new, request, 200, client_object)
 
     def _read_application(
@@ -314,41 +343,17 @@ class Objects:
 
     # ---- deleting
 
-    def _delete_all(self, kind: Kind, namespace: str | None, request: Request) -> Response:
-        listed = list_objects(self._store, kind, namespace, request)
-        for item in listed["items"]:
-            metadata = item["metadata"]
-            self._delete(kind, metadata.get("namespace", ""), metadata["name"], request)
-        return respond(200, listed)
-
     def _delete_and_answer(
         self, kind: Kind, namespace: str, name: str, request: Request
     ) -> Response:
         """Delete an object and answer with it, or with a Status when it is removed at once."""
-        obj = self._delete(kind, namespace, name, request)
+        obj = self._deletions.delete(kind, namespace, name, request)
         if kind.resource in SHOWN_WHEN_GONE or "deletionTimestamp" in obj["metadata"]:
             return self._written_response(kind, obj, request)
         details = {"name": name, "group": kind.group, "kind": kind.plural}
         details["uid"] = obj["metadata"]["uid"]
         done: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return respond(200, {**done, "details": {k: v for k, v in details.items() if v}})
-
-    def _delete(self, kind: Kind, namespace: str, name: str, request: Request) -> Object:
-        options = delete_options(request)
-        conditions = require_map(options, "preconditions")
-        grace = options.get("gracePeriodSeconds")
-        # Options in the body replace those of the query, as a real server has it.
-        dry_run = is_dry_run(options.get("dryRun")) if request.body else request.dry_run
-        return self._store.delete(
-            kind.resource,
-            namespace,
-            name,
-            uid=conditions.get("uid"),
-            resource_version=conditions.get("resourceVersion"),
-            grace_period_seconds=None if grace is None else whole_seconds(grace),
-            propagation=options.get("propagationPolicy"),
-            dry_run=dry_run,
-        )
 
     def _written_response(
         self,

@@ -28,7 +28,9 @@ from twin.engine import Engine
 from twin.errors import ApiError, not_found, unknown_resource
 from twin.exporters.registry import CONTENT_TYPE, exposition
 from twin.kinds import KINDS, Kind
+from twin.rbac.attributes import User
 from twin.records import Object
+from twin.webhooks.hearing import Hearing
 
 Answer = Response | StreamedResponse | WatchResponse
 _WHOLE = frozenset({"watch", "fieldSelector", "labelSelector"})
@@ -55,11 +57,30 @@ class Router:
             requester = self.access.requester(identity, request.headers)
             if self.access.rbac and request.method in WRITING:
                 request = replace(request, requester=requester)
-            return self._handle(request, requester)
+            if request.hearing is None:
+                return self._handle(request, requester)
+            return self._hear(request, request.hearing, requester)
         except ApiError as error:
             headers = {"Retry-After": "5"} if error.status == 429 else {}
             answer = respond(error.status, error.to_status())
             return Response(answer.status, answer.body, headers=headers)
+
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether no webhook and no policy is about any write."""
+        return self._objects.admission.idle
+
+    def _hear(self, request: Request, hearing: Hearing, requester: Requester) -> Answer:
+        """Answer a write with what webhooks said about it; raises CallsNeeded."""
+        if hearing.user is None:
+            user = User(requester.user, requester.uid, requester.all_groups, requester.extra)
+            hearing.user = user
+        hearing.warnings.clear()
+        hearing.annotations.clear()
+        answer = self._handle(request, requester)
+        for sentence in reversed(hearing.warnings):
+            answer = with_warning(answer, sentence)
+        return answer
 
     def list_items(self, request: Request) -> tuple[bytes, list[bytes]] | None:
         """Return a list without its items, and its items; None where `handle` has to be asked.

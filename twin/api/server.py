@@ -43,11 +43,17 @@ from twin.engine import Engine
 from twin.errors import ApiError
 from twin.pace import Pace
 from twin.samples.store import SampleStore
+from twin.webhooks.calling import call_all
+from twin.webhooks.hearing import CallsNeeded, Hearing
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/livez"})
 REVIEW_PATHS = ("/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/")
 """Their objects are created to be answered, not to be kept."""
 _TOKEN_PATH = re.compile(r"/api/v1/namespaces/[^/]+/serviceaccounts/[^/]+/token/?$")
+ANNOTATIONS = "foresail.annotations"
+"""What is said about a request, besides its answer, in the scope of ASGI."""
+MOST_HEARINGS = 32
+"""Writes about which webhooks are asked at a time."""
 MOST_QUESTIONS = 32
 """Queries that are evaluated or wait for it."""
 MOST_WATCHES = 128
@@ -86,6 +92,7 @@ class ApiServer:
         self._turns = Turns()
         # YAML is written beside others' requests, since it takes up to seconds.
         self._writer = ThreadPoolExecutor(1, "twin-yaml-writer")
+        self._caller = ThreadPoolExecutor(MOST_HEARINGS, "twin-webhooks")
         self._asker = ThreadPoolExecutor(1, "twin-queries")
         self._questions = 0
 
@@ -125,7 +132,7 @@ class ApiServer:
         if is_prometheus(request.path):
             await self._send(send, await self._answer_query(request, identity))
             return
-        answer = self._handle_and_journal(request, identity)
+        answer = await self._hear(request, identity, scope)
         style = presenting.response_style(answer, request)
         if style is not None and not isinstance(answer, WatchResponse):
             answer = await self._restyle_in_turns(answer, style)
@@ -193,9 +200,9 @@ class ApiServer:
         finally:
             self._questions -= 1
 
-    def _handle_and_journal(self, request: Request, identity: Identity) -> Answer:
-        """Answer a request; one that changed the cluster is in the journal before its answer or any
-        watch line leaves, since nothing is sent in between.
+    async def _hear(self, request: Request, identity: Identity, scope: dict[str, Any]) -> Answer:
+        """Answer a request; a write about which webhooks have to be asked is tried again with their answers,
+        while others have their turn.
         """
         if self._pace is not None and request.path == clock_control.PATH:
             return clock_control.control_clock(
@@ -203,6 +210,23 @@ class ApiServer:
             )
         if refusal := self._faults.refusal(request):
             return refusal
+        if request.method not in WRITING or self._router.asks_nobody:
+            return self._handle_and_journal(request, identity)
+        hearing = Hearing(self._engine.now)
+        scope[ANNOTATIONS] = hearing.annotations
+        request = replace(request, hearing=hearing)
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                return self._handle_and_journal(request, identity)
+            except CallsNeeded as needed:
+                answers = await loop.run_in_executor(self._caller, call_all, needed.calls)
+                hearing.hear(needed.calls, answers)
+
+    def _handle_and_journal(self, request: Request, identity: Identity) -> Answer:
+        """Answer a request; one that changed the cluster is in the journal before its answer or any
+        watch line leaves, since nothing is sent in between.
+        """
         before = self._engine.store.resource_version
         answer = self._router.handle(request, identity)
         if self._journal is None or request.method not in WRITING:

@@ -6,6 +6,7 @@ from typing import Any
 
 from twin.api import discovery
 from twin.api.account_tokens import AccountTokens
+from twin.api.admitting import write_of
 from twin.api.bodies import read_body, require_map
 from twin.api.logs import pod_log
 from twin.api.messages import Object, Request, Response, is_dry_run, respond
@@ -14,9 +15,11 @@ from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
 from twin.api.scaling import to_custom_scale, to_scale, with_custom_scale, with_scale
 from twin.api.schema import root_of
 from twin.api.token_requests import request_token
+from twin.copying import copy_object
 from twin.engine import Engine
 from twin.errors import ApiError, not_found, unknown_resource
-from twin.kinds import Kind
+from twin.kinds import KINDS, Kind
+from twin.webhooks.matching import Write
 
 NOT_SIMULATED = {
     "exec": "runs no commands",
@@ -26,6 +29,10 @@ NOT_SIMULATED = {
     "ephemeralcontainers": "takes no ephemeral containers",
 }
 """Subresources of pods that a simulation cannot have, and why."""
+
+
+SCALE, EVICTION = ("autoscaling", "v1", "Scale"), ("policy", "v1", "Eviction")
+"""What webhooks are shown of these subresources."""
 
 
 class Subresources:
@@ -82,7 +89,7 @@ class Subresources:
             raise method_not_allowed()
         obj = self._store.get(kind.resource, namespace, name)
         paths = None if kind.custom is None else kind.custom.scale
-        scale = to_scale(obj) if paths is None else to_custom_scale(obj, paths)
+        scale = before = to_scale(obj) if paths is None else to_custom_scale(obj, paths)
         match request.method:
             case "GET":
                 return respond(200, scale)
@@ -92,6 +99,10 @@ class Subresources:
                 scale = read_body(request)
             case _:
                 raise method_not_allowed()
+        write = write_of(
+            "UPDATE", kind, (namespace, name), request, subresource="scale", shown=SCALE
+        )
+        scale = self._admitted(write, scale, before, request)
         changed = (
             with_scale(obj, scale) if paths is None else with_custom_scale(obj, kind, paths, scale)
         )
@@ -99,6 +110,15 @@ class Subresources:
             kind, namespace, name, changed, request, via_subresource="scale"
         )
         return respond(200, to_scale(new) if paths is None else to_custom_scale(new, paths))
+
+    def _admitted(self, write: Write, obj: Object, old: Object | None, request: Request) -> Object:
+        """Return the object of a subresource as webhooks and policies leave it."""
+        admission = self._objects.admission
+        if admission.idle:
+            return obj
+        obj = admission.mutated(write, obj, old, request, copy_object)
+        admission.check([(write, (obj, old))], request)
+        return obj
 
     def _patch_scale(self, scale: Object, request: Request) -> Any:
         media = kind_of_patch(request.headers.get("content-type", ""))
@@ -115,6 +135,11 @@ class Subresources:
         if request.method != "POST":
             raise method_not_allowed()
         body = read_body(request) if request.body else {}
+        write = write_of(
+            "CREATE", KINDS["pods"], (namespace, name), request, subresource="eviction",
+            shown=EVICTION,
+        )  # fmt: skip
+        body = self._admitted(write, body, None, request)
         options = require_map(body, "deleteOptions")
         self._engine.evict(
             namespace,

@@ -69,9 +69,9 @@ class Expression:
         try:
             result = self.program.eval(data=variables)
         except RuntimeError as error:
-            raise RuleError(_bare(str(error))) from error
+            raise RuleError(bare(str(error))) from error
         if result.type().name() == "*error*" or str(result.type()) == "ERROR":
-            raise RuleError(_bare(str(result.plain_value())))
+            raise RuleError(bare(str(result.plain_value())))
         return result.plain_value()
 
 
@@ -91,7 +91,7 @@ def compile_rule(text: str, node: Node, *, optional: bool = False) -> Expression
     except ImportError as error:
         raise RuleError(MISSING) from error
     except RuntimeError as error:
-        raise RuleError(f"compilation failed: {_bare(str(error))}") from error
+        raise RuleError(f"compilation failed: {bare(str(error))}") from error
     depth = len(_MACROS.findall(text))
     return Expression(program, str(program.return_type()), "oldSelf" in tokens, depth)
 
@@ -205,12 +205,6 @@ def _type_of(node: Node) -> str:
 @lru_cache(maxsize=64)
 def _environment(kind: str, optional: bool) -> Any:
     from cel_expr_python import cel  # noqa: PLC0415 - 130 ms and 50 MB that few worlds need
-    from cel_expr_python.ext import (  # noqa: PLC0415
-        ext_bindings,
-        ext_math,
-        ext_optional,
-        ext_strings,
-    )
 
     types = cel.Type
     known = {
@@ -222,14 +216,25 @@ def _environment(kind: str, optional: bool) -> Any:
     variables = {"self": own, "oldSelf": own}
     if optional:
         variables = {"self": own, _OLD: types.Map(types.STRING, types.DYN)}
-    extensions = [
+    return cel.NewEnv(variables=variables, extensions=extensions(cel))
+
+
+def extensions(cel: Any) -> list[Any]:
+    """Return what expressions have beside the core of the language: of the library, and of Kubernetes."""
+    from cel_expr_python.ext import (  # noqa: PLC0415
+        ext_bindings,
+        ext_math,
+        ext_optional,
+        ext_strings,
+    )
+
+    return [
         ext_optional.ExtOptional(),
         ext_strings.ExtStrings(),
         ext_math.ExtMath(),
         ext_bindings.ExtBindings(),
         _kubernetes(cel),
     ]
-    return cel.NewEnv(variables=variables, extensions=extensions)
 
 
 @lru_cache(maxsize=1)
@@ -261,7 +266,7 @@ def _kubernetes(cel: Any) -> Any:
     return cel.CelExtension("kubernetes", declarations)
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """Return what the library says without its codes, in the words of Kubernetes where they differ."""
     text = re.sub(r"^[A-Z_]+: ", "", text)
     text = re.sub(r" ?\[[A-Z_]+\]$", "", text)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import stat
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from tests.twin.audit.conftest import Audited
 from tests.twin.audit.rows import MAPS, ROWS, Row, Said
 from tests.twin.contract.faces import Acting
+from tests.twin.contract.webhook_server import webhook_server
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
@@ -95,3 +98,31 @@ def test_an_answer_names_its_event(audited: Audited) -> None:
 def test_only_its_owner_reads_the_log(audited: Audited) -> None:
     """Bodies may hold secrets, so the file is nobody else's."""
     assert stat.S_IMODE(audited.log.stat().st_mode) == 0o600
+
+
+def test_webhooks_add_to_the_log(audited: Audited, tmp_path: Path) -> None:
+    """The audit annotations of a webhook are those of the event, under its name."""
+    with webhook_server(tmp_path) as server:
+        hook = {
+            "name": "a.example.com.hooks",
+            "clientConfig": server.client("warn/said"),
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"],
+                       "operations": ["CREATE"]}],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }  # fmt: skip
+        where = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+        body = {"metadata": {"name": "a"}, "webhooks": [hook]}
+        assert audited.face.ask("POST", where, body=body).status == 201
+        written: dict[str, str] = {}
+        for number in range(100):
+            audited.face.agent = f"annotated {number}"
+            made = {"metadata": {"name": "annotated"}}
+            audited.face.ask("POST", MAPS, body=made, query={"dryRun": "All"})
+            (event,) = audited.events(audited.face.agent)
+            written = event["annotations"]
+            if len(written) > 2:
+                break
+            time.sleep(0.1)
+        assert written["a.example.com.hooks/said"] == "said"
+        assert audited.face.ask("DELETE", f"{where}/a").status == 200

@@ -1,0 +1,311 @@
+"""Writes of clients before webhooks and admission policies: changed by some, then let pass or refused.
+
+Changing webhooks are asked one after the other, by the names of their configurations; those with
+`reinvocationPolicy: IfNeeded` once more when a later one changed the object. Then the object is checked, and what may
+only refuse is asked, all at once. A write whose answers are not all there ends with `CallsNeeded`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from twin import admission
+from twin.api.json_patch import apply_json_patch
+from twin.api.messages import Object, Request
+from twin.copying import copy_object
+from twin.errors import ApiError
+from twin.kinds import Kind
+from twin.rbac.attributes import User
+from twin.selectors import matches
+from twin.store import Review, Store
+from twin.webhooks.conditions import ConditionError, conditions_hold
+from twin.webhooks.hearing import Call, CallsNeeded, Hearing
+from twin.webhooks.hooks import MUTATING, VALIDATING, Hook, NoAddress, hooks_of
+from twin.webhooks.matching import GROUP, Write, selects_object, version_for
+from twin.webhooks.reviews import (
+    BadAnswer,
+    Verdict,
+    body_of,
+    denial,
+    failure,
+    key_of,
+    read_verdict,
+    review_of,
+    uid_of,
+)
+
+Pair = tuple[Object | None, Object | None]
+"""The object that is written, and what it replaces."""
+_NOBODY_CALLS = "failed to call webhook: nobody calls webhooks here"
+
+
+class Admission:
+    """Webhooks and policies over one store."""
+
+    def __init__(self, store: Store) -> None:
+        """Read configurations of `store` at each write."""
+        self._store = store
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nobody to ask."""
+        return not any(self._store.count(resource) for resource in (MUTATING, VALIDATING))
+
+    def mutated(
+        self,
+        write: Write,
+        obj: Object,
+        old: Object | None,
+        request: Request,
+        read: Callable[[Object], Object],
+    ) -> Object:
+        """Return an object as changing webhooks leave it; `read` gives a changed one the form of its kind.
+
+        Raises ApiError and CallsNeeded.
+        """
+        if write.kind.group == GROUP or not self._store.count(MUTATING):
+            return obj
+        hooks = hooks_of(self._store, MUTATING)
+        asking = _Asking(self._store, write, _hearing(request))
+        shown = _defaulted(write, obj, old)
+        seen: dict[int, Object] = {}
+        changed = False
+        for number, hook in enumerate(hooks):
+            answer = self._changed_by(asking, hook, 0, shown, old, read)
+            if answer is not None:
+                shown, seen[number], changed = answer, answer, changed or answer is not shown
+        for number, hook in enumerate(hooks):
+            if number in seen and hook.asked_again and seen[number] != shown:
+                answer = self._changed_by(asking, hook, 1, shown, old, read)
+                shown, changed = (shown if answer is None else answer), True
+        return shown if changed or seen else obj
+
+    def show_deletion(self, write: Write, old: Object, request: Request) -> None:
+        """Show changing webhooks a deletion, which they can refuse. Raises ApiError and CallsNeeded."""
+        if write.kind.group == GROUP or not self._store.count(MUTATING):
+            return
+        asking = _Asking(self._store, write, _hearing(request))
+        for hook in hooks_of(self._store, MUTATING):
+            key = asking.prepare(hook, 0, (None, old))
+            if asking.calls:
+                raise CallsNeeded(asking.calls)
+            verdict = None if key is None else asking.verdict(hook, key)
+            if verdict is not None and verdict.patch:
+                why = (
+                    f'admission webhook "{hook.name}" attempted to modify the object, which is not supported '
+                    "for this operation"
+                )
+                raise ApiError(500, "InternalError", f"Internal error occurred: {why}")
+
+    def reviewing(self, write: Write, request: Request) -> Review:
+        """Return what lets the object of a write pass once it is complete."""
+
+        def review(old: Object | None, new: Object) -> None:
+            named = replace(write, name=new["metadata"]["name"])
+            self.check([(named, (new, old))], request)
+
+        return review
+
+    def _changed_by(
+        self,
+        asking: _Asking,
+        hook: Hook,
+        round_number: int,
+        shown: Object,
+        old: Object | None,
+        read: Callable[[Object], Object],
+    ) -> Object | None:
+        """Return what a webhook makes of an object; None when the write is none of its business."""
+        key = asking.prepare(hook, round_number, (shown, old))
+        if key is None:
+            return None
+        if asking.calls:
+            raise CallsNeeded(asking.calls)
+        verdict = asking.verdict(hook, key)
+        if verdict is None or not verdict.patch:
+            return shown
+        try:
+            patched = apply_json_patch({**shown, **_named(asking.write)}, verdict.patch)
+            return _defaulted(asking.write, read(patched), old)
+        except ApiError as error:
+            message = f"Internal error occurred: {error.message}"
+            raise ApiError(500, "InternalError", message) from error
+
+    def check(self, writes: Sequence[tuple[Write, Pair]], request: Request) -> None:
+        """Let writes pass or raise ApiError; all that has to be asked about them is asked at once."""
+        if not self._store.count(VALIDATING):
+            return
+        hooks = hooks_of(self._store, VALIDATING)
+        hearing = _hearing(request)
+        questions: list[tuple[_Asking, Hook, str]] = []
+        calls: list[Call] = []
+        for write, pair in writes:
+            if write.kind.group == GROUP:
+                continue
+            asking = _Asking(self._store, write, hearing)
+            for hook in hooks:
+                key = asking.prepare(hook, 0, pair)
+                if key is not None:
+                    questions.append((asking, hook, key))
+            calls += asking.calls
+        if calls:
+            raise CallsNeeded(calls)
+        for asking, hook, key in questions:
+            asking.verdict(hook, key)
+
+
+class _Asking:
+    """The questions about one write."""
+
+    def __init__(self, store: Store, write: Write, hearing: Hearing) -> None:
+        self._store = store
+        self.write = write
+        self._hearing = hearing
+        self.calls: list[Call] = []
+
+    def prepare(self, hook: Hook, number: int, pair: Pair) -> str | None:
+        """Return the key of a webhook's answer, to be called for if it is not there; None: not asked."""
+        version = version_for(
+            hook.spec.get("rules") or (), self.write, self._versions(), exact=hook.exact
+        )
+        if version is None or not self._selected(hook.spec, pair):
+            return None
+        user = self._hearing.user or User("")
+        asked = review_of(self.write, version, user, *pair)
+        try:
+            if not conditions_hold(hook.spec.get("matchConditions") or (), asked):
+                return None
+        except ConditionError as error:
+            if hook.ignores_failure:
+                return None
+            raise failure(hook, f"{error}") from error
+        key = key_of(hook, number, asked)
+        if key in self._hearing.answers:
+            return key
+        if self._hearing.closed:
+            self._hearing.answers[key] = {"error": _NOBODY_CALLS}
+            return key
+        try:
+            address = hook.address(self._store)
+        except NoAddress as error:
+            self._hearing.answers[key] = {"error": f"failed to call webhook: {error}"}
+            return key
+        self.calls.append(
+            Call(
+                key,
+                address.url,
+                address.server_name,
+                address.connect_to,
+                hook.authority_pem,
+                hook.timeout_seconds,
+                body_of(asked, uid_of(key, self._hearing.at)),
+            )
+        )
+        return key
+
+    def verdict(self, hook: Hook, key: str) -> Verdict | None:
+        """Return what a webhook said; None where its failure is ignored. Raises ApiError."""
+        answer = self._hearing.answers[key]
+        try:
+            if "error" in answer:
+                raise BadAnswer(answer["error"])
+            uid = uid_of(key, self._hearing.at)
+            verdict = _read(answer["review"], uid, mutating=hook.mutating)
+        except BadAnswer as error:
+            if hook.ignores_failure:
+                self._hearing.annotations[f"failed-open/{hook.name}"] = str(error)
+                return None
+            raise failure(hook, f"{error}") from error
+        self._hearing.warnings += verdict.warnings
+        for name, value in verdict.annotations.items():
+            self._hearing.annotations[f"{hook.name}/{name}"] = value
+        if not verdict.allowed:
+            raise denial(hook, verdict)
+        return verdict
+
+    def _versions(self) -> tuple[str, ...]:
+        kind = self.write.kind
+        if kind.custom is None:
+            return (kind.version, *kind.other_versions)
+        served = self._store.custom.versions_of(kind.resource).values()
+        others = (each.version for each in served if each.version != kind.version)
+        return (kind.version, *others)
+
+    def _selected(self, spec: Object, pair: Pair) -> bool:
+        selector = spec.get("namespaceSelector")
+        if selector and not self._selects_namespace(selector, pair):
+            return False
+        return selects_object(spec.get("objectSelector"), *pair)
+
+    def _selects_namespace(self, selector: Object, pair: Pair) -> bool:
+        write = self.write
+        if write.kind.resource == "namespaces":
+            obj = pair[0] or pair[1] or {}
+            return matches(selector, (obj.get("metadata") or {}).get("labels") or {})
+        if not write.namespace:
+            return True
+        record = self._store.find("namespaces", "", write.namespace)
+        return record is not None and matches(selector, record.labels)
+
+
+def _read(review: Object, uid: str, *, mutating: bool) -> Verdict:
+    try:
+        return read_verdict(review, uid, mutating=mutating)
+    except BadAnswer as error:
+        raise BadAnswer(f"received invalid webhook response: {error}") from error
+
+
+def _hearing(request: Request) -> Hearing:
+    """Return what is known of a write; without anything nobody is called."""
+    return request.hearing or Hearing(0.0, closed=True)
+
+
+def _named(write: Write) -> Object:
+    group, version, kind = write.object_kind
+    return {"apiVersion": f"{group}/{version}" if group else version, "kind": kind}
+
+
+def _defaulted(write: Write, obj: Object, old: Object | None) -> Object:
+    """Return a copy with defaults; what is wrong with it is said when it is stored."""
+    shown: Object = copy_object(obj)
+    if write.shown is not None or write.subresource:
+        return shown
+    head = shown.setdefault("metadata", {})
+    if write.namespace and write.kind.namespaced:
+        head.setdefault("namespace", write.namespace)
+    try:
+        if old is None:
+            admission.admit_new(write.kind, shown)
+        else:
+            admission.admit_change(write.kind, old, shown, None)
+    except ApiError:
+        return shown
+    return shown
+
+
+def write_of(
+    operation: str,
+    kind: Kind,
+    place: tuple[str, str],
+    request: Request,
+    *,
+    subresource: str = "",
+    shown: tuple[str, str, str] | None = None,
+    dry_run: bool | None = None,
+) -> Write:
+    """Return what a request is about to do to the object at (namespace, name)."""
+    options = {"CREATE": "CreateOptions", "DELETE": "DeleteOptions"}.get(operation, "UpdateOptions")
+    if operation == "UPDATE" and request.method == "PATCH":
+        options = "PatchOptions"
+    return Write(
+        operation,
+        kind,
+        place[0],
+        place[1],
+        subresource,
+        shown,
+        options,
+        request.query.get("fieldManager", ""),
+        request.dry_run if dry_run is None else dry_run,
+    )

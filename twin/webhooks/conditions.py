@@ -1,0 +1,37 @@
+"""Expressions in CEL about a request: `matchConditions` of webhooks and policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from twin.custom.cel import RuleError
+from twin.custom.cel_requests import compile_expression, evaluate
+from twin.records import Object
+
+NAMES = ("object", "oldObject", "request")
+
+
+class ConditionError(Exception):
+    """A condition that could not be evaluated, while no other one says no."""
+
+
+def conditions_hold(conditions: Sequence[Mapping[str, Any]], asked: Object) -> bool:
+    """Say whether all conditions hold for the request of a review; raises ConditionError.
+
+    One that does not hold decides, whatever else cannot be evaluated.
+    """
+    if not conditions:
+        return True
+    about = {name: value for name, value in asked.items() if name not in ("object", "oldObject")}
+    values = {"object": asked.get("object"), "oldObject": asked.get("oldObject"), "request": about}
+    problems = []
+    for condition in conditions:
+        try:
+            if evaluate(compile_expression(condition["expression"], NAMES), values) is not True:
+                return False
+        except RuleError as error:
+            problems.append(f"match condition '{condition['name']}': {error}")
+    if problems:
+        raise ConditionError("; ".join(problems))
+    return True
