@@ -14,7 +14,7 @@ from twin import admission
 from twin.api.json_patch import apply_json_patch
 from twin.api.messages import Object, Request
 from twin.copying import copy_object
-from twin.errors import ApiError
+from twin.errors import ApiError, forbidden
 from twin.kinds import Kind
 from twin.rbac.attributes import User
 from twin.selectors import matches
@@ -179,7 +179,8 @@ class _Asking:
         except ConditionError as error:
             if hook.ignores_failure:
                 return None
-            raise failure(hook, f"{error}") from error
+            kind, name = self.write.kind, self.write.name
+            raise forbidden(kind.plural, name, str(error), group=kind.group) from error
         key = key_of(hook, number, asked)
         if key in self._hearing.answers:
             return key

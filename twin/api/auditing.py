@@ -49,7 +49,7 @@ class AuditedServer:
             await self._server(scope, receive, send)
             return
         exchange = _Exchange(self._log, trail, self._server, headers, scope)
-        if trail.message:
+        if not trail.arrival.user.name:
             await self._server(scope, receive, exchange.refusing(send))
             return
         if not self._log.write(trail, RECEIVED, trail.arrival.at):
@@ -94,7 +94,7 @@ class AuditedServer:
         )
         trail = Trail(arrival, rule)
         if identity is None:
-            trail.message = _failed_authentication(headers)
+            trail.answered = ApiError(401, "Unauthorized", "Unauthorized").to_status()
         else:
             self._judge(trail, target, headers, method)
         return trail
@@ -252,13 +252,6 @@ def _addresses(scope: dict[str, Any], headers: dict[str, str]) -> tuple[str, ...
     found += [address for address in (real,) if address and address not in found]
     found += [address for address in (near,) if address and [address] != found[-1:]]
     return tuple(found)
-
-
-def _failed_authentication(headers: dict[str, str]) -> str:
-    scheme, _, rest = headers.get("authorization", "").strip().partition(" ")
-    if scheme.lower() in ("bearer", "basic") and rest:
-        return f"Authentication failed, attempted: {scheme.lower()}"
-    return "Authentication failed, no credentials provided"
 
 
 async def _refuse(send: Send) -> None:

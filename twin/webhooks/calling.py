@@ -15,6 +15,17 @@ from twin.webhooks.hearing import Call
 
 LARGEST_ANSWER = 3 << 20
 """Bytes of an answer; a real server takes as many."""
+_SAID = {
+    400: "the server rejected our request for an unknown reason",
+    401: "the server has asked for the client to provide credentials",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    422: "the server rejected our request due to an error in our request",
+    429: "the server has received too many requests and has asked us to try again later",
+    503: "the server is currently unable to handle the request",
+    504: "the server was unable to return a response in the time allotted, but may still be processing the "
+    "request",
+}
 Caller = Callable[[Sequence[Call]], list[Object]]
 
 
@@ -29,7 +40,7 @@ def call_all(calls: Sequence[Call]) -> list[Object]:
 def call_one(call: Call) -> Object:
     """Send one review and return its answer, or why there is none."""
     try:
-        status, body = _post(call)
+        status, kind, body = _post(call)
     except TimeoutError:
         return _failed(
             call, "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
@@ -39,11 +50,7 @@ def call_one(call: Call) -> Object:
     except (OSError, http.client.HTTPException, ValueError) as error:
         return _failed(call, f"{error}" or type(error).__name__)
     if status != http.client.OK:
-        text = body[:1_024].decode(errors="replace").strip()
-        why = (
-            f"an error on the server ({json.dumps(text)}) has prevented the request from succeeding"
-        )
-        return {"error": f"failed to call webhook: {why}", "code": status}
+        return {"error": f"failed to call webhook: {_said_of(status, kind, body)}"}
     try:
         return {"review": json.loads(body)}
     except ValueError as error:
@@ -54,7 +61,7 @@ def _failed(call: Call, why: str) -> Object:
     return {"error": f'failed to call webhook: Post "{call.address}": {why}'}
 
 
-def _post(call: Call) -> tuple[int, bytes]:
+def _post(call: Call) -> tuple[int, str, bytes]:
     parts = urlsplit(call.address)
     context = ssl.create_default_context(cadata=call.authority_pem or None)
     host, port = parts.hostname or "", parts.port or 443
@@ -79,4 +86,19 @@ def _post(call: Call) -> tuple[int, bytes]:
         body = answer.read(LARGEST_ANSWER + 1)
         if len(body) > LARGEST_ANSWER:
             raise ValueError(f"the answer has more than {LARGEST_ANSWER} bytes")
-        return answer.status, body
+        return answer.status, answer.headers.get("Content-Type", ""), body
+
+
+def _said_of(status: int, kind: str, body: bytes) -> str:
+    """Return how client-go tells of an answer with an error."""
+    known = _SAID.get(status)
+    if known is not None:
+        return known
+    text = body[:1_024].decode(errors="replace").strip() if kind.startswith("text/") else "unknown"
+    if status >= http.client.INTERNAL_SERVER_ERROR:
+        return (
+            f"an error on the server ({json.dumps(text)}) has prevented the request from succeeding"
+        )
+    if status == http.client.FORBIDDEN:
+        return text
+    return f"the server responded with the status code {status} but did not return more information"

@@ -31,7 +31,8 @@ def conditions_hold(conditions: Sequence[Mapping[str, Any]], asked: Object) -> b
             if evaluate(compile_expression(condition["expression"], NAMES), values) is not True:
                 return False
         except RuleError as error:
-            problems.append(f"match condition '{condition['name']}': {error}")
+            text = condition["expression"]
+            problems.append(f"expression '{text}' resulted in error: {error}")
     if problems:
-        raise ConditionError("; ".join(problems))
+        raise ConditionError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
     return True

@@ -84,7 +84,8 @@ def test_a_wrong_token_is_written(audited: Audited) -> None:
     assert audited.face.ask_as("wrong", MAPS).status == 401
     (event,) = audited.events("stranger")
     assert (event["stage"], event["responseStatus"]["code"]) == ("ResponseStarted", 401)
-    assert event["responseStatus"]["message"] == "Authentication failed, attempted: bearer"
+    assert event["responseStatus"]["message"] == "Unauthorized"
+    assert event["responseStatus"]["reason"] == "Unauthorized"
     assert event["user"] == {}
 
 
