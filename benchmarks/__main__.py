@@ -38,8 +38,9 @@ NAMES = (
     "untouched_cost",
     "trial_cost",
     "breaker_trips",
+    "promotion_errors",
 )
-OTHER_FLAGS = frozenset({"gate_errors", "idle_weight", "sync_loss"})
+OTHER_FLAGS = frozenset({"gate_errors", "idle_weight", "promotion_errors", "sync_loss"})
 """Those that do not take the flags of `benchmarks.machine.parser`."""
 PARTS = frozenset({"hostile_reader_inputs", "twin_api_server", "twin_engine_world"})
 """Processes that a benchmark starts; what they print is for it."""

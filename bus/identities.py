@@ -29,6 +29,7 @@ from schemas.prediction import (
     PredictionRisk,
     PredictionShadow,
 )
+from schemas.promotion import OutcomeModels
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
@@ -127,7 +128,7 @@ _AFTER_AGENTS: tuple[Identity, ...] = (
         "scoreboard",
         "scores",
         *(OutcomeReward, OutcomeForecast, OutcomeScore, OutcomeCounterfactual, OutcomeSwitchback),
-        OutcomeBreaker,
+        *(OutcomeBreaker, OutcomeModels),
     ),
     _service_identity(
         "untouched",

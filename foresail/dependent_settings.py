@@ -8,8 +8,10 @@ from typing import Any
 
 from agent_registry.calibration import FACTORS
 from agent_registry.value_settings import PRICES_OF_VALUE, ValueSettings
+from bus.errors import ConfigError
 from foresail.settings import StackSettings
 from projections.breaker.settings import BreakerSettings
+from projections.promotion.settings import PromotionSettings
 from schemas.model import DataModel
 from schemas.outcome import Mode
 from services.agents.profiles import FORESAIL
@@ -55,6 +57,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "score": settings.score,
             "switchback": switchback,
             "breaker": breaker_of(settings),
+            "promotion": promotion_of(settings),
         },
         "switchback": {"seed": run.seed},
     }
@@ -79,6 +82,23 @@ def breaker_of(settings: StackSettings) -> BreakerSettings:
         return breaker
     when = "on" if settings.agents.by_value else "off"
     return breaker.model_copy(update={"when": when})
+
+
+def promotion_of(settings: StackSettings) -> PromotionSettings:
+    """Return the settings of the promotion of risk models with `auto` decided: on where agents judge by expected value.
+
+    Raises:
+        ConfigError: it is switched on for agents whose thresholds belong to one model.
+    """
+    promotion, by_value = settings.promotion, settings.agents.by_value
+    if promotion.when == "auto":
+        return promotion.model_copy(update={"when": "on" if by_value else "off"})
+    if promotion.enabled and not by_value:
+        why = f"the thresholds of profile {settings.agents.profile} belong to one model"
+        raise ConfigError(
+            "promotion.when", promotion.when, f"{why}; use agents.profile = {FORESAIL.name}"
+        )
+    return promotion
 
 
 def priced(settings: StackSettings) -> ValueSettings:

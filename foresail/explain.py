@@ -33,6 +33,7 @@ from projections.objects.names import ObjectKind
 from schemas import subjects
 from schemas.decision import Decision
 from schemas.envelope import attributes_of, rfc3339
+from schemas.promotion import OutcomeModels
 from schemas.score import OutcomeCounterfactual
 
 VERB = Verb(50, "explain one decision, or why a pod, workload, HPA or node is where it is")
@@ -134,6 +135,17 @@ async def read_record(source: Source, cycle: int) -> CycleRecord:
     async for entry in read_events(messages, selects=belongs):
         event = entry.event
         record = record.after_unreadable(entry.seq) if event is None else record.after(event)
+    return await _with_judgement(source, record)
+
+
+async def _with_judgement(source: Source, record: CycleRecord) -> CycleRecord:
+    """Return the record with the judgement by which its risk was predicted, of the few that there are."""
+    before = 0 if record.observation is None else record.observation.seq
+    async for entry in read_events(source.messages((".".join(OutcomeModels.PATTERN),))):
+        if entry.seq >= before:
+            break
+        if entry.event is not None:
+            record = record.after(entry.event)
     return record
 
 

@@ -27,6 +27,7 @@ from foresail.settings_sources import (
     origins_of,
 )
 from projections.breaker.settings import BreakerSettings
+from projections.promotion.settings import PromotionSettings
 from projections.score.prices import ScorePrices
 from projections.switchback.schedule import SwitchbackSettings
 from schemas.model import DataModel
@@ -59,6 +60,7 @@ class StackSettings(BaseSettings):
     score: ScorePrices = Field(default_factory=ScorePrices)
     switchback: SwitchbackSettings = Field(default_factory=SwitchbackSettings)
     breaker: BreakerSettings = Field(default_factory=BreakerSettings)
+    promotion: PromotionSettings = Field(default_factory=PromotionSettings)
     exerciser: ExerciserSettings = Field(default_factory=ExerciserSettings)
     dashboard: DashboardSettings = Field(default_factory=DashboardSettings)
 

@@ -29,12 +29,14 @@ from projections.event_text import event_text
 from projections.figures import duration, percent, size
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
+from projections.promotion.text import driving_texts
 from projections.times import WALL
 from schemas import subjects
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.control import Control
 from schemas.limited_json import BadJson, load_json
 from schemas.model import EventData
+from schemas.promotion import OutcomeModels
 from schemas.registry import EVENT_TYPES
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes
@@ -113,6 +115,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "counterfactual": await newest_content(bus, stack.cluster, OutcomeCounterfactual),
         "switchback": await newest_content(bus, stack.cluster, OutcomeSwitchback),
         "breakers": breakers,
+        "models": await newest_content(bus, stack.cluster, OutcomeModels),
         "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
@@ -241,11 +244,16 @@ def troubles(heartbeats: Mapping[str, Any]) -> list[str]:
 
 
 def _worth_lines(status: Mapping[str, Any]) -> list[str]:
-    """Return the breakers on probation (those in shadow are troubles), and what acting is worth."""
+    """Return the breakers on probation (those in shadow are troubles), which model drives, and what acting is worth."""
     probation = [one for one in status["breakers"] if one["state"] == BreakerState.PROBATION]
     worth = ("score", "counterfactual", "switchback")
     return [
         *(one["text"] for one in probation),
+        *(
+            []
+            if status["models"] is None
+            else driving_texts(OutcomeModels.model_validate(status["models"]))
+        ),
         *(f"{name} of {status[name]['text']}" for name in worth if status[name] is not None),
     ]
 

@@ -13,6 +13,7 @@ from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision
 from schemas.effect import Effect
 from schemas.envelope import Event
+from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.outcome import (
     ExecutionPhase,
@@ -22,6 +23,7 @@ from schemas.outcome import (
     OutcomeVerification,
 )
 from schemas.prediction import Prediction
+from schemas.promotion import OutcomeModels
 from schemas.proposal import Proposal
 from schemas.reasons import Reason
 from schemas.score import OutcomeCounterfactual, OutcomeScore
@@ -30,6 +32,24 @@ CYCLE_SUBJECTS = ("observation", "prediction.>", "proposal.*", "decision", "outc
 """Subjects of the events that a record holds."""
 TABLES = ("nodes", "pods", "frame", "risk_table", "demand_table")
 """Fields that hold whole tables; `as_json` leaves them to `tap --json`."""
+
+ONE_A_CYCLE: Mapping[type[EventData], str] = {
+    Observation: "observation",
+    Decision: "decision",
+    OutcomeReward: "reward",
+    OutcomeScore: "score",
+}
+"""Field of a record by the kind of event, of which a cycle has one; a later one replaces it."""
+SEVERAL_A_CYCLE: Mapping[type[EventData], str] = {
+    Prediction: "predictions",
+    Proposal: "proposals",
+    OutcomeExecution: "executions",
+    OutcomeVerification: "verifications",
+    OutcomeForecast: "forecasts",
+    OutcomeCounterfactual: "counterfactuals",
+    OutcomeBreaker: "breakers",
+}
+"""Of which it has several, in the order of the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,36 +124,27 @@ class CycleRecord:
     """What acting had changed up to this cycle, and up to some cycles after it."""
     breakers: tuple[Event[OutcomeBreaker], ...] = ()
     """Breakers that changed at this cycle's observation."""
+    judged: Event[OutcomeModels] | None = None
+    """The judgement of risk models at this cycle's observation."""
+    driven_by: Event[OutcomeModels] | None = None
+    """The newest judgement before this cycle's observation, by which its risk was predicted; only where one has read
+    so far back.
+    """
     unreadable: tuple[int, ...] = ()
     """Positions of messages of the cycle that this version cannot read."""
 
     def after(self, event: Event[Any]) -> CycleRecord:
         """Return the record after one more event of its cycle; of other kinds, the same record."""
-        match event.data:
-            case Observation():
-                return replace(self, observation=event)
-            case Prediction():
-                return replace(self, predictions=(*self.predictions, event))
-            case Proposal():
-                return replace(self, proposals=(*self.proposals, event))
-            case Decision():
-                return replace(self, decision=event)
-            case OutcomeExecution():
-                return replace(self, executions=(*self.executions, event))
-            case OutcomeVerification():
-                return replace(self, verifications=(*self.verifications, event))
-            case OutcomeReward():
-                return replace(self, reward=event)
-            case OutcomeForecast():
-                return replace(self, forecasts=(*self.forecasts, event))
-            case OutcomeScore():
-                return replace(self, score=event)
-            case OutcomeCounterfactual():
-                return replace(self, counterfactuals=(*self.counterfactuals, event))
-            case OutcomeBreaker():
-                return replace(self, breakers=(*self.breakers, event))
-            case _:
-                return self
+        changes: dict[str, Any] = {}
+        if isinstance(event.data, OutcomeModels):
+            changes["judged" if event.cycle == self.cycle else "driven_by"] = event
+        for kind, name in ONE_A_CYCLE.items():
+            if isinstance(event.data, kind):
+                changes[name] = event
+        for kind, name in SEVERAL_A_CYCLE.items():
+            if isinstance(event.data, kind):
+                changes[name] = (*getattr(self, name), event)
+        return replace(self, **changes) if changes else self
 
     def after_unreadable(self, seq: int) -> CycleRecord:
         """Return the record after a message of its cycle that this version cannot read."""
@@ -199,7 +210,7 @@ class CycleRecord:
         return sorted(self._unordered_events(), key=lambda event: event.seq)
 
     def _unordered_events(self) -> Iterator[Event[Any]]:
-        for single in (self.observation, self.decision, self.reward, self.score):
+        for single in (self.observation, self.decision, self.reward, self.score, self.judged):
             if single is not None:
                 yield single
         yield from self.predictions
@@ -226,6 +237,8 @@ class CycleRecord:
             "counterfactuals": [_event_json(event) for event in self.counterfactuals],
             "forecasts": [_event_json(event) for event in self.forecasts],
             "breakers": [_event_json(event) for event in self.breakers],
+            "judged": _event_json(self.judged),
+            "driven_by": _event_json(self.driven_by),
             "unreadable": list(self.unreadable),
         }
 

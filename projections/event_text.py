@@ -10,6 +10,7 @@ from agent_registry.discovery import letter_of
 from projections.band_text import band_text
 from projections.figures import duration, number, score, signed_score
 from projections.prediction_table import prediction_table
+from projections.promotion.text import judgement_texts
 from projections.score.text import difference_text, score_text
 from projections.switchback.text import switchback_text
 from projections.times import CLUSTER
@@ -31,6 +32,7 @@ from schemas.outcome import (
     OutcomeVerification,
 )
 from schemas.prediction import Prediction
+from schemas.promotion import OutcomeModels
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.reasons import Reason
@@ -73,6 +75,8 @@ def event_text(event: Event[Any]) -> str:
             return f"cycle {difference.cycle}: acting changed {difference_text(difference)}"
         case OutcomeBreaker() as change:
             return f"cycle {change.cycle}: {change.text}"
+        case OutcomeModels() as judged:
+            return f"cycle {judged.cycle}: {'; '.join(judgement_texts(judged))}"
         case OutcomeSwitchback() as estimate:
             return f"cycle {estimate.cycle}: acting {switchback_text(estimate)}"
         case OutcomeExecution() | OutcomeVerification() | OutcomeReward() | OutcomeForecast():

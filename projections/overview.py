@@ -15,6 +15,7 @@ from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import PredictionDemand, PredictionRisk
+from schemas.promotion import OutcomeModels
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction, ReactionItem
 from schemas.registry import LAYERS
@@ -88,6 +89,8 @@ class Overview:
     """The newest estimate from blocks that act and blocks that do not."""
     breakers: tuple[Breaker, ...] = ()
     """Those that are not closed now."""
+    models: OutcomeModels | None = None
+    """The newest judgement of risk models; None where nobody judges them."""
     reactions: tuple[ReactionItem, ...] = ()
     """Newest first."""
     stimulus: Stimulus | None = None
@@ -111,10 +114,8 @@ class Overview:
             case Observation() as observation:
                 outage = self.outage if is_without_nodes(observation) else None
                 return replace(after, observation=observation, outage=outage)
-            case PredictionRisk():
-                return replace(after, risk=event.data)
-            case PredictionDemand():
-                return replace(after, demand=event.data)
+            case PredictionRisk() | PredictionDemand() as prediction:
+                return _after_prediction(after, prediction)
             case OutcomeReward() as reward:
                 rewards = (*self.rewards, reward)[-REWARDS:]
                 return replace(after, rewards=rewards, cycles=self.cycles.after(event))
@@ -127,12 +128,22 @@ class Overview:
                 return _after_worth(after, worth)
             case OutcomeBreaker(standing=standing):
                 return replace(after, breakers=standing, cycles=self.cycles.after(event))
+            case OutcomeModels():
+                return replace(after, models=event.data, cycles=self.cycles.after(event))
             case Reaction(reactions=items):
                 return replace(after, reactions=(*reversed(items), *self.reactions)[:REACTIONS])
             case Stimulus():
                 return replace(after, stimulus=event.data)
             case _:
                 return after
+
+
+def _after_prediction(
+    overview: Overview, prediction: PredictionRisk | PredictionDemand
+) -> Overview:
+    if isinstance(prediction, PredictionRisk):
+        return replace(overview, risk=prediction)
+    return replace(overview, demand=prediction)
 
 
 def _after_worth(

@@ -8,6 +8,7 @@ from typing import Any
 from projections.band_text import bands_text
 from projections.breaker.text import standing_texts
 from projections.decision_totals import MICRO, DecisionTotals
+from projections.promotion.text import driving_texts
 from projections.score.text import difference_text, score_text
 from projections.switchback.text import switchback_text
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
@@ -21,6 +22,7 @@ from schemas.outcome import (
     OutcomeForecast,
     OutcomeVerification,
 )
+from schemas.promotion import OutcomeModels
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.reasons import Reason
@@ -62,6 +64,8 @@ class RunTotals:
         """The newest of what acting changed."""
         self.switchback: OutcomeSwitchback | None = None
         """The newest estimate from blocks that act and blocks that do not."""
+        self.models: OutcomeModels | None = None
+        """The newest judgement of risk models."""
         self.breaker_trips = 0
         self.standing: tuple[Breaker, ...] = ()
         """Breakers that are not closed."""
@@ -132,6 +136,11 @@ class RunTotals:
             "stimuli": dict(sorted(self.stimuli.items())),
             **self._switchback(),
             **self._breakers(),
+            **(
+                {}
+                if self.models is None
+                else {"models_text": "\n".join(driving_texts(self.models))}
+            ),
             **({"bands_text": bands_text(self.bands)} if self.bands else {}),
         }
 
@@ -166,6 +175,8 @@ class RunTotals:
             case OutcomeBreaker() as change:
                 self.breaker_trips += change.state is BreakerState.SHADOW
                 self.standing = change.standing
+            case OutcomeModels() as judged:
+                self.models = judged
             case OutcomeForecast(slot=0) as forecast:
                 if forecast.bands_so_far is not None:
                     self.bands[forecast.horizon_seconds] = forecast.bands_so_far

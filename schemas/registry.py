@@ -24,6 +24,7 @@ from schemas.model import EventData, check_counts, validation_reason
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
+from schemas.promotion import OutcomeModels
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
@@ -58,6 +59,7 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     OutcomeCounterfactual,
     OutcomeSwitchback,
     OutcomeBreaker,
+    OutcomeModels,
     Reaction,
     Stimulus,
     UntouchedNodes,

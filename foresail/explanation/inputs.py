@@ -14,6 +14,7 @@ from foresail.explanation.section import Section, number, seconds
 from projections import figures
 from projections.cycle_record import CycleRecord
 from projections.prediction_table import prediction_table
+from projections.promotion.text import driving_texts
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.prediction import Contribution, Prediction, PredictionShadow
@@ -29,6 +30,8 @@ def input_sections(record: CycleRecord) -> Iterator[Section]:
     target = "" if record.decision is None else record.decision.data.action.target.name
     lines = [line for event in record.predictions for line in _prediction(event, target)]
     yield Section("PREDICTED", lines or [Text("nothing: no prediction of this cycle")], "cyan")
+    if record.driven_by is not None:
+        yield Section("DRIVES", [Text(line) for line in driving_texts(record.driven_by.data)])
     if record.observation is None:
         yield Section("SIGNALS", [Text("the observation is not in this log any more")], "red")
         return

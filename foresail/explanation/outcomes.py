@@ -13,6 +13,7 @@ from foresail.explanation.section import Section
 from projections import figures
 from projections.band_text import band_text
 from projections.cycle_record import CycleRecord, PartRecord
+from projections.promotion.text import judgement_texts
 from projections.score.text import OVERLAP, effect_text, window_text
 from schemas.outcome import (
     ExecutionPhase,
@@ -45,6 +46,8 @@ def outcome_sections(record: CycleRecord) -> Iterator[Section]:
     yield Section("SCORE", _score(record))
     changed = [Text(event.data.text) for event in record.breakers]
     yield Section("BREAKER", changed, "bold red")
+    judged = () if record.judged is None else judgement_texts(record.judged.data)
+    yield Section("JUDGED", [Text(line) for line in judged])
     yield Section("SCORED", [_forecast_text(event.data) for event in record.forecasts], "dim")
 
 

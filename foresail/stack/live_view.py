@@ -20,6 +20,7 @@ from projections.event_text import execution_text
 from projections.figures import age, number, percent, score, signed_score
 from projections.operating import OperatingState
 from projections.overview import Overview
+from projections.promotion.text import driving_texts
 from projections.score.text import difference_text, score_text
 from projections.switchback.text import switchback_text
 from projections.times import WALL, cluster_clock
@@ -53,6 +54,7 @@ def view(
         _cluster(overview),
         *_score(overview),
         *(Text(text, style="bold red") for text in standing_texts(overview.breakers)),
+        *([] if overview.models is None else [Text("\n".join(driving_texts(overview.models)))]),
         _decision(overview),
         Text("\n".join(notes), style="dim"),
     )

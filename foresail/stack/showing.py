@@ -17,10 +17,12 @@ from foresail.stack.watch import Watch
 from projections.event_text import decision_line
 from projections.operating import OperatingState, operating_after
 from projections.outage import outage_of
+from projections.promotion.text import judgement_texts
 from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.outcome import OutcomeExecution
+from schemas.promotion import OutcomeModels
 from schemas.snapshot import SnapshotNodes
 
 FRAMES_PER_SECOND = 4
@@ -68,7 +70,7 @@ async def _show(
 
 
 def line_printer(print_line: Callable[[str], None]) -> Callable[[Event[Any]], None]:
-    """Return a listener that prints decisions with their execution, breakers and outages as lines."""
+    """Return a listener that prints decisions with what became of them, breakers, models and outages as lines."""
     waiting: dict[int, tuple[Decision, list[OutcomeExecution]]] = {}
     down = False
     operating = OperatingState()
@@ -86,6 +88,9 @@ def line_printer(print_line: Callable[[str], None]) -> Callable[[Event[Any]], No
             down = outage is not None
         elif isinstance(event.data, OutcomeBreaker):
             print_line(event.data.text)
+        elif isinstance(event.data, OutcomeModels):
+            for line in _driving_lines(event.data):
+                print_line(line)
         elif isinstance(event.data, Decision):
             waiting[event.cycle] = (event.data, [])
         elif (
@@ -100,6 +105,12 @@ def line_printer(print_line: Callable[[str], None]) -> Callable[[Event[Any]], No
                 print_line(decision_line(decision, executions))
 
     return take
+
+
+def _driving_lines(judged: OutcomeModels) -> Iterator[str]:
+    """Yield which model drives and how each stands, where that is new."""
+    if judged.driving != judged.before:
+        yield from judgement_texts(judged)
 
 
 def _change_lines(before: OperatingState, after: OperatingState) -> Iterator[str]:

@@ -32,7 +32,10 @@ from schemas.reasons import Reason
 
 KEPT_INPUTS = 20_000
 """Inputs kept until a first state is known."""
-MAY_READ: tuple[Pattern, ...] = (("snapshot", "*"), ("observation",), ("prediction", ">"))
+MAY_READ: tuple[Pattern, ...] = (
+    *(("snapshot", "*"), ("observation",), ("prediction", ">")),
+    ("outcome", "models"),
+)
 Build = Callable[[Config], Handler[Any]]
 
 

@@ -18,6 +18,7 @@ from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.identity import Origin
 from schemas.outcome import OutcomeForecast, OutcomeReward
+from schemas.promotion import OutcomeModels
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.switchback import OutcomeSwitchback
 from schemas.upcast import WEIGHT_NAMES
@@ -41,6 +42,7 @@ class ScoringStage:
         OutcomeCounterfactual.PATTERN,
         OutcomeSwitchback.PATTERN,
         OutcomeBreaker.PATTERN,
+        OutcomeModels.PATTERN,
     )
 
     def __init__(self, changes: Changes, origin: Origin, *, from_start: bool) -> None:

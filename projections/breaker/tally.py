@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from pydantic import Field
+
 from agent_registry.discovery import agents_by_name
 from projections.breaker.settings import BreakerSettings
 from schemas.actions import ActionKind
@@ -85,6 +87,8 @@ class BreakerTally(DataModel):
     high_money_per_hour: Rounded | None = None
     """Upper limit of the newest switchback; None once it has been judged."""
     forecasts: tuple[ForecastPoint, ...] = ()
+    """Of the newest model alone: what another one was worth says nothing of it."""
+    forecast_model: str = Field(default="", exclude_if=lambda model_id: not model_id)
     by_risk: dict[str, Seconds] = {}
     """When a kind was last decided by the forecast of risk."""
     rearm: tuple[str, ...] = ()
@@ -188,8 +192,10 @@ def _after_forecast(
         positives=risk.positives,
         brier_sum=rounded((risk.brier or 0.0) * risk.targets),
     )
-    kept = [one for one in tally.forecasts if now - one.time_seconds < settings.window_seconds]
-    return _with(tally, forecasts=(*kept, point)[-KEPT_MARKS:])
+    same = tally.forecast_model in ("", data.model_id)
+    before = tally.forecasts if same else ()
+    kept = [one for one in before if now - one.time_seconds < settings.window_seconds]
+    return _with(tally, forecasts=(*kept, point)[-KEPT_MARKS:], forecast_model=data.model_id)
 
 
 def _after_decision(tally: BreakerTally, data: Decision) -> BreakerTally:

@@ -25,6 +25,7 @@ from proofs.planted.live import LIVE
 from proofs.planted.log import LOG
 from proofs.planted.machines import MACHINES
 from proofs.planted.observability import OBSERVABILITY
+from proofs.planted.promotion import PROMOTION
 from proofs.planted.readers import READERS
 from proofs.planted.recordings import RECORDINGS
 from proofs.planted.safety import SAFETY
@@ -63,6 +64,7 @@ DEFECTS: tuple[Defect, ...] = (
     *LOG,
     *MACHINES,
     *OBSERVABILITY,
+    *PROMOTION,
     *READERS,
     *RECORDINGS,
     *SAFETY,

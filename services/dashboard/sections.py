@@ -7,6 +7,7 @@ from typing import Any
 
 from agent_registry.discovery import letter_of, referee_place, registered_agents
 from projections.breaker.text import standing_texts
+from projections.promotion.text import WHY, driving_texts
 from projections.run_state import RunState
 from schemas.identity import Origin
 from schemas.observation import ClusterTotals
@@ -34,6 +35,7 @@ def sections_of(page: Page, origin: Origin, replay: str = "") -> dict[str, Any]:
         "decision": None if decided is None else cycle_json(decided),
         "recent": _recent(page),
         "models": _models(page),
+        "promotion": _promotion(page),
         "node_names": [] if page.observation is None else list(page.observation.nodes.ids),
         "node_cells": page.cells,
         "acting": acting_json(page.overview, simulated=_simulated(page)),
@@ -180,6 +182,32 @@ def _models(page: Page) -> list[Json]:
         for name, prediction in predictions
         if prediction is not None
     ]
+
+
+def _promotion(page: Page) -> Json | None:
+    """Return which model of risk drives and why; None where nobody judges models."""
+    judged = page.overview.models
+    if judged is None:
+        return None
+    return {
+        "text": driving_texts(judged)[0],
+        "models": [
+            {
+                "model_id": one.model_id,
+                "state": one.state,
+                "why": WHY[one.cause],
+                "skill": one.skill,
+                "skill_low": one.skill_low,
+                "skill_high": one.skill_high,
+                "lift": one.lift,
+                "lift_low": one.lift_low,
+                "lift_high": one.lift_high,
+                "positives": one.positives,
+                "text": one.text,
+            }
+            for one in judged.models
+        ],
+    }
 
 
 def _rewards(page: Page) -> Json | None:

@@ -49,6 +49,11 @@ class Models:
             dict.fromkeys([*formula, *(model_id for model_id in active if model_id), *shadows])
         )
 
+    def shadow(self, model_id: str) -> TrainedRisk | None:
+        """Return the shadow model of risk with an id; None where none has it."""
+        risks = (shadow for shadow in self.shadows if isinstance(shadow, TrainedRisk))
+        return next((shadow for shadow in risks if shadow.manifest.model_id == model_id), None)
+
     @property
     def needs_history(self) -> bool:
         """Whether any model reads the history of attempts."""

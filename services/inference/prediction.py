@@ -81,15 +81,14 @@ class PredictionBuilder:
     def build(self, output: str) -> EventData:
         """Return one output of the cycle: `risk`, `demand`, or a shadow model's slot."""
         if output == RISK:
-            return self._formula_risk() if self._models.risk is None else self._trained_risk()
+            model = self._models.risk or self._models.shadow(self._state.driving)
+            return self._formula_risk() if model is None else self._trained_risk(model)
         if output == DEMAND:
             demand = self._formula_demand if self._models.demand is None else self._trained_demand
             return demand().model_copy(update={"bands": self._bands()})
         return self._shadow(int(output), self._models.shadows[int(output) - 1])
 
-    def _trained_risk(self) -> EventData:
-        model = self._models.risk
-        assert model is not None
+    def _trained_risk(self, model: TrainedRisk) -> EventData:
         output = self._model_output(model, self._limits.targets)
         table = (
             RiskTable(ids=output.ids, risk_ratio=output.ratios)

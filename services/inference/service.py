@@ -10,6 +10,7 @@ from typing import Any
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from schemas.model import EventData
+from schemas.promotion import OutcomeModels
 from schemas.reasons import Reason
 from schemas.view import OpenCycle
 from services.inference.models import MODELS, Models, load
@@ -57,9 +58,11 @@ class InferenceHandler:
 
     @property
     def reads(self) -> tuple[tuple[str, ...], ...]:
-        """Observations and its own output; for models of attempts also what runs where."""
+        """Observations and its own output; for models of attempts what runs where, for shadows which one drives."""
         history = (("snapshot", "placements"), ("snapshot", "workloads"))
-        shadows = (("prediction", "shadow", "*"),) if self._models.shadows else ()
+        shadows = (
+            (("prediction", "shadow", "*"), OutcomeModels.PATTERN) if self._models.shadows else ()
+        )
         return (
             *(history if self._wanted.history else ()),
             ("observation",),

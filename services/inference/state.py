@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import (
+    Field,
     PlainSerializer,
     PlainValidator,
     SerializerFunctionWrapHandler,
@@ -21,6 +22,7 @@ from schemas.envelope import Event
 from schemas.model import DataModel
 from schemas.observation import Observation
 from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
+from schemas.promotion import OutcomeModels
 from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
 from services.packed_demand import PackedDemand
@@ -85,6 +87,12 @@ class InferenceState(DataModel):
     """Windows of use; None when no model reads them."""
     demand: PackedDemand = None
     """Demand by the minute; None when no bands are published."""
+    driving: str = Field(default="", exclude_if=lambda model_id: not model_id)
+    """Id of the shadow that predicts for the newest observation what is acted upon; empty: what the settings name."""
+    chosen: str = Field(default="", exclude_if=lambda model_id: not model_id)
+    """The same from the next observation on. A judgement takes effect at the observation that follows it in the log, so
+    that it does not matter how far this process had read when it predicted.
+    """
 
     @model_serializer(mode="wrap")
     def _fit_into_checkpoint(self, store: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -114,6 +122,8 @@ def evolve(state: InferenceState, event: Event[Any], outputs: Outputs) -> Infere
         case SnapshotWorkloads() if outputs.history:
             live = (state.live or LiveHistory()).with_workloads(event.data)
             return state.model_copy(update={"live": live})
+        case OutcomeModels(driving=driving):
+            return state.model_copy(update={"chosen": driving})
         case PredictionRisk():
             return _close_cycle(state, RISK, event.data.cycle)
         case PredictionDemand():
@@ -129,7 +139,8 @@ def _apply_observation(
     view = update_view(state.view, event)
     live, followed = state.live, state.usage
     if view is not None and outputs.history:
-        with_changes = outputs.history_each_cycle or outputs.shadows_speak(view.cycle)
+        each_cycle = outputs.history_each_cycle or bool(state.chosen)
+        with_changes = each_cycle or outputs.shadows_speak(view.cycle)
         live = (live or LiveHistory()).with_observation(view, with_changes=with_changes)
     if view is not None and outputs.usage:
         followed = node_usage.usage_after(followed, view)
@@ -148,6 +159,8 @@ def _apply_observation(
         live=live if outputs.history else None,
         usage=followed if outputs.usage else None,
         demand=demand,
+        driving=state.chosen,
+        chosen=state.chosen,
     )
 
 

@@ -11,6 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 
+from pydantic import Field
+
 from schemas.model import DataModel
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.observation import ObservedNodes, ObservedPods
@@ -56,6 +58,10 @@ class PendingForecast(DataModel):
     """Greatest use seen so far of each row of `demand`; empty unless that is what was foreseen."""
     acted: tuple[str, ...] = ()
     """Nodes acted upon so far, sorted."""
+    left: dict[str, Ratio] = Field(default={}, exclude_if=lambda left: not left)
+    """Nodes left untouched on purpose, and with which propensity."""
+    unseen: bool = Field(default=False, exclude_if=lambda unseen: not unseen)
+    """Whether failures may have been missed: observations were lost within the window."""
 
     @property
     def end_seconds(self) -> float:
@@ -212,6 +218,15 @@ def note_touched(
     if not new or time_seconds < pending.cluster_time_seconds:
         return pending
     return pending.model_copy(update={"acted": tuple(sorted(new.union(pending.acted)))})
+
+
+def note_left(
+    pending: PendingForecast, time_seconds: float, propensities: Mapping[str, float]
+) -> PendingForecast:
+    """Note nodes that were left untouched on purpose within the window."""
+    if not propensities or time_seconds < pending.cluster_time_seconds:
+        return pending
+    return pending.model_copy(update={"left": {**pending.left, **propensities}})
 
 
 def use_ratios(nodes: ObservedNodes) -> dict[str, float]:

@@ -8,6 +8,7 @@ from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.scoreboard.breakers import breakers_after
 from services.scoreboard.owed import Owed
+from services.scoreboard.promotion import promotion_after
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState, evolve
 
@@ -18,6 +19,7 @@ class ScoreboardHandler:
     name = "scoreboard"
     reads: tuple[tuple[str, ...], ...] = (
         ("observation",),
+        ("proposal", "*"),
         ("prediction", "*"),
         ("prediction", "shadow", "*"),
         ("decision",),
@@ -39,11 +41,14 @@ class ScoreboardHandler:
 
     def evolve(self, state: ScoreboardState, event: Event[Any]) -> ScoreboardState:
         """Return the state after one stored event."""
-        settled, breaker = evolve(state, event, self._settings), self._settings.breaker
-        if not breaker.enabled:
-            return settled
-        breakers = breakers_after(state.breakers, event, settled.view, breaker)
-        return settled.model_copy(update={"breakers": breakers})
+        settled, settings = evolve(state, event, self._settings), self._settings
+        if settings.promotion.enabled:
+            promotion = promotion_after(settled.promotion, event, settled.view, settings.promotion)
+            settled = settled.model_copy(update={"promotion": promotion})
+        if settings.breaker.enabled:
+            breakers = breakers_after(state.breakers, event, settled.view, settings.breaker)
+            settled = settled.model_copy(update={"breakers": breakers})
+        return settled
 
     def open_cycle(self, state: ScoreboardState) -> int | None:
         """Return the newest cycle with an outcome that is owed."""
@@ -51,6 +56,8 @@ class ScoreboardHandler:
         cycles += [outcome.cycle for outcome in state.worlds.owed]
         if state.breakers is not None:
             cycles += [owed.change.cycle for owed in state.breakers.owed]
+        if state.promotion is not None:
+            cycles += [owed.judgement.cycle for owed in state.promotion.owed]
         if state.switched is not None:
             cycles += [owed.estimate.cycle for owed in state.switched.owed]
         return max(cycles, default=None)
@@ -60,11 +67,13 @@ class ScoreboardHandler:
         del overdue  # nothing is ever waited for
         estimates = () if state.switched is None else state.switched.new_events()
         changes = () if state.breakers is None else state.breakers.new_events()
+        judgements = () if state.promotion is None else state.promotion.new_events()
         return (
             *(_draft(outcome) for outcome in state.owed),
             *state.worlds.new_events(),
             *estimates,
             *changes,
+            *judgements,
         )
 
 

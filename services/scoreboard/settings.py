@@ -10,6 +10,8 @@ from agent_registry.discovery import agent_names, registered_agents
 from bus.errors import ConfigError
 from projections.breaker.settings import OFF as OFF_BREAKER
 from projections.breaker.settings import BreakerSettings
+from projections.promotion.settings import OFF as OFF_PROMOTION
+from projections.promotion.settings import PromotionSettings
 from projections.score.prices import ScorePrices
 from projections.switchback.schedule import OFF, SwitchbackSettings
 from schemas.actions import AgentName
@@ -63,6 +65,8 @@ class ScoreboardSettings(DataModel):
     """
     breaker: BreakerSettings = OFF_BREAKER
     """When acting stops by itself; `breaker.*` sets it."""
+    promotion: PromotionSettings = OFF_PROMOTION
+    """When a shadow model of risk drives by itself; `promotion.*` sets it."""
     forecast_cycles: int = Field(default=25, ge=1)
     """Predictions of one model that wait for their horizon at once; of a model that looks further
     ahead than so many cycles every n-th is scored.
@@ -96,5 +100,7 @@ class ScoreboardSettings(DataModel):
             hidden.add("switchback")
         if not self.breaker.enabled:
             hidden.add("breaker")
+        if not self.promotion.enabled:
+            hidden.add("promotion")
         settings = self.model_dump(mode="json", exclude=hidden)
         return {"weights": dict(weights), **settings, "scale": scale_of(weights)}

@@ -12,11 +12,10 @@ from typing import Any
 from pydantic import Field
 
 from agent_registry.reward import Situation
-from schemas.actions import Action, AgentName
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.model import DataModel
-from schemas.numbers import Count, Cycle, Ratio, Rounded, rounded
+from schemas.numbers import Count, Cycle, Rounded
 from schemas.observation import Observation, ObservedPods
 from schemas.outcome import (
     ExecutionPhase,
@@ -24,7 +23,6 @@ from schemas.outcome import (
     OutcomeExecution,
     OutcomeForecast,
     OutcomeReward,
-    RewardPart,
 )
 from schemas.prediction import (
     Prediction,
@@ -32,7 +30,7 @@ from schemas.prediction import (
     PredictionRisk,
     PredictionShadow,
 )
-from schemas.reasons import Reason
+from schemas.proposal import Proposal, UntouchedDraw
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.switchback import OutcomeSwitchback
 from schemas.untouched import UntouchedObservation
@@ -44,6 +42,7 @@ from services.scoreboard.owed import Owed
 from services.scoreboard.pending import (
     PendingForecast,
     failing,
+    note_left,
     note_observation,
     note_touched,
     spacing,
@@ -51,34 +50,12 @@ from services.scoreboard.pending import (
     with_prediction,
 )
 from services.scoreboard.predicted import predict_situation, situation_of
-from services.scoreboard.rewards import agent_rewards, reward_parts, scale_of
+from services.scoreboard.promotion import Promotion
 from services.scoreboard.scored_worlds import ScoredWorlds, acted_observed, untouched_observed
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.switched_blocks import SwitchedBlocks, blocks_of
-from services.scoreboard.touched import TouchedNodes
-
-
-class Before(DataModel):
-    """A cycle as it was judged, until its decision is known."""
-
-    cycle: Cycle
-    observation_id: str
-    situation: Situation
-    max_risk_ratio: Ratio | None = None
-    """Highest risk predicted for it; None as long as there is no prediction."""
-
-
-class PendingDecision(DataModel):
-    """A decision that waits for the observation after it."""
-
-    cycle: Cycle
-    decision_id: str
-    observation_id: str
-    """The observation that was judged."""
-    action: Action
-    selected_agent: AgentName | None
-    max_risk_ratio: Ratio | None
-    predicted: Situation
+from services.scoreboard.touched import TouchedNodes, left_nodes
+from services.scoreboard.waiting_decisions import Before, PendingDecision, reward_of
 
 
 class ScoreboardState(DataModel):
@@ -107,6 +84,10 @@ class ScoreboardState(DataModel):
     touched: TouchedNodes = TouchedNodes()
     breakers: Breakers | None = Field(default=None, exclude_if=lambda breakers: breakers is None)
     """None, and not in the checkpoint, where breakers are off."""
+    promotion: Promotion | None = Field(
+        default=None, exclude_if=lambda promotion: promotion is None
+    )
+    """None, and not in the checkpoint, where the promotion of risk models is off."""
     bands: ScoredBands | None = Field(default=None, exclude_if=lambda bands: bands is None)
     """Bands of demand; None, and not in the checkpoint, as long as none was published."""
 
@@ -124,6 +105,8 @@ def evolve(
             return _apply_decision(state, event, settings)
         case OutcomeExecution():
             return _apply_execution(state, event.data, settings)
+        case Proposal(untouched=UntouchedDraw() as draw) if settings.promotion.enabled:
+            return _apply_draw(state, draw, event.data.cluster_time_seconds)
         case OutcomeReward() | OutcomeForecast():
             return _drop_published(state, event.data)
         case UntouchedObservation():
@@ -159,7 +142,8 @@ def _apply_observation(
     }
     noted = state.model_copy(update=changes)
     pods = None if state.view is None else state.view.pods
-    return _settle(_foreseen(_bands_scored(noted, view), view, pods), view, situation, settings)
+    foreseen = _foreseen(_bands_scored(noted, view), view, pods, settings)
+    return _settle(foreseen, view, situation, settings)
 
 
 def _bands_scored(state: ScoreboardState, view: ObservationView) -> ScoreboardState:
@@ -186,7 +170,10 @@ def _switched(
 
 
 def _foreseen(
-    state: ScoreboardState, view: ObservationView, before: ObservedPods | None
+    state: ScoreboardState,
+    view: ObservationView,
+    before: ObservedPods | None,
+    settings: ScoreboardSettings,
 ) -> ScoreboardState:
     """Score the forecasts whose window this observation closes."""
     if not state.forecasts:
@@ -197,11 +184,17 @@ def _foreseen(
     forecasts = [
         note_observation(forecast, time_seconds, failures, use) for forecast in state.forecasts
     ]
+    if before is None:
+        forecasts = [one.model_copy(update={"unseen": True}) for one in forecasts]
     owed, runnings, foreseen = list(state.owed), state.runnings, dict(state.foreseen)
+    promotion = (state.promotion or Promotion()) if settings.promotion.enabled else None
     for forecast in forecasts:
         if forecast.end_seconds > time_seconds:
             continue
         outcome, runnings = score_forecast(forecast, view, runnings)
+        promotion = (
+            None if promotion is None else promotion.after_forecast(forecast, settings.promotion)
+        )
         causes = (*forecast.causes, view.id)
         owed.append(
             Owed(
@@ -221,6 +214,7 @@ def _foreseen(
             "owed": tuple(owed),
             "foreseen": foreseen,
             "runnings": runnings,
+            "promotion": promotion,
         }
     )
 
@@ -253,33 +247,8 @@ def _settle_reward(
     situation: Situation | None,
     settings: ScoreboardSettings,
 ) -> ScoreboardState:
-    weights = settings.reward_weights
-
-    def parts_of(after: Situation) -> tuple[RewardPart, ...]:
-        return reward_parts(pending.action, after, pending.max_risk_ratio, weights)
-
-    predicted_parts = parts_of(pending.predicted)
-    parts = () if situation is None else parts_of(situation)
-    observed = None if situation is None else agent_rewards(parts, weights)
-    count = state.scored + (observed is not None)
-    total = rounded(state.sum_total + (0.0 if observed is None else observed.total))
-    reward = OutcomeReward(
-        cycle=pending.cycle,
-        cluster_time_seconds=view.cluster_time_seconds,
-        decision_id=pending.decision_id,
-        observed_cycle=None if situation is None else view.cycle,
-        action_kind=pending.action.kind,
-        selected_agent=pending.selected_agent,
-        scale=scale_of(weights),
-        weights=dict(weights),
-        observed=observed,
-        predicted=agent_rewards(predicted_parts, weights),
-        observed_parts=parts,
-        predicted_parts=predicted_parts,
-        mean_total=total / count if count else 0.0,
-        scored=count,
-        reason=Reason.NOT_OBSERVED if situation is None else None,
-    )
+    sums = state.sum_total, state.scored
+    reward, total = reward_of(pending, view, situation, settings.reward_weights, sums)
     owed = Owed(
         cycle=pending.cycle,
         cluster_time_seconds=view.cluster_time_seconds,
@@ -287,7 +256,7 @@ def _settle_reward(
         reward=reward,
     )
     return state.model_copy(
-        update={"owed": (*state.owed, owed), "sum_total": total, "scored": count}
+        update={"owed": (*state.owed, owed), "sum_total": total, "scored": reward.scored}
     )
 
 
@@ -380,6 +349,14 @@ def _apply_execution(
     now = data.cluster_time_seconds
     forecasts = tuple(note_touched(forecast, now, nodes) for forecast in state.forecasts)
     touched = state.touched.with_nodes(now, nodes)
+    return state.model_copy(update={"forecasts": forecasts, "touched": touched})
+
+
+def _apply_draw(state: ScoreboardState, draw: UntouchedDraw, now_seconds: float) -> ScoreboardState:
+    """Note which nodes an agent wanted to change and left untouched on purpose."""
+    left = dict.fromkeys(left_nodes(draw), draw.ratio)
+    forecasts = tuple(note_left(one, now_seconds, left) for one in state.forecasts)
+    touched = state.touched.with_left(now_seconds, draw)
     return state.model_copy(update={"forecasts": forecasts, "touched": touched})
 
 

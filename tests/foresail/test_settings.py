@@ -173,6 +173,22 @@ def test_profile_foresail_has_the_model_of_every_age_beside_it() -> None:
     assert {MODEL_ID} == {one.model for one in shadows}
 
 
+def test_models_are_promoted_where_agents_judge_by_expected_value_alone() -> None:
+    """`auto` is decided by the profile; where thresholds belong to one model, `on` is refused in one line."""
+
+    def promotion(**given: str) -> str:
+        flags = {name.replace("__", "."): value for name, value in given.items()}
+        return fill_dependent(resolve(None, {}, flags)).scoreboard.promotion.when
+
+    assert promotion(agents__profile="foresail") == "on"
+    assert promotion(agents__profile="foresail", promotion__when="off") == "off"
+    assert promotion() == "off"
+    with pytest.raises(ConfigError) as refused:
+        promotion(promotion__when="on")
+    assert str(refused.value).startswith("promotion.when")
+    assert "use agents.profile = foresail" in str(refused.value)
+
+
 def test_expected_values_use_the_prices_of_the_score() -> None:
     """What agents weigh by is what they are scored by: one price of each thing, and the power model's watts."""
     environment = {

@@ -42,8 +42,8 @@ function bar(kind, ratio) {
   return element;
 }
 
-export function renderSignals(signals, models) {
-  if (!signals.length) return;
+export function renderSignals(signals, models, promotion) {
+  if (!signals?.length) return;
   const old = signals.filter((one) => one.status === "stale" || one.status === "missing").length;
   write(byId("signals-note"), old ? `${old} stale or missing` : "as the newest observation had them");
   fill("signals", h("table", { class: "table" },
@@ -53,7 +53,7 @@ export function renderSignals(signals, models) {
       h("td", {}, h("span", { class: "status", "data-status": one.status }, one.status),
         one.reason ? h("span", { class: "note" }, ` ${words(one.reason)}`) : null,
         one.exceptions ? h("span", { class: "note" }, ` but ${one.exceptions} rows`) : null),
-      h("td", { class: "right num" }, age(one.age_seconds)))))), renderModels(models));
+      h("td", { class: "right num" }, age(one.age_seconds)))))), renderModels(models ?? []), ...renderPromotion(promotion));
 }
 
 function renderModels(models) {
@@ -63,6 +63,22 @@ function renderModels(models) {
       h("td", {}, one.name), h("td", { class: "mono" }, one.model_id),
       h("td", { class: one.status === "skipped" ? "warn" : null }, one.status === "skipped" ? `skipped: ${words(one.reason)}` : one.calibrated ? "calibrated" : "a score, not a probability"),
       h("td", { class: "right num" }, age(one.horizon_seconds))))));
+}
+
+function renderPromotion(promotion) {
+  if (!promotion) return [];
+  const between = (value, low, high) => value === null ? "not known"
+    : low === null ? `${number(value)}` : `${number(value)} (${number(low)} to ${number(high)})`;
+  return [
+    h("p", { class: "note", "data-testid": "promotion" }, promotion.text),
+    h("table", { class: "table models" },
+      h("thead", {}, h("tr", {}, ["Model of risk", "Is", "Because", "Brier skill", "Lift of alarms"].map((name, index) => h("th", { class: index > 2 ? "right" : null }, name)))),
+      h("tbody", {}, promotion.models.map((one) => h("tr", { "data-testid": `promotion-${one.model_id.split("/")[0]}`, title: one.text },
+        h("td", { class: "mono" }, one.model_id), h("td", {}, h("span", { class: "status", "data-status": one.state }, one.state)),
+        h("td", { class: "note" }, one.why),
+        h("td", { class: "right num" }, between(one.skill, one.skill_low, one.skill_high)),
+        h("td", { class: "right num" }, between(one.lift, one.lift_low, one.lift_high)))))),
+  ];
 }
 
 export function renderReactions(reactions) {
