@@ -6,6 +6,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from projections.figures import number
 from schemas.model import DataModel
 
 MOST_BLOCKS: Final = 96
@@ -50,7 +51,7 @@ class PromotionSettings(DataModel):
         if not self.least_failing <= blocks <= MOST_BLOCKS:
             raise ValueError(
                 f"set block_seconds so that window_seconds holds {self.least_failing} to {MOST_BLOCKS} blocks, "
-                f"not {blocks:g}"
+                f"not {number(blocks)}"
             )
         return self
 
