@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from projections.promotion.text import driving_text, evidence_text
 from projections.score.money import UNITS
 from schemas.breaker import Breaker, BreakerCause, BreakerState, OutcomeBreaker
+from schemas.promotion import ModelEvidence, ModelState, OutcomeModels, PromotionCause
 from schemas.score import ComponentDifference, OutcomeCounterfactual
 from tests.builders import START_SECONDS, cycle_time
 
@@ -84,3 +86,27 @@ def make_breaker_change(breaker: Breaker | None = None, *, cycle: int = 1) -> Ou
         text=f"{tripped.unit} goes to shadow, made for a test",
         standing=(tripped,),
     )
+
+
+def make_judged_model(**fields: Any) -> ModelEvidence:
+    """Return how a shadow stands that has shown skill and is made the driver."""
+    default: dict[str, Any] = {
+        "slot": 1, "model_id": "age-risk/000000000000", "state": ModelState.ACTIVE,
+        "cause": PromotionCause.SHOWN, "since_seconds": START_SECONDS, "targets": 2_400, "positives": 60,
+        "expected": 54.0, "observed": 60.0, "brier": 0.02, "constant_brier": 0.024, "skill": 0.17,
+        "skill_low": 0.04, "skill_high": 0.3, "alarms": 120, "hits": 30, "lift": 10.0, "lift_low": 4.0,
+        "lift_high": 16.0, "text": "",
+    }  # fmt: skip
+    one = ModelEvidence(**{**default, **fields})
+    return one.model_copy(update={"text": evidence_text(one)})
+
+
+def make_judgement(*, cycle: int = 1, **fields: Any) -> OutcomeModels:
+    """Return the judgement that lets a shadow drive."""
+    model = make_judged_model()
+    default: dict[str, Any] = {
+        "cycle": cycle, "cluster_time_seconds": cycle_time(cycle), "window_seconds": 21_600.0,
+        "confidence_ratio": 0.95, "driving": model.model_id, "before": "", "models": (model,),
+        "text": driving_text("", model.model_id),
+    }  # fmt: skip
+    return OutcomeModels(**{**default, **fields})

@@ -28,7 +28,7 @@ from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
 from tests.builders import make_control, stamp_event
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
-from tests.score_events import make_breaker_change
+from tests.score_events import make_breaker_change, make_judgement
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -98,6 +98,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         make_control(),
         SWITCHBACK,
         make_breaker_change(),
+        make_judgement(),
         IMPORTED,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))
