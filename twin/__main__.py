@@ -45,10 +45,14 @@ from twin.audit.log import AuditLog
 from twin.audit.policy import EVERYTHING, read_policy
 from twin.config import TwinConfig
 from twin.config.access import AccessConfig
+from twin.config.behaviour import KubeletConfig
 from twin.config.health import HealthConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
 from twin.kubeconfig import write_kubeconfig
+from twin.local_commands import LOCAL_IMAGE, runner_of
+from twin.local_pods.limits import ProcessLimits
+from twin.local_pods.runner import Runner
 from twin.pace import Pace
 from twin.resuming import Checkpoints, resume
 from twin.samples.scraper import SampleSettings, Scraper
@@ -152,6 +156,7 @@ def world_of(settings: TwinSettings) -> WorldKey:
         provisioning_of(settings.provisioner, settings.machines),
         settings.weather,
         settings.authorization,
+        LOCAL_IMAGE if settings.run_commands else "",
     )
 
 
@@ -169,6 +174,7 @@ def build_engine(settings: TwinSettings, authority_pem: str = "") -> Engine:
         provisioning=provisioning,
         health=HealthConfig(weather=settings.weather),
         access=AccessConfig(rights, authority_pem if rights == "rbac" else ""),
+        kubelet=KubeletConfig(local_image=LOCAL_IMAGE if settings.run_commands else ""),
     )
     engine = Engine(config, settings.seed)
     engine.add_nodes(workload.nodes)
@@ -252,11 +258,15 @@ async def serve(
     samples = None if scraper is None else scraper.store
     accounts = AccountTokens(engine, credentials.signing_key)
     api = ApiServer(engine, tokens, journal, pace, samples, accounts)
-    server = create_server(api if log is None else AuditedServer(api, log), credentials.server_file)
+    runner = _runner(settings, api, engine, accounts, listener, credentials)
+    app = api if log is None else AuditedServer(api, log)
+    server = create_server(app, credentials.server_file, websockets=runner is not None)
     place = settings.journal
     kept = None if place is None else Checkpoints(place, world_of(settings), clock)
     driving = asyncio.create_task(drive(engine, clock, pace, journal, kept, scraper), name="engine")
-    driving.add_done_callback(lambda _task: setattr(server, "should_exit", True))
+    running = server.beside = asyncio.create_task(_run_commands(runner), name="commands")
+    for task in (driving, running) if runner is not None else (driving,):
+        task.add_done_callback(lambda _task: setattr(server, "should_exit", True))
     announcing = asyncio.create_task(
         _announce(server, settings, tokens, credentials, listener), name="ready"
     )
@@ -272,12 +282,44 @@ async def serve(
         ):
             await server.serve(sockets=[listener])
     finally:
-        for task in (driving, announcing):
+        for task in (driving, announcing, running):
             task.cancel()
-        ends = await asyncio.gather(driving, announcing, return_exceptions=True)
+        ends = await asyncio.gather(driving, announcing, running, return_exceptions=True)
     for end in ends:
         if isinstance(end, Exception):
             raise end
+
+
+def _runner(
+    settings: TwinSettings,
+    api: ApiServer,
+    engine: Engine,
+    accounts: AccountTokens,
+    listener: socket.socket,
+    credentials: Credentials,
+) -> Runner | None:
+    """Return what runs local pods; None when every pod is to be simulated."""
+    if not settings.run_commands:
+        return None
+    return runner_of(
+        api,
+        engine,
+        accounts,
+        settings.kubeconfig_dir / "containers",
+        ProcessLimits(settings.command_seconds, settings.command_megabytes << 20),
+        _url(settings, listener),
+        credentials.authority_pem,
+    )
+
+
+async def _run_commands(runner: Runner | None) -> None:
+    if runner is not None:
+        await runner.serve()
+
+
+def _url(settings: TwinSettings, listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"https://{settings.advertise or host}:{port}"
 
 
 def _metrics(engine: Engine) -> ProcessMetrics:
@@ -322,8 +364,7 @@ async def _announce(
 ) -> None:
     while not server.started:  # noqa: ASYNC110 - uvicorn offers no event to wait for
         await asyncio.sleep(0.01)
-    host, port = listener.getsockname()[:2]
-    url = f"https://{settings.advertise or host}:{port}"
+    url = _url(settings, listener)
     ready = {"address": url, "version": VERSION["gitVersion"]}
     if settings.metrics_scrape_seconds:
         ready["metrics_url"] = f"{url}/api/v1/query"

@@ -14,6 +14,12 @@ CLUSTER = "foresail-twin"
 
 def write_kubeconfig(path: Path, *, url: str, token: str, user: str, authority_pem: bytes) -> None:
     """Write one kubeconfig, readable by its owner only."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_secret(path, kubeconfig_of(url, token, user, authority_pem))
+
+
+def kubeconfig_of(url: str, token: str, user: str, authority_pem: bytes) -> bytes:
+    """Return the content of a kubeconfig."""
     cluster = {
         "server": url,
         "certificate-authority-data": base64.b64encode(authority_pem).decode(),
@@ -26,5 +32,4 @@ def write_kubeconfig(path: Path, *, url: str, token: str, user: str, authority_p
         "contexts": [{"name": CLUSTER, "context": {"cluster": CLUSTER, "user": user}}],
         "current-context": CLUSTER,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_secret(path, yaml.safe_dump(content, sort_keys=False).encode())
+    return yaml.safe_dump(content, sort_keys=False).encode()

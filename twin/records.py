@@ -125,6 +125,7 @@ class Ended:
     reason: str
     started_at: float
     finished_at: float
+    message: str = ""  # its termination message
 
 
 @keepable

@@ -49,6 +49,12 @@ class TwinSettings(BaseModel):
     """File to which the audit log is appended, in the form of Kubernetes; none: nothing is written."""
     audit_policy: Path | None = None
     """Policy of the audit log (audit.k8s.io/v1); none: who asked for what, without bodies."""
+    run_commands: bool = False
+    """true: containers of the image foresail:local are processes of this machine (docs/twin/commands.md)."""
+    command_seconds: float = Field(default=3_600.0, gt=0)
+    """Wall seconds that such a process may run."""
+    command_megabytes: int = Field(default=1_024, ge=16)
+    """Memory of such a container that names no limit."""
     kubeconfig_dir: Path = Path()
     """Folder of the kubeconfig files that are written."""
     journal: Path | None = None

@@ -79,6 +79,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="policy (audit.k8s.io/v1) of what --audit-log holds (default: all requests, no bodies)",
     )
     parser.add_argument(
+        "--run-commands",
+        action="store_true",
+        help="containers of the image foresail:local run as processes of this machine"
+        " (default: every container is simulated)",
+    )
+    _add_process_arguments(parser)
+
+
+def _add_process_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what is about the process that serves the cluster."""
+    parser.add_argument(
         "--kubeconfig-out",
         metavar="FILE",
         help="also write the kubeconfig to this new file",
@@ -178,6 +189,7 @@ async def _serve(
     options = {} if arguments.scenario is None else {"--scenario": arguments.scenario}
     options["--authorization"] = arguments.authorization
     options |= _audit_options(arguments)
+    options["--run-commands"] = "true" if arguments.run_commands else ""
     if not arguments.keep:
         (folder.path / JOURNAL_FILE).unlink(missing_ok=True)
     twin = TwinProcess(settings, workload, folder.path, port=arguments.port, options=options)

@@ -15,11 +15,14 @@ SHELLS = {"__main__.py", "service.py", "cluster.py", "settings.py"}
 OUTSIDE = (
     "services/cluster_process.py",
     "services/dashboard/",
+    "twin/api/channels.py",
     "twin/api/connections.py",
     "twin/api/server.py",
     "twin/api/tokens.py",
+    "twin/api/tunnel.py",
     "twin/api/journal.py",
     "twin/kubeconfig.py",
+    "twin/local_pods/",  # processes of this machine
     "twin/webhooks/calling.py",
     "twin/exporters/",  # what clients are shown; nothing in the cluster reads it
     "twin/promql/",

@@ -27,6 +27,7 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
+from twin.api import channels, tunnel
 from twin.api.limits import LONGEST_URL, uri_too_long
 from twin.api.messages import JSON, json_bytes
 from twin.errors import ApiError, bad_request
@@ -48,6 +49,8 @@ MOST_CONNECTIONS = 512
 MOST_HEADERS = 100
 LARGEST_HEAD = 64 << 10
 """Bytes of request line and headers together."""
+LARGEST_MESSAGE = 1 << 20
+"""Bytes of a message on a WebSocket."""
 MOST_PIPELINED = 32
 """Requests that wait on one connection for the one before them."""
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
@@ -133,8 +136,26 @@ class Connection(HttpToolsProtocol):
             self.pipeline[0][0].keep_alive = False
         else:
             super().on_headers_complete()
-            if self._get_upgrade():  # nothing here is upgraded, and nothing is read behind it
+            if self._get_upgrade() and not self._should_upgrade():  # nothing is read behind it
                 self.cycle.keep_alive = False
+
+    def _should_upgrade(self) -> bool:
+        """Whether it becomes a WebSocket, as what runs in pods is reached."""
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        return channels.PATH.match(path) is not None and super()._should_upgrade()
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand it on as a WebSocket.
+
+        kubectl's name of its tunnel has a slash, which the library refuses, since RFC 6455 does.
+        """
+        self._forget_timer()
+        name, allowed = tunnel.PROTOCOL.encode(), tunnel.ALLOWED_NAME.encode()
+        self.scope["headers"] = [
+            (key, value.replace(name, allowed) if key == b"sec-websocket-protocol" else value)
+            for key, value in self.scope["headers"]
+        ]
+        super().handle_websocket_upgrade()
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
@@ -283,6 +304,9 @@ class Acceptor:
 class Server(uvicorn.Server):
     """Serves within these limits, and always ends soon after SIGTERM."""
 
+    beside: asyncio.Task[None] | None = None
+    """What has to end in good order before the process does, since a signal ends it right after the server."""
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept on the sockets given."""
         await self.lifespan.startup()
@@ -300,6 +324,13 @@ class Server(uvicorn.Server):
             self.servers.append(Acceptor(listener, self.config.ssl, make))
         self.started = True
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End all connections, then what runs beside the server."""
+        await super().shutdown(sockets)
+        if self.beside is not None:
+            self.beside.cancel()
+            await asyncio.gather(self.beside, return_exceptions=True)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to end; a thread outside of Python ends the process if that takes too long."""
         with suppress(ValueError, RuntimeError):  # no stderr to write to
@@ -307,13 +338,18 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def create_server(app: Any, certificate: Path | None) -> Server:
-    """Return what serves an ASGI application, with TLS if there is a certificate with its key."""
+def create_server(app: Any, certificate: Path | None, *, websockets: bool = False) -> Server:
+    """Return what serves an ASGI application, with TLS if there is a certificate with its key; with
+    `websockets` those of pods' channels, too.
+    """
     config = uvicorn.Config(
         app,
         ssl_certfile=certificate,
         http="httptools",
-        ws="none",
+        ws="websockets-sansio" if websockets else "none",
+        ws_max_size=LARGEST_MESSAGE,
+        ws_ping_interval=None,  # a client that only writes answers none, and TCP tells of one that is gone
+        ws_per_message_deflate=False,
         lifespan="off",
         log_level="error",  # what strangers send is no concern of ours
         access_log=False,

@@ -59,6 +59,8 @@ class WorldKey:
     """The provisioner, and the digest of its settings and machines; empty: none."""
     weather: Weather = "off"
     authorization: Authorization = "identities"
+    local_image: str = ""
+    """Image whose containers are processes; empty: none."""
 
     @classmethod
     def of(
@@ -71,6 +73,7 @@ class WorldKey:
         provisioning: ProvisioningConfig | None = None,
         weather: Weather = "off",
         authorization: Authorization = "identities",
+        local_image: str = "",
     ) -> Self:
         """Name a world; a workload that is a file, and a scenario, are named by their content.
 
@@ -88,7 +91,17 @@ class WorldKey:
             document = json.dumps(asdict(provisioning), sort_keys=True)
             digest = hashlib.sha256(document.encode()).hexdigest()
             rents = f"{provisioning.provisioner}:{digest}"
-        return cls(seed, nodes, workload, start_time_seconds, given, rents, weather, authorization)
+        return cls(
+            seed,
+            nodes,
+            workload,
+            start_time_seconds,
+            given,
+            rents,
+            weather,
+            authorization,
+            local_image,
+        )
 
     def line(self) -> dict[str, Any]:
         """Return the journal's first line."""
@@ -102,6 +115,7 @@ class WorldKey:
             **({"provisioning": self.provisioning} if self.provisioning else {}),
             **({"weather": self.weather} if self.weather != "off" else {}),
             **({"authorization": self.authorization} if self.authorization != "identities" else {}),
+            **({"local_image": self.local_image} if self.local_image else {}),
         }
 
 
@@ -134,7 +148,8 @@ class Journal:
             raise ConfigError(
                 "--journal",
                 path,
-                "it belongs to another seed, node count, workload, scenario, authorization or start time; "
+                "it belongs to another seed, node count, workload, scenario, authorization, way to run commands "
+                "or start time; "
                 "give those, or a new file",
             )
 

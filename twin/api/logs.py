@@ -6,13 +6,16 @@ the lines of any moment follow from the pod's record.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from twin.api.bodies import whole_seconds
 from twin.api.messages import Request, Response, WatchResponse
+from twin.behaviour.pod_work import is_local
 from twin.changes import Change
 from twin.errors import bad_request
+from twin.local_pods.log_file import Line, LogFile
+from twin.local_pods.runner import Runner
 from twin.records import PodRecord
 from twin.store import Store
 from twin.timestamps import rfc3339, rfc3339_micro
@@ -22,11 +25,12 @@ BEAT_SECONDS = 60
 MOST_BEATS = 1_440
 """A log begins at most so many beats back, as if the older part had been rotated away."""
 TEXT = "text/plain"
-Line = tuple[float, str]
 
 
-def pod_log(store: Store, namespace: str, name: str, request: Request) -> Response | WatchResponse:
-    """Answer `pods/log`.
+def pod_log(
+    store: Store, namespace: str, name: str, request: Request, runner: Runner | None = None
+) -> Response | WatchResponse:
+    """Answer `pods/log`; a local pod's log is what its processes print.
 
     Raises:
         ApiError: 404 for no such pod; 400 for a container that it does not have or that has not
@@ -34,14 +38,53 @@ def pod_log(store: Store, namespace: str, name: str, request: Request) -> Respon
     """
     pod = store.record("pods", namespace, name)
     assert isinstance(pod, PodRecord)
-    _check_container(pod, request.query.get("container", ""))
     previous = request.flag("previous")
+    if runner is not None and is_local(pod, runner.config):
+        return _process_log(store, pod, runner, request, previous=previous)
+    _check_container(pod, request.query.get("container", ""))
     _check_ran(pod, previous=previous)
     chosen = _select_lines(list(_lines(pod, store.now(), previous=previous)), store.now(), request)
     text = _text(chosen, request)
     if not request.flag("follow") or previous or pod.terminal:
         return Response(200, text, TEXT)
     return _follow_log(store, pod, text, request)
+
+
+def _process_log(
+    store: Store, pod: PodRecord, runner: Runner, request: Request, *, previous: bool
+) -> Response | WatchResponse:
+    container = request.query.get("container", "")
+    inits = [each["name"] for each in pod.shape.spec.get("initContainers") or ()]
+    if container not in inits:
+        _check_container(pod, container)
+    log = runner.log_of(pod, container or pod.shape.containers[0], previous=previous)
+    if log is None:
+        _check_ran(pod, previous=previous)
+        return Response(200, b"", TEXT)  # it waits for its turn, or for those before it
+    stamped, count = request.flag("timestamps"), log.count
+    text = _plain_text(_select_lines(list(log.lines()), store.now(), request), stamped=stamped)
+    if request.query.get("limitBytes"):
+        text = text[: whole_seconds(request.query["limitBytes"])]
+    if not request.flag("follow") or log.ended:
+        return Response(200, text, TEXT)
+    return _follow_process(log, count, text, stamped=stamped)
+
+
+def _plain_text(lines: list[Line], *, stamped: bool) -> bytes:
+    rows = (f"{rfc3339_micro(at)} {text}\n" if stamped else f"{text}\n" for at, text in lines)
+    return "".join(rows).encode()
+
+
+def _follow_process(log: LogFile, count: int, text: bytes, *, stamped: bool) -> WatchResponse:
+    """Return a log that continues, after its first `count` lines, until the process ends."""
+
+    def feed(put: Callable[[bytes], None]) -> Callable[[], None]:
+        missed = log.count - count  # written since the first part was read
+        if missed:
+            put(_plain_text(list(log.lines())[-missed:], stamped=stamped))
+        return log.listen(lambda line: put(_plain_text([line] if line else [], stamped=stamped)))
+
+    return WatchResponse(iter((text,)), lambda _: None, None, None, TEXT, lambda: log.ended, feed)
 
 
 def _check_container(pod: PodRecord, container: str) -> None:

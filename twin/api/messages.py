@@ -83,6 +83,9 @@ class WatchResponse:
     content_type: str = JSON
     over: Callable[[], bool] | None = None
     """Says whether nothing more will come."""
+    feed: Callable[[Callable[[bytes], None]], Callable[[], None]] | None = None
+    """Gives the function that it is called with what does not come from changes of the store, until the
+    function that it returns is called."""
 
 
 def is_dry_run(words: Any, options: str = "DeleteOptions") -> bool:

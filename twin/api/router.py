@@ -48,7 +48,7 @@ class Router:
         self._engine = engine
         self._store = engine.store
         self._objects = Objects(engine)
-        self._subresources = Subresources(engine, self._objects, self._tokens)
+        self.subresources = Subresources(engine, self._objects, self._tokens)
         self.access = Access(engine.store, rbac=engine.config.access.rbac)
 
     def handle(self, request: Request, identity: Identity = ADMIN) -> Answer:
@@ -189,7 +189,7 @@ class Router:
     ) -> Answer:
         inside = attributes.namespace if kind.namespaced else ""
         if attributes.subresource:
-            return self._subresources.answer(
+            return self.subresources.answer(
                 kind, inside, attributes.name, attributes.subresource, request
             )
         if attributes.name:

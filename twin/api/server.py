@@ -22,6 +22,7 @@ from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
 from twin.api.account_tokens import AccountTokens
 from twin.api.api_faults import ApiFaults
+from twin.api.channels import serve_channels
 from twin.api.headers import decode_headers
 from twin.api.journal import Journal
 from twin.api.messages import (
@@ -85,7 +86,7 @@ class ApiServer:
         self._pace = pace
         self._accounts = accounts or AccountTokens(engine)
         self._accounts.others = tokens.person
-        self._router = Router(engine, self._accounts)
+        self.router = Router(engine, self._accounts)
         self._faults = ApiFaults(engine)
         self._receiver = Receiver()
         self._watches: Counter[str] = Counter()
@@ -104,17 +105,18 @@ class ApiServer:
     @property
     def access(self) -> Access:
         """Who may do what."""
-        return self._router.access
+        return self.router.access
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
         if scope["type"] == "lifespan":
             await _lifespan(receive, send)
             return
-        if scope["type"] != "http":
-            return
         headers = decode_headers(scope)
         identity = self.identity_of(headers)
+        if scope["type"] == "websocket":
+            await serve_channels(self.router, identity, scope, receive, send)
+            return
         if identity is None:  # before anything else is read
             await self._send(send, self._for_a_stranger(scope, headers))
             return
@@ -145,7 +147,7 @@ class ApiServer:
 
     def identity_of(self, headers: dict[str, str]) -> Identity | None:
         """Return who sends these headers; None for a token that is nobody's."""
-        if "authorization" not in headers and self._router.access.rbac:
+        if "authorization" not in headers and self.router.access.rbac:
             return NOBODY
         scheme, _, token = headers.get("authorization", "").partition(" ")
         found = self._accounts.person(token.strip()) if scheme.lower() == "bearer" else None
@@ -154,9 +156,7 @@ class ApiServer:
     def _for_a_stranger(self, scope: dict[str, Any], headers: dict[str, str]) -> Response:
         """Answer a client without a token and close its connection, so that it holds none."""
         if scope["path"] in OPEN_PATHS and scope["method"] in ("GET", "HEAD"):
-            answer = self._router.handle(
-                Request(scope["method"], scope["path"], {}, headers), ADMIN
-            )
+            answer = self.router.handle(Request(scope["method"], scope["path"], {}, headers), ADMIN)
             assert isinstance(answer, Response)
             return _closing_response(answer)
         unauthorized = ApiError(401, "Unauthorized", "Unauthorized")
@@ -186,7 +186,7 @@ class ApiServer:
         """Answer a question in PromQL in a thread of its own, one after the other."""
         try:
             # Who may scrape may ask; below /api every identity may read.
-            self._router.access.requester(identity, request.headers).require_path("GET", "/metrics")
+            self.router.access.requester(identity, request.headers).require_path("GET", "/metrics")
         except ApiError as error:
             return respond(error.status, error.to_status())
         if self._questions >= MOST_QUESTIONS:
@@ -210,25 +210,25 @@ class ApiServer:
             )
         if refusal := self._faults.refusal(request):
             return refusal
-        if request.method not in WRITING or self._router.asks_nobody:
-            return self._handle_and_journal(request, identity)
+        if request.method not in WRITING or self.router.asks_nobody:
+            return self.handle_and_journal(request, identity)
         hearing = Hearing(self._engine.now)
         scope[ANNOTATIONS] = hearing.annotations
         request = replace(request, hearing=hearing)
         loop = asyncio.get_running_loop()
         while True:
             try:
-                return self._handle_and_journal(request, identity)
+                return self.handle_and_journal(request, identity)
             except CallsNeeded as needed:
                 answers = await loop.run_in_executor(self._caller, call_all, needed.calls)
                 hearing.hear(needed.calls, answers)
 
-    def _handle_and_journal(self, request: Request, identity: Identity) -> Answer:
+    def handle_and_journal(self, request: Request, identity: Identity) -> Answer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any
         watch line leaves, since nothing is sent in between.
         """
         before = self._engine.store.resource_version
-        answer = self._router.handle(request, identity)
+        answer = self.router.handle(request, identity)
         if self._journal is None or request.method not in WRITING:
             return answer
         if request.path.startswith(REVIEW_PATHS) or _TOKEN_PATH.match(request.path):

@@ -110,6 +110,7 @@ async def stream(
                 backlog.put(line)
 
     stop, spare = store.subscribe(take), on_cut(backlog.cut)
+    stop_feed = None if answer.feed is None else answer.feed(backlog.put)
     sending = asyncio.ensure_future(
         _send_lines(answer, first, backlog, headers, send, disconnected)
     )
@@ -126,6 +127,8 @@ async def stream(
     finally:
         stop()
         spare()
+        if stop_feed is not None:
+            stop_feed()
         overrun.cancel()
     await _finish_stream(sending, send, disconnected, cut=backlog.overrun)
 

@@ -15,10 +15,13 @@ from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
 from twin.api.scaling import to_custom_scale, to_scale, with_custom_scale, with_scale
 from twin.api.schema import root_of
 from twin.api.token_requests import request_token
+from twin.behaviour.pod_work import is_local
 from twin.copying import copy_object
 from twin.engine import Engine
 from twin.errors import ApiError, not_found, unknown_resource
 from twin.kinds import KINDS, Kind
+from twin.local_pods.runner import Runner
+from twin.records import PodRecord
 from twin.webhooks.matching import Write
 
 NOT_SIMULATED = {
@@ -29,6 +32,8 @@ NOT_SIMULATED = {
     "ephemeralcontainers": "takes no ephemeral containers",
 }
 """Subresources of pods that a simulation cannot have, and why."""
+OVER_WEBSOCKETS = frozenset({"exec", "attach", "portforward"})
+"""Those that pods have which really run (`twin.api.channels`)."""
 
 
 SCALE, EVICTION = ("autoscaling", "v1", "Scale"), ("policy", "v1", "Eviction")
@@ -44,13 +49,15 @@ class Subresources:
         self._engine = engine
         self._store = engine.store
         self._objects = objects
+        self.runner: Runner | None = None
+        """What runs local pods; None: every pod is simulated."""
 
     def answer(
         self, kind: Kind, namespace: str, name: str, subresource: str, request: Request
     ) -> Answer:
         """Answer a request on a subresource; raises ApiError."""
         if kind.resource == "pods" and subresource in NOT_SIMULATED:
-            self._store.get("pods", namespace, name)
+            self._refuse_upgrade(self.pod(namespace, name), subresource)
             raise ApiError(
                 501,
                 "NotImplemented",
@@ -69,8 +76,26 @@ class Subresources:
             case "token":
                 return request_token(self._store, self._tokens, (namespace, name), request)
             case "log":
-                return pod_log(self._store, namespace, name, request)
+                return pod_log(self._store, namespace, name, request, self.runner)
         return self._part(kind, namespace, name, subresource, request)
+
+    def pod(self, namespace: str, name: str) -> PodRecord:
+        """Return a pod; raises ApiError 404."""
+        pod = self._store.record("pods", namespace, name)
+        assert isinstance(pod, PodRecord)
+        return pod
+
+    def _refuse_upgrade(self, pod: PodRecord, subresource: str) -> None:
+        """Say of a pod that really runs what a client has to speak."""
+        if self.runner is None or not is_local(pod, self.runner.config):
+            return
+        if subresource in OVER_WEBSOCKETS:
+            raise ApiError(
+                501,
+                "NotImplemented",
+                f"{subresource} is served over WebSockets alone: kubectl 1.31 or newer and the official "
+                "clients speak it, this request asks for something else",
+            )
 
     def _part(
         self, kind: Kind, namespace: str, name: str, subresource: str, request: Request

@@ -47,9 +47,11 @@ class Images(Part):
 
     def prepare(self, pod: PodRecord, node: NodeRecord) -> None:
         """Get what `pod` needs, or begin to back off."""
-        present = {name for name, _ in node.images}
+        world, present = self._world, {name for name, _ in node.images}
         wait = 0.0
         for image, policy in _wanted_images(pod.shape.spec):
+            if image == world.config.kubelet.local_image:
+                continue  # it is on every node
             here = image in present
             if policy == "Never":
                 if not here:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from twin.behaviour.images import Images, image_bytes
 from twin.behaviour.impairments import Impairments
-from twin.behaviour.pod_work import exit_code_of, read_work
+from twin.behaviour.pod_work import exit_code_of, is_local, read_work
 from twin.behaviour.probes import probe_fate
 from twin.behaviour.usage_table import UsageTable
 from twin.changes import Change
@@ -127,8 +127,22 @@ class Kubelet(Part):
     def crash(self, uid: str) -> None:
         """Let a running container end by itself with an error."""
         pod = self._running(uid)
-        if pod is not None:
+        if pod is not None and not is_local(pod, self._world.config):  # a real program has its own
             self._exit(pod, _CRASHED, "Error", "", backs_off=True)
+
+    def end_process(self, uid: str, restarts: int, code: int, reason: str, message: str) -> bool:
+        """The process of a local pod's container has ended; False when that is no news any more.
+
+        `restarts` says which run of the container it was, `message` is its termination message.
+        """
+        pod = self._running(uid)
+        if pod is None or pod.restart_count != restarts or not is_local(pod, self._world.config):
+            return False
+        if pod.deletion_at is None:
+            self._exit(pod, code, reason, message, backs_off=True)
+        else:
+            self._world.clock.after(0.0, "kubelet.stop", uid)
+        return True
 
     def answer_probes(self, uid: str, *, ready: bool) -> None:
         """Let a running pod's readiness probe succeed or fail from now on."""
@@ -231,7 +245,7 @@ class Kubelet(Part):
         rate = self.contention.rate_on(pod.node_name)
         node_row = self._nodes.row_of[pod.node_name]
         row = self._usage.add(pod, node_row, read_work(pod, world.config), world.now, rate)
-        if self.started is not None:
+        if self.started is not None and not is_local(pod, world.config):
             self.started(pod, row)
         self.contention.plan_finish(row)
 
@@ -264,6 +278,9 @@ class Kubelet(Part):
             self._world.clock.after(0.0, "kubelet.stop", pod.uid)
             return
         config = self._world.config
+        if is_local(pod, config) and pod.container_state == "running":  # its process may end before
+            self._world.clock.at(pod.deletion_at, "kubelet.stop", pod.uid)
+            return
         took = self._stops.lognormal(config.stop_median_seconds, config.start_sigma, pod.uid)
         when = min(pod.deletion_at, self._world.now + took)
         self._world.clock.at(when, "kubelet.stop", pod.uid)
@@ -291,7 +308,7 @@ class Kubelet(Part):
         ran = 0.0 if row is None else world.now - float(self._usage["started_at"][row])
         self._usage.drop(pod.uid)
         before, now = pod.clone(), self._clock(pod.node_name)
-        pod.ended = Ended(code, reason, pod.container_since, now)
+        pod.ended = Ended(code, reason, pod.container_since, now, message)
         if pod.ready:
             pod.ready, pod.ready_at = False, now
         policy = pod.shape.restart_policy
@@ -311,7 +328,7 @@ class Kubelet(Part):
             else:
                 self._plan_start(pod, config.start_median_seconds)
             return
-        pod.container_state, pod.container_reason, pod.container_message = "terminated", "", message
+        pod.container_state, pod.container_reason, pod.container_message = "terminated", "", ""
         pod.phase = "Failed" if code else "Succeeded"
         world.store.touch("pods", pod, before)
 

@@ -44,6 +44,12 @@ class PodWork:
     """Work until the first window ends; inf: the means stay."""
 
 
+def is_local(pod: PodRecord, config: TwinConfig) -> bool:
+    """Whether the containers of a pod are processes of this machine."""
+    image = config.kubelet.local_image
+    return bool(image) and set(pod.shape.images) == {image}
+
+
 def read_work(pod: PodRecord, config: TwinConfig) -> PodWork:
     """Return what `pod` will do."""
     notes, shape = pod.annotations, pod.shape
@@ -56,6 +62,8 @@ def read_work(pod: PodRecord, config: TwinConfig) -> PodWork:
     if USAGE_WINDOWS in notes and (windows := read_windows(pod)):
         first = windows[0].seconds
         cpu, memory = mean_usage(pod, windows[0])
+    if is_local(pod, config):
+        return PodWork(cpu, memory, math.inf)
     course = course_of(shape)
     if course is not None:
         lasts = course.seconds

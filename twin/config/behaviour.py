@@ -30,6 +30,10 @@ class KubeletConfig:
     """Longest delay before a failed pull is tried again (same page)."""
     init_container_seconds: float = 1.0
     """Run of an init container, one after the other; no documented figure."""
+    local_image: str = ""
+    """Image that is the local installation: the containers of a pod that has no other are processes of this
+    machine, which say themselves when they end (docs/twin/commands.md). Empty: every container is
+    simulated."""
     probe_answer_seconds: float = 1.0
     """Time from a container's start until its probes succeed, unless the pod's annotation
     foresail.dev/ready-seconds says another; no documented figure."""

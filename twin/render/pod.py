@@ -136,7 +136,7 @@ def _container_statuses(pod: PodRecord) -> list[Object]:
     state = _container_state(pod)
     last: Object = {}
     if pod.ended is not None and pod.container_state != "terminated":
-        last = {"terminated": _terminated_status(pod, pod.container_message)}
+        last = {"terminated": _terminated_status(pod)}
     ever_ran = pod.container_state != "waiting" or pod.ended is not None
     allocated = pod.allocated.spec["containers"]
     runs = pod.container_state == "running"
@@ -173,14 +173,14 @@ def _container_state(pod: PodRecord) -> Object:
     if pod.container_state == "running":
         return {"running": {"startedAt": rfc3339(pod.container_since)}}
     if pod.container_state == "terminated":
-        return {"terminated": _terminated_status(pod, pod.container_message)}
+        return {"terminated": _terminated_status(pod)}
     waiting: Object = {"reason": pod.container_reason}
     if pod.container_message:
         waiting["message"] = pod.container_message
     return {"waiting": waiting}
 
 
-def _terminated_status(pod: PodRecord, message: str) -> Object:
+def _terminated_status(pod: PodRecord) -> Object:
     assert pod.ended is not None, "a container that ended says how"
     ended = pod.ended
     terminated: Object = {
@@ -190,6 +190,6 @@ def _terminated_status(pod: PodRecord, message: str) -> Object:
         "finishedAt": rfc3339(ended.finished_at),
         "containerID": f"simulated://{pod.uid}/{pod.shape.containers[0]}",
     }
-    if message and pod.container_state == "terminated":
-        terminated["message"] = message
+    if ended.message:
+        terminated["message"] = ended.message
     return terminated
