@@ -8,7 +8,7 @@ mistake them.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -18,6 +18,8 @@ from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from schemas.tables import Table
 
+ABSTAINS: Final = "-"
+"""Letter of a node on which nothing speaks for a failure, in `grounds` of a prediction."""
 SHADOW_SLOTS = 3
 """Shadow models that one process can run beside the active ones."""
 
@@ -119,6 +121,11 @@ class Prediction(EventData):
     failure: Literal["unhealthy", "attempt_failed"] = "unhealthy"
     """Risk: what it foresees. `unhealthy`: the node not ready, or a pod on it unhealthy.
     `attempt_failed`: a pod on it Failed, or a container of one ended with an error.
+    """
+    grounds: str = Field(default="", exclude_if=lambda grounds: not grounds)
+    """Risk by a trained model: a letter for each row of the table, what has failed lately that resembles what runs
+    there: `w` the same workload, `o` another one of its owner (where that is a part of the cluster), `m` something else
+    on the machine, `-` nothing. There the model abstains: its number is a rate of first failures and no alarm.
     """
     demand: Literal["requested_load", "peak_use"] = "requested_load"
     """Demand: what it foresees. `requested_load`: the baseline's load of the requests when the horizon

@@ -17,7 +17,7 @@ from projections.prediction_table import prediction_table
 from projections.promotion.text import driving_texts
 from schemas.envelope import Event
 from schemas.observation import Observation
-from schemas.prediction import Contribution, Prediction, PredictionShadow
+from schemas.prediction import ABSTAINS, Contribution, Prediction, PredictionShadow
 from schemas.signals import Signal, SignalStatus
 
 NAMED_NODES = 2
@@ -51,6 +51,9 @@ def _prediction(event: Event[Any], target: str) -> list[Text]:
     alarm = "" if data.alarm_ratio is None else f", acts {sign} {number(data.alarm_ratio)}"
     head.append(f", {figures.duration(data.horizon_seconds)}{quantile} ({kind}{alarm}); ")
     head.append(_extremes(data, target))
+    abstains = data.grounds.count(ABSTAINS)
+    if abstains:
+        head.append(f"; abstains on {abstains}, where nothing like it has failed lately")
     if shadow:
         return [head]
     about = target if what == "demand" and target else ""

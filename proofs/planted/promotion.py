@@ -88,4 +88,19 @@ PROMOTION = (
         "each_cycle = outputs.history_each_cycle",
         f"{_INFERENCE}test_between_its_turns_as_a_shadow_a_driver_sees_what_has_just_happened",
     ),
+    Defect(
+        "an owner of the whole cluster is a ground",
+        "services/inference/grounds.py",
+        'if letter == "o":',
+        'if letter == "":',
+        "tests/forecast/live/test_grounds.py::"
+        "test_another_workload_of_the_owner_is_a_ground_where_owners_tell_anything",
+    ),
+    Defect(
+        "a model alarms where it abstains",
+        "services/scoreboard/promotion.py",
+        "ratio >= alarm and name not in abstained,",
+        "ratio >= alarm,",
+        f"{_SCOREBOARD}test_what_a_model_says_without_any_ground_is_no_alarm",
+    ),
 )

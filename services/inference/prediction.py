@@ -95,7 +95,8 @@ class PredictionBuilder:
             if isinstance(output, ModelOutput)
             else RiskTable()
         )
-        return PredictionRisk(**self._model_fields(model, output), nodes=table)
+        grounds = output.grounds if isinstance(output, ModelOutput) else ""
+        return PredictionRisk(**self._model_fields(model, output), nodes=table, grounds=grounds)
 
     def _trained_demand(self) -> PredictionDemand:
         model = self._models.demand
@@ -122,7 +123,9 @@ class PredictionBuilder:
         step = max(1, math.ceil(len(ids) / self._limits.shadow_targets))
         listed = {"ids": ids[::step]}
         if isinstance(model, TrainedRisk):
-            table: dict[str, Any] = {"risk_table": RiskTable(**listed, risk_ratio=ratios[::step])}
+            grounds = output.grounds if isinstance(output, ModelOutput) else ""
+            risks = RiskTable(**listed, risk_ratio=ratios[::step])
+            table: dict[str, Any] = {"risk_table": risks, "grounds": grounds[::step]}
         else:
             table = {"demand_table": DemandTable(**listed, demand_ratio=ratios[::step])}
         return PredictionShadow(

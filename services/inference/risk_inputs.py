@@ -119,6 +119,13 @@ class RiskInputs:
         nodes = tuple(parts_of(ids[place])[0] for place in places.tolist())
         return Rows(ids, nodes, places, placed.pods[chosen], chosen)
 
+    @property
+    def owners(self) -> I64:
+        """Code of each row's owner, its namespace; `problem` must be None."""
+        assert self._live is not None
+        assert self._live.newest is not None
+        return self._live.newest.placed.user[self.rows.places]
+
     def matrix(self, feature_set: str) -> Matrix:
         """Return (rows, features of a set that exists live); `problem` must be None."""
         if feature_set not in self._matrices:

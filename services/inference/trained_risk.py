@@ -9,8 +9,9 @@ import numpy as np
 from bus.errors import InputError
 from features.live.live_history import LIVE_SETS
 from schemas.numbers import rounded
-from schemas.prediction import Contribution, FeatureSource
+from schemas.prediction import ABSTAINS, Contribution, FeatureSource
 from services.inference.booster import Matrix
+from services.inference.grounds import grounds_by_node
 from services.inference.risk_inputs import RiskInputs, Rows
 from services.inference.risk_model import RiskModel, node_risks, weightiest
 from services.model_directory import FeatureCatalogue, ModelDirectory
@@ -34,6 +35,8 @@ class ModelOutput:
     features_hash: str
     sources: tuple[FeatureSource, ...]
     contributions: tuple[Contribution, ...] = ()
+    grounds: str = ""
+    """Risk: a letter for each of `ids`, what speaks for a failure there (`services.inference.grounds`)."""
 
 
 class TrainedRisk:
@@ -63,7 +66,8 @@ class TrainedRisk:
             targets: nodes explained at most, of those at or above the lowest action threshold.
         """
         rows = inputs.rows
-        matrix = self._matrix(inputs.matrix(self._set))
+        whole = inputs.matrix(self._set)
+        matrix = self._matrix(whole)
         risks = self._model.probabilities(matrix)
         by_node = dict(
             zip(rows.nodes, node_risks(rows.first_rows, rows.pods, risks).tolist(), strict=True)
@@ -76,6 +80,7 @@ class TrainedRisk:
         }
         ids = tuple(name for name in inputs.view.nodes.ids if name not in excepted)
         ratios = tuple(rounded(by_node.get(name, 0.0)) for name in ids)
+        grounds = grounds_by_node(rows, whole, self._set, inputs.owners)
         why = self._explain(rows, matrix, risks, dict(zip(ids, ratios, strict=True)), targets)
         return ModelOutput(
             ids,
@@ -83,6 +88,7 @@ class TrainedRisk:
             inputs.features_hash(self._set),
             inputs.sources(self.columns, self._set),
             why,
+            "".join(grounds.get(name, ABSTAINS) for name in ids),
         )
 
     def _matrix(self, whole: Matrix) -> Matrix:

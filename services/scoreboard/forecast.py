@@ -163,7 +163,8 @@ def _alarms(
     pending: PendingForecast, certain: Sequence[tuple[str, float]], times: Mapping[str, float]
 ) -> dict[str, int | float | None]:
     threshold = pending.alarm_ratio or 0.0
-    raised = {name for name, ratio in certain if ratio >= threshold}
+    abstained = frozenset(pending.abstained)
+    raised = {name for name, ratio in certain if ratio >= threshold and name not in abstained}
     hits = [name for name, _ in certain if name in raised and name in times]
     leads = [times[name] - pending.cluster_time_seconds for name in hits]
     return {

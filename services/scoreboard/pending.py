@@ -17,6 +17,7 @@ from schemas.model import DataModel
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.observation import ObservedNodes, ObservedPods
 from schemas.prediction import (
+    ABSTAINS,
     DemandTable,
     Prediction,
     PredictionDemand,
@@ -58,6 +59,8 @@ class PendingForecast(DataModel):
     """Greatest use seen so far of each row of `demand`; empty unless that is what was foreseen."""
     acted: tuple[str, ...] = ()
     """Nodes acted upon so far, sorted."""
+    abstained: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """Nodes of which the model knew no ground for a failure: their number is no alarm."""
     left: dict[str, Ratio] = Field(default={}, exclude_if=lambda left: not left)
     """Nodes left untouched on purpose, and with which propensity."""
     unseen: bool = Field(default=False, exclude_if=lambda unseen: not unseen)
@@ -109,6 +112,7 @@ def with_prediction(
         other = data.model_id != changes.get("model_id", base.model_id)
         changes["demand_model_id"] = data.model_id if other else ""
     if data.status == "result" and risk is not None:
+        changes["abstained"] = abstained_nodes(risk, data.grounds)
         keep = sample_rows(len(risk), targets)
         whole = len(keep) == len(risk)
         changes["risk"] = (
@@ -124,6 +128,15 @@ def with_prediction(
             demand if whole else DemandTable(ids=_pick(ids, keep), demand_ratio=_pick(ratios, keep))
         )
     return base.model_copy(update=changes)
+
+
+def abstained_nodes(table: RiskTable, grounds: str) -> tuple[str, ...]:
+    """Return the nodes of which a model says that nothing speaks for a failure; none where it says nothing of it."""
+    if len(grounds) != len(table):
+        return ()
+    return tuple(
+        name for name, letter in zip(table.ids, grounds, strict=True) if letter == ABSTAINS
+    )
 
 
 def _tables(data: Prediction) -> tuple[RiskTable | None, DemandTable | None]:

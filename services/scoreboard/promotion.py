@@ -106,7 +106,7 @@ def scored_targets(forecast: PendingForecast) -> tuple[ScoredTarget, ...]:
     A node that went ended all that ran on it, which is another end than a failure: it counts as it was seen. Where
     nobody looked for a while nothing is known of any node.
     """
-    table, alarm = forecast.risk, forecast.alarm_ratio
+    table, alarm, abstained = forecast.risk, forecast.alarm_ratio, frozenset(forecast.abstained)
     if table is None or forecast.unseen:
         return ()
     return tuple(
@@ -114,7 +114,7 @@ def scored_targets(forecast: PendingForecast) -> tuple[ScoredTarget, ...]:
             name=name,
             ratio=ratio,
             failed=name in forecast.failed,
-            alarm=alarm is not None and ratio >= alarm,
+            alarm=alarm is not None and ratio >= alarm and name not in abstained,
             weight=1.0 / forecast.left.get(name, 1.0),
         )
         for name, ratio in zip(table.ids, table.risk_ratio, strict=True)

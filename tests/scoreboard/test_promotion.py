@@ -181,6 +181,14 @@ def test_nodes_that_were_acted_upon_are_left_out_and_those_left_on_purpose_stand
     assert acted.targets + acted.unseen == plain.targets + plain.unseen
 
 
+def test_what_a_model_says_without_any_ground_is_no_alarm() -> None:
+    """It abstains there: the number counts in the skill, and nobody is called for it."""
+    plain, abstains = newest(skilful(12)), newest(skilful(12, grounds="-" * len(NODES)))
+    assert plain.alarms == plain.positives == 8
+    assert (abstains.alarms, abstains.hits) == (0, 0)
+    assert abstains.skill == plain.skill
+
+
 def test_a_node_that_went_counts_as_it_was_seen() -> None:
     """It ended what ran on it, which is another end than a failure; to leave it out would hide what did not fail."""
     events = skilful(12)
