@@ -44,6 +44,13 @@ class Shelf:
         """Return the kind in the version that an object is written in; that of the shelf is kept."""
         return self.versions.get(obj.get("apiVersion", ""), self.kind)
 
+    def kept_form(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """Return an object in the version that is kept, where more than its name differs."""
+        custom = self.kind_of(obj).custom
+        if custom is None or custom.to_kept is None:
+            return obj
+        return custom.to_kept(obj)
+
     def put(self, record: Record) -> Key:
         """Add a new record; return its key, so that others can hold the same one."""
         key = record.key

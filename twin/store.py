@@ -188,6 +188,7 @@ class Store(Part):
         `stands_for` is what a controller makes it for, if that is more lasting than its name.
         """
         shelf = self._shelf(resource)
+        obj = shelf.kept_form(obj)
         kind = shelf.kind_of(obj)
         if not fresh:
             obj = {
@@ -249,7 +250,7 @@ class Store(Part):
         record = self.record(resource, namespace, name)
         check_version(shelf.kind, record, obj.get("metadata", {}))
         candidate = record.clone()
-        new = copy_object(obj)
+        new = copy_object(shelf.kept_form(obj))
         old = render(resource, record)
         admission.admit_change(shelf.kind_of(new), old, new, subresource)
         if review is not None:

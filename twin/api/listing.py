@@ -169,7 +169,7 @@ def _list_item(kind: Kind, obj: Object) -> Object:
     """Return an object as an item of a list of its kind: a custom one says what it is."""
     if kind.custom is None:
         return as_list_item(obj)
-    return {**obj, "apiVersion": kind.api_version}
+    return kind.custom.show(obj, kind.api_version)
 
 
 def as_list_item(obj: Object) -> Object:
@@ -288,11 +288,12 @@ def object_answer(kind: Kind, record: Record, accept: str) -> Response:
 
 def of_kind(kind: Kind, form: Callable[[str, Record], bytes]) -> Callable[[str, Record], bytes]:
     """Return a form that writes objects in the version of a kind."""
-    if kind.custom is None:
+    custom = kind.custom
+    if custom is None:
         return form
 
     def in_version(resource: str, record: Record) -> bytes:
-        return json_of({**render(resource, record), "apiVersion": kind.api_version})
+        return json_of(custom.show(render(resource, record), kind.api_version))
 
     return in_version
 

@@ -374,10 +374,10 @@ class Objects:
 
     @staticmethod
     def _shown(kind: Kind, obj: Object) -> Object:
-        """Return an object in the version of a kind, which converts by its name alone."""
+        """Return an object in the version of a kind."""
         if kind.custom is None or obj["apiVersion"] == kind.api_version:
             return obj
-        return {**obj, "apiVersion": kind.api_version}
+        return kind.custom.show(obj, kind.api_version)
 
 
 def _require_creation(kind: Kind, namespace: str, name: str, request: Request) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from twin.custom.schema import Node
 
+Convert = Callable[[dict[str, Any]], dict[str, Any]]
 _KUBE_LIKE = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
 _STABILITY = {"alpha": 0, "beta": 1, None: 2}
 
@@ -42,6 +43,16 @@ class ServedVersion:
     """Paths of fields to select on, without the first dot."""
     warning: str
     """What a client of a deprecated version is told; empty otherwise."""
+    to_kept: Convert | None = None
+    """Turns an object into the version that objects are kept in; None: its name alone differs."""
+    from_kept: Convert | None = None
+    """The way back."""
+
+    def show(self, obj: dict[str, Any], api_version: str) -> dict[str, Any]:
+        """Return a kept object in this version, which is called `api_version`."""
+        if self.from_kept is not None and obj.get("apiVersion") != api_version:
+            return self.from_kept(obj)
+        return {**obj, "apiVersion": api_version}
 
 
 def version_rank(name: str) -> tuple[Any, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from twin.custom import kueue_versions
 from twin.custom.schema import OPEN, Node
-from twin.custom.version import Column, ServedVersion, stability, version_rank
+from twin.custom.version import Column, Convert, ServedVersion, stability, version_rank
 from twin.kinds import Kind
 
 Object = dict[str, Any]
@@ -48,6 +49,7 @@ def _served(spec: Object, names: Object, version: Object, ordered: list[Object])
         for column in version.get("additionalPrinterColumns") or ()
     )
     fields = version.get("selectableFields") or ()
+    to_kept, from_kept = _conversions(spec, version["name"])
     return ServedVersion(
         list_kind=names.get("listKind") or f"{names['kind']}List",
         singular=names.get("singular") or names["kind"].lower(),
@@ -59,7 +61,23 @@ def _served(spec: Object, names: Object, version: Object, ordered: list[Object])
         columns=columns,
         selectable=tuple(field["jsonPath"].lstrip(".") for field in fields),
         warning=_warning(spec, names, version, ordered),
+        to_kept=to_kept,
+        from_kept=from_kept,
     )
+
+
+def _conversions(spec: Object, version: str) -> tuple[Convert | None, Convert | None]:
+    """Return how a version is turned into the kept one and back, if it is by a webhook that is known
+    here; all others are converted by name alone.
+    """
+    webhook = (spec.get("conversion") or {}).get("webhook") or {}
+    service = (webhook.get("clientConfig") or {}).get("service") or {}
+    kept = next(each["name"] for each in spec["versions"] if each.get("storage"))
+    said = (spec["group"], service.get("name"), version, kept)
+    known = kueue_versions
+    if said != (known.GROUP, known.SERVICE, known.OLDER, known.KEPT):
+        return None, None
+    return known.to_v1beta2, known.to_v1beta1
 
 
 def _warning(spec: Object, names: Object, version: Object, ordered: list[Object]) -> str:
