@@ -56,7 +56,7 @@ from twin.local_pods.runner import Runner
 from twin.pace import Pace
 from twin.resuming import Checkpoints, resume
 from twin.samples.scraper import SampleSettings, Scraper
-from twin.settings import TwinSettings, provisioning_of, read_settings
+from twin.settings import TwinSettings, kueue_of, provisioning_of, read_settings
 from twin.workloads import open_workload
 
 RARE_COLLECTIONS = (100_000, 50, 100)
@@ -157,6 +157,7 @@ def world_of(settings: TwinSettings) -> WorldKey:
         settings.weather,
         settings.authorization,
         LOCAL_IMAGE if settings.run_commands else "",
+        kueue_of(settings.kueue),
     )
 
 
@@ -175,6 +176,7 @@ def build_engine(settings: TwinSettings, authority_pem: str = "") -> Engine:
         health=HealthConfig(weather=settings.weather),
         access=AccessConfig(rights, authority_pem if rights == "rbac" else ""),
         kubelet=KubeletConfig(local_image=LOCAL_IMAGE if settings.run_commands else ""),
+        kueue=kueue_of(settings.kueue),
     )
     engine = Engine(config, settings.seed)
     engine.add_nodes(workload.nodes)

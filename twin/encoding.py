@@ -24,6 +24,7 @@ import orjson
 
 from twin.config import TwinConfig
 from twin.config.access import AccessConfig
+from twin.config.kueue import KueueConfig
 from twin.intake import pod_shape
 from twin.part import KEEPABLE, Kept, Part
 from twin.records import SLOTS, PodShape, Record
@@ -68,12 +69,13 @@ def read_state(
 
 
 def _settings_of(config: TwinConfig) -> dict[str, Any]:
-    """Return the settings; `access` only where it is not the default, so that the hashes of all
-    other worlds are what they were before there was such a setting.
+    """Return the settings; `access` and `kueue` only where they are not the default, so that the
+    hashes of all other worlds are what they were before there were such settings.
     """
     settings = asdict(config)
-    if config.access == AccessConfig():
-        del settings["access"]
+    for name, usual in (("access", AccessConfig()), ("kueue", KueueConfig())):
+        if getattr(config, name) == usual:
+            del settings[name]
     return settings
 
 

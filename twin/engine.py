@@ -42,6 +42,7 @@ from twin.health.programs import ProgramHealth
 from twin.health.weather import Sky
 from twin.intake import DEFAULT_PODS_PER_NODE, GPU
 from twin.kube_events import Reporter
+from twin.kueue.controllers import Kueue
 from twin.machines.catalogue import catalogue_of
 from twin.machines.cloud import Cloud
 from twin.part import Kept, parts_of
@@ -104,6 +105,8 @@ class Engine:
         add_system_objects(self.store)
         if config.access.rbac:
             add_default_roles(self.store)
+        if self.kueue is not None:
+            self.kueue.begin()
         if self.provisioner is not None:
             self.provisioner.begin()
 
@@ -135,6 +138,7 @@ class Engine:
         rbac = world.config.access.rbac
         self.role_aggregation = RoleAggregation(world) if rbac else None
         self.accounts = ServiceAccounts(world) if rbac else None
+        self.kueue = Kueue(world) if world.config.kueue.served else None
 
     def _build_health(self) -> None:
         world, sky = self.world, self.sky
@@ -295,10 +299,9 @@ class Engine:
             self.serving.follow(change)
         self.plane.follow(change)
         self.vertical.follow(change)
-        if self.role_aggregation is not None:
-            self.role_aggregation.follow(change)
-        if self.accounts is not None:
-            self.accounts.follow(change)
+        for part in (self.role_aggregation, self.accounts, self.kueue):
+            if part is not None:
+                part.follow(change)
         if self.provisioner is not None:
             if resource == "nodes":
                 self.cloud.follow(change)

@@ -74,7 +74,8 @@ class Reporter(Part):
         event.managed = ()
         event.deletion_at, event.deletion_grace_seconds, event.generation = None, None, 0
         involved: Object = {"kind": kind, "name": about.name, "uid": about.uid}
-        involved["apiVersion"] = _VERSIONS.get(kind, "apps/v1")
+        said = about.body.get("apiVersion") if isinstance(about, ObjectRecord) else None
+        involved["apiVersion"] = said or _VERSIONS.get(kind, "apps/v1")
         if about.namespace:
             involved["namespace"] = about.namespace
         stamp = rfc3339(now)

@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bus.errors import ConfigError
 from twin.config.access import Authorization
 from twin.config.health import Weather
+from twin.config.kueue import KueueConfig
 from twin.config.provisioning import Provisioner, ProvisioningConfig
+from twin.kueue.configuration import read_configuration
 from twin.machines.reading import read_machines
 
 
@@ -55,6 +57,9 @@ class TwinSettings(BaseModel):
     """Wall seconds that such a process may run."""
     command_megabytes: int = Field(default=1_024, ge=16)
     """Memory of such a container that names no limit."""
+    kueue: str = "off"
+    """off, on, or a file with Kueue's Configuration: whether Kueue's queues are there
+    (docs/twin/kueue.md)."""
     kubeconfig_dir: Path = Path()
     """Folder of the kubeconfig files that are written."""
     journal: Path | None = None
@@ -116,3 +121,14 @@ def provisioning_of(provisioner: Provisioner, machines: Path | None) -> Provisio
     """
     config = ProvisioningConfig(provisioner=provisioner)
     return config if machines is None else read_machines(machines, config)
+
+
+def kueue_of(choice: str) -> KueueConfig:
+    """Return the settings of Kueue: `off`, `on`, or those of a file.
+
+    Raises:
+        InputError: the file of its Configuration is wrong.
+    """
+    if choice in ("off", "on"):
+        return KueueConfig(served=choice == "on")
+    return read_configuration(Path(choice))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 from proofs.planted.twin_commands import TWIN_COMMANDS
+from proofs.planted.twin_kueue import TWIN_KUEUE
 from proofs.planted.twin_queries import TWIN_QUERIES
 from proofs.planted.twin_rules import TWIN_RULES
 from proofs.planted.twin_serving import TWIN_SERVING
@@ -326,4 +327,13 @@ _CONNECTED = (
         "tests/twin/api/test_ending.py::test_sigterm_ends_a_process_that_hangs",
     ),
 )
-TWIN = (*_WATCHED, *_READ, *_CONNECTED, *TWIN_COMMANDS, *TWIN_QUERIES, *TWIN_RULES, *TWIN_SERVING)
+TWIN = (
+    *_WATCHED,
+    *_READ,
+    *_CONNECTED,
+    *TWIN_COMMANDS,
+    *TWIN_KUEUE,
+    *TWIN_QUERIES,
+    *TWIN_RULES,
+    *TWIN_SERVING,
+)

@@ -29,6 +29,7 @@ from twin.api.messages import JSON, Request
 from twin.api.router import Router
 from twin.config.access import Authorization
 from twin.config.health import Weather
+from twin.config.kueue import KueueConfig
 from twin.config.provisioning import ProvisioningConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
@@ -61,6 +62,7 @@ class WorldKey:
     authorization: Authorization = "identities"
     local_image: str = ""
     """Image whose containers are processes; empty: none."""
+    kueue: str = ""
 
     @classmethod
     def of(
@@ -74,6 +76,7 @@ class WorldKey:
         weather: Weather = "off",
         authorization: Authorization = "identities",
         local_image: str = "",
+        kueue: KueueConfig | None = None,
     ) -> Self:
         """Name a world; a workload that is a file, and a scenario, are named by their content.
 
@@ -91,6 +94,10 @@ class WorldKey:
             document = json.dumps(asdict(provisioning), sort_keys=True)
             digest = hashlib.sha256(document.encode()).hexdigest()
             rents = f"{provisioning.provisioner}:{digest}"
+        queues = ""
+        if kueue is not None and kueue.served:
+            document = json.dumps(asdict(kueue), sort_keys=True)
+            queues = f"sha256:{hashlib.sha256(document.encode()).hexdigest()}"
         return cls(
             seed,
             nodes,
@@ -101,6 +108,7 @@ class WorldKey:
             weather,
             authorization,
             local_image,
+            queues,
         )
 
     def line(self) -> dict[str, Any]:
@@ -116,6 +124,7 @@ class WorldKey:
             **({"weather": self.weather} if self.weather != "off" else {}),
             **({"authorization": self.authorization} if self.authorization != "identities" else {}),
             **({"local_image": self.local_image} if self.local_image else {}),
+            **({"kueue": self.kueue} if self.kueue else {}),
         }
 
 
@@ -148,9 +157,8 @@ class Journal:
             raise ConfigError(
                 "--journal",
                 path,
-                "it belongs to another seed, node count, workload, scenario, authorization, way to run commands "
-                "or start time; "
-                "give those, or a new file",
+                "it belongs to another seed, node count, workload, scenario, authorization, Kueue, way to "
+                "run commands or start time; give those, or a new file",
             )
 
     @property

@@ -24,6 +24,7 @@ from twin.api.subresources import Subresources
 from twin.api.targets import read_path, read_target
 from twin.api.token_requests import issuer_document
 from twin.api.views import View
+from twin.api.visibility import answer_pending
 from twin.engine import Engine
 from twin.errors import ApiError, not_found, unknown_resource
 from twin.exporters.registry import CONTENT_TYPE, exposition
@@ -127,6 +128,9 @@ class Router:
             return review(attributes, request, requester, self.access, self._tokens)
         if (group, version) == (discovery.METRICS_GROUP, discovery.METRICS_VERSION):
             return self._metrics(resource, namespace, name, request)
+        pending = answer_pending(self._engine, version, attributes, namespace, request)
+        if pending is not None:
+            return pending
         elsewhere = View.elsewhere(group, version, resource)
         if elsewhere is not None and not attributes.subresource:
             return elsewhere.answer(self._store, self._objects, (namespace, name), request)

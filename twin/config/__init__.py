@@ -8,6 +8,7 @@ from twin.config.access import AccessConfig
 from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.config.controllers import ControllerConfig
 from twin.config.health import HealthConfig
+from twin.config.kueue import KueueConfig
 from twin.config.provisioning import ProvisioningConfig
 from twin.config.scheduling import SchedulerConfig
 from twin.config.serving import ServingConfig
@@ -67,6 +68,8 @@ class TwinConfig:
     """How requests of Services with traffic are simulated."""
     access: AccessConfig = field(default_factory=AccessConfig)
     """Who may do what: fixed identities, or RBAC."""
+    kueue: KueueConfig = field(default_factory=KueueConfig)
+    """Queues for Jobs; off."""
     job_ttl_seconds: int = 300
     """Time after which a finished Job of the workload vanishes (its ttlSecondsAfterFinished); our own
     choice."""

@@ -15,6 +15,7 @@ import pytest
 from twin.config import TwinConfig
 from twin.config.behaviour import MetricsConfig
 from twin.config.health import HealthConfig
+from twin.config.kueue import KueueConfig
 from twin.engine import Engine
 from twin.part import Part, attributes, objects_of, parts_of
 from twin.workloads.arrival import NodeShape, WorkloadArrival
@@ -32,7 +33,12 @@ def busy(arrival: Callable[..., WorkloadArrival], request: pytest.FixtureRequest
     """A cluster in which everything happens that happens by itself, with either metrics source."""
     metrics = MetricsConfig(source=request.param)
     health = HealthConfig(weather="rough", pod_crashes_per_day=1.0)
-    config = TwinConfig(node_failures_per_day=60.0, metrics=metrics, health=health)
+    config = TwinConfig(
+        node_failures_per_day=60.0,
+        metrics=metrics,
+        health=health,
+        kueue=KueueConfig(served=True),
+    )
     engine = Engine(config, seed=4)
     engine.add_nodes([NodeShape(f"n{i}", 4_000, 8 * GIB, 1, {}) for i in range(6)])
     engine.load(
