@@ -32,6 +32,7 @@ from twin.config.health import WEATHERS
 from twin.config.provisioning import ProvisioningConfig
 from twin.faults import read_scenario
 from twin.kubeconfig import CLUSTER
+from twin.kueue.configuration import read_configuration
 from twin.machines.reading import read_machines
 
 PLAIN_SPEED = 1.0
@@ -43,6 +44,7 @@ EXAMPLES = (
     ("twin up --nodes 20", "then: kubectl --kubeconfig FILE get nodes"),
     ("twin up --authorization rbac", "try Roles and bindings with kubectl"),
     ("twin up --audit-log audit.jsonl", "see what a client asks for, line by line"),
+    ("twin up --kueue on", "queues for Jobs: ClusterQueues, LocalQueues, Workloads"),
     ("twin up --speed 60 --provisioner karpenter", "a minute each second; nodes come and go"),
 )
 
@@ -61,23 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LEVEL",
         help=f"how much goes wrong by itself: {', '.join(WEATHERS)} (default: mild)",
     )
-    parser.add_argument(
-        "--authorization",
-        choices=AUTHORIZATIONS,
-        default=AUTHORIZATIONS[0],
-        help="rbac: Roles, bindings and service accounts count, as on a real cluster"
-        " (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--audit-log",
-        metavar="FILE",
-        help="append every API request to this file, in the form of Kubernetes' audit log",
-    )
-    parser.add_argument(
-        "--audit-policy",
-        metavar="FILE",
-        help="policy (audit.k8s.io/v1) of what --audit-log holds (default: all requests, no bodies)",
-    )
+    _add_server_arguments(parser)
     parser.add_argument(
         "--run-commands",
         action="store_true",
@@ -113,6 +99,34 @@ def _add_process_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--state", default=".foresail", metavar="FOLDER", help="state folder (default: %(default)s)"
+    )
+
+
+def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the API server evaluates, writes down and serves beside Kubernetes' own kinds."""
+    parser.add_argument(
+        "--authorization",
+        choices=AUTHORIZATIONS,
+        default=AUTHORIZATIONS[0],
+        help="rbac: Roles, bindings and service accounts count, as on a real cluster"
+        " (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--audit-log",
+        metavar="FILE",
+        help="append every API request to this file, in the form of Kubernetes' audit log",
+    )
+    parser.add_argument(
+        "--audit-policy",
+        metavar="FILE",
+        help="policy (audit.k8s.io/v1) of what --audit-log holds (default: all requests, no bodies)",
+    )
+    parser.add_argument(
+        "--kueue",
+        default="off",
+        metavar="on|FILE",
+        help="on: queues for Jobs, as with Kueue; a file holds Kueue's own Configuration"
+        " (default: %(default)s)",
     )
 
 
@@ -156,8 +170,17 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ConfigError(
             "--audit-log", arguments.audit_log, "choose a file in a folder that exists"
         )
+    check_kueue(arguments.kueue)
     if arguments.kubeconfig_out is not None:
         check_kubeconfig_out(Path(arguments.kubeconfig_out))
+
+
+def check_kueue(choice: str) -> None:
+    """Refuse what is neither off, on nor a file with Kueue's Configuration; raises InputError."""
+    if choice not in ("off", "on"):
+        if not Path(choice).is_file():
+            raise ConfigError("--kueue", choice, "give on, off, or a file with a Configuration")
+        read_configuration(Path(choice))
 
 
 def check_kubeconfig_out(path: Path) -> None:
@@ -190,6 +213,7 @@ async def _serve(
     options["--authorization"] = arguments.authorization
     options |= _audit_options(arguments)
     options["--run-commands"] = "true" if arguments.run_commands else ""
+    options["--kueue"] = arguments.kueue
     if not arguments.keep:
         (folder.path / JOURNAL_FILE).unlink(missing_ok=True)
     twin = TwinProcess(settings, workload, folder.path, port=arguments.port, options=options)

@@ -182,7 +182,7 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
 """By name; values are those of `Arm`. A profile of the agents stands under its own name."""
 
 NOT_YET: Mapping[str, str] = {
-    "kueue": "the twin serves no Kueue: its Jobs start as soon as the scheduler places them; compare with 'none'",
+    "kueue": "the twin serves Kueue, but no arm gives a workload's Jobs queues and quota yet; compare with 'none'",
     "ppo": "no trained policy is shipped; 'baseline-rules+models' and 'forecast' are the arms with a trained model",
 }
 """Arms that people ask for and that cannot be run, with the reason and what to use."""

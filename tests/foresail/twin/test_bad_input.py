@@ -109,6 +109,7 @@ def test_a_bad_scenario(
         (("--data", "nowhere"), "run.data = nowhere"),
         (("--scenario", "nowhere.yaml"), "--scenario = nowhere.yaml: give a file that exists"),
         (("--port", "99999"), "--port = 99999"),
+        (("--kueue", "nowhere.yaml"), "--kueue = nowhere.yaml: give on, off, or a file"),
         (("--kubeconfig-out", "no/folder/kubeconfig"), "folder that can be written"),
         (("--audit-policy", "policy.yaml"), "--audit-policy = policy.yaml: give --audit-log"),
         (("--audit-log", "a", "--audit-policy", "nowhere.yaml"), "nowhere.yaml"),

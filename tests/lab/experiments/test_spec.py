@@ -144,7 +144,8 @@ def test_no_arm_can_make_its_world_easier() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("kueue", "serves no Kueue"), ("ppo", "no trained policy is shipped")]
+    ("name", "why"),
+    [("kueue", "no arm gives a workload's Jobs queues"), ("ppo", "no trained policy is shipped")],
 )
 def test_an_arm_that_cannot_be_run_yet_says_why(tmp_path: Path, name: str, why: str) -> None:
     """What people ask for and is not there is one line with the reason, not a list of other names."""
