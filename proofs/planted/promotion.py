@@ -7,6 +7,7 @@ from proofs.planted.defect import Defect
 _JUDGING = "tests/projections/promotion/test_judging.py::"
 _SKILL = "tests/projections/promotion/test_skill.py::"
 _SCOREBOARD = "tests/scoreboard/test_promotion.py::"
+_SHOWN = "tests/projections/promotion/test_shown.py::"
 _INFERENCE = "tests/forecast/live/test_promoted_shadow.py::"
 _FILE = "projections/promotion/judging.py"
 
@@ -102,5 +103,33 @@ PROMOTION = (
         "ratio >= alarm and name not in abstained,",
         "ratio >= alarm,",
         f"{_SCOREBOARD}test_what_a_model_says_without_any_ground_is_no_alarm",
+    ),
+    Defect(
+        "a judgement is explained as if it had been there before",
+        "projections/cycle_record.py",
+        '"judged" if event.cycle == self.cycle else "driven_by"',
+        '"driven_by"',
+        f"{_SHOWN}test_explain_names_the_judgement_by_which_a_cycle_was_predicted",
+    ),
+    Defect(
+        "every judgement is news",
+        "foresail/stack/showing.py",
+        "if judged.driving != judged.before:",
+        "if judged.driving:",
+        f"{_SHOWN}test_a_running_stack_prints_a_change_of_the_driver_and_nothing_else_of_it",
+    ),
+    Defect(
+        "the summary forgets which model drives",
+        "projections/run_totals.py",
+        "self.models = judged",
+        "self.standing = ()",
+        f"{_SHOWN}test_the_newest_judgement_is_in_the_overview_the_summary_and_the_tail",
+    ),
+    Defect(
+        "the page shows the lower limit as the skill",
+        "services/dashboard/sections.py",
+        '"skill": one.skill,',
+        '"skill": one.skill_low,',
+        "tests/dashboard/test_page_state.py::test_the_page_says_which_model_of_risk_drives_and_why",
     ),
 )

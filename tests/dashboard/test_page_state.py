@@ -26,7 +26,7 @@ from services.dashboard.sections import sections_of
 from tests import builders
 from tests.builders import ORIGIN
 from tests.dashboard.built_cycles import cycles, one_cycle, stored_messages
-from tests.score_events import make_difference
+from tests.score_events import make_difference, make_judgement
 
 
 def page_after(events: list[Event[Any]], page: Page | None = None) -> Page:
@@ -258,6 +258,16 @@ def test_reactions_are_newest_first() -> None:
     reactions = page_sections(cycles(2))["reactions"]
     assert reactions[0]["object"] == "openb/task-0002-2"
     assert reactions[2]["pending_class"] == "insufficient_cpu"
+
+
+def test_the_page_says_which_model_of_risk_drives_and_why() -> None:
+    """Each model with its state, its cause and both intervals; nothing where nobody judges models."""
+    shown = page_sections([builders.stamp_event(make_judgement())])["promotion"]
+    (model,) = shown["models"]
+    assert shown["text"] == "risk is predicted by age-risk/000000000000"
+    assert (model["state"], model["why"]) == ("active", "skill shown")
+    assert (model["skill_low"], model["skill"], model["lift_high"]) == (0.04, 0.17, 16.0)
+    assert page_sections(cycles(1))["promotion"] is None
 
 
 def test_a_stimulus_is_shown() -> None:
