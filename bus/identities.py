@@ -20,6 +20,7 @@ from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
 from schemas.decision import Decision
+from schemas.means import OutcomeMeans
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
@@ -123,7 +124,7 @@ _BEFORE_AGENTS: tuple[Identity, ...] = (
 )
 _AFTER_AGENTS: tuple[Identity, ...] = (
     _service_identity("referee", "decides", Decision),
-    _service_identity("executor", "acts", OutcomeExecution, OutcomeVerification),
+    _service_identity("executor", "acts", OutcomeExecution, OutcomeVerification, OutcomeMeans),
     _service_identity(
         "scoreboard",
         "scores",

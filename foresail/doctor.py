@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import os
 import platform
+import re
 import shutil
 import socket
 import sys
@@ -18,7 +19,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from bus.errors import ForesailError, Temporary
+from bus.errors import ForesailError, InputError, Temporary
 from bus.exit_codes import ExitCode, verdict
 from bus.nats_connection import connect_client
 from bus.nats_server import server_binary
@@ -28,11 +29,18 @@ from foresail.stack.state_folder import NoStack, StateFolder
 from foresail.status import collect_heartbeats, troubles
 from foresail.verbs import Verb
 from projections.figures import size
+from schemas.means import means_text
+from schemas.outcome import Mode
+from services.executor.settings import ExecutorSettings
 
 VERB = Verb(120, "check whether this machine can run Foresail, and say what to mend")
 EXAMPLES = (
     ("doctor", "this machine"),
     ("doctor --kubeconfig ~/.kube/config", "and whether your cluster can be watched"),
+    (
+        "doctor --kubeconfig ~/.kube/config --namespaces shop,batch",
+        "and which actions could be done in these namespaces",
+    ),
 )
 
 OLDEST_PYTHON = (3, 11)
@@ -41,6 +49,8 @@ PACKAGES = ("nats-py", "kubernetes", "pydantic", "structlog", "polars", "starlet
 
 
 DASHBOARD_PORT = 8765
+MEANS = "means of actions"
+NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True)
@@ -77,11 +87,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--context", metavar="NAME", help="context of the kubeconfig (default: its current one)"
     )
+    parser.add_argument(
+        "--namespaces",
+        metavar="NAMES",
+        help="with --kubeconfig: exact names of the namespaces that actions may write in",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
-    """Print every finding."""
+    """Print every finding.
+
+    Raises:
+        InputError: namespaces of no cluster, or a name that none can have.
+    """
+    _check_namespaces(arguments)
     findings = [await _make_check(check, probe) for check, probe in checks(arguments).items()]
     if arguments.json:
         print_json([asdict(finding) for finding in findings])
@@ -95,6 +115,17 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         differs=any(finding.made and not finding.ok for finding in findings),
         nothing_compared=not findings or not all(finding.made for finding in findings),
     )
+
+
+def _check_namespaces(arguments: argparse.Namespace) -> None:
+    names = arguments.namespaces
+    if names is None:
+        return
+    if not arguments.kubeconfig:
+        raise InputError("--namespaces", names, "name their cluster, too: --kubeconfig FILE")
+    wrong = [name for name in names.split(",") if not NAMESPACE.fullmatch(name)]
+    if wrong:
+        raise InputError("--namespaces", names, "give exact names, such as shop,batch")
 
 
 def checks(arguments: argparse.Namespace) -> dict[str, Probe]:
@@ -118,6 +149,9 @@ def checks(arguments: argparse.Namespace) -> dict[str, Probe]:
         name = "Kubernetes API"
         kubeconfig, context = arguments.kubeconfig, arguments.context
         probes[name] = partial(_answer_of, name, lambda: _cluster(kubeconfig, context))
+        if arguments.namespaces:
+            names = tuple(arguments.namespaces.split(","))
+            probes[MEANS] = partial(_means, kubeconfig, context, names)
     return probes
 
 
@@ -250,6 +284,24 @@ async def _nats(url: str) -> str:
         )
     finally:
         await client.close()
+
+
+async def _means(kubeconfig: str, context: str | None, namespaces: tuple[str, ...]) -> Finding:
+    """Ask which kinds of action could be done in active mode, without doing anything."""
+    from services.cluster import OfficialClientTransport  # noqa: PLC0415 - as below
+    from services.executor.means_reading import read_missing_means  # noqa: PLC0415 - likewise
+
+    try:
+        transport = OfficialClientTransport(Path(kubeconfig), context)
+        settings = ExecutorSettings(namespaces=namespaces)
+        try:
+            missing = await read_missing_means(transport, settings, Mode.ACTIVE)
+        finally:
+            await transport.close()
+    except ForesailError as error:
+        return Finding(MEANS, ok=False, found=str(error), made=not isinstance(error, Temporary))
+    remedy = "deploy/rbac.yaml has the rights, executor.writable_nodes the nodes" if missing else ""
+    return Finding(MEANS, not missing, means_text(missing), remedy)
 
 
 async def _cluster(kubeconfig: str, context: str | None) -> str:

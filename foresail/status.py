@@ -35,6 +35,7 @@ from schemas import subjects
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.control import Control
 from schemas.limited_json import BadJson, load_json
+from schemas.means import OutcomeMeans
 from schemas.model import EventData
 from schemas.promotion import OutcomeModels
 from schemas.registry import EVENT_TYPES
@@ -116,6 +117,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "switchback": await newest_content(bus, stack.cluster, OutcomeSwitchback),
         "breakers": breakers,
         "models": await newest_content(bus, stack.cluster, OutcomeModels),
+        "means": await newest_content(bus, stack.cluster, OutcomeMeans),
         "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
@@ -254,8 +256,14 @@ def _worth_lines(status: Mapping[str, Any]) -> list[str]:
             if status["models"] is None
             else driving_texts(OutcomeModels.model_validate(status["models"]))
         ),
+        *([f"actions, {status['means']['text']}"] if lacks_means(status) else []),
         *(f"{name} of {status[name]['text']}" for name in worth if status[name] is not None),
     ]
+
+
+def lacks_means(status: Mapping[str, Any]) -> bool:
+    """Say whether some kind of action cannot be done."""
+    return status["means"] is not None and bool(status["means"]["missing"])
 
 
 def _print(status: dict[str, Any]) -> None:

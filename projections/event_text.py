@@ -23,6 +23,7 @@ from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
 from schemas.imported import ImportedRow
+from schemas.means import OutcomeMeans
 from schemas.observation import ObservedState
 from schemas.outcome import (
     ExecutionPhase,
@@ -77,6 +78,8 @@ def event_text(event: Event[Any]) -> str:
             return f"cycle {change.cycle}: {change.text}"
         case OutcomeModels() as judged:
             return f"cycle {judged.cycle}: {'; '.join(judgement_texts(judged))}"
+        case OutcomeMeans() as means:
+            return f"cycle {means.cycle}: {means.text}"
         case OutcomeSwitchback() as estimate:
             return f"cycle {estimate.cycle}: acting {switchback_text(estimate)}"
         case OutcomeExecution() | OutcomeVerification() | OutcomeReward() | OutcomeForecast():

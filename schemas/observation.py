@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from schemas.actions import AgentName
 from schemas.frames import FramedData
+from schemas.means import MissingMeans
 from schemas.model import DataModel
 from schemas.numbers import Count, Ratio, Rounded, Seconds
 from schemas.occupancy import Occupancy
@@ -128,6 +131,10 @@ class ObservedState(FramedData):
     """None where nobody counts requests, and in recordings from before Services were listed."""
     occupancy: Occupancy | None = None
     """Nodes that may be emptied; None in recordings from before they were listed."""
+    missing_means: tuple[MissingMeans, ...] = Field(
+        default=(), exclude_if=lambda missing: not missing
+    )
+    """Kinds of action that the executor cannot do, as it said last."""
     nodes: ObservedNodes | None
     pods: ObservedPods | None
 

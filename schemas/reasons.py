@@ -31,6 +31,8 @@ class Reason(StrEnum):
     """The baseline's gate on throttle: risk comes from health, not from load, so throttling would not
     help.
     """
+    MEANS_MISSING = "means_missing"
+    """What was wanted cannot be done here: a right, a resource of the API or a named node is missing."""
     SUPERSEDED = "superseded"
     """A newer observation arrived before this cycle was closed."""
     # referee

@@ -20,6 +20,7 @@ from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
 from schemas.identity import cycle_of
 from schemas.imported import ImportedRow
 from schemas.limited_json import load_json
+from schemas.means import OutcomeMeans
 from schemas.model import EventData, check_counts, validation_reason
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
@@ -60,6 +61,7 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     OutcomeSwitchback,
     OutcomeBreaker,
     OutcomeModels,
+    OutcomeMeans,
     Reaction,
     Stimulus,
     UntouchedNodes,

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from schemas.frames import FramedData
+from schemas.means import MissingMeans
 from schemas.model import DataModel
 from schemas.numbers import Count, Rounded, Seconds
 from schemas.occupancy import Occupancy
@@ -200,6 +203,10 @@ class WorkloadsState(FramedData):
     """What became of work since the collector first looked; None in recordings from before it counted."""
     occupancy: Occupancy | None = None
     """Nodes that may be emptied; None in recordings from before they were listed."""
+    missing_means: tuple[MissingMeans, ...] = Field(
+        default=(), exclude_if=lambda missing: not missing
+    )
+    """Kinds of action that the executor cannot do, as it said last."""
     workloads: WorkloadTable | None
     pods: PodTable | None
 

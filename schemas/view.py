@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import Field
+
 from schemas.actions import AgentName
 from schemas.envelope import Event
 from schemas.frames import FrameMismatch, FullState, apply_frame
+from schemas.means import MissingMeans
 from schemas.model import DataModel
 from schemas.numbers import Cycle, Seconds
 from schemas.observation import (
@@ -46,6 +49,9 @@ class ObservationView(DataModel):
     work: WorkCounters | None = None
     services: ObservedServices | None = None
     occupancy: Occupancy | None = None
+    missing_means: tuple[MissingMeans, ...] = Field(
+        default=(), exclude_if=lambda missing: not missing
+    )
     nodes: ObservedNodes
     pods: ObservedPods
 
@@ -87,6 +93,7 @@ def update_view(previous: ObservationView | None, event: Event[Any]) -> Observat
         work=data.work,
         services=data.services,
         occupancy=data.occupancy,
+        missing_means=data.missing_means,
         nodes=nodes,
         pods=pods,
     )

@@ -47,7 +47,16 @@ PUBLIC_FIELDS = frozenset(
         # Names of agents: folders of the code, not objects of the cluster.
         *("agent", "by", "expected_agents", "intended_agent", "missing", "selected_agent"),
         # Words of ours, one of a few that stand in the code.
-        *("comparison", "direction", "feature", "guard", "intended_rule", "label", "means"),
+        *(
+            "comparison",
+            "direction",
+            "feature",
+            "guard",
+            "intended_rule",
+            "label",
+            "means",
+            "needs",
+        ),
         *("name", "pending_class", "phase", "power_state", "process", "profile", "resource"),
         *("rule", "scale", "signal", "since", "source", "stage", "term", "unit"),
     )

@@ -132,6 +132,7 @@ class ObservingStage:
             work=interpretation.work,
             services=interpretation.services,
             occupancy=snapshot.occupancy,
+            missing_means=snapshot.missing_means,
         )
         frame = data.frame
         return data, FullState(cycle, frame.keyframe_cycle, tables, frame.state_hash)
@@ -162,6 +163,7 @@ class ObservingStage:
             autoscalers=published_scalings(workloads.autoscalers),
             work=workloads.work,
             occupancy=workloads.occupancy,
+            missing_means=workloads.missing_means,
         )
 
     def _remember(self, recorded: Observation) -> None:

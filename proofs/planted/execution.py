@@ -90,6 +90,20 @@ EXECUTION = (
         "tests/executor/test_resize.py::test_nothing_falls_below_the_peak_and_a_margin",
     ),
     Defect(
+        "one way that is closed closes a kind with two",
+        "services/executor/means.py",
+        "if ways and all(need in unmet for need in ways)",
+        "if any(need in unmet for need in ways)",
+        "tests/executor/test_means.py::test_what_is_not_served_cannot_be_done",
+    ),
+    Defect(
+        "agents propose what cannot be done",
+        "services/agents/feasibility.py",
+        "    if lacking is None:\n        return judgement\n",
+        "    return judgement\n",
+        "tests/agents/test_feasibility.py::test_a_baseline_agent_wants_nothing_that_cannot_be_done",
+    ),
+    Defect(
         "scaling names no version",
         "services/executor/cluster.py",
         '{"resourceVersion": operation.resource_version} if operation.resource_version else {}',

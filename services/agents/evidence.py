@@ -1,7 +1,4 @@
-"""Comparisons as data.
-
-Each threshold that a policy tries becomes one `Evidence`, with the age of the signal behind it.
-"""
+"""Comparisons as data: each threshold that a policy tries becomes one `Evidence`, with its signal's age."""
 
 from __future__ import annotations
 

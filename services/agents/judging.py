@@ -18,6 +18,7 @@ from schemas.actions import ActionKind
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle
+from services.agents.feasibility import possible_judgement
 from services.agents.freshness import refusal
 from services.agents.state import AgentState
 from services.agents.value_judging import judge_by_value
@@ -71,7 +72,8 @@ def judge_cycle(
     if refused is not None:
         return CycleJudgement(refused)
     if agent.prediction is None:
-        return CycleJudgement(agent.judge(view, NO_PREDICTION, thresholds))
+        judged = agent.judge(view, NO_PREDICTION, thresholds)
+        return CycleJudgement(possible_judgement(judged, view))
     if prediction is None or prediction.cycle != cycle:
         if not overdue:
             return None
@@ -80,7 +82,8 @@ def judge_cycle(
     if prediction.reason is not None:
         text = f"inference skipped the {agent.prediction} prediction: {prediction.reason}"
         return CycleJudgement(noop(Reason.PREDICTION_SKIPPED, text), (prediction.id,))
-    return CycleJudgement(agent.judge(view, prediction, thresholds), (prediction.id,))
+    judged = agent.judge(view, prediction, thresholds)
+    return CycleJudgement(possible_judgement(judged, view), (prediction.id,))
 
 
 def proposal(agent: AnyAgent, profile: str, cycle: OpenCycle, judgement: Judgement) -> Proposal:

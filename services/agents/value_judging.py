@@ -12,13 +12,14 @@ from agent_registry.policy import Judgement, noop
 from agent_registry.untouched_targets import epoch_at, is_drawn, may_be_left
 from schemas.proposal import LeftUntouched, UntouchedDraw, Wish
 from schemas.reasons import Reason
+from services.agents.feasibility import possible_appraisal
 
 
 def judge_by_value(appraise: Appraise | None, situation: Situation) -> Judgement:
     """Return what gains most by the agent's own estimate."""
     if appraise is None:
         return noop(Reason.NOTHING_TO_DO, "this agent has no policy that judges by expected value")
-    appraisal = _calibrated(appraise(situation), situation)
+    appraisal = _calibrated(possible_appraisal(appraise(situation), situation.view), situation)
     gaining = sorted(
         (candidate for candidate in appraisal.candidates if candidate.effect.net > 0.0),
         key=lambda candidate: (

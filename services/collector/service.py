@@ -26,6 +26,7 @@ from schemas.config import CODE_VERSION
 from schemas.envelope import NewEvent
 from schemas.frames import FramedData, FullState, frame_of
 from schemas.identity import Origin
+from schemas.means import MissingMeans, OutcomeMeans
 from schemas.model import EventData
 from schemas.observation import Observation, ObservedState
 from schemas.reaction import Reaction
@@ -267,9 +268,24 @@ class Collector:
         snapshot = assemble(
             reading, at, cuts, self._work, simulated=simulated, pod_sums=self._pod_sums
         )
-        snapshot = replace(snapshot, sources=dated_failures(snapshot, self._failing_since))
+        dated = dated_failures(snapshot, self._failing_since)
+        snapshot = replace(snapshot, sources=dated, missing_means=await self._missing_means())
         self._failing_since = failing_since(snapshot.sources)
         return snapshot
+
+    async def _missing_means(self) -> tuple[MissingMeans, ...]:
+        """Return what the executor said last that it cannot do; of a world without us, nothing."""
+        if not self._kinds.reactions:
+            return ()
+        try:
+            stored = await self._bus.last(
+                subjects.build(self._origin.cluster, OutcomeMeans.PATTERN)
+            )
+        except Temporary as error:
+            self._log.warning("means not readable", error=str(error))
+            return ()
+        data = None if stored is None else event_of(stored).data
+        return data.missing if isinstance(data, OutcomeMeans) else ()
 
     def _count_work(self, reading: CycleReads, time_seconds: float) -> None:
         rules = WorkRules(self._settings.namespaces, self._settings.overdue_seconds)
@@ -315,6 +331,7 @@ class Collector:
             work=observed.work,
             services=observed.services,
             occupancy=snapshot.occupancy,
+            missing_means=snapshot.missing_means,
         )
         await self.publisher.publish([NewEvent(observation, self.cycle, at, causes)])
         if not self._kinds.reactions:
@@ -352,6 +369,7 @@ class Collector:
                 autoscalers=autoscaler_states(snapshot.autoscalers),
                 work=snapshot.work,
                 occupancy=snapshot.occupancy,
+                missing_means=snapshot.missing_means,
             ),
         )
 

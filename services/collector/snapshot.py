@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from schemas.means import MissingMeans
 from schemas.occupancy import Occupancy
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, SourceRead, WorkloadTable
 from schemas.work import WorkCounters
@@ -49,6 +50,7 @@ class Snapshot:
     """By `<namespace>/HorizontalPodAutoscaler/<name>`; published as they are, and read for reactions."""
     work: WorkCounters | None = None
     occupancy: Occupancy | None = None
+    missing_means: tuple[MissingMeans, ...] = ()
 
     @property
     def published_autoscalers(self) -> Mapping[str, Scaling]:

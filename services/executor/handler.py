@@ -8,6 +8,7 @@ from schemas.breaker import OutcomeBreaker
 from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import Event, NewEvent
+from schemas.means import OutcomeMeans
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeVerification
 from services.executor.ledger import Ledger, evolve
@@ -26,6 +27,7 @@ class ExecutorHandler:
         OutcomeExecution.PATTERN,
         OutcomeVerification.PATTERN,
         OutcomeBreaker.PATTERN,
+        OutcomeMeans.PATTERN,
     )
     state_version = 1
     deadline_seconds = None

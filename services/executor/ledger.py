@@ -14,6 +14,7 @@ from schemas.breaker import Breaker, OutcomeBreaker
 from schemas.control import Command, Control
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.means import MissingMeans, OutcomeMeans
 from schemas.model import DataModel
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.observation import Observation
@@ -127,6 +128,10 @@ class Ledger(DataModel):
     """The log is a replay."""
     breakers: tuple[Breaker, ...] = Field(default=(), exclude_if=lambda standing: not standing)
     """Those that are not closed."""
+    missing_means: tuple[MissingMeans, ...] = Field(
+        default=(), exclude_if=lambda missing: not missing
+    )
+    """Kinds of action that cannot be done, as this process said last."""
 
 
 def evolve(state: Ledger, event: Event[Any]) -> Ledger:
@@ -151,6 +156,8 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
             return _apply_control(state, data)
         case OutcomeBreaker() as data:
             return state.model_copy(update={"breakers": data.standing})
+        case OutcomeMeans() as data:
+            return state.model_copy(update={"missing_means": data.missing})
         case _:
             return state
 

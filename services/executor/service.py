@@ -20,7 +20,7 @@ from schemas.control import Control
 from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, Mode
-from services.cluster import Transport
+from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.executor.attempts import Attempts, Effect
 from services.executor.effects.context import EffectContext
 from services.executor.effects.execute import execute, resume
@@ -30,6 +30,7 @@ from services.executor.guard_discovery import registered_guards
 from services.executor.handler import NAME, ExecutorHandler
 from services.executor.ledger import Ledger
 from services.executor.looks import Looks
+from services.executor.means_reading import MeansWatch
 from services.executor.pod_reading import PodReader
 from services.executor.settings import ExecutorSettings
 from services.executor.verification import due_for_verification
@@ -98,6 +99,7 @@ class Executor:
         log = structlog.get_logger(NAME)
         reader = PodReader(transport, settings)
         self._context = EffectContext(settings, publisher, transport, writer, reader, log)
+        self._means = MeansWatch(transport, settings)
         self._attempts = Attempts()
         self._looks = Looks()
 
@@ -108,6 +110,7 @@ class Executor:
         judged by the state in which that event, and all that came before it, has been read.
         """
         context, attempts = self._context, self._attempts
+        await self._say_means(state)
         await context.pod_reader.follow(state.seen.cycle, state.seen.cluster_time_seconds)
         for execution in state.executions:
             if execution.phase is ExecutionPhase.STARTED and attempts.begin(
@@ -129,3 +132,14 @@ class Executor:
                     return None
                 attempts.allow_retry(Effect.ROLL_BACK, execution.place)
         return None
+
+    async def _say_means(self, state: Ledger) -> None:
+        """Publish which actions cannot be done, once that has changed."""
+        context = self._context
+        try:
+            change = await self._means.look(state, context.mode(state))
+        except (ClusterUnavailable, ClusterRefused) as error:
+            context.log.warning("means not asked", error=str(error))
+            return
+        if change is not None:
+            await context.publish(change, (state.seen.id,))

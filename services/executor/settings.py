@@ -100,6 +100,8 @@ class ExecutorSettings(DataModel):
     node_limits: Literal["kubernetes", "node_agent"] = "kubernetes"
     """How throttle and memory_balloon are done. kubernetes: running pods are resized in place, else a taint;
     node_agent: annotations on the node, for an agent of yours that reads them (the simulated cluster does)."""
+    means_seconds: float = Field(default=600.0, gt=0)
+    """Cluster seconds after which it asks again what the API server serves and lets it do."""
     pods_per_resize: int = Field(default=5, ge=1)
     """Pods resized by one throttle or memory_balloon."""
     usage_seconds: float = Field(default=300.0, gt=0)

@@ -8,6 +8,7 @@ from typing import Any
 from bus.errors import Permanent, Temporary
 from bus.follow import Publisher
 from schemas.envelope import NewEvent
+from schemas.means import OutcomeMeans
 from schemas.outcome import (
     ExecutionPhase,
     Mode,
@@ -44,7 +45,7 @@ class EffectContext:
         return Mode.SHADOW if Mode.SHADOW in modes else Mode.ACTIVE
 
     async def publish(
-        self, data: OutcomeExecution | OutcomeVerification, causes: tuple[str, ...]
+        self, data: OutcomeExecution | OutcomeVerification | OutcomeMeans, causes: tuple[str, ...]
     ) -> str:
         """Publish one event and return its id once it is stored."""
         new_event = NewEvent(data, data.cycle, data.cluster_time_seconds, causes)

@@ -1,0 +1,48 @@
+"""What cannot be done here is no candidate: the executor has said so, and the observation repeats it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent_registry.appraisal import Appraisal
+from agent_registry.policy import Judgement, noop
+from schemas.means import means_text, missing_of
+from schemas.reasons import Reason
+from schemas.view import ObservationView
+
+
+def possible_judgement(judgement: Judgement, view: ObservationView) -> Judgement:
+    """Return a judgement, or a noop with its numbers where its action lacks its means."""
+    lacking = missing_of(view.missing_means, judgement.action.kind)
+    if lacking is None:
+        return judgement
+    return noop(
+        Reason.MEANS_MISSING,
+        f"{judgement.text}; {means_text([lacking])}",
+        score=judgement.score,
+        evidence=judgement.evidence,
+        decisive=judgement.decisive,
+    )
+
+
+def possible_appraisal(appraisal: Appraisal, view: ObservationView) -> Appraisal:
+    """Return an appraisal without the candidates that lack their means, which its text names."""
+    lacking = [
+        found
+        for one in appraisal.candidates
+        if (found := missing_of(view.missing_means, one.action.kind)) is not None
+    ]
+    if not lacking:
+        return appraisal
+    named = list(dict.fromkeys(lacking))
+    left = tuple(
+        one
+        for one in appraisal.candidates
+        if missing_of(view.missing_means, one.action.kind) is None
+    )
+    return replace(
+        appraisal,
+        candidates=left,
+        text=f"{appraisal.text}; {len(lacking)} actions {means_text(named)}",
+        reason=appraisal.reason if left else Reason.MEANS_MISSING,
+    )

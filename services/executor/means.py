@@ -1,0 +1,80 @@
+"""What each kind of action needs of the API server; any one of its ways will do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from schemas.actions import ActionKind
+from schemas.means import MissingMeans
+from services.executor.settings import ExecutorSettings
+
+Why = Literal["not_served", "forbidden", "no_node_named"]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A verb on a resource."""
+
+    verb: str
+    resource: str
+    """With its subresource, such as `pods/resize`."""
+    group_version: str = "v1"
+    namespaced: bool = True
+
+    @property
+    def list_path(self) -> str:
+        """Where the API server lists what it serves of the group."""
+        prefix = "/apis" if "/" in self.group_version else "/api"
+        return f"{prefix}/{self.group_version}"
+
+    @property
+    def text(self) -> str:
+        """Verb and resource."""
+        return f"{self.verb} {self.resource}"
+
+
+NODES = Need("patch", "nodes", namespaced=False)
+RESIZE = Need("patch", "pods/resize")
+_WAYS: Mapping[ActionKind, tuple[Need, ...]] = {
+    ActionKind.MIGRATE: (Need("create", "pods/eviction"),),
+    ActionKind.REPLICATE: (Need("patch", "deployments", "apps/v1"),),
+    ActionKind.THROTTLE: (RESIZE, NODES),
+    ActionKind.MEMORY_BALLOON: (RESIZE, NODES),
+    ActionKind.DVFS: (NODES,),
+    ActionKind.RESOURCE_CAP: (NODES,),
+    ActionKind.POWER_STATE: (NODES,),
+    ActionKind.ADMISSION: (Need("patch", "jobs", "batch/v1"),),
+}
+
+
+def ways_of(kind: ActionKind, settings: ExecutorSettings) -> tuple[Need, ...]:
+    """Return the needs of which one suffices; a noop needs nothing."""
+    ways = _WAYS.get(kind, ())
+    if settings.node_limits == "node_agent":
+        ways = tuple(need for need in ways if need != RESIZE)
+    return ways
+
+
+def all_needs(settings: ExecutorSettings) -> tuple[Need, ...]:
+    """Return everything that some kind of action needs."""
+    return tuple(dict.fromkeys(need for kind in ActionKind for need in ways_of(kind, settings)))
+
+
+def missing_means(
+    unmet: Mapping[Need, Why], settings: ExecutorSettings
+) -> tuple[MissingMeans, ...]:
+    """Return the kinds of which no way is open, by name, each with what its first way lacks.
+
+    Args:
+        unmet: needs that are not met, and why; the others are met, or nobody knows.
+        settings: the executor's.
+    """
+    missing = []
+    for kind in sorted(ActionKind):
+        ways = ways_of(kind, settings)
+        if ways and all(need in unmet for need in ways):
+            first = ways[0]
+            missing.append(MissingMeans(kind=kind, needs=first.text, why=unmet[first]))
+    return tuple(missing)

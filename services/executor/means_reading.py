@@ -1,0 +1,121 @@
+"""Asks the API server what it serves and what we may do, before anybody decides on it.
+
+By discovery and SelfSubjectAccessReviews, which every authenticated user may create. What cannot be asked counts
+as possible: the write itself is refused then, with the server's own words.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from schemas.means import MissingMeans, OutcomeMeans
+from schemas.outcome import Mode
+from services.cluster import ClusterRefused, Transport
+from services.executor.ledger import Ledger
+from services.executor.means import NODES, Need, Why, all_needs, missing_means
+from services.executor.reading import read_scope
+from services.executor.scope import Scope
+from services.executor.settings import ExecutorSettings
+
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+MOST_NAMESPACES = 20
+"""Asked about; of more, the first ones by name stand for all."""
+
+
+async def read_missing_means(
+    transport: Transport, settings: ExecutorSettings, mode: Mode
+) -> tuple[MissingMeans, ...]:
+    """Return what cannot be done; in shadow mode, where every write is a dry run, rights are not asked for.
+
+    Raises:
+        ClusterUnavailable: the API server does not answer.
+        ClusterRefused: it does not say which cluster it is.
+    """
+    scope = await read_scope(transport, settings, mode)
+    unmet: dict[Need, Why] = {}
+    served: dict[str, frozenset[str] | None] = {}
+    for need in all_needs(settings):
+        if need.list_path not in served:
+            served[need.list_path] = await _served_resources(transport, need.list_path)
+        names = served[need.list_path]
+        if names is not None and need.resource not in names:
+            unmet[need] = "not_served"
+        elif need is NODES and not scope.everything and not scope.nodes:
+            unmet[need] = "no_node_named"
+        elif mode is Mode.ACTIVE and not await _may_somewhere(transport, need, scope):
+            unmet[need] = "forbidden"
+    return missing_means(unmet, settings)
+
+
+async def _served_resources(transport: Transport, path: str) -> frozenset[str] | None:
+    """Return names of resources with their subresources; None where the server does not say."""
+    try:
+        content = json.loads((await transport.request("GET", path)).body)
+        return frozenset(str(one["name"]) for one in content["resources"])
+    except (ClusterRefused, ValueError, KeyError, TypeError):
+        return None
+
+
+async def _may_somewhere(transport: Transport, need: Need, scope: Scope) -> bool:
+    """Say whether a need is met in any namespace that may be written."""
+    if not need.namespaced or scope.namespaces is None:
+        return await _may(transport, need, "")
+    names = sorted(scope.namespaces)[:MOST_NAMESPACES]
+    for name in names:
+        if await _may(transport, need, name):
+            return True
+    return not names
+
+
+async def _may(transport: Transport, need: Need, namespace: str) -> bool:
+    resource, _, subresource = need.resource.partition("/")
+    group, _, _ = need.group_version.rpartition("/")
+    asked = {
+        "verb": need.verb,
+        "group": group,
+        "resource": resource,
+        "subresource": subresource,
+        "namespace": namespace,
+    }
+    body: dict[str, Any] = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {name: text for name, text in asked.items() if text}},
+    }
+    try:
+        answer = json.loads((await transport.request("POST", REVIEWS, {}, body)).body)
+        return bool(answer["status"]["allowed"])
+    except (ClusterRefused, ValueError, KeyError, TypeError):
+        return True
+
+
+class MeansWatch:
+    """Asks again from time to time, since rights come and go."""
+
+    def __init__(self, transport: Transport, settings: ExecutorSettings) -> None:
+        """Ask through `transport`."""
+        self._transport = transport
+        self._settings = settings
+        self._asked: tuple[float, Mode] | None = None
+        self._said: tuple[MissingMeans, ...] | None = None
+
+    async def look(self, state: Ledger, mode: Mode) -> OutcomeMeans | None:
+        """Return what is to be said; None where nothing has changed, or it is not time to ask.
+
+        Raises:
+            ClusterUnavailable, ClusterRefused: the cluster could not be asked.
+        """
+        now = state.seen.cluster_time_seconds
+        if not state.seen.id or (
+            self._asked is not None
+            and self._asked[1] is mode
+            and now - self._asked[0] < self._settings.means_seconds
+        ):
+            return None
+        self._asked = now, mode
+        missing = await read_missing_means(self._transport, self._settings, mode)
+        if missing == (state.missing_means if self._said is None else self._said):
+            return None
+        self._said = missing
+        return OutcomeMeans(cycle=state.seen.cycle, cluster_time_seconds=now, missing=missing)
