@@ -44,6 +44,8 @@ class Verb(StrEnum):
     SCALE = "scale"
     RESIZE = "resize"
     """Amounts of a running pod's containers, through its resize subresource."""
+    RUN = "run"
+    """A command of the operator's, which hands a machine back or wakes it."""
     EVICT = "evict"
     DELETE = "delete"
 
@@ -53,7 +55,7 @@ class Operation(DataModel):
 
     verb: Verb
     resource: str
-    """Plural API name: `nodes`, `deployments`, `jobs`, `pods`."""
+    """Plural API name: `nodes`, `deployments`, `jobs`, `pods`, `nodeclaims`."""
     namespace: str = ""
     name: str
     uid: str = ""
@@ -65,7 +67,8 @@ class Operation(DataModel):
     replicas: Count | None = None
     """scale: the number wanted."""
     patch: str = ""
-    """patch: the JSON merge patch, canonical; resize: the amounts, as a strategic merge patch."""
+    """patch: the JSON merge patch, canonical; resize: the amounts, as a strategic merge patch;
+    run: the program and its arguments, as a JSON list."""
     undo: str = ""
     """The patch of the same kind that takes it back; empty when it cannot be taken back."""
     text: str

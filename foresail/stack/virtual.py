@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from bus.clock import Clock, LoopClock
+from bus.errors import ConfigError
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.port import Bus
 from bus.virtual_loop import run_virtual
@@ -40,6 +41,7 @@ from schemas.identity import Origin
 from schemas.outcome import Mode
 from services.cluster import Transport, TwinTransport
 from services.collector.service import Look
+from services.executor.settings import HandBack
 from twin.config import START_2026, TwinConfig
 from twin.config.health import HealthConfig
 from twin.engine import Engine
@@ -102,6 +104,9 @@ def run_virtual_stack(
     Raises:
         InputError: something given does not work.
     """
+    if settings.executor.hand_back is HandBack.COMMAND:
+        remedy = "a command takes real time: leave out --virtual-time"
+        raise ConfigError("executor.hand_back", settings.executor.hand_back, remedy)
     with TemporaryDirectory(prefix="foresail-") as folder:
         workload = choose_workload(settings.run, Path(folder))
         run = settings.run.model_copy(

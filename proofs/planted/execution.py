@@ -92,8 +92,8 @@ EXECUTION = (
     Defect(
         "one way that is closed closes a kind with two",
         "services/executor/means.py",
-        "if ways and all(need in unmet for need in ways)",
-        "if any(need in unmet for need in ways)",
+        "if lacking and all(lacking)",
+        "if any(lacking)",
         "tests/executor/test_means.py::test_what_is_not_served_cannot_be_done",
     ),
     Defect(
@@ -102,6 +102,13 @@ EXECUTION = (
         "    if lacking is None:\n        return judgement\n",
         "    return judgement\n",
         "tests/agents/test_feasibility.py::test_a_baseline_agent_wants_nothing_that_cannot_be_done",
+    ),
+    Defect(
+        "a machine is ended although a pod has arrived",
+        "services/executor/writing.py",
+        "        if not left:\n            return None\n",
+        "        return None\n",
+        "tests/executor/test_hand_back.py::test_a_pod_that_arrives_in_between_keeps_the_machine",
     ),
     Defect(
         "scaling names no version",

@@ -20,6 +20,8 @@ class NodeFacts(DataModel):
     taints: tuple[dict[str, str], ...] = ()
     protected: bool = False
     """Marked do-not-disrupt."""
+    kept_by_autoscaler: bool = False
+    """Annotated so that Cluster Autoscaler does not remove it."""
     writable: bool = True
     """Not struck out: no guard forbade to write it."""
 
@@ -105,6 +107,13 @@ class AutoscalerFacts(DataModel):
     """Marked do-not-disrupt."""
 
 
+class NodeClaimFacts(DataModel):
+    """Karpenter's claim of the machine under the target node."""
+
+    name: str
+    uid: str
+
+
 class QuotaRoom(DataModel):
     """How many pods like the target's the namespace's ResourceQuotas still let in."""
 
@@ -119,6 +128,8 @@ class Facts(DataModel):
     time_seconds: Seconds
     """Cluster time of the reading."""
     node: NodeFacts | None = None
+    node_claim: NodeClaimFacts | None = None
+    """Set where Karpenter rented the machine, and machines are handed back to it."""
     pods: tuple[PodFacts, ...] = ()
     """Pods on the node (node actions), or pending pods (queue actions)."""
     workloads: tuple[WorkloadFacts, ...] = ()

@@ -60,6 +60,16 @@ class MarkedAutoscaler(MarkedObject, frozen=True):
     spec: _AutoscalerSpec = _AutoscalerSpec()
 
 
+class _ClaimStatus(KubeStruct, frozen=True):
+    node_name: str = ""
+
+
+class NodeClaim(MarkedObject, frozen=True):
+    """Karpenter's claim of a machine."""
+
+    status: _ClaimStatus = _ClaimStatus()
+
+
 class PodTemplate(KubeStruct, frozen=True):
     """spec.template: the marks of pods and what they ask for."""
 

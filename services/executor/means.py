@@ -8,7 +8,7 @@ from typing import Literal
 
 from schemas.actions import ActionKind
 from schemas.means import MissingMeans
-from services.executor.settings import ExecutorSettings
+from services.executor.settings import ExecutorSettings, HandBack
 
 Why = Literal["not_served", "forbidden", "no_node_named"]
 
@@ -37,29 +37,35 @@ class Need:
 
 NODES = Need("patch", "nodes", namespaced=False)
 RESIZE = Need("patch", "pods/resize")
-_WAYS: Mapping[ActionKind, tuple[Need, ...]] = {
-    ActionKind.MIGRATE: (Need("create", "pods/eviction"),),
-    ActionKind.REPLICATE: (Need("patch", "deployments", "apps/v1"),),
-    ActionKind.THROTTLE: (RESIZE, NODES),
-    ActionKind.MEMORY_BALLOON: (RESIZE, NODES),
-    ActionKind.DVFS: (NODES,),
-    ActionKind.RESOURCE_CAP: (NODES,),
-    ActionKind.POWER_STATE: (NODES,),
-    ActionKind.ADMISSION: (Need("patch", "jobs", "batch/v1"),),
+CLAIMS = Need("delete", "nodeclaims", "karpenter.sh/v1", namespaced=False)
+Way = tuple[Need, ...]
+"""Needs that are all to be met."""
+_WAYS: Mapping[ActionKind, tuple[Way, ...]] = {
+    ActionKind.MIGRATE: ((Need("create", "pods/eviction"),),),
+    ActionKind.REPLICATE: ((Need("patch", "deployments", "apps/v1"),),),
+    ActionKind.THROTTLE: ((RESIZE,), (NODES,)),
+    ActionKind.MEMORY_BALLOON: ((RESIZE,), (NODES,)),
+    ActionKind.DVFS: ((NODES,),),
+    ActionKind.RESOURCE_CAP: ((NODES,),),
+    ActionKind.POWER_STATE: ((NODES,),),
+    ActionKind.ADMISSION: ((Need("patch", "jobs", "batch/v1"),),),
 }
 
 
-def ways_of(kind: ActionKind, settings: ExecutorSettings) -> tuple[Need, ...]:
-    """Return the needs of which one suffices; a noop needs nothing."""
+def ways_of(kind: ActionKind, settings: ExecutorSettings) -> tuple[Way, ...]:
+    """Return the ways of which one suffices; a noop needs none."""
     ways = _WAYS.get(kind, ())
     if settings.node_limits == "node_agent":
-        ways = tuple(need for need in ways if need != RESIZE)
+        ways = tuple(way for way in ways if RESIZE not in way)
+    if kind is ActionKind.POWER_STATE and settings.hand_back is HandBack.KARPENTER:
+        ways = ((NODES, CLAIMS),)
     return ways
 
 
 def all_needs(settings: ExecutorSettings) -> tuple[Need, ...]:
     """Return everything that some kind of action needs."""
-    return tuple(dict.fromkeys(need for kind in ActionKind for need in ways_of(kind, settings)))
+    ways = (way for kind in ActionKind for way in ways_of(kind, settings))
+    return tuple(dict.fromkeys(need for way in ways for need in way))
 
 
 def missing_means(
@@ -73,8 +79,8 @@ def missing_means(
     """
     missing = []
     for kind in sorted(ActionKind):
-        ways = ways_of(kind, settings)
-        if ways and all(need in unmet for need in ways):
-            first = ways[0]
+        lacking = [[need for need in way if need in unmet] for way in ways_of(kind, settings)]
+        if lacking and all(lacking):
+            first = lacking[0][0]
             missing.append(MissingMeans(kind=kind, needs=first.text, why=unmet[first]))
     return tuple(missing)

@@ -13,7 +13,7 @@ from schemas.means import MissingMeans, OutcomeMeans
 from schemas.outcome import Mode
 from services.cluster import ClusterRefused, Transport
 from services.executor.ledger import Ledger
-from services.executor.means import NODES, Need, Why, all_needs, missing_means
+from services.executor.means import CLAIMS, NODES, Need, Why, all_needs, missing_means
 from services.executor.reading import read_scope
 from services.executor.scope import Scope
 from services.executor.settings import ExecutorSettings
@@ -41,7 +41,7 @@ async def read_missing_means(
         names = served[need.list_path]
         if names is not None and need.resource not in names:
             unmet[need] = "not_served"
-        elif need is NODES and not scope.everything and not scope.nodes:
+        elif need in {NODES, CLAIMS} and not scope.everything and not scope.nodes:
             unmet[need] = "no_node_named"
         elif mode is Mode.ACTIVE and not await _may_somewhere(transport, need, scope):
             unmet[need] = "forbidden"
@@ -53,7 +53,10 @@ async def _served_resources(transport: Transport, path: str) -> frozenset[str] |
     try:
         content = json.loads((await transport.request("GET", path)).body)
         return frozenset(str(one["name"]) for one in content["resources"])
-    except (ClusterRefused, ValueError, KeyError, TypeError):
+    except ClusterRefused as error:
+        extension = "." in path  # the built-in groups are served wherever there is an API server
+        return frozenset() if error.status == 404 and extension else None
+    except (ValueError, KeyError, TypeError):
         return None
 
 

@@ -12,6 +12,8 @@ from services.kube_objects import Meta, Node, effective_request, parse_time
 from services.kube_workloads import Autoscaler, Deployment, Job
 from services.protection import do_not_disrupt_mark
 
+SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+"""Annotation by which Cluster Autoscaler leaves a node alone."""
 OWN = "foresail.dev/"
 """What our own annotations begin with."""
 
@@ -85,6 +87,7 @@ def node_facts(node: Node) -> NodeFacts:
         unschedulable=node.spec.unschedulable,
         protected=_is_protected(node.metadata),
         annotations=_own_annotations(node.metadata.annotations),
+        kept_by_autoscaler=node.metadata.annotations.get(SCALE_DOWN_DISABLED) == "true",
         taints=tuple(
             {
                 name: value

@@ -8,14 +8,20 @@ from __future__ import annotations
 from schemas.model import DataModel
 
 AUTOSCALERS = "horizontalpodautoscalers"
+NODE_CLAIMS = "nodeclaims"
 WRITTEN = {
     "nodes": "/api/v1",
     "pods": "/api/v1",
     "deployments": "/apis/apps/v1",
     "jobs": "/apis/batch/v1",
     AUTOSCALERS: "/apis/autoscaling/v2",
+    NODE_CLAIMS: "/apis/karpenter.sh/v1",
 }
 """The only kinds that are ever written, and where the API keeps them."""
+
+
+CLUSTER_WIDE = frozenset({"nodes", NODE_CLAIMS})
+"""Those that lie in no namespace."""
 
 
 class Marked(DataModel):

@@ -13,11 +13,20 @@ from services.executor.marked_objects import (
     MarkedNode,
     MarkedPod,
     MarkedWorkload,
+    NodeClaim,
     WorkloadSpec,
 )
 from services.executor.owners import ObjectReader
 from services.executor.paths import object_path
-from services.executor.reach import AUTOSCALERS, WRITTEN, Marked, Reach, ReachedNode, ReachedPod
+from services.executor.reach import (
+    AUTOSCALERS,
+    NODE_CLAIMS,
+    WRITTEN,
+    Marked,
+    Reach,
+    ReachedNode,
+    ReachedPod,
+)
 from services.executor.scope import Scope, scope_of
 from services.executor.settings import ExecutorSettings
 from services.kube_lists import list_decoder, read_list
@@ -46,6 +55,8 @@ async def read_reach(transport: Transport, operation: Operation, scope: Scope) -
     reader = ObjectReader(transport)
     bare = Reach(resource=operation.resource, namespace=operation.namespace, name=operation.name)
     match operation.resource:
+        case "nodeclaims":
+            return await _read_node_claim(transport, reader, bare, scope)
         case "nodes":
             return await _read_node(transport, reader, bare, scope)
         case "pods":
@@ -72,6 +83,19 @@ async def _read_node(
     listed = (await read_list(transport, "/api/v1/pods", _PODS, on_it)).items
     pods = [await _reach_pod(reader, pod, removed=False) for pod in listed if not pod.finished]
     return reach.model_copy(update={"pods": tuple(pods)})
+
+
+async def _read_node_claim(
+    transport: Transport, reader: ObjectReader, bare: Reach, scope: Scope
+) -> Reach:
+    """Read a claim: deleting it ends its node, which counts as written, with what runs there."""
+    claim = await reader.get(f"{WRITTEN[NODE_CLAIMS]}/{NODE_CLAIMS}/{bare.name}", NodeClaim)
+    if claim is None:
+        return bare
+    marked = await reader.protecting_mark(f"nodeclaim {bare.name}", claim.metadata)
+    node = bare.model_copy(update={"resource": "nodes", "name": claim.status.node_name})
+    below = await _read_node(transport, reader, node, scope)
+    return bare.model_copy(update={"marked": marked, "nodes": below.nodes, "pods": below.pods})
 
 
 async def _read_workload(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -14,6 +15,8 @@ from schemas.outcome import Mode
 
 DISRUPTIVE = (ActionKind.POWER_STATE, ActionKind.MIGRATE, ActionKind.RESOURCE_CAP)
 NODE_LABEL = r"^$|^[A-Za-z0-9][A-Za-z0-9_./-]{0,316}=[A-Za-z0-9_.-]{0,63}$"
+NODE_PLACEHOLDER = "{node}"
+"""In a command, the name of the node."""
 LEAST_SURGE_PODS = 10
 """A share of few pods allows so many at least."""
 _WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
@@ -69,6 +72,15 @@ class Caps(DataModel):
         return int(self.surge_pods)
 
 
+class HandBack(StrEnum):
+    """Who takes the machine of a node that was put to sleep."""
+
+    NONE = "none"
+    CLUSTER_AUTOSCALER = "cluster-autoscaler"
+    KARPENTER = "karpenter"
+    COMMAND = "command"
+
+
 class ExecutorSettings(DataModel):
     """Mode and guard rails. Defaults are conservative and documented by the tools they come from."""
 
@@ -102,6 +114,17 @@ class ExecutorSettings(DataModel):
     node_agent: annotations on the node, for an agent of yours that reads them (the simulated cluster does)."""
     means_seconds: float = Field(default=600.0, gt=0)
     """Cluster seconds after which it asks again what the API server serves and lets it do."""
+    hand_back: HandBack = HandBack.NONE
+    """Who takes the machine of a node that power_state puts to sleep. none: nobody, it stays cordoned;
+    cluster-autoscaler: it removes a cordoned, empty node by itself; karpenter: its NodeClaim is deleted; command:
+    `hand_back_command` is run."""
+    hand_back_command: tuple[str, ...] = ()
+    """Program, by its whole path, and arguments; `{node}` stands for the node's name. Run without a shell, perhaps
+    twice."""
+    wake_command: tuple[str, ...] = ()
+    """The same for waking a node; empty: it is only uncordoned."""
+    command_seconds: float = Field(default=60.0, gt=0)
+    """Wall seconds after which such a command is ended."""
     pods_per_resize: int = Field(default=5, ge=1)
     """Pods resized by one throttle or memory_balloon."""
     usage_seconds: float = Field(default=300.0, gt=0)
@@ -127,6 +150,21 @@ class ExecutorSettings(DataModel):
     """Wall seconds after which a request to the API server is given up."""
     switchback: SwitchbackSettings = OFF
     """Blocks in which nothing is executed; `switchback.*` sets them."""
+
+    @model_validator(mode="after")
+    def _check_hand_back(self) -> Self:
+        commands = {"hand_back_command": self.hand_back_command, "wake_command": self.wake_command}
+        if self.hand_back is not HandBack.COMMAND and any(commands.values()):
+            raise ValueError("commands are run with hand_back = command alone")
+        if self.hand_back is HandBack.COMMAND and not self.hand_back_command:
+            raise ValueError("give hand_back_command, such as /usr/local/bin/return-machine {node}")
+        for name, arguments in commands.items():
+            named = any(NODE_PLACEHOLDER in one for one in arguments[1:])
+            if arguments and not (arguments[0].startswith("/") and named):
+                raise ValueError(
+                    f"{name}: a whole path first, and {NODE_PLACEHOLDER} in an argument"
+                )
+        return self
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result."""

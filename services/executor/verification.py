@@ -21,6 +21,10 @@ GRACE_SECONDS = 300.0
 """Cluster time that new pods have to get a node and become ready, where one may have to be bought first."""
 
 
+_OWN_UNDO = frozenset({Verb.RESIZE, Verb.RUN})
+"""Verbs whose undo is done by the same verb."""
+
+
 class End(StrEnum):
     """What an operation's object shows of the end that was wanted."""
 
@@ -68,6 +72,8 @@ def has_reached_end(operation: Operation, current: dict[str, Any] | None) -> boo
         return False
     if operation.verb is Verb.SCALE:
         return (current.get("spec") or {}).get("replicas") == operation.replicas
+    if operation.verb is Verb.RUN:  # what it did shows nowhere in the API
+        return operation.uid in {"", current["metadata"].get("uid")}
     return shows_patch(operation, current, operation.patch)
 
 
@@ -84,6 +90,8 @@ def end_shown(operation: Operation, current: dict[str, Any] | None) -> End:
     will do, and an object of the same name made anew is another one.
     """
     removes = operation.verb in {Verb.EVICT, Verb.DELETE}
+    if operation.verb is Verb.DELETE and current and current["metadata"].get("deletionTimestamp"):
+        return End.REACHED  # finalizers drain and end the machine in their own time
     if not removes and (
         current is None or operation.uid not in {"", current["metadata"].get("uid")}
     ):
@@ -118,6 +126,8 @@ def judge_execution(
     age_seconds = state.seen.cluster_time_seconds - execution.time_seconds
     if harm and execution.action.kind in WAITS_FOR_PODS and age_seconds < GRACE_SECONDS:
         return None
+    if hands_back(execution):  # then the node goes, and that is what was wanted
+        ends = tuple(End.REACHED if end is End.GONE else end for end in ends)
     end = _end_check(ends)
     status, reason, text = VerificationStatus.VERIFIED, None, end.text
     if harm is not None:
@@ -127,6 +137,14 @@ def judge_execution(
     elif not end.passed:
         status, reason = VerificationStatus.FAILED, Reason.NOT_OBSERVED
     return Judgement(status=status, checks=(end, *harms), reason=reason, text=text)
+
+
+def hands_back(execution: Execution) -> bool:
+    """Say whether an execution ends, or should have ended, the machine under a node."""
+    return any(
+        one.verb is Verb.RUN or (one.verb is Verb.DELETE and one.resource == "nodeclaims")
+        for one in execution.operations
+    )
 
 
 def _end_check(ends: tuple[End, ...]) -> GuardCheck:
@@ -153,7 +171,7 @@ def undo_operations(execution: Execution) -> tuple[Operation, ...]:
         undos.append(
             operation.model_copy(
                 update={
-                    "verb": Verb.RESIZE if operation.verb is Verb.RESIZE else Verb.PATCH,
+                    "verb": operation.verb if operation.verb in _OWN_UNDO else Verb.PATCH,
                     "patch": operation.undo,
                     "undo": operation.patch,
                     "replicas": None,

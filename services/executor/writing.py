@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from schemas.control import Command, Control
-from schemas.outcome import GuardCheck, Mode, Operation, OperationResult, OutcomeExecution
+from schemas.outcome import GuardCheck, Mode, Operation, OperationResult, OutcomeExecution, Verb
 from schemas.reasons import Reason
-from services.cluster import Transport
+from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.executor.cluster import apply_operation
+from services.executor.commands import run_command
 from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.ledger import Ledger, PendingDecision
+from services.executor.machine_reading import ends_machine, pods_left
 from services.executor.question import Question
 from services.executor.reading import read_reach, read_scope
 from services.executor.settings import ExecutorSettings
@@ -73,14 +75,46 @@ class OperationWriter:
                 return _refused_result(Reason.STALE_DECISION, text)
             failed = await self._failed_guards(state, started, operation)
             checks.extend(failed)
-            return _refused_result(failed[0].reason, failed[0].text) if failed else None
+            if failed:
+                return _refused_result(failed[0].reason, failed[0].text)
+            return await self._refusal_of_end(started, operation)
 
+        dry_run = started.mode is Mode.SHADOW
+        if operation.verb is Verb.RUN:
+            return await self._run(operation, check_guards, dry_run=dry_run)
         return await apply_operation(
-            self._transport,
-            operation,
-            dry_run=started.mode is Mode.SHADOW,
-            check_guards=check_guards,
+            self._transport, operation, dry_run=dry_run, check_guards=check_guards
         )
+
+    async def _run(
+        self,
+        operation: Operation,
+        check_guards: Callable[[], Awaitable[OperationResult | None]],
+        *,
+        dry_run: bool,
+    ) -> OperationResult:
+        try:
+            refusal = await check_guards()
+        except ClusterRefused as error:
+            return _refused_result(Reason.API_ERROR, error.message)
+        except ClusterUnavailable as error:
+            return OperationResult(
+                status="failed", reason=Reason.API_UNREACHABLE, message=str(error)[:300]
+            )
+        seconds = self._settings.command_seconds
+        return refusal or await run_command(operation, seconds=seconds, dry_run=dry_run)
+
+    async def _refusal_of_end(
+        self, started: OutcomeExecution, operation: Operation
+    ) -> OperationResult | None:
+        """Refuse to end a machine on which a pod has arrived since it was found empty."""
+        if started.direction != "off" or not ends_machine(operation):
+            return None
+        left = await pods_left(self._transport, started.action.target.name)
+        if not left:
+            return None
+        text = f"{left[0]} and {len(left) - 1} more pods are on {started.action.target.name}"
+        return _refused_result(Reason.NODE_NOT_EMPTY, text)
 
     async def _failed_guards(
         self, state: Ledger, started: OutcomeExecution, operation: Operation

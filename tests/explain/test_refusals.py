@@ -236,6 +236,20 @@ async def nothing_to_replicate(theatre: Theatre) -> None:
     await replicate(theatre)
 
 
+@case(Reason.NO_MACHINE, hand_back="karpenter")
+async def a_machine_that_karpenter_did_not_rent(theatre: Theatre) -> None:
+    await sleep(theatre)
+
+
+@case(
+    Reason.COMMAND_FAILED,
+    hand_back="command",
+    hand_back_command=("/bin/sh", "-c", "exit 7", "{node}"),
+)
+async def a_command_that_fails(theatre: Theatre) -> None:
+    await sleep(theatre)
+
+
 @case(Reason.USAGE_UNKNOWN)
 async def usage_not_known_for_long_enough(theatre: Theatre) -> None:
     resources = {"requests": {"cpu": "1"}, "limits": {"cpu": "4"}}

@@ -52,3 +52,5 @@ def test_writes_are_those_of_the_plans() -> None:
         ("autoscaling", "horizontalpodautoscalers", "patch"),
     }
     assert rules("foresail-nodes") == {("", "nodes", "patch")}
+    assert {verb for _, _, verb in rules("foresail-karpenter")} == {"get", "list", "delete"}
+    assert {resource for _, resource, _ in rules("foresail-karpenter")} == {"nodeclaims"}

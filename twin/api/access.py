@@ -228,6 +228,7 @@ EXECUTOR = Identity(
         Rule(("create",), ("",), ("pods/eviction",)),
         Rule(("patch",), ("",), ("pods/resize",)),
         Rule(("delete",), ("",), ("pods",)),
+        Rule(("delete",), ("karpenter.sh",), ("nodeclaims",)),
     ),
 )
 EXERCISE_NAMESPACE = "foresail-exercise"

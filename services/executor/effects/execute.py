@@ -13,6 +13,7 @@ from services.executor.effects.context import EffectContext, reason_for
 from services.executor.facts import Facts
 from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.ledger import Execution, Ledger, PendingDecision
+from services.executor.machine_reading import add_node_claim
 from services.executor.planning import plan_within
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.pod_reading import RESIZED
@@ -32,6 +33,8 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
         facts = await read_facts(context.transport, due.action)
         if due.action.kind in RESIZED and settings.node_limits == "kubernetes":
             facts = await context.pod_reader.add_amounts(facts)
+        if due.action.kind is ActionKind.POWER_STATE:
+            facts = await add_node_claim(context.transport, facts, settings)
         scope = await read_scope(context.transport, settings, context.mode(state))
         question_with_facts = Question(due, state, settings, facts.time_seconds, scope=scope)
         planned, within = await plan_within(context.transport, question_with_facts, facts)

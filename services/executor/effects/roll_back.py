@@ -12,7 +12,7 @@ from services.executor.cluster import read_object
 from services.executor.effects.context import EffectContext
 from services.executor.ledger import Execution, Ledger
 from services.executor.switchback import held_cause
-from services.executor.verification import has_reached_end, undo_operations
+from services.executor.verification import hands_back, has_reached_end, undo_operations
 
 
 def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) -> str:
@@ -23,6 +23,8 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
         return ""  # it waits for the active mode: a dry run takes nothing back
     if execution.cycle in state.undo or execution.place in state.undo_parts:
         return "the operator asked for it"
+    if execution.succeeded is False and context.settings.roll_back and hands_back(execution):
+        return "its machine was not handed back"
     if execution.worse and context.settings.roll_back:
         return "it got worse"
     if context.settings.roll_back and (tripped := tripped_cause(state, execution)):

@@ -8,7 +8,7 @@ from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
 from services.executor.guard_discovery import Guard, Stage
 from services.executor.question import Question, guard_check
-from services.executor.reach import WRITTEN
+from services.executor.reach import CLUSTER_WIDE, WRITTEN
 
 
 def check(question: Question) -> GuardCheck:
@@ -29,7 +29,7 @@ def check(question: Question) -> GuardCheck:
 
 def _outside(question: Question) -> Iterator[str]:
     for reach in question.reaches:
-        cluster_wide = reach.resource == "nodes" and not reach.namespace
+        cluster_wide = reach.resource in CLUSTER_WIDE and not reach.namespace
         known = reach.resource in WRITTEN
         if not known or not (cluster_wide or question.scope.has_namespace(reach.namespace)):
             yield reach.key

@@ -1,7 +1,9 @@
-"""power_state: put an empty node to sleep, or wake it.
+"""power_state: put an empty node to sleep and hand its machine back, or wake it.
 
-Only a node without pods (DaemonSets aside) sleeps, so no work is lost; it is cordoned in the same
-write. Waking is the undo; it also takes away our own taint, which keeps pods from a node that was emptied.
+Only a node without pods (DaemonSets aside) sleeps, so no work is lost; it is cordoned first. Who takes the machine
+then is `executor.hand_back`: nobody, Cluster Autoscaler, which removes what is cordoned and empty by itself,
+Karpenter, whose NodeClaim is deleted, or a command of the operator's. Waking is the undo, where the machine is
+still there; it also takes away our own taint, which keeps pods from a node that was emptied.
 """
 
 from __future__ import annotations
@@ -9,11 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.actions import PowerStateAction
+from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
-from services.executor.facts import Facts
+from services.executor.facts import Facts, NodeFacts
 from services.executor.plans.migrate import RISK_TAINT
-from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
-from services.executor.settings import ExecutorSettings
+from services.executor.plans.planned import OperationPlan, PlanRefusal, canonical_json, node_patch
+from services.executor.settings import NODE_PLACEHOLDER, ExecutorSettings, HandBack
 
 RISK = str(RISK_TAINT["key"])
 POWER_STATE = "foresail.dev/power-state"
@@ -23,8 +26,7 @@ SLEEPING = frozenset({"sleep", "off"})
 def plan(
     action: PowerStateAction, facts: Facts, settings: ExecutorSettings
 ) -> OperationPlan | PlanRefusal:
-    """Set the power state and whether pods may be scheduled."""
-    del settings
+    """Set the power state and whether pods may be scheduled, then hand the machine back."""
     node, state = facts.node, action.power_state
     if node is None:
         return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
@@ -32,14 +34,7 @@ def plan(
         return PlanRefusal(
             reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt"
         )
-    patch: dict[str, Any] = {
-        "metadata": {"annotations": {POWER_STATE: state}},
-        "spec": {"unschedulable": True if state in SLEEPING else None},
-    }
-    marked = state not in SLEEPING and any(taint["key"] == RISK for taint in node.taints)
-    if marked:  # it is given back whole
-        patch["spec"]["taints"] = [dict(taint) for taint in node.taints if taint["key"] != RISK]
-    operation = node_patch(node, patch, f"set {node.name} to {state}", versioned=marked)
+    operation = _patch(node, state)
     if operation is None:
         return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} is {state} already")
     pods = [pod for pod in facts.pods if not pod.daemon]
@@ -48,6 +43,75 @@ def plan(
             reason=Reason.NODE_NOT_EMPTY,
             text=f"{node.name} runs {len(pods)} pods; only an empty node sleeps",
         )
+    if state in SLEEPING:
+        return _hand_back(operation, facts, node, settings)
+    woken = _command(node, settings.wake_command, settings.hand_back_command, "wake")
     return OperationPlan(
-        operations=(operation,), text=operation.text, direction="off" if state in SLEEPING else "on"
+        operations=tuple(filter(None, (woken, operation))),
+        text=operation.text,
+        direction="on",
+        means=HandBack.COMMAND if woken else "",
     )
+
+
+def _patch(node: NodeFacts, state: str) -> Operation | None:
+    patch: dict[str, Any] = {
+        "metadata": {"annotations": {POWER_STATE: state}},
+        "spec": {"unschedulable": True if state in SLEEPING else None},
+    }
+    marked = state not in SLEEPING and any(taint["key"] == RISK for taint in node.taints)
+    if marked:  # it is given back whole
+        patch["spec"]["taints"] = [dict(taint) for taint in node.taints if taint["key"] != RISK]
+    return node_patch(node, patch, f"set {node.name} to {state}", versioned=marked)
+
+
+def _hand_back(
+    cordon: Operation, facts: Facts, node: NodeFacts, settings: ExecutorSettings
+) -> OperationPlan | PlanRefusal:
+    driver = settings.hand_back
+    operations, text = [cordon], cordon.text
+    if driver is HandBack.CLUSTER_AUTOSCALER:
+        if node.kept_by_autoscaler:
+            why = f"{node.name} is kept from Cluster Autoscaler's scale-down by an annotation"
+            return PlanRefusal(reason=Reason.PROTECTED, text=why)
+        text = f"{text}, for Cluster Autoscaler to remove"
+    if driver is HandBack.KARPENTER:
+        claim = facts.node_claim
+        if claim is None:
+            why = f"{node.name} has no NodeClaim: Karpenter did not rent it"
+            return PlanRefusal(reason=Reason.NO_MACHINE, text=why)
+        text = f"{text} and hand it back to Karpenter"
+        deletion = Operation(
+            verb=Verb.DELETE,
+            resource="nodeclaims",
+            name=claim.name,
+            uid=claim.uid,
+            text=f"delete NodeClaim {claim.name} of {node.name}",
+        )
+        operations.append(deletion)
+    command = _command(node, settings.hand_back_command, settings.wake_command, "hand back")
+    if driver is HandBack.COMMAND and command is not None:
+        operations.append(command)
+        text = f"{text} and hand it back by command"
+    means = "" if driver is HandBack.NONE else str(driver)
+    return OperationPlan(operations=tuple(operations), text=text, direction="off", means=means)
+
+
+def _command(
+    node: NodeFacts, arguments: tuple[str, ...], undo: tuple[str, ...], what: str
+) -> Operation | None:
+    if not arguments:
+        return None
+    return Operation(
+        verb=Verb.RUN,
+        resource="nodes",
+        name=node.name,
+        uid=node.uid,
+        patch=_filled(arguments, node.name),
+        undo=_filled(undo, node.name) if undo else "",
+        text=f"{what} {node.name}: run {arguments[0]}",
+    )
+
+
+def _filled(arguments: tuple[str, ...], name: str) -> str:
+    return canonical_json([one.replace(NODE_PLACEHOLDER, name) for one in arguments])
