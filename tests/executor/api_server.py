@@ -12,6 +12,7 @@ from typing import Any
 from services.cluster import JSON, ApiResponse, ClusterRefused, Json, Method
 from services.cluster_version import SIMULATED_VERSION
 from services.executor.facts import apply_merge_patch
+from services.executor.means_reading import REVIEWS
 
 NOW = 10_000.0
 
@@ -54,8 +55,8 @@ class ApiServer:
         self.scripted.setdefault((method, path), []).extend(errors)
 
     def writes(self) -> list[Asked]:
-        """Return every request that was no read."""
-        return [one for one in self.asked if one.method != "GET"]
+        """Return every request that was no read; asking for one's rights is one."""
+        return [one for one in self.asked if one.method != "GET" and one.path != REVIEWS]
 
     async def request(
         self,

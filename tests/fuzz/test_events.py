@@ -17,9 +17,11 @@ from jsonschema import Draft202012Validator
 from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
+from schemas.actions import ActionKind
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.imported import ImportedNodes, ImportedRow
+from schemas.means import MissingMeans, OutcomeMeans
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
@@ -33,6 +35,7 @@ from tests.score_events import make_breaker_change, make_judgement
 pytestmark = pytest.mark.timeout(300)
 
 ROOT = Path(__file__).parents[2]
+NO_EVICTION = MissingMeans(kind=ActionKind.MIGRATE, needs="create pods/eviction", why="forbidden")
 IMPORTED = ImportedRow(
     cycle=1,
     cluster_time_seconds=100.0,
@@ -99,6 +102,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         SWITCHBACK,
         make_breaker_change(),
         make_judgement(),
+        OutcomeMeans(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
         IMPORTED,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))
