@@ -46,6 +46,8 @@ class Verb(StrEnum):
     """Amounts of a running pod's containers, through its resize subresource."""
     RUN = "run"
     """A command of the operator's, which hands a machine back or wakes it."""
+    CREATE = "create"
+    """An object of our own, which its undo deletes."""
     EVICT = "evict"
     DELETE = "delete"
 
@@ -55,7 +57,8 @@ class Operation(DataModel):
 
     verb: Verb
     resource: str
-    """Plural API name: `nodes`, `deployments`, `jobs`, `pods`, `nodeclaims`."""
+    """Plural API name: `nodes`, `deployments`, `jobs`, `pods`, `nodeclaims`,
+    `resourcequotas`."""
     namespace: str = ""
     name: str
     uid: str = ""
@@ -68,7 +71,7 @@ class Operation(DataModel):
     """scale: the number wanted."""
     patch: str = ""
     """patch: the JSON merge patch, canonical; resize: the amounts, as a strategic merge patch;
-    run: the program and its arguments, as a JSON list."""
+    run: the program and its arguments, as a JSON list; create: the object."""
     undo: str = ""
     """The patch of the same kind that takes it back; empty when it cannot be taken back."""
     text: str

@@ -89,6 +89,8 @@ class Reason(StrEnum):
     """What the pods use is not known for long enough to lower what they are given."""
     NODE_NOT_EMPTY = "node_not_empty"
     """The node runs pods that sleeping would disturb."""
+    NO_DEFAULTS = "no_defaults"
+    """No LimitRange gives the pods concerned their requests, so a quota would refuse those without any."""
     NO_MACHINE = "no_machine"
     """Whoever should take the machine back did not rent it."""
     COMMAND_FAILED = "command_failed"

@@ -111,6 +111,13 @@ EXECUTION = (
         "tests/executor/test_hand_back.py::test_a_pod_that_arrives_in_between_keeps_the_machine",
     ),
     Defect(
+        "a quota is deleted although somebody has changed it",
+        "services/executor/verification.py",
+        "        return _is_ours(current, json.loads(operation.patch))\n",
+        "        return True\n",
+        "tests/executor/test_resource_cap.py::test_a_quota_that_somebody_changed_is_theirs",
+    ),
+    Defect(
         "scaling names no version",
         "services/executor/cluster.py",
         '{"resourceVersion": operation.resource_version} if operation.resource_version else {}',

@@ -208,6 +208,9 @@ async def _send_request(
         if "dryRun" in query:  # beside a body, the API server does not read the query of a DELETE
             options["dryRun"] = [query["dryRun"]]
         return await transport.request("DELETE", path, query, options)
+    if operation.verb is Verb.CREATE:
+        content = json.loads(operation.patch)
+        return await transport.request("POST", path.rpartition("/")[0], query, content)
     if operation.verb is Verb.SCALE:
         metadata = (
             {"resourceVersion": operation.resource_version} if operation.resource_version else {}

@@ -114,6 +114,24 @@ class NodeClaimFacts(DataModel):
     uid: str
 
 
+class NamespaceFacts(DataModel):
+    """A namespace with pods on the target node."""
+
+    name: str
+    has_defaults: bool
+    """Every container gets requests of CPU and memory, its own or a LimitRange's."""
+    capped: bool
+    """Our own quota is there already."""
+    used_millicores: Count
+    """Requested by its pods together."""
+    used_bytes: Count
+    most_millicores: Count
+    """Requested by its largest pod."""
+    most_bytes: Count
+    protected: bool = False
+    """Struck out by a guard."""
+
+
 class QuotaRoom(DataModel):
     """How many pods like the target's the namespace's ResourceQuotas still let in."""
 
@@ -137,6 +155,12 @@ class Facts(DataModel):
     that is the target: itself."""
     autoscaler: AutoscalerFacts | None = None
     """What scales the target workload; None: nothing does."""
+    namespaces: tuple[NamespaceFacts, ...] = ()
+    """Of the pods on the node, by name; read where they may be capped."""
+    simulated: bool = False
+    """The embedded cluster, which honours limits on nodes."""
+    decision_id: str = ""
+    """Id of the decision that is planned."""
     quota_room: QuotaRoom | None = None
     """Of the target workload; None: no quota limits its pods."""
     resize_served: bool = False

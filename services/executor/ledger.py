@@ -75,6 +75,8 @@ class Execution(DataModel):
     workloads: tuple[str, ...]
     missing_replicas: dict[str, Count] = {}
     """By Deployment that is moved: replicas wanted but not ready when the plan was made."""
+    means: str = Field(default="", exclude_if=lambda named: not named)
+    """By which of several means it was done."""
     time_seconds: Seconds
     """Cluster time at which it started."""
     succeeded: bool | None = None
@@ -234,6 +236,7 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
         ),
         workloads=data.workloads,
         missing_replicas=data.missing_replicas,
+        means=data.means,
         time_seconds=data.cluster_time_seconds,
         pressure=state.seen.pressure,
     )

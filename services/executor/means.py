@@ -10,7 +10,7 @@ from schemas.actions import ActionKind
 from schemas.means import MissingMeans
 from services.executor.settings import ExecutorSettings, HandBack
 
-Why = Literal["not_served", "forbidden", "no_node_named"]
+Why = Literal["not_served", "forbidden", "no_node_named", "no_defaults"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Need:
 NODES = Need("patch", "nodes", namespaced=False)
 RESIZE = Need("patch", "pods/resize")
 CLAIMS = Need("delete", "nodeclaims", "karpenter.sh/v1", namespaced=False)
+LIMITS = frozenset({ActionKind.THROTTLE, ActionKind.MEMORY_BALLOON, ActionKind.RESOURCE_CAP})
+"""Kinds that a node agent can do."""
 Way = tuple[Need, ...]
 """Needs that are all to be met."""
 _WAYS: Mapping[ActionKind, tuple[Way, ...]] = {
@@ -46,40 +48,46 @@ _WAYS: Mapping[ActionKind, tuple[Way, ...]] = {
     ActionKind.THROTTLE: ((RESIZE,), (NODES,)),
     ActionKind.MEMORY_BALLOON: ((RESIZE,), (NODES,)),
     ActionKind.DVFS: ((NODES,),),
-    ActionKind.RESOURCE_CAP: ((NODES,),),
+    ActionKind.RESOURCE_CAP: (
+        (Need("create", "resourcequotas"), Need("delete", "resourcequotas")),
+    ),
     ActionKind.POWER_STATE: ((NODES,),),
     ActionKind.ADMISSION: ((Need("patch", "jobs", "batch/v1"),),),
 }
 
 
-def ways_of(kind: ActionKind, settings: ExecutorSettings) -> tuple[Way, ...]:
+def ways_of(kind: ActionKind, settings: ExecutorSettings, *, simulated: bool) -> tuple[Way, ...]:
     """Return the ways of which one suffices; a noop needs none."""
     ways = _WAYS.get(kind, ())
-    if settings.node_limits == "node_agent":
-        ways = tuple(way for way in ways if RESIZE not in way)
+    if settings.node_limits == "node_agent" and kind in LIMITS:
+        ways = ((NODES,),)
+    if simulated and kind is ActionKind.RESOURCE_CAP:
+        ways = (*ways, (NODES,))  # its nodes honour annotations
     if kind is ActionKind.POWER_STATE and settings.hand_back is HandBack.KARPENTER:
         ways = ((NODES, CLAIMS),)
     return ways
 
 
-def all_needs(settings: ExecutorSettings) -> tuple[Need, ...]:
+def all_needs(settings: ExecutorSettings, *, simulated: bool) -> tuple[Need, ...]:
     """Return everything that some kind of action needs."""
-    ways = (way for kind in ActionKind for way in ways_of(kind, settings))
+    ways = (way for kind in ActionKind for way in ways_of(kind, settings, simulated=simulated))
     return tuple(dict.fromkeys(need for way in ways for need in way))
 
 
 def missing_means(
-    unmet: Mapping[Need, Why], settings: ExecutorSettings
+    unmet: Mapping[Need, Why], settings: ExecutorSettings, *, simulated: bool
 ) -> tuple[MissingMeans, ...]:
     """Return the kinds of which no way is open, by name, each with what its first way lacks.
 
     Args:
         unmet: needs that are not met, and why; the others are met, or nobody knows.
         settings: the executor's.
+        simulated: whether this is the embedded cluster.
     """
     missing = []
     for kind in sorted(ActionKind):
-        lacking = [[need for need in way if need in unmet] for way in ways_of(kind, settings)]
+        ways = ways_of(kind, settings, simulated=simulated)
+        lacking = [[need for need in way if need in unmet] for way in ways]
         if lacking and all(lacking):
             first = lacking[0][0]
             missing.append(MissingMeans(kind=kind, needs=first.text, why=unmet[first]))

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from schemas.means import MissingMeans, OutcomeMeans
+from schemas.actions import ActionKind
+from schemas.means import MissingMeans, OutcomeMeans, missing_of
 from schemas.outcome import Mode
 from services.cluster import ClusterRefused, Transport
+from services.cluster_version import is_simulated
 from services.executor.ledger import Ledger
 from services.executor.means import CLAIMS, NODES, Need, Why, all_needs, missing_means
+from services.executor.namespace_reading import namespaces_with_defaults
 from services.executor.reading import read_scope
 from services.executor.scope import Scope
 from services.executor.settings import ExecutorSettings
@@ -33,9 +36,10 @@ async def read_missing_means(
         ClusterRefused: it does not say which cluster it is.
     """
     scope = await read_scope(transport, settings, mode)
+    simulated = await is_simulated(transport)
     unmet: dict[Need, Why] = {}
     served: dict[str, frozenset[str] | None] = {}
-    for need in all_needs(settings):
+    for need in all_needs(settings, simulated=simulated):
         if need.list_path not in served:
             served[need.list_path] = await _served_resources(transport, need.list_path)
         names = served[need.list_path]
@@ -45,7 +49,19 @@ async def read_missing_means(
             unmet[need] = "no_node_named"
         elif mode is Mode.ACTIVE and not await _may_somewhere(transport, need, scope):
             unmet[need] = "forbidden"
-    return missing_means(unmet, settings)
+    missing = missing_means(unmet, settings, simulated=simulated)
+    cap = ActionKind.RESOURCE_CAP
+    by_quota = settings.node_limits == "kubernetes" and not simulated
+    if by_quota and missing_of(missing, cap) is None and not await _has_defaults(transport, scope):
+        lacking = MissingMeans(kind=cap, needs="a LimitRange with defaults", why="no_defaults")
+        missing = tuple(sorted((*missing, lacking), key=lambda one: one.kind))
+    return missing
+
+
+async def _has_defaults(transport: Transport, scope: Scope) -> bool:
+    """Say whether a namespace that may be written gives containers their requests; so too where nobody knows."""
+    found = await namespaces_with_defaults(transport)
+    return found is None or any(scope.has_namespace(name) for name in found)
 
 
 async def _served_resources(transport: Transport, path: str) -> frozenset[str] | None:

@@ -16,6 +16,7 @@ WRITTEN = {
     "jobs": "/apis/batch/v1",
     AUTOSCALERS: "/apis/autoscaling/v2",
     NODE_CLAIMS: "/apis/karpenter.sh/v1",
+    "resourcequotas": "/api/v1",
 }
 """The only kinds that are ever written, and where the API keeps them."""
 

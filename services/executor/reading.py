@@ -10,6 +10,7 @@ from services.cluster import Transport
 from services.cluster_version import is_simulated
 from services.executor.marked_objects import (
     MarkedAutoscaler,
+    MarkedMeta,
     MarkedNode,
     MarkedPod,
     MarkedWorkload,
@@ -55,6 +56,10 @@ async def read_reach(transport: Transport, operation: Operation, scope: Scope) -
     reader = ObjectReader(transport)
     bare = Reach(resource=operation.resource, namespace=operation.namespace, name=operation.name)
     match operation.resource:
+        case "resourcequotas":
+            space = MarkedMeta(name=bare.name, namespace=bare.namespace)
+            marked = await reader.protecting_mark(f"resourcequota {bare.name}", space)
+            return bare.model_copy(update={"marked": marked})
         case "nodeclaims":
             return await _read_node_claim(transport, reader, bare, scope)
         case "nodes":

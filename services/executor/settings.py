@@ -110,8 +110,9 @@ class ExecutorSettings(DataModel):
     pods_per_migration: int = Field(default=2, ge=1)
     """Pods evicted by one migrate."""
     node_limits: Literal["kubernetes", "node_agent"] = "kubernetes"
-    """How throttle and memory_balloon are done. kubernetes: running pods are resized in place, else a taint;
-    node_agent: annotations on the node, for an agent of yours that reads them (the simulated cluster does)."""
+    """How throttle, memory_balloon and resource_cap are done. kubernetes: running pods are resized in place, else
+    the node gets a taint, and namespaces get a quota; node_agent: annotations on the node, for an agent of yours
+    that reads them (the simulated cluster does)."""
     means_seconds: float = Field(default=600.0, gt=0)
     """Cluster seconds after which it asks again what the API server serves and lets it do."""
     hand_back: HandBack = HandBack.NONE
@@ -127,6 +128,8 @@ class ExecutorSettings(DataModel):
     """Wall seconds after which such a command is ended."""
     pods_per_resize: int = Field(default=5, ge=1)
     """Pods resized by one throttle or memory_balloon."""
+    limit_seconds: float = Field(default=1800.0, ge=0)
+    """Cluster seconds after which a resize, a taint instead of it, or a quota is taken back; 0: never."""
     usage_seconds: float = Field(default=300.0, gt=0)
     """For how long what a pod uses must be known before it is given less."""
     usage_margin_ratio: float = Field(default=0.25, ge=0)

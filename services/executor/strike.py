@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from services.executor.facts import Facts, WorkloadFacts
 from services.executor.guard_discovery import Stage, ask_guards
+from services.executor.plans.resource_cap import QUOTA
 from services.executor.question import Question
 
 
@@ -29,10 +30,19 @@ def strike_out_forbidden(facts: Facts, question: Question) -> Facts | None:
         else workload
         for workload in facts.workloads
     )
+    namespaces = tuple(
+        space.model_copy(update={"protected": True})
+        if f"resourcequotas {space.name}/{QUOTA}" in forbidden
+        or not scope.has_namespace(space.name)
+        else space
+        for space in facts.namespaces
+    )
     node = facts.node
     if node is not None and f"nodes {node.name}" in forbidden:
         node = node.model_copy(update={"writable": False})
-    left = facts.model_copy(update={"node": node, "pods": pods, "workloads": workloads})
+    left = facts.model_copy(
+        update={"node": node, "pods": pods, "workloads": workloads, "namespaces": namespaces}
+    )
     return None if left == facts else left
 
 

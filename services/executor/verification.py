@@ -72,9 +72,20 @@ def has_reached_end(operation: Operation, current: dict[str, Any] | None) -> boo
         return False
     if operation.verb is Verb.SCALE:
         return (current.get("spec") or {}).get("replicas") == operation.replicas
+    if operation.verb is Verb.CREATE:
+        return _is_ours(current, json.loads(operation.patch))
     if operation.verb is Verb.RUN:  # what it did shows nowhere in the API
         return operation.uid in {"", current["metadata"].get("uid")}
     return shows_patch(operation, current, operation.patch)
+
+
+def _is_ours(current: dict[str, Any], created: dict[str, Any]) -> bool:
+    """Say whether an object is the one that we created, with what we wrote of it."""
+    notes = current["metadata"].get("annotations") or {}
+    own = created["metadata"]["annotations"].items()
+    return all(notes.get(name) == text for name, text in own) and already_shows(
+        current, {"spec": created["spec"]}
+    )
 
 
 def shows_patch(operation: Operation, current: dict[str, Any], patch: str) -> bool:
@@ -89,6 +100,8 @@ def end_shown(operation: Operation, current: dict[str, Any] | None) -> End:
     """Return what an object (None: it is gone) shows of an operation's end; more replicas than were wanted
     will do, and an object of the same name made anew is another one.
     """
+    if operation.verb is Verb.CREATE and current is None:
+        return End.GONE
     removes = operation.verb in {Verb.EVICT, Verb.DELETE}
     if operation.verb is Verb.DELETE and current and current["metadata"].get("deletionTimestamp"):
         return End.REACHED  # finalizers drain and end the machine in their own time
@@ -167,6 +180,10 @@ def undo_operations(execution: Execution) -> tuple[Operation, ...]:
     undos = []
     for operation in reversed(execution.operations):
         if not operation.undo:
+            continue
+        if operation.verb is Verb.CREATE:
+            undo = {"verb": Verb.DELETE, "undo": "", "text": f"take back: {operation.text}"}
+            undos.append(operation.model_copy(update=undo))
             continue
         undos.append(
             operation.model_copy(

@@ -86,7 +86,7 @@ async def test_applying_twice_is_applying_once() -> None:
         kind=ActionKind.RESOURCE_CAP, target=plant.node, cpu_cap_ratio=0.8, memory_cap_ratio=0.8
     )
     facts = await read_facts(plant.transport, action)
-    plan = PLANS[action.kind](action, facts, ExecutorSettings())
+    plan = PLANS[action.kind](action, facts, ExecutorSettings(node_limits="node_agent"))
     assert isinstance(plan, OperationPlan)
     first = await apply_operation(
         plant.transport, plan.operations[0], dry_run=False, check_guards=nothing_forbidden

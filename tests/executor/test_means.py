@@ -31,7 +31,7 @@ from services.executor.settings import ExecutorSettings
 from tests.builders import cycle_time, make_control, stamp_event
 from tests.executor.plant import Plant, on
 
-NODE_KINDS = {"dvfs", "power_state", "resource_cap"}
+NODE_KINDS = {"dvfs", "power_state"}
 
 
 class Limited:

@@ -13,85 +13,21 @@ import pytest
 
 from schemas.actions import ActionKind
 from schemas.control import Command
-from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution, Verb, VerificationStatus
+from schemas.outcome import ExecutionPhase, Mode, Verb, VerificationStatus
 from schemas.reasons import Reason
-from services.cluster import JSON, OfficialClientTransport
+from services.cluster import OfficialClientTransport
 from services.executor.harm import AffectedPods, harm_checks
 from services.executor.ledger import evolve
 from services.executor.resizing import resize_trouble
 from services.executor.usage_peaks import MOST_PODS, Sample, UsagePeaks
-from tests.builders import make_action, make_control, stamp_event
+from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
-from tests.executor.plant import Plant, on
+from tests.executor.ground import PODS, Ground
+from tests.executor.plant import on
 
-PODS = "/api/v1/namespaces/shop/pods"
-PARAMETERS = {
-    ActionKind.THROTTLE: {"cpu_cap_ratio": 0.5},
-    ActionKind.MEMORY_BALLOON: {"memory_scale_ratio": 0.5},
-}
 BURSTABLE = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "4", "memory": "2Gi"}}
 GUARANTEED = {"requests": {"cpu": "4", "memory": "2Gi"}, "limits": {"cpu": "4", "memory": "2Gi"}}
 UNLIMITED = {"requests": {"cpu": "1", "memory": "1Gi"}}
-
-
-class Ground:
-    """An executor beside a node with pods of its own making."""
-
-    def __init__(self, mode: Mode = Mode.ACTIVE, **policy: Any) -> None:
-        """Create the namespace."""
-        self.plant = Plant(mode, policy=policy)
-        self.cycle = 0
-        self.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "shop"}})
-
-    def ask(self, method: str, path: str, body: Any = None, form: str = JSON) -> dict[str, Any]:
-        """Send a request as the cluster's administrator."""
-        sent = b"" if body is None else json.dumps(body).encode()
-        status, answer = self.plant.twin.request(method, path, {}, sent, form)
-        assert status in {200, 201}, answer
-        content: dict[str, Any] = json.loads(answer)
-        return content
-
-    def add_pod(self, name: str, resources: Any, *, use: float = 0.3, **fields: Any) -> None:
-        """Start a pod on the node that uses this share of what it requests."""
-        ratios = {"foresail.dev/cpu-usage-ratio": use, "foresail.dev/memory-usage-ratio": use}
-        notes = {key: str(value) for key, value in ratios.items()} | fields.pop("annotations", {})
-        container = {"name": "c", "image": "a:1", "resources": resources, **fields}
-        spec = {"nodeName": self.plant.node, "containers": [container]}
-        self.ask("POST", PODS, {"metadata": {"name": name, "annotations": notes}, "spec": spec})
-
-    def pod(self, name: str) -> dict[str, Any]:
-        """Return a pod as the API shows it."""
-        return self.ask("GET", f"{PODS}/{name}")
-
-    def amounts(self, name: str) -> dict[str, Any]:
-        """Return what the pod's container is given by its spec."""
-        given: dict[str, Any] = self.pod(name)["spec"]["containers"][0]["resources"]
-        return given
-
-    async def pass_time(self, seconds: float, step: float = 15.0) -> None:
-        """Let the cluster run, with an observation every few seconds."""
-        engine = self.plant.twin.engine
-        for _ in range(int(seconds / step)):
-            engine.advance(engine.now + step)
-            self.cycle += 1
-            self.plant.see(self.cycle)
-            await self.plant.act()
-
-    async def decide(self, kind: ActionKind) -> OutcomeExecution:
-        """Decide upon the node; return how that ended."""
-        self.cycle += 1
-        self.plant.see(self.cycle)
-        action = make_action(kind=kind, target=self.plant.node, **PARAMETERS[kind])
-        self.plant.decide(action, self.cycle)
-        await self.plant.act()
-        return self.plant.executions()[-1]
-
-    async def decide_knowing(self, kind: ActionKind) -> OutcomeExecution:
-        """Wish, wait until usage is known, and wish again."""
-        first = await self.decide(kind)
-        assert first.reason is Reason.USAGE_UNKNOWN, first.text
-        await self.pass_time(360.0)
-        return await self.decide(kind)
 
 
 @pytest.fixture
@@ -203,6 +139,7 @@ async def test_a_server_without_resize_gets_the_taint() -> None:
     server = ApiServer()
     server.add("/api/v1/nodes/n1", spec={}, status={})
     server.add("/api/v1", resources=[{"name": "pods"}])
+    server.now = cycle_time(1)
     plant = on(server)
     plant.see(1)
     plant.decide(make_action(kind=ActionKind.THROTTLE, target="n1", cpu_cap_ratio=0.5), 1)

@@ -236,6 +236,14 @@ async def nothing_to_replicate(theatre: Theatre) -> None:
     await replicate(theatre)
 
 
+@case(Reason.NO_DEFAULTS)
+async def a_cap_where_pods_may_ask_for_nothing(theatre: Theatre) -> None:
+    theatre.transport.version = "v1.36.0"
+    theatre.deploy("web", 1)
+    caps = {"cpu_cap_ratio": 0.8, "memory_cap_ratio": 0.8}
+    await theatre.order("admission", ActionKind.RESOURCE_CAP, "node-0", **caps)
+
+
 @case(Reason.NO_MACHINE, hand_back="karpenter")
 async def a_machine_that_karpenter_did_not_rent(theatre: Theatre) -> None:
     await sleep(theatre)

@@ -4,6 +4,7 @@ scripted observations, and the real executor on a small simulated cluster.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -69,6 +70,8 @@ class Answering(TwinTransport):
     """Status, reason and message of every write's answer."""
     silent = False
     """No write is answered."""
+    version = ""
+    """What it says it is, where that is not the embedded cluster."""
     deaf = False
     """No read is answered either."""
 
@@ -85,7 +88,11 @@ class Answering(TwinTransport):
             raise ClusterUnavailable("no answer within 10 s")
         if self.refuses is not None and method != "GET":
             raise ClusterRefused(*self.refuses)
-        return await super().request(method, path, query, body, content_type)
+        answer = await super().request(method, path, query, body, content_type)
+        if self.version and path == "/version":
+            said = json.dumps({"gitVersion": self.version}).encode()
+            return ApiResponse(200, said, answer.cluster_time_seconds)
+        return answer
 
 
 class Theatre:

@@ -15,7 +15,7 @@ from schemas.proposal import Proposal
 from schemas.reasons import Reason
 from schemas.snapshot import SnapshotWorkloads
 
-NODE_KINDS = {ActionKind.DVFS, ActionKind.POWER_STATE, ActionKind.RESOURCE_CAP}
+NODE_KINDS = {ActionKind.DVFS, ActionKind.POWER_STATE}
 
 
 def test_agents_leave_out_what_cannot_be_done_and_verify_agrees(tmp_path: Path) -> None:

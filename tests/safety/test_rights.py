@@ -46,6 +46,8 @@ def test_writes_are_those_of_the_plans() -> None:
     assert rules("foresail-write") == {
         ("", "pods/eviction", "create"),
         ("", "pods/resize", "patch"),
+        ("", "resourcequotas", "create"),
+        ("", "resourcequotas", "delete"),
         ("apps", "deployments", "patch"),
         ("apps", "deployments/scale", "patch"),
         ("batch", "jobs", "patch"),

@@ -228,6 +228,7 @@ EXECUTOR = Identity(
         Rule(("create",), ("",), ("pods/eviction",)),
         Rule(("patch",), ("",), ("pods/resize",)),
         Rule(("delete",), ("",), ("pods",)),
+        Rule(("create", "delete"), ("",), ("resourcequotas",)),
         Rule(("delete",), ("karpenter.sh",), ("nodeclaims",)),
     ),
 )

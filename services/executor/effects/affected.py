@@ -30,7 +30,10 @@ async def read_affected(transport: Transport, execution: Execution) -> AffectedP
     if execution.mode is Mode.SHADOW:
         return AffectedPods()
     if execution.action.kind not in WAITS_FOR_PODS:
-        return AffectedPods(troubles=await _read_troubles(transport, execution))
+        return AffectedPods(
+            missing_replicas=await _read_missing_replicas(transport, execution.missing_replicas),
+            troubles=await _read_troubles(transport, execution),
+        )
     waiting = await _read_waiting_pods(transport, execution)
     missing = await _read_missing_replicas(transport, execution.missing_replicas)
     return AffectedPods(waiting, missing)

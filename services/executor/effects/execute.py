@@ -14,6 +14,7 @@ from services.executor.facts import Facts
 from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.ledger import Execution, Ledger, PendingDecision
 from services.executor.machine_reading import add_node_claim
+from services.executor.namespace_reading import add_namespaces
 from services.executor.planning import plan_within
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.pod_reading import RESIZED
@@ -30,11 +31,7 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
         await _refuse(context, state, due, checks)
         return
     try:
-        facts = await read_facts(context.transport, due.action)
-        if due.action.kind in RESIZED and settings.node_limits == "kubernetes":
-            facts = await context.pod_reader.add_amounts(facts)
-        if due.action.kind is ActionKind.POWER_STATE:
-            facts = await add_node_claim(context.transport, facts, settings)
+        facts = await _read_facts(context, due)
         scope = await read_scope(context.transport, settings, context.mode(state))
         question_with_facts = Question(due, state, settings, facts.time_seconds, scope=scope)
         planned, within = await plan_within(context.transport, question_with_facts, facts)
@@ -56,6 +53,20 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
     await _start(context, state, due, facts, planned, checks)
 
 
+async def _read_facts(context: EffectContext, due: PendingDecision) -> Facts:
+    """Read what the plan of this kind looks at."""
+    settings, kind = context.settings, due.action.kind
+    facts = await read_facts(context.transport, due.action)
+    if kind is ActionKind.POWER_STATE:
+        return await add_node_claim(context.transport, facts, settings)
+    if settings.node_limits == "kubernetes" and kind in RESIZED:
+        return await context.pod_reader.add_amounts(facts)
+    if settings.node_limits == "kubernetes" and kind is ActionKind.RESOURCE_CAP:
+        facts = await add_namespaces(context.transport, facts)
+        return facts.model_copy(update={"decision_id": due.decision_id})
+    return facts
+
+
 async def resume(context: EffectContext, state: Ledger, execution: Execution) -> None:
     """Complete a plan that an earlier process started, or abandon it when it is too old."""
     started = OutcomeExecution(
@@ -70,6 +81,7 @@ async def resume(context: EffectContext, state: Ledger, execution: Execution) ->
         direction=execution.direction,
         workloads=execution.workloads,
         missing_replicas=execution.missing_replicas,
+        means=execution.means,
         text=f"completed after a restart: {execution.action.kind}",
     )
     if state.seen.cycle - execution.cycle <= context.settings.stale_cycles and not (

@@ -11,8 +11,13 @@ from services.executor.breaker import tripped_cause
 from services.executor.cluster import read_object
 from services.executor.effects.context import EffectContext
 from services.executor.ledger import Execution, Ledger
+from services.executor.plans.resize import RESIZE, TAINT
+from services.executor.plans.resource_cap import MEANS
 from services.executor.switchback import held_cause
 from services.executor.verification import hands_back, has_reached_end, undo_operations
+
+EXPIRING = frozenset({RESIZE, TAINT, MEANS})
+"""Means of limits that end by themselves."""
 
 
 def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) -> str:
@@ -25,6 +30,8 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
         return "the operator asked for it"
     if execution.succeeded is False and context.settings.roll_back and hands_back(execution):
         return "its machine was not handed back"
+    if expired := _expired_cause(context, state, execution):
+        return expired
     if execution.worse and context.settings.roll_back:
         return "it got worse"
     if context.settings.roll_back and (tripped := tripped_cause(state, execution)):
@@ -32,6 +39,15 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
     switchback = context.settings.switchback
     now_seconds = state.seen.cluster_time_seconds
     return held_cause(switchback, execution, now_seconds) if switchback.enabled else ""
+
+
+def _expired_cause(context: EffectContext, state: Ledger, execution: Execution) -> str:
+    """Return that a limit has stood for its time; empty: it is none, or not over."""
+    seconds = context.settings.limit_seconds
+    age_seconds = state.seen.cluster_time_seconds - execution.time_seconds
+    if execution.means not in EXPIRING or not seconds or age_seconds < seconds:
+        return ""
+    return f"its {seconds:g} s are over"
 
 
 def rollback_order(context: EffectContext, state: Ledger) -> Iterable[Execution]:
@@ -92,6 +108,7 @@ async def _undo_what_stands(context: EffectContext, execution: Execution) -> tup
     for operation in execution.operations:
         current = await read_object(context.transport, operation)
         if current is not None and operation.undo and has_reached_end(operation, current):
-            version = str(current["metadata"]["resourceVersion"])
-            standing.append(operation.model_copy(update={"resource_version": version}))
+            metadata = current["metadata"]
+            found = {"resource_version": str(metadata["resourceVersion"]), "uid": metadata["uid"]}
+            standing.append(operation.model_copy(update=found))
     return undo_operations(execution.model_copy(update={"operations": tuple(standing)}))

@@ -20,6 +20,7 @@ from services.executor.plans import (
     power_state,
     replicate,
     resize,
+    resource_cap,
 )
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.settings import ExecutorSettings
@@ -35,7 +36,7 @@ PLANS: Mapping[ActionKind, Plan] = {
     ActionKind.DVFS: node_limits.plan,
     ActionKind.MEMORY_BALLOON: resize.plan,
     ActionKind.ADMISSION: admission.plan,
-    ActionKind.RESOURCE_CAP: node_limits.plan,
+    ActionKind.RESOURCE_CAP: resource_cap.plan,
     ActionKind.NOOP: noop.plan,
 }
 """Every kind has a plan."""
