@@ -74,12 +74,10 @@ def event_text(event: Event[Any]) -> str:
             return f"cycle {scored.cycle}: {score_text(scored)}"
         case OutcomeCounterfactual() as difference:
             return f"cycle {difference.cycle}: acting changed {difference_text(difference)}"
-        case OutcomeBreaker() as change:
+        case OutcomeBreaker() | OutcomeMeans() as change:
             return f"cycle {change.cycle}: {change.text}"
         case OutcomeModels() as judged:
             return f"cycle {judged.cycle}: {'; '.join(judgement_texts(judged))}"
-        case OutcomeMeans() as means:
-            return f"cycle {means.cycle}: {means.text}"
         case OutcomeSwitchback() as estimate:
             return f"cycle {estimate.cycle}: acting {switchback_text(estimate)}"
         case OutcomeExecution() | OutcomeVerification() | OutcomeReward() | OutcomeForecast():
