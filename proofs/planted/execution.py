@@ -190,7 +190,7 @@ EXECUTION = (
     Defect(
         "a rollback names the version it planned for",
         "services/executor/effects/roll_back.py",
-        'operation.model_copy(update={"resource_version": version})',
+        "operation.model_copy(update=found)",
         "operation",
         "tests/executor/test_afterwards.py::test_a_rollback_is_tied_to_the_version_it_saw",
     ),

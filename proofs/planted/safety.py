@@ -138,8 +138,8 @@ SAFETY = (
     Defect(
         "an undo is written without asking",
         "services/executor/writing.py",
-        "if failed else None",
-        "if failed and not started.rollback_of else None",
+        "            if failed:\n",
+        "            if failed and not started.rollback_of:\n",
         f"{EXECUTOR}::test_an_undo_is_judged_again[twin]",
     ),
     Defect(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from services.cluster import ClusterRefused, Transport
 from services.cluster_version import is_simulated
 from services.executor.facts import Facts, NamespaceFacts
@@ -91,8 +93,8 @@ async def _read_namespace(transport: Transport, name: str) -> NamespaceFacts:
         name=name,
         has_defaults=name in (await namespaces_with_defaults(transport, name) or ()),
         capped=any(one.metadata.name == QUOTA for one in quotas),
-        used_millicores=sum(cores),
-        used_bytes=sum(sizes),
+        used_millicores=int(math.fsum(cores)),
+        used_bytes=int(math.fsum(sizes)),
         most_millicores=max(cores, default=0),
         most_bytes=max(sizes, default=0),
     )

@@ -17,12 +17,13 @@ from schemas.reasons import Reason
 from services.executor.settings import Budget, Caps
 from tests.builders import cycle_time, make_action, make_considered, make_decision
 from tests.executor.example_guard import files_added
+from tests.explain.lacking import LACKING
 from tests.explain.theatre import Theatre
 from tests.score_events import make_breaker, make_breaker_change
 
 MERGE = "application/merge-patch+json"
 Case = Callable[[Theatre], Awaitable[None]]
-CASES: dict[Reason, tuple[Case, dict[str, Any]]] = {}
+CASES: dict[Reason, tuple[Case, dict[str, Any]]] = dict(LACKING)
 
 
 def case(reason: Reason, **executor: Any) -> Callable[[Case], Case]:
@@ -234,41 +235,6 @@ async def nothing_to_move(theatre: Theatre) -> None:
 @case(Reason.NO_WORKLOAD)
 async def nothing_to_replicate(theatre: Theatre) -> None:
     await replicate(theatre)
-
-
-@case(Reason.NO_DEFAULTS)
-async def a_cap_where_pods_may_ask_for_nothing(theatre: Theatre) -> None:
-    theatre.transport.version = "v1.36.0"
-    theatre.deploy("web", 1)
-    caps = {"cpu_cap_ratio": 0.8, "memory_cap_ratio": 0.8}
-    await theatre.order("admission", ActionKind.RESOURCE_CAP, "node-0", **caps)
-
-
-@case(Reason.NO_MACHINE, hand_back="karpenter")
-async def a_machine_that_karpenter_did_not_rent(theatre: Theatre) -> None:
-    await sleep(theatre)
-
-
-@case(
-    Reason.COMMAND_FAILED,
-    hand_back="command",
-    hand_back_command=("/bin/sh", "-c", "exit 7", "{node}"),
-)
-async def a_command_that_fails(theatre: Theatre) -> None:
-    await sleep(theatre)
-
-
-@case(Reason.USAGE_UNKNOWN)
-async def usage_not_known_for_long_enough(theatre: Theatre) -> None:
-    resources = {"requests": {"cpu": "1"}, "limits": {"cpu": "4"}}
-    spec = {
-        "nodeName": "node-0",
-        "containers": [{"name": "c", "image": "a:1", "resources": resources}],
-    }
-    body = {"metadata": {"name": "web"}, "spec": spec}
-    theatre.request("POST", "/api/v1/namespaces/default/pods", json.dumps(body).encode())
-    theatre.engine.advance(theatre.engine.now + 20)
-    await theatre.order("safety", ActionKind.THROTTLE, "node-0", cpu_cap_ratio=0.5)
 
 
 @case(Reason.NODE_NOT_EMPTY)
