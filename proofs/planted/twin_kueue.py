@@ -88,8 +88,12 @@ TWIN_KUEUE: tuple[Defect, ...] = (
     Defect(
         "quota is given back while the Job still runs",
         "twin/kueue/jobs.py",
-        'if is_true(workload, "QuotaReserved") and not running:',
-        'if is_true(workload, "QuotaReserved"):',
+        '            if not self._stop(job, workload, evicted["message"]):\n'
+        "                return\n"
+        '            running = (job.body.get("status") or {}).get("active", 0)\n'
+        '            if is_true(workload, "QuotaReserved") and not running:\n',
+        '            self._stop(job, workload, evicted["message"])\n'
+        '            if is_true(workload, "QuotaReserved"):\n',
         f"{WORLDS}test_a_job_keeps_its_quota_until_its_pods_are_gone",
     ),
     Defect(
