@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from schemas.model import DataModel
 from schemas.numbers import Count, Rounded, Seconds
 
@@ -21,7 +23,9 @@ class Occupant(DataModel):
     checkpoint_seconds: Seconds | None = None
     """How much of its work it does again at most, by its annotation foresail.dev/checkpoint-seconds."""
     ready_replicas: Count = 0
-    """Of its Deployment, itself included."""
+    """Of its Deployment or StatefulSet, itself included."""
+    places: tuple[str, ...] | None = Field(default=None, exclude_if=lambda names: names is None)
+    """Open nodes that have what it asks of a node, its own left out, at most 64 by name; None: it asks for nothing."""
     kept_by: str = ""
     """Why it cannot be moved; empty where nothing that is seen forbids it."""
 

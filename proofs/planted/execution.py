@@ -118,6 +118,20 @@ EXECUTION = (
         "tests/executor/test_resource_cap.py::test_a_quota_that_somebody_changed_is_theirs",
     ),
     Defect(
+        "a StatefulSet that lacks replicas gives up another pod",
+        "services/executor/plans/migrate.py",
+        "    if owner.ready < owner.replicas:\n",
+        "    if owner.ready < 0:\n",
+        "tests/executor/test_moving_sets.py::test_a_stateful_set_gives_up_one_pod_and_then_the_next",
+    ),
+    Defect(
+        "a pod is evicted that no other node may run",
+        "services/executor/plans/migrate.py",
+        "    if pod.confined:\n",
+        "    if False:\n",
+        "tests/executor/test_moving_sets.py::test_a_pod_moves_only_where_another_node_has_what_it_asks_for",
+    ),
+    Defect(
         "scaling names no version",
         "services/executor/cluster.py",
         '{"resourceVersion": operation.resource_version} if operation.resource_version else {}',

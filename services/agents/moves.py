@@ -90,7 +90,11 @@ def homeless(pods: Iterable[Occupant], places: Mapping[str, Place]) -> Occupant 
     The largest goes first, each to the emptiest machine, as the scheduler does by default.
     """
     for pod in sorted(pods, key=lambda pod: (-pod.gpus_requested, -pod.cpu_request_cores, pod.pod)):
-        fitting = [place for place in places.values() if place.holds(pod)]
+        fitting = [
+            place
+            for name, place in places.items()
+            if place.holds(pod) and (pod.places is None or name in pod.places)
+        ]
         if not fitting:
             return pod
         max(fitting, key=lambda place: place.cores / max(place.allocatable_cores, 1e-9)).take(pod)

@@ -51,6 +51,7 @@ AUTOSCALERS = ApiList(
     optional=True,
 )
 BUDGETS = ApiList("budgets", PATH, list_decoder(Budget), optional=True)
+STATEFUL_SETS = ApiList("stateful_sets", "/apis/apps/v1/statefulsets", list_decoder(Deployment))
 SERVICES = ApiList("services", "/api/v1/services", list_decoder(Service))
 
 
@@ -64,7 +65,12 @@ async def read_every_source(
     lists = await read_every_list(transport, otherwise_time_seconds)
     budgets = await read_one_list(transport, BUDGETS, otherwise_time_seconds)
     known = budgets.source.ok or budgets.source.reason is Reason.NOT_INSTALLED
-    lists = replace(lists, budgets=budgets.items if known else None)
+    sets = await read_one_list(transport, STATEFUL_SETS, otherwise_time_seconds)
+    lists = replace(
+        lists,
+        budgets=budgets.items if known else None,
+        stateful_sets=sets.items if sets.source.ok else None,
+    )
     if not simulated:
         return lists
     return replace(lists, work=await read_work(transport, otherwise_time_seconds))

@@ -1,14 +1,15 @@
 """Nodes that somebody may want to empty: lightly loaded ones, and ones that are about to go; with why not.
 
 What is not seen here is seen by the executor right before it writes: marks of namespaces and of owners further
-up. What a pod asks of its node (selectors, affinity, volumes) is taken for a reason to leave it alone, since
-whether another node has it is not looked at.
+up. A pod that asks for certain nodes may go to those that have it. What other pods or volumes decide (affinity
+to pods, spread, a volume on the node) is taken for a reason to leave it alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from schemas.occupancy import Occupancy, Occupant, OccupiedNode
 from services.collector.pod_rows import pod_facts, ready_time
@@ -16,7 +17,9 @@ from services.collector.reading import CycleReads
 from services.kept_results import kept
 from services.kube_budgets import Budget, covering
 from services.kube_objects import Node, Pod, count_gpus, effective_request
+from services.node_selection import asks_for_nodes, has_other_rules, may_run_on
 from services.notices import NOTICE_TAINTS
+from services.ordinals import ordinal_of
 from services.protection import (
     DO_NOT_DISRUPT,
     KARPENTER_DO_NOT_DISRUPT,
@@ -34,6 +37,8 @@ MOST_GOING = 16
 """Nodes listed that are about to go."""
 MOST_PODS = 40
 """Pods listed of one of them."""
+MOST_PLACES = 64
+"""Nodes listed to which a pod may go that asks for certain ones."""
 MOST_CLOSED = 1_000
 """With more nodes closed by taints, where a pod could go is not known and nothing light is listed."""
 RISK = "foresail.dev/risk"
@@ -62,13 +67,13 @@ def occupancy_of(reading: CycleReads) -> Occupancy | None:
     for pod in reading.pods.items:
         if pod.spec.node_name in chosen and _occupies(pod):
             pods_on[pod.spec.node_name].append(pod)
-    owners = _Owners(reading)
+    owners = _Owners(reading, [nodes[name] for name in sorted(nodes) if name not in closed])
     listed = tuple(
         OccupiedNode(
             node=name,
             notices=_notices(nodes[name]),
             kept_by=_node_kept_by(nodes[name]),
-            pods=tuple(
+            pods=_one_of_each_set(
                 owners.occupant(pod)
                 for pod in sorted(pods_on[name], key=lambda pod: pod.key)[:MOST_PODS]
             ),
@@ -81,6 +86,21 @@ def occupancy_of(reading: CycleReads) -> Occupancy | None:
         closed=closed,
         marked=marked,
         free_gpus=_free_gpus(nodes, reading.pods.items) if asked else {},
+    )
+
+
+def _one_of_each_set(pods: Iterable[Occupant]) -> tuple[Occupant, ...]:
+    """Return a node's pods; of a StatefulSet with several that may move, all but the highest ordinal stay."""
+    listed = tuple(pods)
+    first: dict[str, str] = {}
+    for one in sorted(listed, key=lambda one: ordinal_of(one.pod)):
+        if "/StatefulSet/" in one.workload and not one.kept_by:
+            first[one.workload] = one.pod
+    return tuple(
+        one.model_copy(update={"kept_by": "its StatefulSet moves one pod at a time"})
+        if first.get(one.workload, one.pod) != one.pod and not one.kept_by
+        else one
+        for one in listed
     )
 
 
@@ -158,7 +178,10 @@ def _node_kept_by(node: Node) -> str:
 class _Owners:
     """What pods belong to, and the budgets that cover them."""
 
-    def __init__(self, reading: CycleReads) -> None:
+    def __init__(self, reading: CycleReads, open_nodes: Sequence[Node]) -> None:
+        self._nodes = [node for node in open_nodes if _is_open(node)]
+        self._places: dict[str, tuple[str, ...]] = {}
+        self._lacking: set[str] = set()
         self._budgets: Iterable[Budget] | None = reading.budgets
         self._ready: dict[str, int] = {}
         self._marks: dict[str, str] = {}
@@ -168,6 +191,12 @@ class _Owners:
                 self._marks[name] = do_not_disrupt_mark(
                     item.metadata.annotations, item.metadata.labels
                 )
+        for item in reading.stateful_sets or ():
+            name = f"{item.metadata.namespace}/StatefulSet/{item.metadata.name}"
+            self._marks[name] = do_not_disrupt_mark(item.metadata.annotations, item.metadata.labels)
+            self._ready[name] = item.status.ready_replicas
+            if item.status.ready_replicas < item.spec.replicas:
+                self._lacking.add(name)
         for item in reading.deployments.items:
             name = f"{item.metadata.namespace}/Deployment/{item.metadata.name}"
             self._ready[name] = item.status.ready_replicas
@@ -175,6 +204,7 @@ class _Owners:
     def occupant(self, pod: Pod) -> Occupant:
         """Return a pod with what it takes to move it."""
         amounts, workload = effective_request(pod.spec), pod.workload()
+        places = self._places_for(pod) if asks_for_nodes(pod.spec) else None
         return Occupant(
             pod=pod.key,
             workload=workload,
@@ -184,10 +214,20 @@ class _Owners:
             checkpoint_seconds=_checkpoint(pod),
             ready_replicas=self._ready.get(workload, 0),
             gpus_requested=amounts.gpus,
-            kept_by=self._kept_by(pod, workload),
+            places=places,
+            kept_by=self._kept_by(pod, workload, places),
         )
 
-    def _kept_by(self, pod: Pod, workload: str) -> str:
+    def _places_for(self, pod: Pod) -> tuple[str, ...]:
+        """Return other open nodes that have what a pod asks for, the first by name."""
+        asked = repr((pod.spec.node_selector, pod.spec.affinity))
+        if asked not in self._places:
+            fitting = (one.metadata.name for one in self._nodes if may_run_on(pod.spec, one))
+            self._places[asked] = tuple(islice(fitting, MOST_PLACES + 1))
+        others = (name for name in self._places[asked] if name != pod.spec.node_name)
+        return tuple(others)[:MOST_PLACES]
+
+    def _kept_by(self, pod: Pod, workload: str, places: tuple[str, ...] | None) -> str:
         metadata = pod.metadata
         mark = do_not_disrupt_mark(_marks_of(pod), metadata.labels)
         if mark or metadata.annotations.mirror is not None:
@@ -200,6 +240,10 @@ class _Owners:
             return f"namespace {metadata.namespace} is protected"
         if metadata.deletion_timestamp is not None:
             return "it is ending"
+        if workload in self._lacking:
+            return "its StatefulSet lacks replicas"
+        if places == ():
+            return "no other open node has what it asks for"
         return self._marks[workload] or _placement(pod) or self._budget(pod)
 
     def _budget(self, pod: Pod) -> str:
@@ -226,9 +270,7 @@ def _marks_of(pod: Pod) -> dict[str, str]:
 
 def _placement(pod: Pod) -> str:
     spec = pod.spec
-    if spec.node_selector:
-        return "it asks for certain nodes"
-    if spec.affinity or spec.topology_spread_constraints:
+    if has_other_rules(spec):
         return "it has rules of where it may be placed"
     return "it has a volume on its node" if any(volume.binds for volume in spec.volumes) else ""
 

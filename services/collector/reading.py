@@ -47,6 +47,8 @@ class CycleReads:
     """None where the cluster has no such counters."""
     budgets: tuple[Budget, ...] | None = None
     """PodDisruptionBudgets; None where they could not be read."""
+    stateful_sets: tuple[Deployment, ...] | None = None
+    """StatefulSets, of which a Deployment's fields are read; None where they could not be."""
 
     @property
     def sources(self) -> tuple[SourceRead, ...]:

@@ -65,12 +65,14 @@ class PodFacts(DataModel):
     """status.qosClass."""
     containers: tuple[ContainerFacts, ...] = ()
     """Of a pod that may be resized as it is; empty: it may not."""
+    confined: bool = False
+    """No other open node has what it asks of one."""
     usage_seconds: Seconds = 0.0
     """For how long its usage is known without a gap."""
 
 
 class WorkloadFacts(DataModel):
-    """A Deployment or Job that an action may change."""
+    """A Deployment or Job that an action may change, or a StatefulSet whose pods it moves."""
 
     id: str
     """`<namespace>/<kind>/<name>`."""
@@ -81,7 +83,7 @@ class WorkloadFacts(DataModel):
     resource_version: str
     replicas: Count
     ready: Count = 0
-    """Ready replicas of a Deployment; 0 for a Job."""
+    """Ready replicas of a Deployment or StatefulSet; 0 for a Job."""
     suspended: bool = False
     annotations: dict[str, str] = {}
     protected: bool = False

@@ -27,6 +27,14 @@ def deployment_facts(deployment: Deployment) -> WorkloadFacts:
 
 
 @kept
+def stateful_set_facts(stateful_set: Deployment) -> WorkloadFacts:
+    """Return what plans look at of a StatefulSet, whose fields read here are a Deployment's."""
+    spec, status = stateful_set.spec, stateful_set.status
+    facts = _workload_facts("StatefulSet", stateful_set.metadata, spec.replicas, suspended=False)
+    return facts.model_copy(update={"ready": max(0, status.ready_replicas)})
+
+
+@kept
 def job_facts(job: Job) -> WorkloadFacts:
     """Return what plans look at of a Job."""
     spec = job.spec

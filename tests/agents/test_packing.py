@@ -82,6 +82,7 @@ def test_a_machine_with_one_pod_is_emptied_and_then_sleeps() -> None:
         ((occupant("web"),), {"kept_by": "do-not-disrupt=true"}, "do-not-disrupt=true"),
         ((occupant("web", cpu_request_cores=99.0),), {}, "no place is left for a pod of 99 cores"),
         ((occupant("gpu", gpus_requested=1),), {}, "no place is left for a pod of 1 cores"),
+        ((occupant("web", places=("away",)),), {}, "no place is left for a pod of 1 cores"),
         ((occupant("web"),), {"closed": tuple(f"light-{n}" for n in range(1, 10))}, "no place"),
         ((occupant("web", started_time_seconds=None),), {}, "not ready yet"),
         (
@@ -102,6 +103,12 @@ def test_a_machine_stays_as_it_is_for_a_reason(
 
     assert proposal.status is ProposalStatus.NOOP
     assert why in proposal.text
+
+
+def test_a_pod_that_asks_for_certain_machines_moves_to_one_of_them() -> None:
+    """One that is open and has room is enough."""
+    proposal = first_wish(world(occupant("web", places=("light-3",))))
+    assert isinstance(proposal.action, MigrateAction)
 
 
 def test_a_job_that_keeps_its_work_is_moved() -> None:

@@ -19,6 +19,7 @@ PATHS = {
     "jobs": "/apis/batch/v1/jobs",
     "autoscalers": "/apis/autoscaling/v2/horizontalpodautoscalers",
     "budgets": "/apis/policy/v1/poddisruptionbudgets",
+    "statefulsets": "/apis/apps/v1/statefulsets",
     "node_metrics": "/apis/metrics.k8s.io/v1beta1/nodes",
 }
 

@@ -13,6 +13,7 @@ from services.collector.cluster import read_every_source
 from services.collector.occupancy import LIGHT_PODS, occupancy_of
 from services.kube_budgets import Budget, BudgetSpec, LabelSelector, Requirement, covering
 from services.kube_objects import Meta
+from services.node_selection import REQUIRED
 from tests.builders import START_SECONDS
 from tests.collector.scripted_cluster import ScriptedCluster, node, pod, stamp
 
@@ -122,8 +123,8 @@ def test_a_machine_that_is_about_to_go_is_listed_with_all_its_pods(
             {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}},
             "safe-to-evict=false",
         ),
-        ({"spec": {"nodeSelector": {"disk": "ssd"}}}, "it asks for certain nodes"),
-        ({"spec": {"affinity": {"podAntiAffinity": {}}}}, "it has rules"),
+        ({"spec": {"nodeSelector": {"disk": "ssd"}}}, "no other open node has what it asks for"),
+        ({"spec": {"affinity": {"podAntiAffinity": {REQUIRED: [{}]}}}}, "it has rules"),
         ({"spec": {"volumes": [{"name": "data", "emptyDir": {}}]}}, "a volume on its node"),
         ({}, ""),
     ],
@@ -133,6 +134,45 @@ def test_a_pod_stays_for_a_reason(changes: dict[str, Any], why: str) -> None:
     found = kept(pods=[pod("web-1", **{"owner": WEB, **changes})])
 
     assert (why in found) if why else found == ""
+
+
+@pytest.mark.parametrize(
+    ("others", "places"),
+    [
+        ([node("n2", labels={"disk": "ssd"}), node("n3")], ("n2",)),
+        ([node("n2", labels={"disk": "ssd"}), node("n3", labels={"disk": "ssd"})], ("n2", "n3")),
+        ([node("n2", labels={"disk": "ssd"}, unschedulable=True)], ()),
+    ],
+)
+def test_a_pod_that_asks_for_certain_nodes_may_go_to_those(
+    others: list[dict[str, Any]], places: tuple[str, ...]
+) -> None:
+    """Open nodes alone, and not its own; a pod that asks for nothing has no list."""
+    asking = pod("web-1", owner=WEB, spec={"nodeSelector": {"disk": "ssd"}})
+    nodes = [node("n1", labels={"disk": "ssd"}), *others]
+    (listed,) = look(nodes=nodes, pods=[asking]).nodes
+    assert listed.pods[0].places == places
+    assert bool(listed.pods[0].kept_by) is not bool(places)
+    (plain,) = look(pods=[pod("web-1", owner=WEB)]).nodes
+    assert plain.pods[0].places is None
+
+
+def test_a_stateful_set_moves_one_pod_at_a_time() -> None:
+    """The highest ordinal first, and only while it lacks no replica."""
+    owner = {"kind": "StatefulSet", "name": "db", "controller": True}
+    pods = [pod(f"db-{number}", owner=owner) for number in (2, 9, 10)]
+
+    def kept_by(ready: int) -> dict[str, str]:
+        database = deployment()
+        database["metadata"]["name"] = "db"
+        database["spec"] = {"replicas": 3}
+        database["status"] = {"readyReplicas": ready}
+        (listed,) = look(pods=pods, statefulsets=[database]).nodes
+        return {one.pod.split("/")[1]: one.kept_by for one in listed.pods}
+
+    waits = "its StatefulSet moves one pod at a time"
+    assert kept_by(3) == {"db-2": waits, "db-9": waits, "db-10": ""}
+    assert set(kept_by(2).values()) == {"its StatefulSet lacks replicas"}
 
 
 def test_marks_of_the_workload_count() -> None:

@@ -28,13 +28,13 @@ MIGRATE = make_action(kind=ActionKind.MIGRATE, target="n1")
 
 
 def pod(server: ApiServer, name: str, cores: int) -> None:
-    """Add a running pod of a StatefulSet to the node."""
+    """Add a running pod of a ReplicaSet to the node."""
     server.add(
         f"{PODS}/{name}",
         uid=name,
         metadata={
             "ownerReferences": [
-                {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": True}
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "db", "controller": True}
             ]
         },
         spec={

@@ -237,7 +237,7 @@ class Theatre:
         """Create a Deployment whose pods run on one node."""
         labels = {"app": name}
         container = {"name": "c", "image": "a:1", "resources": {"requests": {"cpu": "1"}}}
-        spec = {"nodeSelector": {"kubernetes.io/hostname": node}, "containers": [container]}
+        spec = {"nodeName": node, "containers": [container]}
         content = {
             "replicas": replicas,
             "selector": {"matchLabels": labels},

@@ -80,7 +80,12 @@ class World:
         """Create a workload whose pods run on one node; `marks` and `labels` are its own."""
         own = {"app": name}
         pod: dict[str, Any] = {
-            "nodeSelector": {"kubernetes.io/hostname": node},
+            # bound, not selected: a pod that no other node may run is not moved at all
+            **(
+                {"nodeSelector": {"kubernetes.io/hostname": node}}
+                if resource == "daemonsets" or node not in self.nodes
+                else {"nodeName": node}
+            ),
             "tolerations": [{"operator": "Exists"}],
             "terminationGracePeriodSeconds": 0,
             "containers": [

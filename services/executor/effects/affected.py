@@ -11,6 +11,7 @@ from services.executor.cluster import read_object
 from services.executor.harm import WAITS_FOR_PODS, AffectedPods
 from services.executor.ledger import Execution
 from services.executor.marked_objects import MarkedPod
+from services.executor.move_reading import read_stateful_set
 from services.executor.resizing import out_of_memory_ends, resize_trouble
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import parse_time
@@ -71,7 +72,7 @@ async def _read_waiting_pods(transport: Transport, execution: Execution) -> tupl
 
 
 async def _read_missing_replicas(transport: Transport, names: Iterable[str]) -> dict[str, int]:
-    """Return the replicas that Deployments want and do not have ready; those that are gone want none."""
+    """Return the replicas that workloads want and do not have ready; those that are gone want none."""
     wanted = set(names)
     if not wanted:
         return {}
@@ -81,4 +82,7 @@ async def _read_missing_replicas(transport: Transport, names: Iterable[str]) -> 
         - one.status.ready_replicas
         for one in deployments
     }
+    for name in sorted(wanted):
+        if "/StatefulSet/" in name and (found := await read_stateful_set(transport, name)):
+            missing[name] = found.replicas - found.ready
     return {name: max(0, missing[name]) for name in sorted(wanted) if name in missing}

@@ -14,6 +14,7 @@ from services.executor.facts import Facts
 from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.ledger import Execution, Ledger, PendingDecision
 from services.executor.machine_reading import add_node_claim
+from services.executor.move_reading import add_moves
 from services.executor.namespace_reading import add_namespaces
 from services.executor.planning import plan_within
 from services.executor.plans.planned import OperationPlan, PlanRefusal
@@ -57,6 +58,8 @@ async def _read_facts(context: EffectContext, due: PendingDecision) -> Facts:
     """Read what the plan of this kind looks at."""
     settings, kind = context.settings, due.action.kind
     facts = await read_facts(context.transport, due.action)
+    if kind is ActionKind.MIGRATE:
+        return await add_moves(context.transport, facts)
     if kind is ActionKind.POWER_STATE:
         return await add_node_claim(context.transport, facts, settings)
     if settings.node_limits == "kubernetes" and kind in RESIZED:

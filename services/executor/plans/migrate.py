@@ -4,7 +4,8 @@ A PreferNoSchedule taint comes first, so that the replacements go elsewhere (lef
 may not be written); then up to `pods_per_migration` pods are evicted by UID, all of them where the machine
 itself is about to go. Only pods with a controller move: a bare pod would be lost. No more pods of a
 PodDisruptionBudget are chosen than it allows now, and those of the tightest one go first, since a plan ends
-with the first write that the API server refuses (429).
+with the first write that the API server refuses (429). A StatefulSet gives up one pod at a time, the one with the
+highest ordinal, and only while all of its replicas are ready. A pod that has no other node to go to stays.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from services.executor.facts import Facts, NodeFacts, PodFacts
 from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
 from services.executor.settings import ExecutorSettings
 from services.notices import NOTICE_TAINTS
+from services.ordinals import ordinal_of
 
 RISK_TAINT = {"key": "foresail.dev/risk", "value": "true", "effect": "PreferNoSchedule"}
 
@@ -39,6 +41,14 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
         for pod in owned
         if not _is_protected(pod, facts) and pod.namespace not in settings.protected_namespaces
     ]
+    if movable:
+        kept = {pod.uid: why for pod in movable if (why := _why_it_stays(pod, movable, facts))}
+        left = [pod for pod in movable if pod.uid not in kept]
+        if not left:
+            why = next(iter(kept.values()))
+            text = f"no pod of {node.name} may be moved now: {why}"
+            return PlanRefusal(reason=Reason.NO_MOVABLE_POD, text=text)
+        movable = left
     if not movable:
         reason = Reason.PROTECTED if owned else Reason.NO_MOVABLE_POD
         return PlanRefusal(
@@ -64,6 +74,22 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
     )
 
 
+def _why_it_stays(pod: PodFacts, others: Sequence[PodFacts], facts: Facts) -> str:
+    """Return why a pod that nobody protects is not moved now; empty where it may be."""
+    if pod.confined:
+        return f"no other open node has what {pod.name} asks for"
+    if "/StatefulSet/" not in pod.workload:
+        return ""
+    owner = facts.workload(pod.workload)
+    if owner is None:
+        return f"the StatefulSet of {pod.name} could not be read"
+    if owner.ready < owner.replicas:
+        return f"{owner.ready} of {owner.replicas} replicas of StatefulSet {owner.name} are ready"
+    same = (other for other in others if other.workload == pod.workload and not other.confined)
+    first = max(same, key=lambda other: ordinal_of(other.name))
+    return "" if first.uid == pod.uid else f"StatefulSet {owner.name} gives up one pod at a time"
+
+
 def _within_budgets(pods: Sequence[PodFacts]) -> list[PodFacts]:
     """Return the pods, in their order, of which the budgets allow that all go now."""
     used: Counter[tuple[str, str]] = Counter()
@@ -87,7 +113,7 @@ def _missing_replicas(chosen: Sequence[PodFacts], facts: Facts) -> dict[str, int
     return {
         workload.id: max(0, workload.replicas - workload.ready)
         for workload in workloads
-        if workload is not None and workload.kind == "Deployment"
+        if workload is not None and workload.kind in {"Deployment", "StatefulSet"}
     }
 
 
