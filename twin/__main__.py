@@ -46,7 +46,10 @@ from twin.audit.policy import EVERYTHING, read_policy
 from twin.config import TwinConfig
 from twin.config.access import AccessConfig
 from twin.config.behaviour import KubeletConfig
+from twin.config.controllers import ControllerConfig
 from twin.config.health import HealthConfig
+from twin.config.parts import SCHEDULER, resources_without
+from twin.config.scheduling import SchedulerConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
 from twin.kubeconfig import write_kubeconfig
@@ -56,7 +59,13 @@ from twin.local_pods.runner import Runner
 from twin.pace import Pace
 from twin.resuming import Checkpoints, resume
 from twin.samples.scraper import SampleSettings, Scraper
-from twin.settings import TwinSettings, kueue_of, provisioning_of, read_settings
+from twin.settings import (
+    TwinSettings,
+    kueue_of,
+    parts_left_out,
+    provisioning_of,
+    read_settings,
+)
 from twin.workloads import open_workload
 
 RARE_COLLECTIONS = (100_000, 50, 100)
@@ -158,6 +167,7 @@ def world_of(settings: TwinSettings) -> WorldKey:
         settings.authorization,
         LOCAL_IMAGE if settings.run_commands else "",
         kueue_of(settings.kueue),
+        parts_left_out(settings.without),
     )
 
 
@@ -169,12 +179,14 @@ def build_engine(settings: TwinSettings, authority_pem: str = "") -> Engine:
     scenario = None if settings.scenario is None else read_scenario(settings.scenario)
     workload = open_workload(settings.workload, nodes=settings.nodes, seed=settings.seed)
     provisioning = provisioning_of(settings.provisioner, settings.machines)
-    rights = settings.authorization
+    rights, without = settings.authorization, parts_left_out(settings.without)
     config = TwinConfig(
         start_time=start_of(settings),
         provisioning=provisioning,
         health=HealthConfig(weather=settings.weather),
         access=AccessConfig(rights, authority_pem if rights == "rbac" else ""),
+        scheduler=SchedulerConfig(enabled=SCHEDULER not in without),
+        controllers=ControllerConfig(switched_off=resources_without(without)),
         kubelet=KubeletConfig(local_image=LOCAL_IMAGE if settings.run_commands else ""),
         kueue=kueue_of(settings.kueue),
     )

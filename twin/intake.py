@@ -39,6 +39,16 @@ def new_record(resource: str, obj: Object) -> Record:
     return record
 
 
+def _take_schedulers_word(pod: PodRecord, status: Object) -> None:
+    """Keep why a scheduler of its user's own found no node for a pod, and which one it makes room on."""
+    if pod.node_name:
+        return
+    pod.nominated_node = str(status.get("nominatedNodeName") or "")
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            pod.unschedulable = str(condition.get("message") or "")
+
+
 def apply(record: Record, obj: Object, subresource: str | None) -> None:
     """Write an admitted object into `record`: `status` alone, or all but status."""
     if isinstance(record, ObjectRecord):
@@ -56,6 +66,8 @@ def apply(record: Record, obj: Object, subresource: str | None) -> None:
         _set_node_spec(record, obj)
     elif subresource == "status" and isinstance(record, NodeRecord):
         _set_amounts(record, obj)
+    if subresource == "status" and isinstance(record, PodRecord):
+        _take_schedulers_word(record, obj.get("status") or {})
     if subresource is None:
         _set_changeable_metadata(record, obj["metadata"])
     if "managedFields" in obj.get("metadata", {}):

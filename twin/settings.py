@@ -12,6 +12,7 @@ from bus.errors import ConfigError
 from twin.config.access import Authorization
 from twin.config.health import Weather
 from twin.config.kueue import KueueConfig
+from twin.config.parts import NAMES, unknown_parts
 from twin.config.provisioning import Provisioner, ProvisioningConfig
 from twin.kueue.configuration import read_configuration
 from twin.machines.reading import read_machines
@@ -51,6 +52,9 @@ class TwinSettings(BaseModel):
     """File to which the audit log is appended, in the form of Kubernetes; none: nothing is written."""
     audit_policy: Path | None = None
     """Policy of the audit log (audit.k8s.io/v1); none: who asked for what, without bodies."""
+    without: str = ""
+    """Parts of the control plane that are left out, with commas between (docs/twin/own-controllers.md): scheduler,
+    controller-manager, hpa, deployment and others."""
     run_commands: bool = False
     """true: containers of the image foresail:local are processes of this machine (docs/twin/commands.md)."""
     command_seconds: float = Field(default=3_600.0, gt=0)
@@ -74,6 +78,14 @@ class TwinSettings(BaseModel):
     """Memory that samples may take; older ones go first."""
     start_time_seconds: float | None = None
     """Cluster time at the start, seconds since the Unix epoch; none: that of the journal, or now."""
+
+
+def parts_left_out(text: str) -> tuple[str, ...]:
+    """Return the parts that `--without` names, sorted; raises ConfigError for one that is none."""
+    names = sorted({name.strip() for name in text.split(",") if name.strip()})
+    if wrong := unknown_parts(names):
+        raise ConfigError("--without", wrong[0], f"give some of {', '.join(NAMES)}")
+    return tuple(names)
 
 
 def read_settings(arguments: list[str]) -> TwinSettings:

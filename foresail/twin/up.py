@@ -29,11 +29,13 @@ from projections.figures import number
 from twin.audit.policy import read_policy
 from twin.config.access import AUTHORIZATIONS
 from twin.config.health import WEATHERS
+from twin.config.parts import NAMES
 from twin.config.provisioning import ProvisioningConfig
 from twin.faults import read_scenario
 from twin.kubeconfig import CLUSTER
 from twin.kueue.configuration import read_configuration
 from twin.machines.reading import read_machines
+from twin.settings import parts_left_out
 
 PLAIN_SPEED = 1.0
 """kubectl shows ages by the wall clock, so the cluster's time passes as fast unless told otherwise."""
@@ -69,6 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="containers of the image foresail:local run as processes of this machine"
         " (default: every container is simulated)",
+    )
+    parser.add_argument(
+        "--without",
+        metavar="PARTS",
+        default="",
+        help="leave out parts of the control plane, for programs of your own: " + ", ".join(NAMES),
     )
     _add_process_arguments(parser)
 
@@ -156,6 +164,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if not 0 <= arguments.port <= 65_535:
         raise ConfigError("--port", arguments.port, "give a port from 0 to 65535")
     check_port_free("--port", arguments.port)
+    parts_left_out(arguments.without)
     check_file("--scenario", arguments.scenario)
     if arguments.scenario is not None:
         read_scenario(Path(arguments.scenario))
@@ -214,6 +223,7 @@ async def _serve(
     options |= _audit_options(arguments)
     options["--run-commands"] = "true" if arguments.run_commands else ""
     options["--kueue"] = arguments.kueue
+    options["--without"] = arguments.without
     if not arguments.keep:
         (folder.path / JOURNAL_FILE).unlink(missing_ok=True)
     twin = TwinProcess(settings, workload, folder.path, port=arguments.port, options=options)

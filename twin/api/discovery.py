@@ -67,10 +67,11 @@ CATEGORIES = {
 _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deployments", "replicasets",
            "statefulsets", "daemonsets", "jobs", "cronjobs", "horizontalpodautoscalers",
            "poddisruptionbudgets", "persistentvolumeclaims", "persistentvolumes",
-           "ingresses", "customresourcedefinitions", "verticalpodautoscalers",
+           "ingresses", "resourceclaims", "volumeattachments",
+           "customresourcedefinitions", "verticalpodautoscalers",
            "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
 _SCALED = ("deployments", "replicasets", "statefulsets")
-_OF_PODS = {"eviction": "Eviction", "log": "Pod", "resize": "Pod"}
+_OF_PODS = {"binding": "Binding", "eviction": "Eviction", "log": "Pod", "resize": "Pod"}
 _PART_VERBS = ["get", "patch", "update"]
 
 
@@ -88,7 +89,12 @@ def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
     if kind.resource in _SCALED:
         subresources["scale"] = ("Scale", _PART_VERBS)
     if kind.resource == "pods":
-        verbs = {"eviction": ["create"], "log": ["get"], "resize": _PART_VERBS}
+        verbs = {
+            "binding": ["create"],
+            "eviction": ["create"],
+            "log": ["get"],
+            "resize": _PART_VERBS,
+        }
         subresources |= {name: (of, verbs[name]) for name, of in _OF_PODS.items()}
     if kind.resource == "serviceaccounts":
         subresources["token"] = ("TokenRequest", ["create"])

@@ -63,6 +63,8 @@ class WorldKey:
     local_image: str = ""
     """Image whose containers are processes; empty: none."""
     kueue: str = ""
+    without: tuple[str, ...] = ()
+    """Parts of the control plane that are left out."""
 
     @classmethod
     def of(
@@ -77,6 +79,7 @@ class WorldKey:
         authorization: Authorization = "identities",
         local_image: str = "",
         kueue: KueueConfig | None = None,
+        without: tuple[str, ...] = (),
     ) -> Self:
         """Name a world; a workload that is a file, and a scenario, are named by their content.
 
@@ -109,6 +112,7 @@ class WorldKey:
             authorization,
             local_image,
             queues,
+            without,
         )
 
     def line(self) -> dict[str, Any]:
@@ -125,6 +129,7 @@ class WorldKey:
             **({"authorization": self.authorization} if self.authorization != "identities" else {}),
             **({"local_image": self.local_image} if self.local_image else {}),
             **({"kueue": self.kueue} if self.kueue else {}),
+            **({"without": list(self.without)} if self.without else {}),
         }
 
 
@@ -157,8 +162,8 @@ class Journal:
             raise ConfigError(
                 "--journal",
                 path,
-                "it belongs to another seed, node count, workload, scenario, authorization, Kueue, way to "
-                "run commands or start time; give those, or a new file",
+                "it belongs to another seed, node count, workload, scenario, authorization, Kueue, way to run "
+                "commands, choice of parts or start time; give those, or a new file",
             )
 
     @property

@@ -18,10 +18,11 @@ from twin.api.token_requests import request_token
 from twin.behaviour.pod_work import is_local
 from twin.copying import copy_object
 from twin.engine import Engine
-from twin.errors import ApiError, not_found, unknown_resource
+from twin.errors import ApiError, invalid, not_found, unknown_resource
 from twin.kinds import KINDS, Kind
 from twin.local_pods.runner import Runner
 from twin.records import PodRecord
+from twin.scheduling.binding import bind_pod
 from twin.webhooks.matching import Write
 
 NOT_SIMULATED = {
@@ -32,6 +33,7 @@ NOT_SIMULATED = {
     "ephemeralcontainers": "takes no ephemeral containers",
 }
 """Subresources of pods that a simulation cannot have, and why."""
+_SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 OVER_WEBSOCKETS = frozenset({"exec", "attach", "portforward"})
 """Those that pods have which really run (`twin.api.channels`)."""
 
@@ -73,6 +75,8 @@ class Subresources:
                 return self._scale(kind, namespace, name, request)
             case "eviction":
                 return self._evict(namespace, name, request)
+            case "binding":
+                return self._bind(namespace, name, request)
             case "token":
                 return request_token(self._store, self._tokens, (namespace, name), request)
             case "log":
@@ -156,6 +160,25 @@ class Subresources:
         )
         return changed if isinstance(changed, dict) else {}
 
+    def _bind(self, namespace: str, name: str, request: Request) -> Response:
+        """Give a pod its node, as a scheduler does."""
+        if request.method != "POST":
+            raise method_not_allowed()
+        body = read_body(request)
+        target, metadata = require_map(body, "target"), require_map(body, "metadata")
+        node = str(target.get("name") or "")
+        if target.get("kind", "Node") not in ("", "Node") or not node:
+            cause = ("target", "Required value: the name of a Node")
+            raise invalid("Binding", "", name, [cause])
+        bind_pod(
+            self._engine.world,
+            self.pod(namespace, name),
+            node,
+            str(metadata.get("uid") or ""),
+            dry_run=request.dry_run,
+        )
+        return respond(201, {**_SUCCESS, "code": 201})
+
     def _evict(self, namespace: str, name: str, request: Request) -> Response:
         if request.method != "POST":
             raise method_not_allowed()
@@ -173,5 +196,4 @@ class Subresources:
             uid=require_map(options, "preconditions").get("uid"),
             grace_period_seconds=options.get("gracePeriodSeconds"),
         )
-        done: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}}
-        return respond(201, {**done, "status": "Success", "code": 201})
+        return respond(201, {**_SUCCESS, "code": 201})

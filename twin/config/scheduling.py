@@ -54,6 +54,8 @@ SYSTEM_SPREADING = (
 class SchedulerConfig:
     """What can be set about the scheduler; seconds are cluster seconds."""
 
+    enabled: bool = True
+    """Whether it schedules at all; off where another scheduler binds the pods."""
     filters: tuple[str, ...] = FILTERS
     """Filter plugins that run; leaving one out disables it."""
     scores: tuple[tuple[str, int], ...] = SCORES

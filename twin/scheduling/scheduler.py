@@ -14,6 +14,7 @@ from twin.changes import Change
 from twin.needs import BASIC_RESOURCES
 from twin.part import Part
 from twin.records import NodeRecord, PodRecord, PodShape
+from twin.scheduling.binding import assign_node
 from twin.scheduling.cycle import Cycle, Diagnosis, Reserved
 from twin.scheduling.default_preemption import PREEMPTED, Candidate, Preemption
 from twin.scheduling.group_amounts import Group
@@ -57,6 +58,8 @@ class Scheduler(Part):
     def follow(self, change: Change) -> None:
         """Take in one change, after the node table has seen it."""
         self.plugins.follow(change)
+        if not self.config.enabled:
+            return
         record = change.record
         if isinstance(record, NodeRecord):
             if self._nodes.altered and len(self.waiting):
@@ -262,10 +265,7 @@ class Scheduler(Part):
 
     def _bind(self, pod: PodRecord, row: int) -> None:
         self._calls_left -= 1.0
-        before = pod.clone()
-        pod.node_name, pod.scheduled_at = self._nodes.names[row], self._world.now
-        pod.unschedulable = pod.nominated_node = ""
-        self._world.store.touch("pods", pod, before)
+        assign_node(self._world, pod, self._nodes.names[row])
         where = f"Successfully assigned {pod.namespace}/{pod.name} to {pod.node_name}"
         self._world.reporter.report(pod, "Pod", "Scheduled", where, _COMPONENT)
 

@@ -40,6 +40,14 @@ MODELS = {
     "persistentvolumeclaims": "V1PersistentVolumeClaim",
     "persistentvolumes": "V1PersistentVolume",
     "storageclasses": "V1StorageClass",
+    "csidrivers": "V1CSIDriver",
+    "csinodes": "V1CSINode",
+    "csistoragecapacities": "V1CSIStorageCapacity",
+    "volumeattachments": "V1VolumeAttachment",
+    "deviceclasses": "V1DeviceClass",
+    "resourceclaims": "ResourceV1ResourceClaim",
+    "resourceclaimtemplates": "V1ResourceClaimTemplate",
+    "resourceslices": "V1ResourceSlice",
     "ingresses": "V1Ingress",
     "ingressclasses": "V1IngressClass",
     "networkpolicies": "V1NetworkPolicy",
@@ -74,6 +82,22 @@ KEPT: dict[str, dict[str, Any]] = {
     },
     "persistentvolumes": {"spec": {"capacity": {"storage": "1Gi"}}},
     "storageclasses": {"provisioner": "example.com/x"},
+    "csidrivers": {"spec": {}},
+    "csinodes": {"spec": {"drivers": []}},
+    "csistoragecapacities": {"storageClassName": "fast"},
+    "volumeattachments": {
+        "spec": {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    },
+    "deviceclasses": {"spec": {}},
+    "resourceclaims": {"spec": {}},
+    "resourceclaimtemplates": {"spec": {"spec": {}}},
+    "resourceslices": {
+        "spec": {
+            "driver": "d",
+            "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+            "nodeName": "n",
+        }
+    },
     "ingresses": {"spec": {}},
     "ingressclasses": {"spec": {"controller": "example.com/x"}},
     "networkpolicies": {"spec": {"podSelector": {}}},

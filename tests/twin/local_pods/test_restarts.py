@@ -62,5 +62,5 @@ def test_a_journal_of_simulated_pods_is_not_continued(own_twin: LocalTwin) -> No
         workload="idle",
         start_time_seconds=recorded_start(own_twin.folder / "journal"),
     )
-    with pytest.raises(ConfigError, match="way to run commands"):
+    with pytest.raises(ConfigError, match="way to run commands, choice of parts"):
         Journal(own_twin.folder / "journal", world_of(settings))

@@ -1,0 +1,41 @@
+"""Giving a pod its node: by the simulated scheduler, or by another one through `pods/binding`.
+
+The checks are the API server's (pkg/registry/core/pod/storage/storage.go assignPod and setPodNodeAndMetadata).
+"""
+
+from __future__ import annotations
+
+from twin.errors import conflict, not_found
+from twin.records import PodRecord
+from twin.world import World
+
+
+def bind_pod(world: World, pod: PodRecord, node: str, uid: str, *, dry_run: bool) -> None:
+    """Bind a waiting pod to a node for a client; raises ApiError 404 or 409."""
+    if uid and uid != pod.uid:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {pod.uid}"
+        raise conflict("pods", pod.name, why)
+    if pod.deletion_at is not None:
+        raise conflict(
+            "pods/binding",
+            pod.name,
+            f"pod {pod.name} is being deleted, cannot be assigned to a host",
+        )
+    if pod.node_name:
+        why = f'pod {pod.name} is already assigned to node "{pod.node_name}"'
+        raise conflict("pods/binding", pod.name, why)
+    if pod.shape.needs.gates:
+        why = f"pod {pod.name} has non-empty .spec.schedulingGates"
+        raise conflict("pods/binding", pod.name, why)
+    if world.node(node) is None:
+        raise not_found("nodes", node)
+    if not dry_run:
+        assign_node(world, pod, node)
+
+
+def assign_node(world: World, pod: PodRecord, node: str) -> None:
+    """Give a pod its node from now on."""
+    before = pod.clone()
+    pod.node_name, pod.scheduled_at = node, world.now
+    pod.unschedulable = pod.nominated_node = ""
+    world.store.touch("pods", pod, before)
