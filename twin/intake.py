@@ -17,6 +17,24 @@ from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, 
 __all__ = ["DEFAULT_PODS_PER_NODE", "GPU", "apply", "new_record", "pod_shape", "resources_of"]
 
 DEFAULT_PODS_PER_NODE = 110
+COUNTING = frozenset(
+    {
+        *("deployments", "replicasets", "replicationcontrollers", "statefulsets", "daemonsets"),
+        *("jobs", "cronjobs", "poddisruptionbudgets", "ingresses", "networkpolicies"),
+        *("ingressclasses", "endpointslices", "priorityclasses", "customresourcedefinitions"),
+        *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+        *("verticalpodautoscalers", "nodepools", "nodeclaims", "kwoknodeclasses"),
+    }
+)
+"""Built-in resources whose metadata.generation counts the changes of what is asked for."""
+NODE_CONDITIONS = frozenset({"MemoryPressure", "DiskPressure", "PIDPressure", "Ready"})
+POD_CONDITIONS = frozenset(
+    {
+        *("PodScheduled", "Initialized", "Ready", "ContainersReady", "DisruptionTarget"),
+        *("PodResizePending", "PodResizeInProgress"),
+    }
+)
+"""Types of conditions that the simulation writes itself."""
 _PAIRS_KEPT = 4_096
 _pairs: dict[bytes, Any] = {}  # a cache of equal ones
 _NO_PAIRS: dict[str, str] = {}  # of all new objects without labels or annotations; never changed
@@ -33,8 +51,8 @@ def new_record(resource: str, obj: Object) -> Record:
     else:
         record = ObjectRecord()
         record.body = _custom_body(obj) if is_custom(resource) else _body(obj)
-        counts = "spec" in obj and resource != "namespaces"
-        record.generation = 1 if counts or is_custom(resource) else 0
+        counts = resource in COUNTING or is_custom(resource)
+        record.generation = 1 if counts else 0
     _set_identity(record, obj["metadata"])
     return record
 
@@ -66,12 +84,21 @@ def apply(record: Record, obj: Object, subresource: str | None) -> None:
         _set_node_spec(record, obj)
     elif subresource == "status" and isinstance(record, NodeRecord):
         _set_amounts(record, obj)
+        record.conditions = _other_conditions(obj, NODE_CONDITIONS)
+    elif subresource == "status" and isinstance(record, PodRecord):
+        record.conditions = _other_conditions(obj, POD_CONDITIONS)
     if subresource == "status" and isinstance(record, PodRecord):
         _take_schedulers_word(record, obj.get("status") or {})
     if subresource is None:
         _set_changeable_metadata(record, obj["metadata"])
     if "managedFields" in obj.get("metadata", {}):
         record.managed = tuple(obj["metadata"]["managedFields"] or ())
+
+
+def _other_conditions(obj: Object, own: frozenset[str]) -> tuple[Object, ...]:
+    """Return the conditions that clients keep in a status; those of the simulation's own types stay as they are."""
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return tuple(dict(each) for each in conditions if each.get("type") not in own)
 
 
 def _resize(pod: PodRecord, shape: PodShape) -> None:
@@ -104,9 +131,14 @@ def _apply_object(record: ObjectRecord, obj: Object, subresource: str | None) ->
     body = _body(obj)
     if "status" in record.body:
         body["status"] = record.body["status"]
-    if body.get("spec") != record.body.get("spec") and record.generation:
+    if record.generation and _wish(body) != _wish(record.body):
         record.generation += 1
     record.body = body
+
+
+def _wish(body: Object) -> Object:
+    """Return what is asked for: the spec, or all but the status where there is none."""
+    return body["spec"] if "spec" in body else {k: v for k, v in body.items() if k != "status"}
 
 
 def is_custom(resource: str) -> bool:
@@ -179,6 +211,7 @@ def _new_pod(obj: Object) -> PodRecord:
     pod.generate_name = intern(obj["metadata"].get("generateName", ""))
     pod.scheduled_at = None
     pod.unschedulable = ""
+    pod.conditions = ()
     pod.phase = "Pending"
     pod.reason = pod.message = pod.disruption = ""
     pod.started_at = None
@@ -273,6 +306,7 @@ def _new_node(obj: Object) -> NodeRecord:
     node.ready_since = node.heartbeat_at = 0.0
     node.memory_pressure = False
     node.images = ()
+    node.conditions = ()
     digest = hashlib.blake2b(obj["metadata"]["name"].encode(), digest_size=3).digest()
     node.internal_ip = f"10.{digest[0] % 127}.{digest[1]}.{digest[2]}"
     _set_node_spec(node, obj)

@@ -53,6 +53,7 @@ KINDS: dict[str, Kind] = {
         Kind("configmaps", "ConfigMap", "", "v1", True),
         Kind("resourcequotas", "ResourceQuota", "", "v1", True),
         Kind("limitranges", "LimitRange", "", "v1", True),
+        Kind("replicationcontrollers", "ReplicationController", "", "v1", True),
         Kind("deployments", "Deployment", "apps", "v1", True),
         Kind("replicasets", "ReplicaSet", "apps", "v1", True),
         Kind("statefulsets", "StatefulSet", "apps", "v1", True),

@@ -10,6 +10,9 @@ _PATTERN = re.compile(
     r"([+-]?(?:[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}))"
     r"(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,2})?"
 )
+_KIBI = 1_024
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _FACTORS: dict[str, Decimal] = {
     "": Decimal(1),
     "n": Decimal("1e-9"),
@@ -53,3 +56,33 @@ def memory_text(amount_bytes: int) -> str:
         if amount_bytes and amount_bytes % (1 << shift) == 0:
             return f"{amount_bytes >> shift}{unit}"
     return str(amount_bytes)
+
+
+@lru_cache(maxsize=65_536)
+def canonical_text(text: str | float, *, milli: bool = False) -> str:
+    """Return a quantity as the API server writes it back: `1` for `1000m`, `1Gi` for `1024Mi`.
+
+    The largest unit without a fraction, of the kind (decimal, binary, exponent) that was given; a fraction of a
+    binary unit is written in decimal ones. Rounded up to nano, or to `milli`. Raises ValueError with the bad text.
+    """
+    value = parse_quantity(text)
+    match = _PATTERN.fullmatch(str(text))
+    unit = (match[2] if match else "") or ""
+    sign, size = ("-" if value < 0 else ""), abs(value)
+    nano = int((size * 1_000_000_000).to_integral_value(ROUND_CEILING))
+    if milli:
+        nano = -(-nano // 1_000_000) * 1_000_000
+    if not nano:
+        return "0"
+    amount, fraction = divmod(nano, 1_000_000_000)
+    if unit.endswith("i") and not fraction and amount >= _KIBI:
+        power = 0
+        while amount % _KIBI == 0 and power < len(_BINARY) - 1:
+            amount, power = amount // _KIBI, power + 1
+        return f"{sign}{amount}{_BINARY[power]}"
+    power = -3
+    while nano % 1_000 == 0 and power < len(_DECIMAL) - 4:
+        nano, power = nano // 1_000, power + 1
+    if len(unit) > 1 and unit[0] in "eE":
+        return f"{sign}{nano}e{3 * power}" if power else f"{sign}{nano}"
+    return f"{sign}{nano}{_DECIMAL[power + 3]}"

@@ -159,6 +159,7 @@ class PodRecord(Record):
     """One pod. All its containers share one state (docs/limits: multi-container pods)."""
 
     __slots__ = (
+        "conditions",
         "container_message",
         "container_reason",
         "container_since",
@@ -195,6 +196,7 @@ class PodRecord(Record):
     phase: Phase
     reason: str
     message: str
+    conditions: tuple[Object, ...]  # of types that only clients write
     disruption: str  # reason of the DisruptionTarget condition, empty without one
     started_at: float | None  # the kubelet has seen the pod
     container_state: ContainerState
@@ -251,6 +253,7 @@ class NodeRecord(Record):
         "allocatable_cpu_millicores",
         "allocatable_memory_bytes",
         "allocatable_pods",
+        "conditions",
         "extended",
         "gpus",
         "heartbeat_at",
@@ -266,6 +269,7 @@ class NodeRecord(Record):
     allocatable_memory_bytes: int
     allocatable_pods: int
     gpus: int
+    conditions: tuple[Object, ...]  # of types that only clients write
     extended: Mapping[str, int]  # whatever else it offers, by name, in whole units
     unschedulable: bool
     taints: tuple[Object, ...]

@@ -197,6 +197,8 @@ class Store(Part):
         metadata = obj.setdefault("metadata", {})
         set_namespace(kind, namespace, metadata, self.find)
         identity = self._identities.next(resource, metadata, stands_for, self.find)
+        if resource == "jobs":
+            metadata["uid"] = identity.uid  # their selectors are made of it
         name = metadata.get("name") or draw_name(kind, metadata, identity.uid, shelf.records)
         metadata["name"] = name
         home = metadata.get("namespace", "")

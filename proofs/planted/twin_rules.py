@@ -50,6 +50,20 @@ TWIN_RULES = (
         "tests/twin/audit/test_log.py::test_requests_are_written_as_the_policy_says",
     ),
     Defect(
+        "a relabelled pod stays with its set",
+        "twin/controllers/adoption.py",
+        "            if not fits[id(pod.labels)] and pod.deletion_at is None:",
+        "            if not fits[id(pod.labels)] and pod.terminal:",
+        "tests/twin/contract/test_sets.py::test_a_relabelled_pod_is_released_and_replaced",
+    ),
+    Defect(
+        "an amount keeps the unit it was given in",
+        "twin/quantity.py",
+        "        while amount % _KIBI == 0 and power < len(_BINARY) - 1:",
+        "        while amount % _KIBI == 0 and power < 1:",
+        "tests/twin/contract/test_defaults.py::test_amounts_are_canonical",
+    ),
+    Defect(
         "a custom resource keeps unknown fields",
         "twin/admission/custom/pruning.py",
         "            del value[name]\n            yield inner",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from twin.admission.findings import Findings
 from twin.admission.placement import admit_placement
+from twin.admission.pod_parts import admit_parts, default_container
 from twin.admission.resizing import check_resize_policy
 from twin.quantity import parse_quantity
 from twin.records import Object
@@ -18,15 +19,12 @@ _DEFAULTS: Object = {
     "schedulerName": "default-scheduler",
     "securityContext": {},
 }
-_CONTAINER_DEFAULTS: Object = {
-    "terminationMessagePath": "/dev/termination-log",
-    "terminationMessagePolicy": "File",
-}
 
 
 def admit(spec: Object, findings: Findings, path: str) -> None:
     """Default and check a pod's own spec in place (not a template's: that only gets defaults)."""
     admit_template(spec, findings, path)
+    spec.setdefault("enableServiceLinks", True)
     spec.setdefault("priority", 0)
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     _default_tolerations(spec)
@@ -42,6 +40,7 @@ def admit_template(spec: Object, findings: Findings, path: str) -> None:
                      "or Never")  # fmt: skip
     findings.count(f"{path}.terminationGracePeriodSeconds", spec["terminationGracePeriodSeconds"])
     admit_placement(spec, findings, path)
+    admit_parts(spec, findings, path)
     containers = spec.get("containers")
     if not isinstance(containers, list) or not containers:
         findings.require(f"{path}.containers")
@@ -62,12 +61,8 @@ def _admit_container(container: Object, findings: Findings, path: str) -> None:
     for field in ("name", "image"):
         if not container.get(field):
             findings.require(f"{path}.{field}")
-    for field, value in _CONTAINER_DEFAULTS.items():
-        container.setdefault(field, value)
-    image = str(container.get("image", ""))
-    latest = image.endswith(":latest") or ":" not in image.rpartition("/")[2]
-    container.setdefault("imagePullPolicy", "Always" if latest else "IfNotPresent")
-    resources = container.setdefault("resources", {})
+    default_container(container)
+    resources = container["resources"]
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     before = len(findings.causes)
     findings.quantities(f"{path}.resources.limits", limits)

@@ -71,6 +71,10 @@ def service(obj: Object, findings: Findings) -> None:
     spec.setdefault("sessionAffinity", "None")
     if kind != "ExternalName":
         spec.setdefault("internalTrafficPolicy", "Cluster")
+    if kind in ("NodePort", "LoadBalancer"):
+        spec.setdefault("externalTrafficPolicy", "Cluster")
+    if kind == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
     ports = spec.get("ports") or []
     for index, port in enumerate(ports):
         number = port.get("port")
@@ -99,6 +103,34 @@ def claim(obj: Object, findings: Findings) -> None:
     findings.quantities("spec.resources.requests", requests)
     spec.setdefault("volumeMode", "Filesystem")
     obj.setdefault("status", {"phase": "Pending"})
+
+
+def volume(obj: Object, findings: Findings) -> None:
+    """Default and check a PersistentVolume."""
+    spec = obj.setdefault("spec", {})
+    if not spec.get("accessModes"):
+        findings.require("spec.accessModes")
+    if not (spec.get("capacity") or {}).get("storage"):
+        findings.require("spec.capacity")
+    findings.quantities("spec.capacity", spec.get("capacity") or {})
+    if spec.get("hostPath") is not None:
+        spec["hostPath"].setdefault("type", "")
+    spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
+    spec.setdefault("volumeMode", "Filesystem")
+    obj.setdefault("status", {"phase": "Pending"})
+
+
+def storage_class(obj: Object, findings: Findings) -> None:
+    """Default and check a StorageClass."""
+    if not obj.get("provisioner"):
+        findings.require("provisioner")
+    policies = {"reclaimPolicy": ("Delete", "Retain"),
+                "volumeBindingMode": ("Immediate", "WaitForFirstConsumer")}  # fmt: skip
+    for name, known in policies.items():
+        value = obj.setdefault(name, known[0])
+        if value not in known:
+            words = ", ".join(f'"{word}"' for word in known)
+            findings.add(name, f'Unsupported value: "{value}": supported values: {words}')
 
 
 def _pairs(obj: Object, name: str) -> Mapping[str, Any]:

@@ -123,6 +123,26 @@ def replicaset(obj: Object, findings: Findings) -> None:
     obj.setdefault("status", {"replicas": 0})
 
 
+def replication_controller(obj: Object, findings: Findings) -> None:
+    """Default and check a ReplicationController, whose selector is a plain map."""
+    spec = obj.setdefault("spec", {})
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    if labels and not spec.get("selector"):
+        spec["selector"] = dict(labels)
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(labels)
+    findings.count("spec.replicas", spec.setdefault("replicas", 1))
+    template(spec, findings)
+    wanted = spec.get("selector") or {}
+    if not wanted:
+        findings.require("spec.selector")
+    elif any(labels.get(key) != value for key, value in wanted.items()):
+        why = "`selector` does not match template `labels`"
+        findings.bad("spec.template.metadata.labels", labels, why)
+    _always(spec, findings)
+    obj.setdefault("status", {"replicas": 0})
+
+
 def statefulset(obj: Object, findings: Findings) -> None:
     """Default and check a StatefulSet."""
     spec = _check_replicas(obj, findings)
@@ -140,6 +160,13 @@ def statefulset(obj: Object, findings: Findings) -> None:
         findings.bad("spec.updateStrategy.type", kind, "must be 'RollingUpdate' or 'OnDelete'")
     spec.setdefault("revisionHistoryLimit", 10)
     spec.setdefault("serviceName", "")
+    kept = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+    for when in ("whenDeleted", "whenScaled"):
+        kept.setdefault(when, "Retain")
+    for entry in spec.get("volumeClaimTemplates") or ():
+        entry |= {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+        entry.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+        entry.setdefault("status", {"phase": "Pending"})
     obj.setdefault("status", {"replicas": 0, "availableReplicas": 0})
 
 
@@ -157,6 +184,8 @@ def daemonset(obj: Object, findings: Findings) -> None:
     elif kind != "OnDelete":
         findings.bad("spec.updateStrategy.type", kind, "must be 'RollingUpdate' or 'OnDelete'")
     spec.setdefault("revisionHistoryLimit", 10)
+    annotations = obj["metadata"].setdefault("annotations", {})
+    annotations.setdefault("deprecated.daemonset.template.generation", "1")
     counts = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
               "numberReady")  # fmt: skip
     obj.setdefault("status", dict.fromkeys(counts, 0))
@@ -171,8 +200,17 @@ def job(obj: Object, findings: Findings) -> None:
         labels = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
         labels.setdefault("batch.kubernetes.io/job-name", name[:63].rstrip("-."))
         labels.setdefault("job-name", name[:63].rstrip("-."))
-        marker = {"batch.kubernetes.io/job-name": labels["batch.kubernetes.io/job-name"]}
-        spec.setdefault("selector", {"matchLabels": marker})
+        spec.setdefault("manualSelector", False)
+        failing = "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed"
+        spec.setdefault("podReplacementPolicy", failing)
+        if not spec["manualSelector"] and "selector" not in spec:
+            uid = obj["metadata"].get("uid", "")
+            labels.setdefault("batch.kubernetes.io/controller-uid", uid)
+            labels.setdefault("controller-uid", uid)
+            marker = {"batch.kubernetes.io/controller-uid": uid}
+            spec["selector"] = {"matchLabels": marker}
+        if not obj["metadata"].get("labels"):
+            obj["metadata"]["labels"] = dict(labels)
     obj.setdefault("status", {})
 
 
@@ -222,8 +260,12 @@ def cronjob(obj: Object, findings: Findings) -> None:
         findings.count(f"spec.{field}", spec.setdefault(field, value))
     if spec.get("startingDeadlineSeconds") is not None:
         findings.count("spec.startingDeadlineSeconds", spec["startingDeadlineSeconds"])
-    inner = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
+    pattern = spec.setdefault("jobTemplate", {})
+    pattern.setdefault("metadata", {})
+    inner = copy.deepcopy(pattern.setdefault("spec", {}))
     job_spec(inner, findings, "spec.jobTemplate.spec")
+    if "template" in inner:  # what the Job itself leaves out is filled in when it is made
+        pattern["spec"]["template"] = inner["template"]
     obj.setdefault("status", {})
 
 

@@ -25,6 +25,7 @@ from twin.kinds import Kind
 
 T = TypeVar("T")
 YAML = "application/yaml"
+APPLY = "application/apply-patch+yaml"
 POLICIES = (None, "Foreground", "Background", "Orphan")
 WARNING_CHARACTERS = 4_096
 """Of all warnings together, as on a real server; each is cut at 256."""
@@ -95,7 +96,8 @@ def check_object(
     mode = request.query.get("fieldValidation") or "Warn"
     if mode not in VALIDATIONS:
         raise bad_request(f'invalid fieldValidation "{mode}": use Strict, Warn or Ignore')
-    check = Check(kind.kind, kind.version)
+    applies = request.headers.get("content-type", "").startswith(APPLY)
+    check = Check(kind.kind, kind.version, keeps_empty=applies)
     root = root_of(kind.group, kind.version, kind.kind)
     if kind.custom is not None:
         cleaned = clean_custom(require_object(obj), kind, check)

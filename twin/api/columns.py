@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
+from twin.api import storage_columns as storage
 from twin.api.autoscaler_columns import scale_target, targets
+from twin.api.cells import (
+    NONE,
+    Column,
+    Object,
+    Read,
+    age_cell,
+    ago_cell,
+    labels_text,
+    name_cell,
+    path_cell,
+    selector_text,
+    text_since,
+    value_at,
+)
 from twin.api.karpenter_columns import KARPENTER
 from twin.api.rights_columns import role_reference, subjects_of
 from twin.api.service_columns import (
@@ -17,107 +30,27 @@ from twin.api.service_columns import (
     slice_ports,
 )
 
-Object = dict[str, Any]
-Read = Callable[[Object, float], Any]
-NONE = "<none>"
 _AGES = ("Age", "Created At")
+_CRON = "spec.jobTemplate.spec.template.spec.containers"
 _TARGET = "status.recommendation.containerRecommendations.target"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column; `wide` ones are shown with `-o wide` only."""
-
-    name: str
-    read: Read
-    wide: bool = False
-    type: str = "string"
 
 
 def columns_of(resource: str) -> tuple[Column, ...]:
     """Return all columns of a resource; Name and Age alone for one without its own."""
     shown = COLUMNS.get(resource, ())
+    if any(column.name == "Name" for column in shown):
+        return shown  # in their own order
     narrow = tuple(column for column in shown if not column.wide)
     wide = tuple(column for column in shown if column.wide)
-    aged = resource == "events" or any(column.name in _AGES for column in narrow)
-    middle = () if aged else (Column("Age", _age),)
-    first = () if resource == "events" else (Column("Name", _name),)
-    return (*first, *narrow, *middle, *wide)
-
-
-def duration(seconds: float) -> str:
-    """Write an age as kubectl does."""
-    whole = max(0, int(seconds))
-    if whole < 120:
-        return f"{whole}s"
-    if whole < 600:
-        return f"{whole // 60}m{whole % 60}s" if whole % 60 else f"{whole // 60}m"
-    if whole < 3 * 3600:
-        return f"{whole // 60}m"
-    if whole < 8 * 3600:
-        minutes = whole // 60 % 60
-        return f"{whole // 3600}h{minutes}m" if minutes else f"{whole // 3600}h"
-    if whole < 48 * 3600:
-        return f"{whole // 3600}h"
-    if whole < 8 * 86400:
-        hours = whole // 3600 % 24
-        return f"{whole // 86400}d{hours}h" if hours else f"{whole // 86400}d"
-    if whole < 2 * 365 * 86400:
-        return f"{whole // 86400}d"
-    return f"{whole // (365 * 86400)}y{whole // 86400 % 365}d"
-
-
-def text_since(text: Any, now: float) -> str:
-    """Write how long ago a time of the API is."""
-    try:
-        return duration(now - datetime.fromisoformat(text).timestamp())
-    except (TypeError, ValueError):
-        return "<unknown>"
-
-
-def value_at(obj: Any, path: str, default: Any = None) -> Any:
-    """Return the value at a dotted path; `default` when there is none."""
-    for part in path.split("."):
-        if isinstance(obj, list):  # the first one counts
-            obj = obj[0] if obj else None
-        obj = obj.get(part) if isinstance(obj, Mapping) else None
-        if obj is None:
-            return default
-    return obj
-
-
-def _path(path: str, default: Any = "") -> Read:
-    return lambda obj, _now: value_at(obj, path, default)
-
-
-def _ago(path: str) -> Read:
-    return lambda obj, now: text_since(value_at(obj, path), now) if value_at(obj, path) else NONE
-
-
-def _name(obj: Object, _now: float) -> Any:
-    return obj["metadata"]["name"]
-
-
-def _age(obj: Object, now: float) -> str:
-    return text_since(obj["metadata"].get("creationTimestamp"), now)
-
-
-def _labels(pairs: Any) -> str:
-    return ",".join(f"{key}={value}" for key, value in (pairs or {}).items()) or NONE
-
-
-def selector_text(selector: Any) -> str:
-    """Return a label selector in one line, as `kubectl get -o wide` shows it."""
-    parts = [f"{key}={value}" for key, value in (value_at(selector, "matchLabels") or {}).items()]
-    for rule in value_at(selector, "matchExpressions") or ():
-        values, operator = ",".join(rule.get("values") or ()), rule.get("operator", "")
-        named = {"Exists": rule["key"], "DoesNotExist": f"!{rule['key']}"}
-        parts.append(named.get(operator, f"{rule['key']} {operator.lower()} ({values})"))
-    return ",".join(parts) or NONE
+    aged = any(column.name in _AGES for column in narrow)
+    middle = () if aged else (Column("Age", age_cell),)
+    return (Column("Name", name_cell), *narrow, *middle, *wide)
 
 
 def _selector(obj: Object, _now: float) -> str:
-    return selector_text(value_at(obj, "spec.selector"))
+    selector = value_at(obj, "spec.selector") or {}
+    plain = all(isinstance(value, str) for value in selector.values())
+    return selector_text({"matchLabels": selector} if plain else selector)
 
 
 def _containers(field: str, of: str = "spec.template.spec.containers") -> Read:
@@ -236,8 +169,13 @@ _IMAGES = (
     Column("Images", _containers("image"), wide=True),
 )
 _CHOSEN = Column("Selector", _selector, wide=True)
+_REPLICAS = (
+    Column("Desired", path_cell("spec.replicas", 0), type="integer"),
+    Column("Current", path_cell("status.replicas", 0), type="integer"),
+    Column("Ready", path_cell("status.readyReplicas", 0), type="integer"),
+)
 
-_CREATED = Column("Created At", _path("metadata.creationTimestamp"), type="date")
+_CREATED = Column("Created At", path_cell("metadata.creationTimestamp"), type="date")
 _BOUND = (
     Column("Role", role_reference),
     Column("Users", subjects_of("User"), wide=True),
@@ -250,49 +188,45 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("Ready", _pod_ready),
         Column("Status", _pod_status),
         Column("Restarts", _pod_restarts),
-        Column("IP", _path("status.podIP", NONE), wide=True),
-        Column("Node", _path("spec.nodeName", NONE), wide=True),
-        Column("Nominated Node", _path("status.nominatedNodeName", NONE), wide=True),
+        Column("IP", path_cell("status.podIP", NONE), wide=True),
+        Column("Node", path_cell("spec.nodeName", NONE), wide=True),
+        Column("Nominated Node", path_cell("status.nominatedNodeName", NONE), wide=True),
         Column("Readiness Gates", lambda _obj, _now: NONE, wide=True),
     ),
     "nodes": (
         Column("Status", _node_status),
         Column("Roles", _node_roles),
-        Column("Age", _age),
-        Column("Version", _path("status.nodeInfo.kubeletVersion")),
+        Column("Age", age_cell),
+        Column("Version", path_cell("status.nodeInfo.kubeletVersion")),
         Column("Internal-IP", _address("InternalIP"), wide=True),
         Column("External-IP", _address("ExternalIP"), wide=True),
-        Column("OS-Image", _path("status.nodeInfo.osImage"), wide=True),
-        Column("Kernel-Version", _path("status.nodeInfo.kernelVersion"), wide=True),
-        Column("Container-Runtime", _path("status.nodeInfo.containerRuntimeVersion"), wide=True),
+        Column("OS-Image", path_cell("status.nodeInfo.osImage"), wide=True),
+        Column("Kernel-Version", path_cell("status.nodeInfo.kernelVersion"), wide=True),
+        Column(
+            "Container-Runtime", path_cell("status.nodeInfo.containerRuntimeVersion"), wide=True
+        ),
     ),
     "deployments": (
         Column("Ready", _ready("status.readyReplicas", "spec.replicas")),
-        Column("Up-to-date", _path("status.updatedReplicas", 0), type="integer"),
-        Column("Available", _path("status.availableReplicas", 0), type="integer"),
+        Column("Up-to-date", path_cell("status.updatedReplicas", 0)),
+        Column("Available", path_cell("status.availableReplicas", 0)),
         *_IMAGES,
         _CHOSEN,
     ),
-    "replicasets": (
-        Column("Desired", _path("spec.replicas", 0), type="integer"),
-        Column("Current", _path("status.replicas", 0), type="integer"),
-        Column("Ready", _path("status.readyReplicas", 0), type="integer"),
-        *_IMAGES,
-        _CHOSEN,
-    ),
+    **dict.fromkeys(("replicasets", "replicationcontrollers"), (*_REPLICAS, *_IMAGES, _CHOSEN)),
     "statefulsets": (
         Column("Ready", _ready("status.readyReplicas", "spec.replicas")),
         *_IMAGES,
     ),
     "daemonsets": (
-        Column("Desired", _path("status.desiredNumberScheduled", 0), type="integer"),
-        Column("Current", _path("status.currentNumberScheduled", 0), type="integer"),
-        Column("Ready", _path("status.numberReady", 0), type="integer"),
-        Column("Up-to-date", _path("status.updatedNumberScheduled", 0), type="integer"),
-        Column("Available", _path("status.numberAvailable", 0), type="integer"),
+        Column("Desired", path_cell("status.desiredNumberScheduled", 0), type="integer"),
+        Column("Current", path_cell("status.currentNumberScheduled", 0), type="integer"),
+        Column("Ready", path_cell("status.numberReady", 0), type="integer"),
+        Column("Up-to-date", path_cell("status.updatedNumberScheduled", 0), type="integer"),
+        Column("Available", path_cell("status.numberAvailable", 0), type="integer"),
         Column(
             "Node Selector",
-            lambda obj, _now: _labels(value_at(obj, "spec.template.spec.nodeSelector")),
+            lambda obj, _now: labels_text(value_at(obj, "spec.template.spec.nodeSelector")),
         ),
         *_IMAGES,
         _CHOSEN,
@@ -305,76 +239,137 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _CHOSEN,
     ),
     "cronjobs": (
-        Column("Schedule", _path("spec.schedule")),
-        Column("Timezone", _path("spec.timeZone", NONE)),
-        Column("Suspend", lambda obj, _now: str(bool(value_at(obj, "spec.suspend")))),
+        Column("Schedule", path_cell("spec.schedule")),
+        Column("Timezone", path_cell("spec.timeZone", NONE)),
+        Column(
+            "Suspend", lambda obj, _now: str(bool(value_at(obj, "spec.suspend"))), type="boolean"
+        ),
         Column(
             "Active", lambda obj, _now: len(value_at(obj, "status.active") or ()), type="integer"
         ),
-        Column("Last Schedule", _ago("status.lastScheduleTime")),
+        Column("Last Schedule", ago_cell("status.lastScheduleTime")),
+        Column("Containers", _containers("name", _CRON), wide=True),
+        Column("Images", _containers("image", _CRON), wide=True),
+        Column(
+            "Selector",
+            lambda obj, _now: selector_text(value_at(obj, "spec.jobTemplate.spec.selector")),
+            wide=True,
+        ),
     ),
     "horizontalpodautoscalers": (
         Column("Reference", scale_target),
         Column("Targets", targets),
-        Column("MinPods", _path("spec.minReplicas", "<unset>")),
-        Column("MaxPods", _path("spec.maxReplicas", 0), type="integer"),
-        Column("Replicas", _path("status.currentReplicas", 0), type="integer"),
+        Column("MinPods", path_cell("spec.minReplicas", "<unset>")),
+        Column("MaxPods", path_cell("spec.maxReplicas", 0)),
+        Column("Replicas", path_cell("status.currentReplicas", 0)),
     ),
     "verticalpodautoscalers": (
-        Column("Mode", _path("spec.updatePolicy.updateMode", NONE)),
-        Column("CPU", _path(f"{_TARGET}.cpu")),
-        Column("Mem", _path(f"{_TARGET}.memory")),
+        Column("Mode", path_cell("spec.updatePolicy.updateMode", NONE)),
+        Column("CPU", path_cell(f"{_TARGET}.cpu")),
+        Column("Mem", path_cell(f"{_TARGET}.memory")),
     ),
     "poddisruptionbudgets": (
-        Column("Min Available", _path("spec.minAvailable", "N/A")),
-        Column("Max Unavailable", _path("spec.maxUnavailable", "N/A")),
-        Column("Allowed Disruptions", _path("status.disruptionsAllowed", 0), type="integer"),
+        Column("Min Available", path_cell("spec.minAvailable", "N/A")),
+        Column("Max Unavailable", path_cell("spec.maxUnavailable", "N/A")),
+        Column("Allowed Disruptions", path_cell("status.disruptionsAllowed", 0), type="integer"),
     ),
     "services": (
-        Column("Type", _path("spec.type", "ClusterIP")),
-        Column("Cluster-IP", _path("spec.clusterIP", NONE)),
+        Column("Type", path_cell("spec.type", "ClusterIP")),
+        Column("Cluster-IP", path_cell("spec.clusterIP", NONE)),
         Column("External-IP", lambda _obj, _now: NONE),
         Column("Port(s)", service_ports),
-        Column("Selector", lambda obj, _now: _labels(value_at(obj, "spec.selector")), wide=True),
+        Column(
+            "Selector", lambda obj, _now: labels_text(value_at(obj, "spec.selector")), wide=True
+        ),
     ),
     "endpoints": (Column("Endpoints", endpoint_addresses),),
     "endpointslices": (
-        Column("AddressType", _path("addressType")),
+        Column("AddressType", path_cell("addressType")),
         Column("Ports", slice_ports),
         Column("Endpoints", slice_addresses),
     ),
     "secrets": (
-        Column("Type", _path("type")),
-        Column("Data", lambda obj, _now: len(obj.get("data") or ()), type="integer"),
+        Column("Type", path_cell("type")),
+        Column("Data", lambda obj, _now: len(obj.get("data") or ())),
     ),
     "persistentvolumeclaims": (
-        Column("Status", _path("status.phase")),
-        Column("Volume", _path("spec.volumeName")),
-        Column("Capacity", _path("status.capacity.storage")),
-        Column("StorageClass", _path("spec.storageClassName")),
+        Column("Status", storage.phase),
+        Column("Volume", path_cell("spec.volumeName")),
+        Column("Capacity", storage.claim_capacity),
+        Column("Access Modes", storage.claim_modes),
+        Column("StorageClass", storage.storage_class),
+        Column("VolumeAttributesClass", path_cell("spec.volumeAttributesClassName", storage.UNSET)),
+        Column("Age", age_cell),
+        Column("VolumeMode", path_cell("spec.volumeMode", storage.UNSET), wide=True),
     ),
-    "configmaps": (Column("Data", lambda obj, _now: len(obj.get("data") or ()), type="integer"),),
+    "persistentvolumes": (
+        Column("Capacity", path_cell("spec.capacity.storage", "0")),
+        Column("Access Modes", storage.volume_modes),
+        Column("Reclaim Policy", path_cell("spec.persistentVolumeReclaimPolicy")),
+        Column("Status", storage.phase),
+        Column("Claim", storage.claim),
+        Column("StorageClass", storage.storage_class),
+        Column("VolumeAttributesClass", path_cell("spec.volumeAttributesClassName", storage.UNSET)),
+        Column("Reason", path_cell("status.reason")),
+        Column("Age", age_cell),
+        Column("VolumeMode", path_cell("spec.volumeMode", storage.UNSET), wide=True),
+    ),
+    "storageclasses": (
+        Column("Name", storage.class_name),
+        Column("Provisioner", path_cell("provisioner")),
+        Column("ReclaimPolicy", path_cell("reclaimPolicy", "Delete")),
+        Column("VolumeBindingMode", path_cell("volumeBindingMode", "Immediate")),
+        Column("AllowVolumeExpansion", path_cell("allowVolumeExpansion", False)),
+        Column("Age", age_cell),
+    ),
+    "ingresses": (
+        Column("Class", path_cell("spec.ingressClassName", NONE)),
+        Column("Hosts", storage.hosts),
+        Column("Address", storage.addresses),
+        Column("Ports", storage.ports),
+    ),
+    "ingressclasses": (
+        Column("Name", storage.class_name),
+        Column("Controller", path_cell("spec.controller")),
+        Column("Parameters", storage.parameters),
+        Column("Age", age_cell),
+    ),
+    "networkpolicies": (
+        Column("Pod-Selector", lambda obj, _now: selector_text(value_at(obj, "spec.podSelector"))),
+    ),
+    "controllerrevisions": (
+        Column("Controller", storage.controller),
+        Column("Revision", path_cell("revision", 0)),
+    ),
+    **dict.fromkeys(
+        ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+        (Column("Webhooks", lambda obj, _now: len(obj.get("webhooks") or ()), type="integer"),),
+    ),
+    "configmaps": (Column("Data", lambda obj, _now: len(obj.get("data") or ())),),
     **{kind: tuple(Column(*row) for row in rows) for kind, rows in KARPENTER.items()},
     "resourcequotas": (Column("Request", _usage("requests")), Column("Limit", _usage("limits"))),
     "priorityclasses": (
-        Column("Value", _path("value", 0), type="integer"),
-        Column("Global-Default", lambda obj, _now: str(bool(obj.get("globalDefault"))).lower()),
-        Column("PreemptionPolicy", _path("preemptionPolicy")),
+        Column("Value", path_cell("value", 0), type="integer"),
+        Column("Global-Default", lambda obj, _now: bool(obj.get("globalDefault")), type="boolean"),
+        Column("Age", age_cell),
+        Column("PreemptionPolicy", path_cell("preemptionPolicy")),
     ),
-    "leases": (Column("Holder", _path("spec.holderIdentity")),),
-    "namespaces": (Column("Status", _path("status.phase")),),
-    **dict.fromkeys(("roles", "clusterroles"), (_CREATED,)),
+    "leases": (Column("Holder", path_cell("spec.holderIdentity")),),
+    "namespaces": (Column("Status", path_cell("status.phase")),),
+    **dict.fromkeys(
+        ("roles", "clusterroles", "customresourcedefinitions", "limitranges"), (_CREATED,)
+    ),
     **dict.fromkeys(("rolebindings", "clusterrolebindings"), _BOUND),
     "events": (
         Column("Last Seen", _event_last_seen),
-        Column("Type", _path("type")),
-        Column("Reason", _path("reason")),
+        Column("Type", path_cell("type")),
+        Column("Reason", path_cell("reason")),
         Column("Object", _involved_object),
-        Column("Subobject", _path("involvedObject.fieldPath"), wide=True),
-        Column("Source", _path("source.component"), wide=True),
-        Column("Message", _path("message")),
-        Column("First Seen", _ago("firstTimestamp"), wide=True),
-        Column("Count", _path("count", 1), wide=True, type="integer"),
-        Column("Name", _name, wide=True),
+        Column("Subobject", path_cell("involvedObject.fieldPath"), wide=True),
+        Column("Source", path_cell("source.component"), wide=True),
+        Column("Message", path_cell("message")),
+        Column("First Seen", ago_cell("firstTimestamp"), wide=True),
+        Column("Count", path_cell("count", 1), wide=True),
+        Column("Name", name_cell, wide=True),
     ),
 }

@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import Any
 
-from twin.api.columns import duration
+from twin.api.cells import duration
 from twin.api.messages import Object
 from twin.custom.json_paths import values_at
 from twin.custom.version import Column, ServedVersion

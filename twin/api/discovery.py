@@ -45,6 +45,7 @@ SHORT_NAMES = {
     "persistentvolumes": ["pv"],
     "deployments": ["deploy"],
     "replicasets": ["rs"],
+    "replicationcontrollers": ["rc"],
     "statefulsets": ["sts"],
     "daemonsets": ["ds"],
     "cronjobs": ["cj"],
@@ -61,16 +62,25 @@ CATEGORIES = {
     resource: ["all"]
     for resource in (
         "pods", "services", "deployments", "replicasets", "statefulsets", "daemonsets", "jobs",
-        "cronjobs", "horizontalpodautoscalers",
+        "cronjobs", "horizontalpodautoscalers", "replicationcontrollers",
     )
 }  # fmt: skip
+CATEGORIES |= {
+    resource: ["api-extensions"]
+    for resource in (
+        "customresourcedefinitions",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+    )
+}
 _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deployments", "replicasets",
+           "replicationcontrollers",
            "statefulsets", "daemonsets", "jobs", "cronjobs", "horizontalpodautoscalers",
            "poddisruptionbudgets", "persistentvolumeclaims", "persistentvolumes",
            "ingresses", "resourceclaims", "volumeattachments",
            "customresourcedefinitions", "verticalpodautoscalers",
            "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
-_SCALED = ("deployments", "replicasets", "statefulsets")
+_SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
 _OF_PODS = {"binding": "Binding", "eviction": "Eviction", "log": "Pod", "resize": "Pod"}
 _PART_VERBS = ["get", "patch", "update"]
 

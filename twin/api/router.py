@@ -62,7 +62,8 @@ class Router:
                 return self._handle(request, requester)
             return self._hear(request, request.hearing, requester)
         except ApiError as error:
-            headers = {"Retry-After": "5"} if error.status == 429 else {}
+            seconds = error.details.get("retryAfterSeconds")
+            headers = {"Retry-After": str(seconds)} if seconds else {}
             answer = respond(error.status, error.to_status())
             return Response(answer.status, answer.body, headers=headers)
 

@@ -13,8 +13,7 @@ from twin.kinds import Kind
 
 
 def to_scale(obj: Object) -> Object:
-    """Return the Scale of a Deployment or ReplicaSet."""
-    labels = obj["spec"].get("selector", {}).get("matchLabels", {})
+    """Return the Scale of a workload."""
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
@@ -22,9 +21,26 @@ def to_scale(obj: Object) -> Object:
         "spec": {"replicas": obj["spec"].get("replicas", 0)},
         "status": {
             "replicas": obj.get("status", {}).get("replicas", 0),
-            "selector": ",".join(f"{name}={value}" for name, value in sorted(labels.items())),
+            "selector": selector_text(obj["spec"].get("selector") or {}),
         },
     }
+
+
+def selector_text(selector: Object) -> str:
+    """Return a selector as clients give it in a query; one without operators is a plain map."""
+    plain = all(isinstance(value, str) for value in selector.values())
+    labels = selector if plain else selector.get("matchLabels") or {}
+    parts = [(key, f"{key}={value}") for key, value in labels.items()]
+    for rule in () if plain else selector.get("matchExpressions") or ():
+        key, values = rule["key"], ",".join(sorted(rule.get("values") or ()))
+        forms = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
+        parts.append((key, forms[rule["operator"]]))
+    return ",".join(text for _, text in sorted(parts, key=lambda part: part[0]))
 
 
 def with_scale(obj: Object, scale: Object) -> Object:

@@ -65,6 +65,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "jobs": {"status.successful": "0"},
     "namespaces": {"status.phase": ""},
     "replicasets": {"status.replicas": "0"},
+    "replicationcontrollers": {"status.replicas": "0"},
     "secrets": {"type": ""},
     "services": {"spec.clusterIP": "", "spec.type": ""},
 }

@@ -22,6 +22,7 @@ from twin.scheduling.placement_rules import covers
 from twin.world import World
 
 _DAY_SECONDS = 86_400.0
+_CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _TAINT_EVICTION = "DeletionByTaintManager"
 _ORPHANED = "DeletionByPodGC"
 
@@ -45,6 +46,7 @@ class NodeLifecycle(Part):
             ("taint.evict", self._evict),
             ("node.orphans", self._delete_orphans),
             ("node.joined", self._kubelet_joined),
+            ("node.cordon", self._follow_cordon),
         ):
             world.clock.handle(kind, handler)
 
@@ -122,6 +124,18 @@ class NodeLifecycle(Part):
         if fresh:
             for pod in self._world.pods_on.get(node.name, {}).values():
                 self._start_clocks(pod, fresh)
+        if not removed and node.unschedulable != _is_tainted(node):
+            self._world.clock.after(0.0, "node.cordon", node.name)
+
+    def _follow_cordon(self, node_name: str) -> None:
+        """Taint a node that is cordoned, and no other."""
+        node = self._world.node(node_name)
+        if node is None or node.unschedulable == _is_tainted(node):
+            return
+        before = node.clone()
+        rest = tuple(taint for taint in node.taints if not _is_cordon(taint))
+        node.taints = (*rest, dict(_CORDON)) if node.unschedulable else rest
+        self._world.store.touch("nodes", node, before)
 
     def _start_clocks(self, pod: PodRecord, taints: list[Object]) -> None:
         for taint in taints:
@@ -210,6 +224,14 @@ class NodeLifecycle(Part):
             mean = self._world.config.node_repair_seconds
             self.fail(node_name, self._repairs.exponential(mean, uid, number))
         self.expect_failures(node, number + 1)
+
+
+def _is_cordon(taint: Object) -> bool:
+    return bool(taint["key"] == _CORDON["key"] and taint["effect"] == _CORDON["effect"])
+
+
+def _is_tainted(node: NodeRecord) -> bool:
+    return any(map(_is_cordon, node.taints))
 
 
 def _no_execute(node: NodeRecord) -> list[Object]:

@@ -7,6 +7,7 @@ cluster without autoscalers, sets, CronJobs and quotas pays nothing for them.
 from __future__ import annotations
 
 from twin.changes import Change
+from twin.controllers.adoption import SETS, Adoption
 from twin.controllers.autoscaler import Autoscalers, Sample
 from twin.controllers.budget import Budgets
 from twin.controllers.cron_job import CronJobs
@@ -29,11 +30,12 @@ from twin.world import World
 
 _POD_OWNERS = {
     "ReplicaSet": "replicasets",
+    "ReplicationController": "replicationcontrollers",
     "Job": "jobs",
     "StatefulSet": "statefulsets",
     "DaemonSet": "daemonsets",
 }
-_OWN_STATUS = frozenset({"deployments", "replicasets", "statefulsets", "daemonsets", "jobs"})
+_OWN_STATUS = frozenset({"deployments", "statefulsets", "daemonsets", "jobs", *SETS})
 _SET_OWNERS = {"replicasets": ("Deployment", "deployments"), "jobs": ("CronJob", "cronjobs"),
                "endpointslices": ("Service", "services"), "endpoints": ("Service", "services")}  # fmt: skip
 
@@ -46,6 +48,7 @@ class ControlPlane:
         off = world.config.controllers.switched_off
         self.loop = loop = ControllerLoop(world.clock, world.config.controllers)
         self.jobs = Jobs(world, loop)
+        self.adoption = adoption = Adoption(world, loop)
         self.budgets = Budgets(world, loop)
         self.garbage = Garbage(world)
         self.namespaces = Namespaces(world)
@@ -58,7 +61,7 @@ class ControlPlane:
         self._autoscales = "horizontalpodautoscalers" not in off
         reconcilers: tuple[tuple[str, Reconcile], ...] = (
             ("deployments", Deployments(world, loop).reconcile),
-            ("replicasets", ReplicaSets(world, loop).reconcile),
+            *((name, ReplicaSets(world, loop, adoption, name).reconcile) for name in SETS),
             ("statefulsets", StatefulSets(world, loop).reconcile),
             ("daemonsets", self.daemons.reconcile),
             ("jobs", self.jobs.reconcile),
@@ -89,6 +92,7 @@ class ControlPlane:
                 self.quotas.follow(change)
             if gone or _matters(record, change.before):
                 self._note_pod(record)
+                self.adoption.follow_pod(record, change.before)
                 self.endpoints.follow_pod(record, change.before)
             if gone:
                 self._note_recreation(record)
@@ -104,6 +108,8 @@ class ControlPlane:
 
     def _note_object(self, change: Change) -> None:
         resource, record = change.resource, change.record
+        if resource in SETS:
+            self.adoption.follow_set(change)
         if resource == DEFINITIONS or is_custom(resource):
             self.definitions.follow(change)
         elif resource == "services":

@@ -17,6 +17,7 @@ START_NODES = "foresail.dev/start-nodes"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _COMPONENTS = {
     "replicasets": "replicaset-controller",
+    "replicationcontrollers": "replication-controller",
     "deployments": "deployment-controller",
     "statefulsets": "statefulset-controller",
     "daemonsets": "daemonset-controller",

@@ -1,7 +1,8 @@
-"""ReplicaSet: as many live pods as `spec.replicas` says."""
+"""ReplicaSet and ReplicationController: as many live pods as `spec.replicas` says."""
 
 from __future__ import annotations
 
+from twin.controllers.adoption import Adoption
 from twin.controllers.conditions import find, remove_condition, set_condition
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import (
@@ -23,17 +24,23 @@ REPLICA_FAILURE = "ReplicaFailure"
 
 
 class ReplicaSets:
-    """Reconciles replicasets."""
+    """Reconciles the sets of one resource."""
 
-    def __init__(self, world: World, loop: ControllerLoop) -> None:
+    def __init__(
+        self, world: World, loop: ControllerLoop, adoption: Adoption, resource: str
+    ) -> None:
         self._world = world
         self._loop = loop
+        self._adoption = adoption
+        self._resource = resource
 
     def reconcile(self, namespace: str, name: str) -> bool:
         """Create or delete pods, then write the status; False when a pod was refused."""
-        record = self._world.store.find("replicasets", namespace, name)
+        record = self._world.store.find(self._resource, namespace, name)
         if not isinstance(record, ObjectRecord):
             return True
+        if record.deletion_at is None:
+            self._adoption.claim(self._resource, record)
         live, refusal = live_pods(owned_pods(self._world, record.uid)), None
         if record.deletion_at is None and record.body["spec"]["replicas"] != len(live):
             refusal = self._scale(record, live)
@@ -45,17 +52,17 @@ class ReplicaSets:
         missing = record.body["spec"]["replicas"] - len(live)
         for _ in range(missing):
             first = FIRST_NAME in record.annotations
-            refusal = create_pod(self._world, "replicasets", record, first=first)
+            refusal = create_pod(self._world, self._resource, record, first=first)
             if refusal is not None:
                 return refusal
             if first:  # the name is for the first pod ever
                 before = record.clone()
                 kept = {k: v for k, v in record.annotations.items() if k != FIRST_NAME}
                 record.annotations = kept
-                self._world.store.touch("replicasets", record, before)
+                self._world.store.touch(self._resource, record, before)
         if missing < 0:
             for pod in by_least_loss(live)[:-missing]:
-                delete_pod(self._world, "replicasets", record, pod)
+                delete_pod(self._world, self._resource, record, pod)
         return None
 
     def _write_status(
@@ -81,7 +88,7 @@ class ReplicaSets:
             )
         if known:
             status["conditions"] = known
-        set_status(world, "replicasets", record, status)
+        set_status(world, self._resource, record, status)
 
     def _available(
         self, record: ObjectRecord, live: list[PodRecord], spec: Object, ready: int
@@ -92,7 +99,7 @@ class ReplicaSets:
         now = self._world.now
         wait = first_availability(live, least, now)
         if wait is not None:
-            self._loop.note_later(wait, "replicasets", record.namespace, record.name)
+            self._loop.note_later(wait, self._resource, record.namespace, record.name)
         return available_pods(live, least, now)
 
 

@@ -85,7 +85,7 @@ def _conditions(node: NodeRecord) -> list[Object]:
             "message": message,
         }
     )
-    return conditions
+    return [*conditions, *node.conditions] if node.conditions else conditions
 
 
 def _info(node: NodeRecord) -> Object:

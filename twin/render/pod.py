@@ -36,7 +36,9 @@ def render_pod(pod: PodRecord) -> Object:
 
 
 def _status(pod: PodRecord) -> Object:
-    status: Object = {"phase": pod.phase, "conditions": _conditions(pod)}
+    status: Object = {"phase": pod.phase}
+    if conditions := _conditions(pod):
+        status["conditions"] = conditions
     if pod.started_at is not None:
         unseen = pod.resize is not None and not pod.resize.noticed
         status["observedGeneration"] = pod.generation - unseen
@@ -89,7 +91,7 @@ def _conditions(pod: PodRecord) -> list[Object]:
         at -= pod.deletion_grace_seconds or 0
         why = _DISRUPTIONS.get(pod.disruption, pod.message)
         conditions.append(_condition("DisruptionTarget", True, at, pod.disruption, why))
-    return conditions
+    return [*conditions, *pod.conditions] if pod.conditions else conditions
 
 
 def _progress(pod: PodRecord) -> list[Object]:

@@ -26,7 +26,7 @@ from twin.scheduling.sentences import NO_NODES, fit_error, note
 from twin.scheduling.waiting import Waiter, WaitingPods
 from twin.world import World
 
-_COMPONENT = "default-scheduler"
+_COMPONENT = DEFAULT_SCHEDULER = "default-scheduler"
 _TICK_SECONDS = 1e-6  # the clock's
 
 
@@ -70,7 +70,7 @@ class Scheduler(Part):
     def _follow_pod(self, pod: PodRecord, change: Change) -> None:
         gone = change.type == "DELETED"
         if not (pod.node_name or pod.terminal or gone):
-            gated = bool(pod.shape.needs.gates)
+            gated = bool(pod.shape.needs.gates) or not _is_ours(pod)
             if not gated and self.waiting.shape_of(pod.uid) is not pod.shape:
                 self.waiting.add(pod, self._world.now)
                 self._plan(self.config.latency_seconds)
@@ -311,6 +311,11 @@ class Scheduler(Part):
         else:
             self._nominated.pop(pod.uid, None)
         self._world.store.touch("pods", pod, before)
+
+
+def _is_ours(pod: PodRecord) -> bool:
+    """Say whether a pod waits for this scheduler; those for another one are left alone."""
+    return bool(pod.shape.spec.get("schedulerName", DEFAULT_SCHEDULER) == DEFAULT_SCHEDULER)
 
 
 def _left_room(pod: PodRecord, change: Change) -> bool:

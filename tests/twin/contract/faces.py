@@ -273,6 +273,7 @@ class Place:
 GROUPS = {
     "deployments": "/apis/apps/v1",
     "replicasets": "/apis/apps/v1",
+    "replicationcontrollers": "/api/v1",
     "jobs": "/apis/batch/v1",
     "poddisruptionbudgets": "/apis/policy/v1",
     "leases": "/apis/coordination.k8s.io/v1",

@@ -275,6 +275,8 @@ def test_a_budget_refuses_evictions(place: Place) -> None:
     _settle(place, "b", 0)
     refused = _evict(place, "p")
     assert (refused.status, refused.reason) == (429, "TooManyRequests")
+    assert "retry-after" not in refused.headers  # who asked decides when to try again
+    assert "retryAfterSeconds" not in refused.body["details"]
     assert refused.body["message"] == (
         "Cannot evict pod as it would violate the pod's disruption budget."
     )

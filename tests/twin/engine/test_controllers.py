@@ -59,7 +59,7 @@ def test_a_rollout_keeps_to_its_bounds(engine: Engine, deployment: Build) -> Non
         ready = sum(
             c["status"] == "True"
             for obj in live
-            for c in obj["status"]["conditions"]
+            for c in obj["status"].get("conditions", ())
             if c["type"] == "Ready"
         )
         assert ready >= 3

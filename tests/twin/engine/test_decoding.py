@@ -80,7 +80,20 @@ KEPT: dict[str, dict[str, Any]] = {
             "resources": {"requests": {"storage": "1Gi"}},
         }
     },
-    "persistentvolumes": {"spec": {"capacity": {"storage": "1Gi"}}},
+    "persistentvolumes": {
+        "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+    },
+    "mutatingwebhookconfigurations": {},
+    "validatingwebhookconfigurations": {},
+    "replicationcontrollers": {
+        "spec": {
+            "replicas": 1,
+            "template": {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {"containers": [{"name": "c", "image": "i"}]},
+            },
+        }
+    },
     "storageclasses": {"provisioner": "example.com/x"},
     "csidrivers": {"spec": {}},
     "csinodes": {"spec": {"drivers": []}},
@@ -98,7 +111,7 @@ KEPT: dict[str, dict[str, Any]] = {
             "nodeName": "n",
         }
     },
-    "ingresses": {"spec": {}},
+    "ingresses": {"spec": {"defaultBackend": {"resource": {"kind": "K", "name": "n"}}}},
     "ingressclasses": {"spec": {"controller": "example.com/x"}},
     "networkpolicies": {"spec": {"podSelector": {}}},
     "roles": {"rules": []},

@@ -6,12 +6,21 @@ are refused, warned about or ignored is up to the client's `fieldValidation`.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from twin.api.schema.model import Field
 from twin.errors import ApiError, bad_request
+from twin.quantity import canonical_text
 
 DEEPEST = 64
+_SCALARS = frozenset({"string", "int32", "int64", "bool"})
+_RESOURCES = "ResourceQuantity"
+"""An amount of a resource in a list of them, which is rounded up to a thousandth."""
+_MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(?:Z|[+-]\d\d:\d\d)")
+_QUANTITY_RULE = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
 _RANGES = {"int32": 1 << 31, "int64": 1 << 63}
 _JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}
 
@@ -19,9 +28,13 @@ _JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list
 class Check:
     """One object's check; `unknown` collects the paths of fields that its type does not have."""
 
-    def __init__(self, kind: str, version: str) -> None:
-        """Check an object of a kind and API version (for the words of a refusal)."""
+    def __init__(self, kind: str, version: str, *, keeps_empty: bool = False) -> None:
+        """Check an object of a kind and API version (for the words of a refusal).
+
+        What is empty is left out, as a real server writes it, but where `keeps_empty` an applier may own it.
+        """
         self._of = (kind, version)
+        self._keeps_empty = keeps_empty
         self.unknown: list[str] = []
 
     def clean(self, value: Any, place: Field, path: str = "", depth: int = 0) -> Any:
@@ -37,10 +50,15 @@ class Check:
         if place.shape == "{}":
             if not isinstance(value, dict):
                 raise self._mismatch(value, "object", path)
+            given = {key: each for key, each in value.items() if each is not None}
+            if place.type == "Quantity":
+                return {
+                    key: self._plain(each, _RESOURCES, f"{path}.{key}", depth)
+                    for key, each in given.items()
+                }
             return {
                 key: self.clean(each, place.element, f"{path}.{key}", depth + 1)
-                for key, each in value.items()
-                if each is not None
+                for key, each in given.items()
             }
         if place.message is not None:
             return self._object(value, place, path, depth)
@@ -64,8 +82,11 @@ class Check:
         for name, each in value.items():
             field = fields.get(name)
             if field is not None:
-                if each is not None:
-                    result[name] = self.clean(each, field, _join(path, name), depth + 1)
+                cleaned = (
+                    None if each is None else self.clean(each, field, _join(path, name), depth + 1)
+                )
+                if cleaned is not None and (cleaned or not self._omits(field, path)):
+                    result[name] = cleaned
             elif name in ("kind", "apiVersion") and place.message.typed:
                 result[name] = self._plain(each, "string", _join(path, name), depth)
             else:
@@ -77,7 +98,27 @@ class Check:
             return _without_nulls(value, depth)
         if not _fits(value, kind):
             raise self._mismatch(value, kind, path)
+        if kind in ("Quantity", _RESOURCES):
+            return self._quantity(value, milli=kind == _RESOURCES)
+        if kind == "MicroTime" and not _MICRO_TIME.fullmatch(value):
+            raise self._refusal(
+                f'parsing time "{value}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse it'
+            )
         return value
+
+    def _quantity(self, value: Any, *, milli: bool) -> str:
+        try:
+            return canonical_text(value, milli=milli)
+        except ValueError:
+            raise self._refusal(_QUANTITY_RULE) from None
+
+    def _omits(self, field: Field, path: str) -> bool:
+        """Say whether an empty value of a field is left out: not where absence differs from it."""
+        if self._keeps_empty or field.pointer or field.required or path.startswith("status"):
+            return False
+        if field.shape:
+            return field.name != "rules"  # of roles: empty is shown
+        return field.type in _SCALARS
 
     def _mismatch(self, value: Any, expected_type: str, path: str) -> ApiError:
         stated_type = _JSON_NAMES.get(type(value), "object")
@@ -105,7 +146,7 @@ def _fits(value: Any, kind: str) -> bool:
             return whole or isinstance(value, float)
         case "IntOrString":
             return isinstance(value, str) or (whole and -(1 << 31) <= value < 1 << 31)
-        case "Quantity":
+        case "Quantity" | "ResourceQuantity":
             return isinstance(value, str | int | float) and not isinstance(value, bool)
     return isinstance(value, str)
 
