@@ -14,6 +14,13 @@ _WEBHOOKS = "tests/twin/contract/test_webhooks.py::"
 
 TWIN_SERVING = (
     Defect(
+        "answers may be cached",
+        "twin/api/server.py",
+        "            _UNCACHED,\n",
+        "",
+        "tests/twin/contract/test_lists.py::test_answers_are_not_to_be_cached",
+    ),
+    Defect(
         "who refuses sees what was sent",
         "twin/api/objects.py",
         "            obj = self.admission.mutated(write, obj, None, request, self._reading(kind, request))\n"

@@ -60,6 +60,8 @@ MOST_QUESTIONS = 32
 MOST_WATCHES = 128
 """Watches of one user at a time."""
 
+_UNCACHED = (b"cache-control", b"no-cache, private")
+"""As a real server has it: without it a client's cache takes a Date ahead of its clock for fresh."""
 Answer = Response | StreamedResponse | WatchResponse
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -241,6 +243,7 @@ class ApiServer:
     def _headers(self, answer: Answer) -> list[tuple[bytes, bytes]]:
         headers = [
             (b"content-type", answer.content_type.encode()),
+            _UNCACHED,
             *_clock_headers(self._engine.now),
         ]
         if isinstance(answer, Response):

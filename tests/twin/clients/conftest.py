@@ -34,7 +34,7 @@ def run_program(busy_twin: dict[str, str]) -> Run:
     """Return what runs a program of this folder with a package of its own, and reads its output."""
 
     def run(program: str, package: str) -> dict[str, Any]:
-        folder = _install(package) if package else None
+        folder = install(package) if package else None
         path = {"PYTHONPATH": str(folder)} if folder else {}
         ran = subprocess.run(
             [sys.executable, str(HERE / program), busy_twin["admin_kubeconfig"]],
@@ -51,7 +51,7 @@ def run_program(busy_twin: dict[str, str]) -> Run:
     return run
 
 
-def _install(package: str) -> Path:
+def install(package: str, *options: str) -> Path:
     """Return a folder with a package and what it needs, kept between runs; skip without it."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -63,7 +63,11 @@ def _install(package: str) -> Path:
         pytest.skip("uv, which installs other versions of clients, is not here")
     words = ["pip", "install", "--quiet", "--python", sys.executable, "--target", str(folder)]
     ran = subprocess.run(
-        [str(uv), *words, package], capture_output=True, text=True, timeout=100, check=False
+        [str(uv), *words, *options, package],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
     )
     if ran.returncode != 0:
         pytest.skip(f"{package} cannot be installed here: {ran.stderr[-300:]}")

@@ -13,7 +13,7 @@ from typing import Any
 import kopf
 from kubernetes import client, config
 
-seen: dict[str, Any] = {"created": 0, "deleted": 0, "watched": 0}
+seen: dict[str, Any] = {"created": 0, "deleted": 0, "watched": 0, "ticks": 0}
 
 
 @kopf.on.create("configmaps", labels={"mine": "yes"})
@@ -28,6 +28,12 @@ def created(name: str, body: Any, **_: Any) -> dict[str, str]:
 def deleted(**_: Any) -> None:
     """Count a deletion; kopf's finalizer held the object until now."""
     seen["deleted"] += 1
+
+
+@kopf.timer("configmaps", labels={"mine": "yes"}, interval=0.2)
+def ticked(**_: Any) -> None:
+    """Count what happens again and again as long as the object is there."""
+    seen["ticks"] += 1
 
 
 @kopf.on.event("pods")
@@ -47,7 +53,9 @@ async def main(kubeconfig: str) -> dict[str, Any]:
     core = client.CoreV1Api()
     body = {"metadata": {"name": "a", "labels": {"mine": "yes"}}, "data": {"a": "1"}}
     await asyncio.to_thread(core.create_namespaced_config_map, "default", body)
-    await _until(lambda: seen["created"] == 1)
+    await _until(lambda: seen["created"] == 1 and seen["ticks"] >= 3)
+    held = await asyncio.to_thread(core.read_namespaced_config_map, "a", "default")
+    seen["held"] = len(held.metadata.finalizers or [])
     await asyncio.to_thread(core.delete_namespaced_config_map, "a", "default")
     await _until(lambda: seen["deleted"] == 1)
     stop.set()

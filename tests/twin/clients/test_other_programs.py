@@ -25,7 +25,10 @@ EXPECTED: dict[str, tuple[str, dict[str, Any]]] = {
         "pykube-ng==23.6.0",
         {"nodes": 8, "data": {"a": "1", "b": "2"}, "gone": True},
     ),
-    "kopf_program.py": ("kopf==1.45.2", {"created": 1, "deleted": 1, "reported": 1}),
+    "kopf_program.py": (
+        "kopf==1.45.2",
+        {"created": 1, "held": 1, "deleted": 1, "reported": 1},
+    ),
 }
 
 

@@ -268,3 +268,10 @@ def test_metadata_alone(over_http: Place) -> None:
     body = over_http.ask("GET", "configmaps", "a", accept=accept).body
     assert (body["kind"], body["metadata"]["labels"]) == ("PartialObjectMetadata", {"x": "y"})
     assert "data" not in body
+
+
+def test_answers_are_not_to_be_cached(over_http: Place) -> None:
+    """No cache keeps an answer, whatever its date says; kubectl and Helm keep discovery by these headers."""
+    for path in ("/apis", "/api/v1/namespaces/default/configmaps"):
+        answer = over_http.face.ask("GET", path)
+        assert answer.headers["cache-control"] == "no-cache, private"
