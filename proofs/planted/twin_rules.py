@@ -52,8 +52,8 @@ TWIN_RULES = (
     Defect(
         "a relabelled pod stays with its set",
         "twin/controllers/adoption.py",
-        "            if not fits[id(pod.labels)] and pod.deletion_at is None:",
-        "            if not fits[id(pod.labels)] and pod.terminal:",
+        "            if not fits and pod.deletion_at is None:",
+        "            if not fits and pod.terminal:",
         "tests/twin/contract/test_sets.py::test_a_relabelled_pod_is_released_and_replaced",
     ),
     Defect(

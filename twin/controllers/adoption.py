@@ -66,12 +66,12 @@ class Adoption(Part):
 
     def claim(self, resource: str, record: ObjectRecord) -> None:
         """Give away and take in pods, until those of a set are the ones that its selector fits."""
-        selector = selector_of(record)
-        fits: dict[int, bool] = {}
+        selector = set_selector(record)
+        known, fits = None, True  # replicas share their labels
         for pod in owned_pods(self._world, record.uid):
-            if id(pod.labels) not in fits:
-                fits[id(pod.labels)] = matches(selector, pod.labels)
-            if not fits[id(pod.labels)] and pod.deletion_at is None:
+            if pod.labels is not known:
+                known, fits = pod.labels, matches(selector, pod.labels)
+            if not fits and pod.deletion_at is None:
                 rest = [owner for owner in pod.owners if owner["uid"] != record.uid]
                 self._set_owners(pod, rest)
         if self._looking.pop((resource, record.namespace, record.name), False) is False:
@@ -105,7 +105,7 @@ class Adoption(Part):
         store.replace("pods", pod.namespace, pod.name, {**obj, "metadata": metadata})
 
 
-def selector_of(record: ObjectRecord) -> Object:
+def set_selector(record: ObjectRecord) -> Object:
     """Return the selector of a set as an object; that of a ReplicationController is a plain map."""
     selector: Object = record.body["spec"].get("selector") or {}
     plain = all(isinstance(value, str) for value in selector.values())
@@ -114,6 +114,6 @@ def selector_of(record: ObjectRecord) -> Object:
 
 def _label(record: ObjectRecord) -> _Label:
     """Return the place in the index; without any label that is needed, a place for all."""
-    needed = selector_of(record).get("matchLabels") or {}
+    needed = set_selector(record).get("matchLabels") or {}
     key = min(needed, default="")
     return (record.namespace, key, needed.get(key, ""))

@@ -56,6 +56,9 @@ MODELS = {
     "clusterroles": "V1ClusterRole",
     "clusterrolebindings": "V1ClusterRoleBinding",
     "customresourcedefinitions": "V1CustomResourceDefinition",
+    "mutatingwebhookconfigurations": "V1MutatingWebhookConfiguration",
+    "validatingwebhookconfigurations": "V1ValidatingWebhookConfiguration",
+    "replicationcontrollers": "V1ReplicationController",
 }
 CUSTOM = {"kwoknodeclasses", "nodeclaims", "nodepools", "verticalpodautoscalers"}
 """Kinds of custom resources: the official client has no models of them."""
