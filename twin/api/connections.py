@@ -325,11 +325,13 @@ class Server(uvicorn.Server):
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End all connections, then what runs beside the server."""
-        await super().shutdown(sockets)
-        if self.beside is not None:
+        """End what runs beside the server, then all connections: nothing may be waited for after that, or
+        requests that are cut off then write tracebacks.
+        """
+        if self.beside is not None and not self.beside.done():
             self.beside.cancel()
             await asyncio.gather(self.beside, return_exceptions=True)
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to end; a thread outside of Python ends the process if that takes too long."""
