@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator, Mapping
 from random import Random
 
+from benchmarks.machine import quiet
 from projections.promotion.judging import judge
 from projections.promotion.settings import PromotionSettings
 from projections.promotion.sums import ScoredTarget
@@ -127,6 +128,7 @@ def driven(world: World, model: str, settings: PromotionSettings) -> tuple[int, 
 
 def main() -> None:
     """Print a line for each kind of world and model."""
+    quiet()
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--hours", type=float, default=24.0)
