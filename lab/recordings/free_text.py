@@ -43,7 +43,7 @@ PUBLIC_FIELDS = frozenset(
         *("code_version", "uid"),
         "currency",
         # Models by name and version: without them nothing could be computed again.
-        *("demand_model_id", "model_id", "model_ids"),
+        *("before", "demand_model_id", "driving", "model_id", "model_ids"),
         # Names of agents: folders of the code, not objects of the cluster.
         *("agent", "by", "expected_agents", "intended_agent", "missing", "selected_agent"),
         # Words of ours, one of a few that stand in the code.
@@ -51,6 +51,7 @@ PUBLIC_FIELDS = frozenset(
             "comparison",
             "direction",
             "feature",
+            "grounds",
             "guard",
             "intended_rule",
             "label",
