@@ -57,6 +57,7 @@ PUBLIC_FIELDS = frozenset(
             "label",
             "means",
             "needs",
+            "notices",
         ),
         *("name", "pending_class", "phase", "power_state", "process", "profile", "resource"),
         *("rule", "scale", "signal", "since", "source", "stage", "term", "unit"),

@@ -12,12 +12,15 @@ from typing import Any, Protocol
 from lab.recordings.free_text import OPEN_FIELDS, PATCH_FIELDS, STAYING_FIELDS
 
 NODE_FIELDS = frozenset(
-    ("ids", "added", "removed", "exceptions", "targets", "uncertain_targets", "node", "subject")
+    (
+        *("ids", "added", "removed", "exceptions", "targets", "uncertain_targets"),
+        *("node", "subject", "closed", "marked", "places"),
+    )
 )
 """Names of nodes, or `namespace/name`, `namespace/kind/name`, `node|namespace/kind/name`."""
 NAME_FIELDS = NODE_FIELDS | frozenset(
     (
-        *("workload", "workloads", "deployment", "service"),
+        *("workload", "workloads", "deployment", "service", "pod"),
         *("namespace", "namespaces", "protected_namespaces"),
     )
 )
@@ -33,7 +36,7 @@ MESSAGE_FIELDS = frozenset(("message", "status_message", "status_reason"))
 elsewhere."""
 TEXT_FIELDS = frozenset(("text", "rationale", "detail", *MESSAGE_FIELDS))
 """Sentences, ours or others'."""
-KEYED_BY_NAME = frozenset(("waiting_omitted",))
+KEYED_BY_NAME = frozenset(("waiting_omitted", "free_gpus"))
 """Objects whose keys are names."""
 NODE, QUEUE = "node", "queue"
 PARTS = re.compile(r"[/|]")

@@ -84,6 +84,30 @@ def test_a_field_that_nobody_knows_is_hidden() -> None:
     assert said.count(HIDDEN) == 2
 
 
+def test_what_may_move_keeps_its_joins() -> None:
+    """Agents compare the places of a pod with nodes, its namespace with those watched, and count notices."""
+    occupant = {"pod": "shop/web-1", "workload": "shop/Deployment/web", "places": ["rack-2"]}
+    content = {
+        "nodes": {"ids": ["plain", "rack-2"]},
+        "namespaces": ["shop"],
+        "occupancy": {
+            "nodes": [{"node": "plain", "notices": ["KernelDeadlock"], "pods": [occupant]}],
+            "closed": ["plain"],
+            "marked": ["rack-2"],
+            "free_gpus": {"plain": 2},
+        },
+    }
+    said = json.loads(redact_content(EVENT_TYPES[0], content))
+    (plain, rack), occupancy = said["nodes"]["ids"], said["occupancy"]
+    (listed,) = occupancy["nodes"]
+
+    assert not {"plain", "rack-2", HIDDEN} & {plain, rack}
+    assert (listed["node"], listed["notices"]) == (plain, ["KernelDeadlock"])
+    assert listed["pods"][0]["places"] == occupancy["marked"] == [rack]
+    assert (occupancy["closed"], occupancy["free_gpus"]) == ([plain], {plain: 2})
+    assert listed["pods"][0]["pod"].split("/")[0] == said["namespaces"][0] != "shop"
+
+
 def test_files_of_the_machine_are_hidden_and_are_no_names() -> None:
     """Recordings of earlier versions hold whole paths: a folder `web2` on the way is no workload's name."""
     run = {
