@@ -24,6 +24,7 @@ from proofs.planted.guard_rails import GUARD_RAILS
 from proofs.planted.live import LIVE
 from proofs.planted.log import LOG
 from proofs.planted.machines import MACHINES
+from proofs.planted.means import MEANS
 from proofs.planted.observability import OBSERVABILITY
 from proofs.planted.promotion import PROMOTION
 from proofs.planted.readers import READERS
@@ -57,6 +58,7 @@ LONGEST_RUN_SECONDS = 3_600.0
 DEFECTS: tuple[Defect, ...] = (
     *DECISIONS,
     *EXECUTION,
+    *MEANS,
     *EXPERIMENTS,
     *FORECAST,
     *GUARD_RAILS,
