@@ -18,7 +18,7 @@ from schemas.actions import Action
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, PodFacts
-from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
+from services.executor.plans.planned import OperationPlan, PlanRefusal, node_of, node_patch
 from services.executor.settings import ExecutorSettings
 from services.notices import NOTICE_TAINTS
 from services.ordinals import ordinal_of
@@ -28,13 +28,9 @@ RISK_TAINT = {"key": "foresail.dev/risk", "value": "true", "effect": "PreferNoSc
 
 def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
     """Taint the node, then evict its largest movable pods."""
-    node = facts.node
-    if node is None:
-        return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
-    if node.protected:
-        return PlanRefusal(
-            reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt"
-        )
+    node = node_of(facts, action.target.name)
+    if isinstance(node, PlanRefusal):
+        return node
     owned = [pod for pod in facts.pods if pod.workload and not pod.daemon]
     movable = [
         pod

@@ -18,7 +18,7 @@ from schemas.actions import (
 )
 from schemas.reasons import Reason
 from services.executor.facts import Facts
-from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
+from services.executor.plans.planned import OperationPlan, PlanRefusal, node_of, node_patch
 from services.executor.settings import ExecutorSettings
 
 CLOCK_SCALE = "foresail.dev/clock-scale"
@@ -33,13 +33,9 @@ def plan(
 ) -> OperationPlan | PlanRefusal:
     """Set the limits; resource_cap also keeps new pods away with a taint."""
     del settings
-    node = facts.node
-    if node is None:
-        return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
-    if node.protected:
-        return PlanRefusal(
-            reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt"
-        )
+    node = node_of(facts, action.target.name)
+    if isinstance(node, PlanRefusal):
+        return node
     annotations = wanted_annotations(action)
     patch: dict[str, Any] = {"metadata": {"annotations": annotations}}
     capped = isinstance(action, ResourceCapAction)

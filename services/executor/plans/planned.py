@@ -9,7 +9,7 @@ from schemas.model import DataModel
 from schemas.numbers import Count
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
-from services.executor.facts import NodeFacts, WorkloadFacts, apply_merge_patch
+from services.executor.facts import Facts, NodeFacts, WorkloadFacts, apply_merge_patch
 
 
 class Surge(DataModel):
@@ -117,3 +117,14 @@ def undo_patch(current: Any, patch: dict[str, Any]) -> dict[str, Any]:
 def canonical_json(value: Any) -> str:
     """Write JSON in one way only."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def node_of(facts: Facts, name: str) -> NodeFacts | PlanRefusal:
+    """Return the node that a plan is about; a refusal where it is gone or may not be disturbed."""
+    node = facts.node
+    if node is None:
+        return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {name} is gone")
+    if node.protected:
+        text = f"node {node.name} is marked do-not-disrupt"
+        return PlanRefusal(reason=Reason.PROTECTED, text=text)
+    return node

@@ -13,7 +13,13 @@ from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, PodFacts
 from services.executor.plans import node_limits
-from services.executor.plans.planned import OperationPlan, PlanRefusal, canonical_json, node_patch
+from services.executor.plans.planned import (
+    OperationPlan,
+    PlanRefusal,
+    canonical_json,
+    node_of,
+    node_patch,
+)
 from services.executor.resizing import (
     Amounts,
     former_amounts,
@@ -35,13 +41,9 @@ def plan(
     """Resize the largest pods; else taint the node."""
     if settings.node_limits == "node_agent":
         return node_limits.plan(action, facts, settings)
-    node = facts.node
-    if node is None:
-        return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
-    if node.protected:
-        return PlanRefusal(
-            reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt"
-        )
+    node = node_of(facts, action.target.name)
+    if isinstance(node, PlanRefusal):
+        return node
     if not facts.resize_served:
         return _prefer_others(node, "the API server does not serve pods/resize")
     resizable = [pod for pod in facts.pods if _may_resize(pod, action, facts, settings)]

@@ -15,7 +15,7 @@ from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NamespaceFacts
 from services.executor.plans import node_limits
-from services.executor.plans.planned import OperationPlan, PlanRefusal, canonical_json
+from services.executor.plans.planned import OperationPlan, PlanRefusal, canonical_json, node_of
 from services.executor.settings import ExecutorSettings
 from services.quantities import bytes_text, millicores_text
 
@@ -31,13 +31,9 @@ def plan(
     """Cap each namespace that has pods on the node and defaults for their requests."""
     if settings.node_limits == "node_agent":
         return node_limits.plan(action, facts, settings)
-    node = facts.node
-    if node is None:
-        return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
-    if node.protected:
-        return PlanRefusal(
-            reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt"
-        )
+    node = node_of(facts, action.target.name)
+    if isinstance(node, PlanRefusal):
+        return node
     fitting = [
         one
         for one in facts.namespaces
