@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -275,6 +276,13 @@ async def test_over_http_a_pod_is_resized_and_given_back(quick_twin: Path) -> No
     container = {"name": "c", "image": "a:1", "resources": BURSTABLE}
     spec = {"nodeName": plant.node, "containers": [container]}
     await transport.request("POST", PODS, {}, {"metadata": {"name": "web"}, "spec": spec})
+    for _ in range(
+        600
+    ):  # a pod that does not run yet cannot be resized, so the node would get a taint
+        pod = json.loads((await transport.request("GET", f"{PODS}/web")).body)
+        if pod["status"]["phase"] == "Running":
+            break
+        await asyncio.sleep(0.05)
     for cycle in range(1, 400):
         plant.see(cycle)
         plant.decide(
