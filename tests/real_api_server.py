@@ -23,7 +23,9 @@ ASSETS = "KUBEBUILDER_ASSETS"
 """Folder of etcd, kube-apiserver and, for garbage collection, kube-controller-manager."""
 COLLECTING = (
     "garbage-collector-controller,namespace-controller,clusterrole-aggregation-controller,"
-    "serviceaccount-controller,root-ca-certificate-publisher-controller"
+    "serviceaccount-controller,root-ca-certificate-publisher-controller,"
+    "persistentvolume-binder-controller,persistentvolumeclaim-protection-controller,"
+    "persistentvolume-protection-controller"
 )
 """The controllers that contract suites need."""
 TOKEN = "token-of-the-contract-suite"
@@ -161,6 +163,7 @@ def _controllers(binary: str, folder: Path, expected: str) -> list[str]:
         f"--kubeconfig={folder / 'kubeconfig'}",
         f"--controllers={expected}",
         "--leader-elect=false",
+        "--pvclaimbinder-sync-period=1s",
         "--bind-address=127.0.0.1",
         f"--secure-port={_free_port()}",
         f"--cert-dir={folder / 'controllers'}",

@@ -58,6 +58,8 @@ from twin.serving.serving import Serving
 from twin.store import Store
 from twin.system_objects import add_system_objects
 from twin.vertical.autoscaler import VerticalAutoscaler
+from twin.volumes.admission import VolumeAdmission
+from twin.volumes.binding import STORAGE
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 from twin.world import World
 
@@ -95,6 +97,7 @@ class Engine:
         )
         self.store.subscribe(self._follow)
         self.store.gates.insert(0, ServiceAddresses(self.store))
+        self.store.gates.insert(0, VolumeAdmission(self.store))
         self.store.gates.insert(0, PriorityGate(self.store))  # quotas count resolved priorities
         if self.accounts is not None:
             self.store.gates.insert(0, self.accounts)
@@ -293,7 +296,7 @@ class Engine:
             else:
                 self.registry.follow(change)
             self.lifecycle.follow(change)
-        elif resource == "services":
+        elif resource == "services" or resource in STORAGE:
             self.scheduler.follow(change)
         if resource in _ROUTING:
             self.serving.follow(change)

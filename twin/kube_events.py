@@ -28,8 +28,17 @@ class Reporter(Part):
         self._kept: deque[tuple[float, ObjectRecord]] = deque()
         self._latest: dict[tuple[str, str], ObjectRecord] = {}  # by (uid of the object, reason)
 
-    def report(self, record: Record, kind: str, reason: str, message: str, component: str) -> None:
-        """Report something about a live object; Warning or Normal follows from the reason."""
+    def report(
+        self,
+        record: Record,
+        kind: str,
+        reason: str,
+        message: str,
+        component: str,
+        *,
+        warns: bool = False,
+    ) -> None:
+        """Report something about a live object; Warning follows from the reason, unless it is said."""
         if not self._config.kube_events:
             return
         topic = (record.uid, reason)
@@ -38,6 +47,8 @@ class Reporter(Part):
             self._repeat(known)
             return
         event = self._new(record, kind, reason, message, component)
+        if warns:
+            event.body["type"] = "Warning"
         self._latest[topic] = event
         self._kept.append((event.created_at, event))
         self._store.insert("events", event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from proofs.planted.defect import Defect
 from proofs.planted.twin_commands import TWIN_COMMANDS
 from proofs.planted.twin_kueue import TWIN_KUEUE
+from proofs.planted.twin_objects import TWIN_OBJECTS
 from proofs.planted.twin_queries import TWIN_QUERIES
 from proofs.planted.twin_rules import TWIN_RULES
 from proofs.planted.twin_serving import TWIN_SERVING
@@ -333,6 +334,7 @@ TWIN = (
     *_CONNECTED,
     *TWIN_COMMANDS,
     *TWIN_KUEUE,
+    *TWIN_OBJECTS,
     *TWIN_QUERIES,
     *TWIN_RULES,
     *TWIN_SERVING,

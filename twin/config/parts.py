@@ -15,6 +15,7 @@ CONTROLLERS = {
     "cronjob": "cronjobs",
     "disruption": "poddisruptionbudgets",
     "endpointslice": "services",
+    "persistentvolume-binder": "persistentvolumeclaims",
 }
 """Controllers by the names that kube-controller-manager has for them (`--controllers`), shortened, and the resource
 that each looks after."""

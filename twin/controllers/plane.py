@@ -22,10 +22,12 @@ from twin.controllers.namespaces import Namespaces
 from twin.controllers.quota import Quotas
 from twin.controllers.replicaset import ReplicaSets
 from twin.controllers.stateful_set import StatefulSets
+from twin.controllers.volumes import VolumeControllers
 from twin.definitions.registry import DEFINITIONS
 from twin.intake import is_custom
 from twin.records import NodeRecord, ObjectRecord, PodRecord, Record
 from twin.serving.request_metrics import RequestMetrics
+from twin.volumes.binding import CLAIMS, STORAGE, VOLUMES
 from twin.world import World
 
 _POD_OWNERS = {
@@ -58,6 +60,7 @@ class ControlPlane:
         self.quotas = Quotas(world, loop)
         self.endpoints = Endpoints(world, loop)
         self.autoscalers = Autoscalers(world, sample, requests)
+        self.volumes = volumes = VolumeControllers(world, loop)
         self._autoscales = "horizontalpodautoscalers" not in off
         reconcilers: tuple[tuple[str, Reconcile], ...] = (
             ("deployments", Deployments(world, loop).reconcile),
@@ -69,10 +72,14 @@ class ControlPlane:
             ("poddisruptionbudgets", self.budgets.reconcile),
             ("resourcequotas", self.quotas.reconcile),
             ("services", self.endpoints.reconcile),
+            (CLAIMS, volumes.reconcile_claim),
         )
         for resource, reconcile in reconcilers:
             if resource not in off:
                 loop.register(resource, reconcile)
+        if CLAIMS not in off:
+            loop.register(VOLUMES, volumes.reconcile_volume)
+            loop.register("pods", volumes.reconcile_pod)
         world.store.gates.append(self.quotas)
 
     def follow(self, change: Change) -> None:
@@ -87,15 +94,7 @@ class ControlPlane:
             self.garbage.follow(change)
             self.namespaces.follow(change)
         if isinstance(record, PodRecord):
-            self.jobs.follow(change)
-            if gone or record.terminal:
-                self.quotas.follow(change)
-            if gone or _matters(record, change.before):
-                self._note_pod(record)
-                self.adoption.follow_pod(record, change.before)
-                self.endpoints.follow_pod(record, change.before)
-            if gone:
-                self._note_recreation(record)
+            self._follow_pod(record, change)
         elif isinstance(record, NodeRecord):
             self.daemons.follow_node(change)
         elif resource == "horizontalpodautoscalers":
@@ -106,8 +105,24 @@ class ControlPlane:
                 self.quotas.follow(change)
             self._note_object(change)
 
+    def _follow_pod(self, record: PodRecord, change: Change) -> None:
+        gone = change.type == "DELETED"
+        self.jobs.follow(change)
+        if record.shape.spec.get("volumes"):
+            self.volumes.follow_pod(change)
+        if gone or record.terminal:
+            self.quotas.follow(change)
+        if gone or _matters(record, change.before):
+            self._note_pod(record)
+            self.adoption.follow_pod(record, change.before)
+            self.endpoints.follow_pod(record, change.before)
+        if gone:
+            self._note_recreation(record)
+
     def _note_object(self, change: Change) -> None:
         resource, record = change.resource, change.record
+        if resource in STORAGE:
+            self.volumes.follow(change)
         if resource in SETS:
             self.adoption.follow_set(change)
         if resource == DEFINITIONS or is_custom(resource):

@@ -3,11 +3,17 @@
 OrderedReady waits for each pod to be available before the next one; Parallel does not. A rolling
 update replaces pods from the highest ordinal down to the partition, one at a time, in both modes;
 OnDelete replaces none. Source: kubernetes/kubernetes pkg/controller/statefulset.
-Not modelled: volume claims (a claim template is kept, no volume is made) and maxUnavailable.
+Claims of its templates: `claim_templates.py`. Not modelled: maxUnavailable.
 """
 
 from __future__ import annotations
 
+from twin.controllers.claim_templates import (
+    give_claims_to,
+    make_claims,
+    templates_of,
+    volumes_of,
+)
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import create_pod, owned_pods, report, set_status
 from twin.controllers.revisions import (
@@ -95,6 +101,7 @@ class StatefulSets:
                 continue
             if ordered and ordinal != unhealthy and not self._available(record, pod):
                 return True
+            give_claims_to(self._world, record, pod, ordinal)
             self._delete(record, pod)
             if ordered:
                 return True
@@ -143,7 +150,11 @@ class StatefulSets:
             POD_INDEX: str(ordinal),
             POD_REVISION: revision.name,
         }
+        if not make_claims(self._world, record, ordinal):
+            return False
         spec = {**template["spec"], "hostname": name}
+        if templates_of(record):
+            spec["volumes"] = volumes_of(record, ordinal, spec.get("volumes") or ())
         service = record.body["spec"].get("serviceName")
         if service:
             spec["subdomain"] = service

@@ -186,10 +186,11 @@ def _relation_filters(
 ) -> tuple[list[RelationFilter], list[RelationFilter]]:
     """Return the filters of `pod` that have something to do, those before NodeResourcesFit first."""
     needs = pod.shape.needs
+    volumes = plugins.volumes.filter(pod)
+    relations: list[RelationFilter] = [] if volumes is None else [volumes]
     if not needs.relational and not plugins.index.carriers:
-        return [], []
+        return [], relations
     ports: list[RelationFilter] = []
-    relations: list[RelationFilter] = []
     if needs.host_ports and "NodePorts" in plugins.filters:
         ports.append(PortsFilter(plugins.index, pod, plugins.nodes.count))
     if needs.hard_spread and "PodTopologySpread" in plugins.filters:

@@ -13,10 +13,11 @@ from twin.scheduling.node_ports import conflict
 from twin.scheduling.node_resources_fit import requested_amounts
 from twin.scheduling.node_table import NodeTable
 from twin.scheduling.plugins import Plugins
+from twin.scheduling.volume_binding import PLUGIN as VOLUME_BINDING
 from twin.selectors import matches
 
-RELATIONS = frozenset({"NodePorts", "PodTopologySpread", "InterPodAffinity"})
-"""Plugins for which it matters which pods come and go."""
+RELATIONS = frozenset({"NodePorts", "PodTopologySpread", "InterPodAffinity", VOLUME_BINDING})
+"""Plugins whose answer is about one pod: about others around it, or about its claims."""
 
 
 class Hints:

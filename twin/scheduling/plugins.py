@@ -23,6 +23,7 @@ from twin.scheduling.normalize import normalize_scores
 from twin.scheduling.pod_index import PodIndex
 from twin.scheduling.pod_topology_spread import Spreading, spread_scores
 from twin.scheduling.topology import Topology
+from twin.scheduling.volume_binding import VolumeBinding
 from twin.world import World
 
 _BY_AMOUNTS = ("NodeResourcesFit", "NodeResourcesBalancedAllocation")
@@ -43,6 +44,7 @@ class Plugins:
         self.defaults = DefaultSpreading(world, config.default_spreading)
         self.relations = PodRelations(world, self.topology, self.index)
         self.spreading = Spreading(nodes, self.topology, self.index, self.rules)
+        self.volumes = VolumeBinding(world, nodes)
         self._others = tuple(entry for entry in config.scores if entry[0] not in _BY_AMOUNTS)
         self._plain_amounts = (
             config.strategy == "LeastAllocated"

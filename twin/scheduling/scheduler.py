@@ -22,8 +22,11 @@ from twin.scheduling.hints import RELATIONS, Hints
 from twin.scheduling.node_table import Flags, NodeTable
 from twin.scheduling.plugins import Plugins
 from twin.scheduling.sampling import sample_size
-from twin.scheduling.sentences import NO_NODES, fit_error, note
+from twin.scheduling.sentences import NO_NODES, early_error, fit_error, note
+from twin.scheduling.volume_binding import PLUGIN as VOLUME_BINDING
 from twin.scheduling.waiting import Waiter, WaitingPods
+from twin.volumes.binding import CLAIMS, STORAGE
+from twin.volumes.rules import claim_names
 from twin.world import World
 
 _COMPONENT = DEFAULT_SCHEDULER = "default-scheduler"
@@ -66,6 +69,8 @@ class Scheduler(Part):
                 self._wake_for_node(self._nodes.row_of[record.name])
         elif isinstance(record, PodRecord):
             self._follow_pod(record, change)
+        elif change.resource in STORAGE and len(self.waiting):
+            self._wake_for_storage(change)
 
     def _follow_pod(self, pod: PodRecord, change: Change) -> None:
         gone = change.type == "DELETED"
@@ -121,6 +126,19 @@ class Scheduler(Part):
             if waiting is not None and self._hints.arrival_helps(waiting, new, plugins):
                 self._wake(group, 1)
 
+    def _wake_for_storage(self, change: Change) -> None:
+        """Wake the pods that wait for their volumes, by a claim only those that use it."""
+        for group in self.waiting.particular_groups():
+            pod = self._world.pods.get(group[2])
+            if pod is None or VOLUME_BINDING not in group[1].split(","):
+                continue
+            record = change.record
+            if change.resource != CLAIMS or (
+                record.namespace == pod.namespace
+                and record.name in claim_names(pod.name, pod.shape.spec)
+            ):
+                self._wake(group, 1)
+
     def _wake(self, group: Group, most: int) -> None:
         for waiter in self.waiting.wake(group, most, self._world.now) if most else ():
             self._wake_soon(waiter)
@@ -174,11 +192,20 @@ class Scheduler(Part):
         failed: dict[PodShape, tuple[str, tuple[str, ...]]],
     ) -> bool:
         """Bind the pod, or park it; False when pods were displaced for it."""
+        if pod.shape.spec.get("volumes") and self._nodes.existing:
+            problem = self.plugins.volumes.problem(pod)
+            if problem:
+                sentence = early_error(self._nodes.existing, problem)
+                self._refuse(pod, waiter, sentence, (VOLUME_BINDING,))
+                return True
         cycle = Cycle(self.plugins, pod, self._reserved_pods(pod))
         mask = cycle.feasible()
         row = self._choose(pod, mask)
         if row is not None:
-            self._bind(pod, row)
+            if self.plugins.volumes.bind(pod, self._nodes.names[row]):
+                self._bind(pod, row)
+            else:
+                self.waiting.park(waiter, (VOLUME_BINDING,), pod.uid, self._world.now)
             return True
         if not self._nodes.existing:
             self._refuse(pod, waiter, NO_NODES, ())

@@ -18,6 +18,14 @@ def fit_error(nodes: int, reasons: Counter[str]) -> str:
     return f"0/{nodes} nodes are available: {listed}."
 
 
+def early_error(nodes: int, reason: str) -> str:
+    """Return why a pod cannot go to any node before one is looked at (pre-filters).
+
+    The two words at the end are what 1.36 says of preemption that found no node to try.
+    """
+    return f"0/{nodes} nodes are available: {reason}. not found"
+
+
 def preemption_error(nodes: int, reasons: Counter[str]) -> str:
     """Return why no pod can be displaced; nodes without a reason were not tried."""
     counted = Counter(reasons)

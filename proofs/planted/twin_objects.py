@@ -1,0 +1,32 @@
+"""Defects in what the embedded cluster does with the objects that pods refer to."""
+
+from __future__ import annotations
+
+from proofs.planted.defect import Defect
+
+CLAIMS = "tests/twin/controllers/test_volumes.py::"
+
+TWIN_OBJECTS: tuple[Defect, ...] = (
+    Defect(
+        "a claim in use goes at once",
+        "twin/controllers/volumes.py",
+        "        if leaves and not any(self._uses(pod, claim) for pod in self._pods_with(claim)):\n",
+        "        if leaves:\n",
+        "tests/twin/contract/test_volumes.py::"
+        "test_a_claim_in_use_outlives_its_deletion_until_its_pod_goes[in process]",
+    ),
+    Defect(
+        "a claim that waits for its pod is bound before",
+        "twin/volumes/rules.py",
+        '        if delayed or phase_of(volume) != "Available"',
+        '        if phase_of(volume) != "Available"',
+        f"{CLAIMS}test_a_claim_before_its_pod_is_left_alone",
+    ),
+    Defect(
+        "a pod goes where its volume is not",
+        "twin/scheduling/volume_binding.py",
+        "                if volume is None or not _reaches(volume, node):",
+        "                if volume is None:",
+        f"{CLAIMS}test_a_claim_that_waits_for_its_pod_gets_a_volume_where_the_pod_can_go",
+    ),
+)
