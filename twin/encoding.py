@@ -27,7 +27,7 @@ from twin.config.access import AccessConfig
 from twin.config.kueue import KueueConfig
 from twin.intake import pod_shape
 from twin.part import KEEPABLE, Kept, Part
-from twin.records import SLOTS, PodShape, Record
+from twin.records import LATER, SLOTS, PodShape, Record
 
 _RECORDS: dict[str, type[Record]] = {cls.__name__: cls for cls in SLOTS}
 _PLAIN = frozenset({NoneType, bool, int, str})
@@ -108,6 +108,8 @@ class Encoder:
         encoded: list[Any] = ["R", type(value).__name__]
         for slot in SLOTS[type(value)]:
             entry = getattr(value, slot)
+            if entry is None and slot in LATER:
+                continue
             kind = type(entry)
             encoded.append(entry if kind in _PLAIN else self._field(kind, entry))
         return encoded
@@ -167,7 +169,12 @@ class Decoder:
         cls = _RECORDS[encoded[1]]
         made = object.__new__(cls)
         self._records.append(made)
-        for slot, entry in zip(SLOTS[cls], encoded[2:], strict=True):
+        slots = SLOTS[cls]
+        for slot in slots[len(encoded) - 2 :]:
+            if slot not in LATER:
+                raise ValueError(f"a record without {slot}")
+            setattr(made, slot, None)
+        for slot, entry in zip(slots, encoded[2:], strict=False):
             setattr(made, slot, entry if type(entry) is not list else self.decode(entry))
         return made
 

@@ -219,6 +219,7 @@ def _new_pod(obj: Object) -> PodRecord:
     pod.container_reason = "ContainerCreating"
     pod.container_message = ""
     pod.container_since = 0.0
+    pod.containers_ready = None
     pod.ended = None
     pod.resize = None
     pod.restart_count = 0

@@ -17,6 +17,10 @@ from twin.part import keepable
 Object = dict[str, Any]
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
 ContainerState = Literal["waiting", "running", "terminated"]
+LATER = frozenset({"containers_ready"})
+"""Fields that came later. They stand last and are not written where they are None, so that states without them
+are written, and hashed, as they were before.
+"""
 POD_INDEX_FIELDS = ("spec.nodeName", "status.phase")
 
 
@@ -54,7 +58,8 @@ class Record:
     def all_slots(cls) -> tuple[str, ...]:
         """Return the names of all fields, base class first."""
         own = cls.__dict__.get("__slots__", ())
-        return (*Record.__slots__, *own) if cls is not Record else tuple(own)
+        named = (*Record.__slots__, *own) if cls is not Record else tuple(own)
+        return tuple(sorted(named, key=LATER.__contains__))
 
     def clone(self) -> Self:
         """Return a copy that shares immutable parts."""
@@ -164,6 +169,7 @@ class PodRecord(Record):
         "container_reason",
         "container_since",
         "container_state",
+        "containers_ready",
         "disruption",
         "ended",
         "generate_name",
@@ -203,6 +209,8 @@ class PodRecord(Record):
     container_reason: str
     container_message: str
     container_since: float
+    containers_ready: tuple[bool, float] | None
+    """Whether the containers of a pod with readiness gates are ready, and since when; others: as the pod."""
     ended: Ended | None
     resize: Resize | None
     restart_count: int
@@ -220,6 +228,11 @@ class PodRecord(Record):
     def actual(self) -> PodShape:
         """Return the shape whose amounts its container runs with."""
         return self.shape if self.resize is None else self.resize.actual
+
+    @property
+    def containers_are_ready(self) -> bool:
+        """True when its containers are ready, whatever its readiness gates say."""
+        return self.ready if self.containers_ready is None else self.containers_ready[0]
 
     @property
     def reserved_needs(self) -> PodNeeds:

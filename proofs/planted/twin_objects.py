@@ -5,6 +5,7 @@ from __future__ import annotations
 from proofs.planted.defect import Defect
 
 CLAIMS = "tests/twin/controllers/test_volumes.py::"
+REFERENCES = "tests/twin/behaviour/test_references.py::"
 
 TWIN_OBJECTS: tuple[Defect, ...] = (
     Defect(
@@ -28,5 +29,26 @@ TWIN_OBJECTS: tuple[Defect, ...] = (
         "                if volume is None or not _reaches(volume, node):",
         "                if volume is None:",
         f"{CLAIMS}test_a_claim_that_waits_for_its_pod_gets_a_volume_where_the_pod_can_go",
+    ),
+    Defect(
+        "what is optional is waited for",
+        "twin/behaviour/references.py",
+        '    if source.get("optional"):\n',
+        '    if source.get("optional") == "always":\n',
+        f"{REFERENCES}test_what_is_optional_is_not_waited_for",
+    ),
+    Defect(
+        "a container starts again without its variables",
+        "twin/behaviour/kubelet.py",
+        "        if self.mounts.config_problem(pod):\n",
+        "        if pod.ended is None and self.mounts.config_problem(pod):\n",
+        f"{REFERENCES}test_a_container_that_starts_again_needs_its_variables_again",
+    ),
+    Defect(
+        "readiness gates are left open",
+        "twin/behaviour/readiness.py",
+        "    ready = answers and not closed_gates(pod)\n",
+        "    ready = answers\n",
+        "tests/twin/behaviour/test_readiness_gates.py::test_a_pod_is_ready_when_its_gates_are_open",
     ),
 )

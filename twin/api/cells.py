@@ -83,6 +83,15 @@ def age_cell(obj: Object, now: float) -> str:
     return text_since(obj["metadata"].get("creationTimestamp"), now)
 
 
+def readiness_gates(obj: Object, _now: float) -> str:
+    """Return how many of a pod's readiness gates are open, and of how many."""
+    gates = value_at(obj, "spec.readinessGates") or ()
+    conditions = value_at(obj, "status.conditions") or ()
+    true = {one.get("type") for one in conditions if one.get("status") == "True"}
+    opened = sum(gate.get("conditionType") in true for gate in gates)
+    return f"{opened}/{len(gates)}" if gates else "<none>"
+
+
 def labels_text(pairs: Any) -> str:
     """Return pairs in one line."""
     return ",".join(f"{key}={value}" for key, value in (pairs or {}).items()) or NONE

@@ -17,6 +17,7 @@ from twin.api.cells import (
     labels_text,
     name_cell,
     path_cell,
+    readiness_gates,
     selector_text,
     text_since,
     value_at,
@@ -191,7 +192,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("IP", path_cell("status.podIP", NONE), wide=True),
         Column("Node", path_cell("spec.nodeName", NONE), wide=True),
         Column("Nominated Node", path_cell("status.nominatedNodeName", NONE), wide=True),
-        Column("Readiness Gates", lambda _obj, _now: NONE, wide=True),
+        Column("Readiness Gates", readiness_gates, wide=True),
     ),
     "nodes": (
         Column("Status", _node_status),

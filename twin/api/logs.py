@@ -17,6 +17,7 @@ from twin.errors import bad_request
 from twin.local_pods.log_file import Line, LogFile
 from twin.local_pods.runner import Runner
 from twin.records import PodRecord
+from twin.render.init_containers import waiting_reason
 from twin.store import Store
 from twin.timestamps import rfc3339, rfc3339_micro
 
@@ -109,7 +110,7 @@ def _check_ran(pod: PodRecord, *, previous: bool) -> None:
     if not previous and pod.container_state == "waiting" and pod.ended is None:
         raise bad_request(
             f'container "{container}" in pod "{pod.name}" is waiting to start: '
-            f"{pod.container_reason or 'ContainerCreating'}"
+            f"{waiting_reason(pod) or 'ContainerCreating'}"
         )
 
 

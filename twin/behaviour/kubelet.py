@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 from twin.behaviour.images import Images, image_bytes
 from twin.behaviour.impairments import Impairments
+from twin.behaviour.mounts import CONFIG_RETRY_SECONDS, Mounts
 from twin.behaviour.pod_work import exit_code_of, is_local, read_work
 from twin.behaviour.probes import probe_fate
+from twin.behaviour.readiness import gates_changed, set_ready
 from twin.behaviour.usage_table import UsageTable
 from twin.changes import Change
 from twin.part import Part
@@ -52,6 +54,7 @@ class Kubelet(Part):
         self._world = world
         self._skew = impairments
         self.images = Images(world, impairments, self._plan_first_start)
+        self.mounts = Mounts(world, self.images.prepare, self.images.attempt)
         self._nodes = nodes
         self._usage = usage
         self.answer_seconds = lambda _: world.config.kubelet.probe_answer_seconds
@@ -67,6 +70,7 @@ class Kubelet(Part):
             ("unhealthy", self._unhealthy),
             ("finish", self._finish),
             ("stop", self._stop),
+            ("gates", self._look_at_gates),
         ):
             world.clock.handle(f"kubelet.{name}", handler)
 
@@ -82,6 +86,8 @@ class Kubelet(Part):
             self._stopping.pop(pod.uid, None)
         elif pod.node_name and pod.started_at is None and self._newly_bound(change):
             self._world.clock.after(_ADMIT_SECONDS, "kubelet.admit", pod.uid)
+        elif pod.containers_ready is not None and gates_changed(pod):
+            self._world.clock.after(_ADMIT_SECONDS, "kubelet.gates", pod.uid)
         deadline = (pod.deletion_at, pod.finalizers)
         ending = change.type == "MODIFIED" and pod.deletion_at is not None
         if ending and self._stopping.get(pod.uid) != deadline:
@@ -100,7 +106,7 @@ class Kubelet(Part):
             elif pod.container_state == "waiting" and not pod.terminal:
                 node = self._world.node(node_name)
                 assert node is not None, "a machine that is back is a node"
-                self.images.prepare(pod, node)
+                self.mounts.prepare(pod, node)
 
     def lose(self, node_name: str) -> None:
         """The machine fails: nothing of it runs any more, though nobody knows yet."""
@@ -147,12 +153,12 @@ class Kubelet(Part):
     def answer_probes(self, uid: str, *, ready: bool) -> None:
         """Let a running pod's readiness probe succeed or fail from now on."""
         pod = self._running(uid)
-        if pod is None or pod.ready == ready:
+        if pod is None or pod.containers_are_ready == ready:
             return
         if not ready:
             self._report(pod, "Unhealthy", "Readiness probe failed: no answer in time")
         before = pod.clone()
-        pod.ready, pod.ready_at = ready, self._clock(pod.node_name)
+        set_ready(pod, ready, self._clock(pod.node_name))
         self._world.store.touch("pods", pod, before)
 
     def fail_liveness(self, uid: str) -> None:
@@ -181,8 +187,8 @@ class Kubelet(Part):
         pod.container_state, pod.container_reason, pod.container_message = "terminated", "", ""
         pod.phase, pod.reason, pod.message = "Failed", reason, message
         pod.disruption = _TERMINATED
-        if pod.ready:
-            pod.ready, pod.ready_at = False, now
+        if pod.containers_are_ready:
+            set_ready(pod, False, now)
         self._world.store.touch("pods", pod, before)
 
     # ---- one handler per event
@@ -200,7 +206,7 @@ class Kubelet(Part):
             pod.scheduled_at = self._world.now
         pod.host_ip = node.internal_ip
         self._world.store.touch("pods", pod, before)
-        self.images.prepare(pod, node)
+        self.mounts.prepare(pod, node)
 
     def _plan_first_start(self, pod: PodRecord, delay: float) -> None:
         """Plan the start of a pod whose images are there after `delay`."""
@@ -226,6 +232,9 @@ class Kubelet(Part):
             return  # planned on a machine that was lost since
         if pod.container_state == "running" or not world.up(pod.node_name):
             return
+        if self.mounts.config_problem(pod):
+            world.clock.after(CONFIG_RETRY_SECONDS, "kubelet.start", uid, attempt)
+            return
         before = pod.clone()
         if pod.ended is not None:
             pod.restart_count += 1
@@ -234,7 +243,7 @@ class Kubelet(Part):
         pod.container_reason = pod.container_message = ""
         pod.pod_ip = pod.pod_ip or _pod_ip(uid)
         fate = probe_fate(pod.shape.spec, pod.annotations, self.answer_seconds(pod))
-        pod.ready, pod.ready_at = fate.ready_seconds == 0.0, now
+        set_ready(pod, fate.ready_seconds == 0.0, now)
         world.store.touch("pods", pod, before)
         self._report(pod, "Started", f"Started container {pod.shape.containers[0]}")
         if 0.0 < fate.ready_seconds < math.inf:
@@ -251,9 +260,16 @@ class Kubelet(Part):
 
     def _ready(self, uid: str, started_at: float) -> None:
         pod = self._running_since(uid, started_at)
-        if pod is not None and not pod.ready:
+        if pod is not None and not pod.containers_are_ready:
             before = pod.clone()
-            pod.ready, pod.ready_at = True, self._clock(pod.node_name)
+            set_ready(pod, True, self._clock(pod.node_name))
+            self._world.store.touch("pods", pod, before)
+
+    def _look_at_gates(self, uid: str) -> None:
+        pod = self._world.pods.get(uid)
+        if pod is not None and self._world.up(pod.node_name) and gates_changed(pod):
+            before = pod.clone()
+            set_ready(pod, pod.containers_are_ready, self._clock(pod.node_name))
             self._world.store.touch("pods", pod, before)
 
     def _unhealthy(self, uid: str, started_at: float, probe: str) -> None:
@@ -309,8 +325,8 @@ class Kubelet(Part):
         self._usage.drop(pod.uid)
         before, now = pod.clone(), self._clock(pod.node_name)
         pod.ended = Ended(code, reason, pod.container_since, now, message)
-        if pod.ready:
-            pod.ready, pod.ready_at = False, now
+        if pod.containers_are_ready:
+            set_ready(pod, False, now)
         policy = pod.shape.restart_policy
         if policy == "Always" or (policy == "OnFailure" and code):
             delay = self._backoff(pod, ran) if backs_off else 0.0

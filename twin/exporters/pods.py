@@ -8,6 +8,7 @@ from typing import Any
 from twin.exporters.family import KUBE_STATE, Family, ObjectFamilies, Row
 from twin.quantity import parse_quantity
 from twin.records import PodRecord, Record
+from twin.render.init_containers import waiting_reason
 
 TARGET = (("instance", f"{KUBE_STATE}:8080"), ("job", KUBE_STATE))
 _POD = ("namespace", "pod", "uid")
@@ -94,12 +95,12 @@ def _container_rows(
             held = float(pod.container_state == state)
             yield f"kube_pod_container_status_{state}", key, held
             if held and state != "running" and pod.container_reason:
-                why = (*key, pod.container_reason)
+                why = (*key, waiting_reason(pod))
                 yield f"kube_pod_container_status_{state}_reason", why, 1.0
         if pod.ended is not None and pod.container_state != "terminated":
             last = (*key, pod.ended.reason)
             yield "kube_pod_container_status_last_terminated_reason", last, 1.0
-        yield "kube_pod_container_status_ready", key, float(pod.ready)
+        yield "kube_pod_container_status_ready", key, float(pod.containers_are_ready)
         yield "kube_pod_container_status_restarts_total", key, float(pod.restart_count)
     resources = container.get("resources") or {}
     for part in ("requests", "limits"):

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from twin.records import Object, PodRecord
-from twin.render.init_containers import init_containers_done, init_names, init_statuses
+from twin.render.init_containers import (
+    init_containers_done,
+    init_names,
+    init_statuses,
+    waiting_reason,
+)
 from twin.render.metadata import render_metadata
+from twin.render.readiness import closed_gates
 from twin.timestamps import rfc3339
 
 PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
@@ -105,12 +111,10 @@ def _progress(pod: PodRecord) -> list[Object]:
         ]
     conditions = [_condition("PodScheduled", True, pod.scheduled_at)]
     if pod.started_at is not None:
-        reason, message = _why_not_ready(pod)
         at = max(pod.ready_at, pod.started_at)
         conditions = [
             _initialized_condition(pod, pod.started_at),
-            _condition("Ready", pod.ready, at, reason, message),
-            _condition("ContainersReady", pod.ready, at, reason, message),
+            *_ready_conditions(pod, at),
             *conditions,
         ]
     return conditions
@@ -123,8 +127,21 @@ def _initialized_condition(pod: PodRecord, started_at: float) -> Object:
     return _condition("Initialized", False, started_at, "ContainersNotInitialized", text)
 
 
+def _ready_conditions(pod: PodRecord, at: float) -> list[Object]:
+    """Return Ready and ContainersReady, which differ only by readiness gates."""
+    reason, message = _why_not_ready(pod)
+    held = pod.containers_ready
+    if held is None:
+        containers = _condition("ContainersReady", pod.ready, at, reason, message)
+        return [_condition("Ready", pod.ready, at, reason, message), containers]
+    containers = _condition("ContainersReady", held[0], max(held[1], at), reason, message)
+    if held[0] and not pod.ready:
+        reason, message = "ReadinessGatesNotReady", ", ".join(closed_gates(pod))
+    return [_condition("Ready", pod.ready, at, reason, message), containers]
+
+
 def _why_not_ready(pod: PodRecord) -> tuple[str, str]:
-    if pod.ready:
+    if pod.containers_are_ready:
         return "", ""
     if pod.phase == "Succeeded":
         return "PodCompleted", ""
@@ -149,7 +166,7 @@ def _container_statuses(pod: PodRecord) -> list[Object]:
             "name": name,
             "state": state,
             "lastState": last,
-            "ready": pod.ready,
+            "ready": pod.containers_are_ready,
             "restartCount": pod.restart_count,
             "image": image,
             "imageID": f"simulated://{image}" if ever_ran else "",
@@ -176,8 +193,8 @@ def _container_state(pod: PodRecord) -> Object:
         return {"running": {"startedAt": rfc3339(pod.container_since)}}
     if pod.container_state == "terminated":
         return {"terminated": _terminated_status(pod)}
-    waiting: Object = {"reason": pod.container_reason}
-    if pod.container_message:
+    waiting: Object = {"reason": waiting_reason(pod)}
+    if pod.container_message and waiting["reason"] == pod.container_reason:
         waiting["message"] = pod.container_message
     return {"waiting": waiting}
 

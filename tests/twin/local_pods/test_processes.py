@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -85,11 +86,19 @@ def test_config_maps_and_the_downward_api_arrive(local_twin: LocalTwin) -> None:
 
 
 def test_a_missing_config_map_is_named(local_twin: LocalTwin) -> None:
-    """The container does not start, and says what is not there."""
+    """The container waits and says what is not there; with it, it runs."""
     container = {"envFrom": [{"configMapRef": {"name": "nowhere"}}]}
     local_twin.python("lacking", "pass", container)
-    end = local_twin.ended("lacking")
-    assert (end.reason, end.message) == ("StartError", 'configmap "nowhere" not found')
+
+    def waits() -> Any:
+        statuses = local_twin.pod("lacking").status.container_statuses or ()
+        found = [status.state.waiting for status in statuses]
+        return found and found[0] and found[0].reason == "CreateContainerConfigError" and found[0]
+
+    assert local_twin.until(waits).message == 'configmap "nowhere" not found'
+    body = {"metadata": {"name": "nowhere"}}
+    local_twin.core.create_namespaced_config_map("default", body)
+    assert local_twin.ended("lacking").exit_code == 0
 
 
 def test_init_containers_run_before_and_share_a_folder(local_twin: LocalTwin) -> None:
