@@ -71,6 +71,8 @@ CATEGORIES |= {
         "customresourcedefinitions",
         "mutatingwebhookconfigurations",
         "validatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
     )
 }
 _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deployments", "replicasets",
@@ -78,7 +80,7 @@ _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deploym
            "statefulsets", "daemonsets", "jobs", "cronjobs", "horizontalpodautoscalers",
            "poddisruptionbudgets", "persistentvolumeclaims", "persistentvolumes",
            "ingresses", "resourceclaims", "volumeattachments",
-           "customresourcedefinitions", "verticalpodautoscalers",
+           "customresourcedefinitions", "validatingadmissionpolicies", "verticalpodautoscalers",
            "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
 _SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
 _OF_PODS = {"binding": "Binding", "eviction": "Eviction", "log": "Pod", "resize": "Pod"}

@@ -19,6 +19,7 @@ from twin.controllers.garbage import Garbage
 from twin.controllers.job import Jobs
 from twin.controllers.loop import ControllerLoop, Reconcile
 from twin.controllers.namespaces import Namespaces
+from twin.controllers.policies import POLICIES, PolicyStatus
 from twin.controllers.quota import Quotas
 from twin.controllers.replicaset import ReplicaSets
 from twin.controllers.stateful_set import StatefulSets
@@ -73,6 +74,7 @@ class ControlPlane:
             ("resourcequotas", self.quotas.reconcile),
             ("services", self.endpoints.reconcile),
             (CLAIMS, volumes.reconcile_claim),
+            (POLICIES, PolicyStatus(world).reconcile),
         )
         for resource, reconcile in reconcilers:
             if resource not in off:
