@@ -23,6 +23,7 @@ from twin.api.access import ADMIN, Identity
 from twin.api.account_tokens import AccountTokens
 from twin.api.api_faults import ApiFaults
 from twin.api.channels import serve_channels
+from twin.api.flow_control import labelled
 from twin.api.headers import decode_headers
 from twin.api.journal import Journal
 from twin.api.messages import (
@@ -122,6 +123,7 @@ class ApiServer:
         if identity is None:  # before anything else is read
             await self._send(send, self._for_a_stranger(scope, headers))
             return
+        send = labelled(send, identity.all_groups, scope["path"])
         try:
             request = await self._receiver.request(scope, headers, receive)
         except ApiError as error:
