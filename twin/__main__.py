@@ -28,6 +28,7 @@ from bus.hang_watch import hang_watchdog
 from bus.health import HealthState, address_from, health_server
 from bus.metrics import ProcessMetrics
 from twin.api.account_tokens import AccountTokens
+from twin.api.aggregation import Aggregator
 from twin.api.auditing import AuditedServer
 from twin.api.certificates import Credentials, prepare
 from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, create_server
@@ -59,13 +60,7 @@ from twin.local_pods.runner import Runner
 from twin.pace import Pace
 from twin.resuming import Checkpoints, resume
 from twin.samples.scraper import SampleSettings, Scraper
-from twin.settings import (
-    TwinSettings,
-    kueue_of,
-    parts_left_out,
-    provisioning_of,
-    read_settings,
-)
+from twin.settings import TwinSettings, kueue_of, parts_left_out, provisioning_of, read_settings
 from twin.workloads import open_workload
 
 RARE_COLLECTIONS = (100_000, 50, 100)
@@ -271,7 +266,8 @@ async def serve(
     scraper = scraper_of(settings, engine)
     samples = None if scraper is None else scraper.store
     accounts = AccountTokens(engine, credentials.signing_key)
-    api = ApiServer(engine, tokens, journal, pace, samples, accounts)
+    aggregator = Aggregator(engine.store, credentials.proxy_file)
+    api = ApiServer(engine, tokens, journal, pace, samples, accounts, aggregator)
     runner = _runner(settings, api, engine, accounts, listener, credentials)
     app = api if log is None else AuditedServer(api, log)
     server = create_server(app, credentials.server_file, websockets=runner is not None)

@@ -50,6 +50,7 @@ from twin.provisioners import build_provisioner
 from twin.quantity import cpu_text, memory_text
 from twin.rbac.aggregation import RoleAggregation
 from twin.rbac.default_roles import add_default_roles
+from twin.rbac.extension import add_extension_trust
 from twin.records import NodeRecord, Object
 from twin.scheduling.node_table import NodeTable
 from twin.scheduling.scheduler import Scheduler
@@ -108,6 +109,7 @@ class Engine:
         add_system_objects(self.store)
         if config.access.rbac:
             add_default_roles(self.store)
+            add_extension_trust(self.store, config.access.authority_pem)
         if self.kueue is not None:
             self.kueue.begin()
         if self.provisioner is not None:

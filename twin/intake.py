@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import orjson
 
 from twin.needs import BASIC_RESOURCES, GPU, read_needs
-from twin.quantity import millicores, parse_quantity, whole
+from twin.quantity import canonical_text, millicores, parse_quantity, whole
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, Record, Resize
 
 __all__ = ["DEFAULT_PODS_PER_NODE", "GPU", "apply", "new_record", "pod_shape", "resources_of"]
@@ -23,7 +23,7 @@ COUNTING = frozenset(
         *("jobs", "cronjobs", "poddisruptionbudgets", "ingresses", "networkpolicies"),
         *("ingressclasses", "endpointslices", "priorityclasses", "customresourcedefinitions"),
         *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
-        *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+        *("flowschemas", "prioritylevelconfigurations"),
         *("verticalpodautoscalers", "nodepools", "nodeclaims", "kwoknodeclasses"),
     }
 )
@@ -309,11 +309,28 @@ def _new_node(obj: Object) -> NodeRecord:
     node.memory_pressure = False
     node.images = ()
     node.conditions = ()
+    node.said = _said(obj)
     digest = hashlib.blake2b(obj["metadata"]["name"].encode(), digest_size=3).digest()
     node.internal_ip = f"10.{digest[0] % 127}.{digest[1]}.{digest[2]}"
     _set_node_spec(node, obj)
     _set_amounts(node, obj)
     return node
+
+
+def _said(obj: Object) -> Object | None:
+    """Return what the maker of a node says of it otherwise than the simulation would."""
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    said: Object = {}
+    if spec.get("providerID"):
+        said["providerID"] = str(spec["providerID"])
+    capacity, allocatable = status.get("capacity"), status.get("allocatable")
+    if capacity and allocatable and capacity != allocatable:
+        said["capacity"] = _texts(capacity)
+    return said or None
+
+
+def _texts(amounts: Object) -> Object:
+    return {name: canonical_text(amount) for name, amount in amounts.items()}
 
 
 def _set_node_spec(node: NodeRecord, obj: Object) -> None:
@@ -340,6 +357,9 @@ def _amounts(node: NodeRecord, status: Object) -> Object:
     A kubelet follows a capacity that a device plug-in or a person adds; here both are one amount.
     """
     capacity, amounts = status.get("capacity") or {}, dict(status.get("allocatable") or {})
+    if node.said is not None and "capacity" in node.said:  # two amounts since it was made
+        node.said = {**node.said, "capacity": _texts(capacity)}
+        return amounts
     known = {
         "cpu": (node.allocatable_cpu_millicores, millicores),
         "memory": (node.allocatable_memory_bytes, whole),

@@ -17,7 +17,7 @@ from twin.part import keepable
 Object = dict[str, Any]
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
 ContainerState = Literal["waiting", "running", "terminated"]
-LATER = frozenset({"containers_ready"})
+LATER = frozenset({"containers_ready", "said"})
 """Fields that came later. They stand last and are not written where they are None, so that states without them
 are written, and hashed, as they were before.
 """
@@ -275,6 +275,7 @@ class NodeRecord(Record):
         "memory_pressure",
         "ready_since",
         "ready_status",
+        "said",
         "taints",
         "unschedulable",
     )
@@ -292,6 +293,7 @@ class NodeRecord(Record):
     memory_pressure: bool
     images: tuple[tuple[str, int], ...]  # (name, bytes) in the order they were pulled
     internal_ip: str
+    said: Object | None  # providerID and capacity, where its maker gave it others than the usual
 
 
 SLOTS: dict[type[Record], tuple[str, ...]] = {

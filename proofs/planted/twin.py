@@ -6,6 +6,7 @@ from proofs.planted.defect import Defect
 from proofs.planted.twin_commands import TWIN_COMMANDS
 from proofs.planted.twin_kueue import TWIN_KUEUE
 from proofs.planted.twin_objects import TWIN_OBJECTS
+from proofs.planted.twin_programs import TWIN_PROGRAMS
 from proofs.planted.twin_queries import TWIN_QUERIES
 from proofs.planted.twin_rules import TWIN_RULES
 from proofs.planted.twin_serving import TWIN_SERVING
@@ -335,6 +336,7 @@ TWIN = (
     *TWIN_COMMANDS,
     *TWIN_KUEUE,
     *TWIN_OBJECTS,
+    *TWIN_PROGRAMS,
     *TWIN_QUERIES,
     *TWIN_RULES,
     *TWIN_SERVING,

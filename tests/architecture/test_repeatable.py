@@ -15,6 +15,7 @@ SHELLS = {"__main__.py", "service.py", "cluster.py", "settings.py"}
 OUTSIDE = (
     "services/cluster_process.py",
     "services/dashboard/",
+    "twin/api/aggregation.py",
     "twin/api/channels.py",
     "twin/api/connections.py",
     "twin/api/server.py",

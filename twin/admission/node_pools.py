@@ -11,6 +11,14 @@ from twin.records import Object
 _DURATION = re.compile(r"(([0-9]+(s|m|h))+|Never)")
 _NODES = re.compile(r"((100|[0-9]{1,2})%|[0-9]+)")
 _POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized")
+_READY = {
+    "lastTransitionTime": "2024-01-01T01:01:01Z",
+    "message": "",
+    "reason": "Ready",
+    "status": "True",
+    "type": "Ready",
+}
+"""The default of kwok/apis/crds/karpenter.kwok.sh_kwoknodeclasses.yaml."""
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 
 
@@ -43,6 +51,12 @@ def node_pool(obj: Object, findings: Findings) -> None:
             findings.bad(path, budget["nodes"], "must be a number of nodes, or up to 100%")
     findings.quantities("spec.limits", spec.get("limits") or {})
     _requirements(inner.get("requirements") or [], findings)
+
+
+def node_class(obj: Object, findings: Findings) -> None:
+    """Default a KWOKNodeClass in place: it is ready unless somebody says otherwise, as its definition has it."""
+    del findings
+    obj.setdefault("status", {"conditions": [dict(_READY)]})
 
 
 def _requirements(rows: list[Any], findings: Findings) -> None:

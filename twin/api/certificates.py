@@ -21,11 +21,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from twin.api.tokens import write_secret
+from twin.rbac.extension import PROXY_NAME
 
 VALID = timedelta(days=3_650)
 AUTHORITY_FILE = "twin-ca.pem"
 SERVER_FILE = "twin-server.pem"
 SIGNING_FILE = "twin-accounts.pem"
+PROXY_FILE = "twin-front-proxy.pem"
 LOCAL = ("127.0.0.1", "::1", "localhost")
 """Names that every server certificate holds."""
 
@@ -49,6 +51,8 @@ class Credentials:
 
     server_file: Path
     """Key and certificate in one PEM file that only its owner can read."""
+    proxy_file: Path
+    """Key and certificate by which other API servers know the twin."""
     authority_pem: bytes
     signing_key: ec.EllipticCurvePrivateKey
     """By which tokens of service accounts are signed."""
@@ -67,7 +71,9 @@ def prepare(folder: Path, names: Iterable[str], wall_seconds: float, *, keep: bo
         write_secret(path, _private_pem(authority.key) + authority.pem)
     server = folder / SERVER_FILE
     write_secret(server, _issue_certificate(authority, (*LOCAL, *names), now))
-    return Credentials(server, authority.pem, _signing_key(folder / SIGNING_FILE, keep=keep))
+    proxy = folder / PROXY_FILE
+    write_secret(proxy, _issue_client_certificate(authority, now))
+    return Credentials(server, proxy, authority.pem, _signing_key(folder / SIGNING_FILE, keep=keep))
 
 
 def _signing_key(path: Path, *, keep: bool) -> ec.EllipticCurvePrivateKey:
@@ -97,17 +103,43 @@ def _authority(now: datetime) -> Authority:
 def _issue_certificate(authority: Authority, names: Iterable[str], now: datetime) -> bytes:
     """Return key and certificate of a server."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "foresail-twin")])
     alternatives = [_alternative_name(name) for name in dict.fromkeys(names)]
+    usage = ExtendedKeyUsageOID.SERVER_AUTH
+    made = _end_builder(authority, "foresail-twin", key, usage, now).add_extension(
+        x509.SubjectAlternativeName(alternatives), critical=False
+    )
+    return _signed_pem(authority, key, made)
+
+
+def _issue_client_certificate(authority: Authority, now: datetime) -> bytes:
+    """Return key and certificate of the front proxy."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    usage = ExtendedKeyUsageOID.CLIENT_AUTH
+    return _signed_pem(authority, key, _end_builder(authority, PROXY_NAME, key, usage, now))
+
+
+def _end_builder(
+    authority: Authority,
+    name: str,
+    key: ec.EllipticCurvePrivateKey,
+    usage: x509.ObjectIdentifier,
+    now: datetime,
+) -> x509.CertificateBuilder:
+    """Return a certificate that is none of an authority, not yet signed."""
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
-    made = (
+    return (
         _certificate_builder(subject, authority.certificate.subject, key.public_key(), now)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(signs=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         .add_extension(signer, critical=False)
     )
+
+
+def _signed_pem(
+    authority: Authority, key: ec.EllipticCurvePrivateKey, made: x509.CertificateBuilder
+) -> bytes:
     signed = made.sign(authority.key, hashes.SHA256())
     return _private_pem(key) + signed.public_bytes(serialization.Encoding.PEM)
 

@@ -68,11 +68,10 @@ CATEGORIES = {
 CATEGORIES |= {
     resource: ["api-extensions"]
     for resource in (
+        "apiservices",
         "customresourcedefinitions",
         "mutatingwebhookconfigurations",
         "validatingwebhookconfigurations",
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
     )
 }
 _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deployments", "replicasets",
@@ -80,7 +79,8 @@ _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deploym
            "statefulsets", "daemonsets", "jobs", "cronjobs", "horizontalpodautoscalers",
            "poddisruptionbudgets", "persistentvolumeclaims", "persistentvolumes",
            "ingresses", "resourceclaims", "volumeattachments",
-           "customresourcedefinitions", "validatingadmissionpolicies", "verticalpodautoscalers",
+           "customresourcedefinitions", "verticalpodautoscalers", "apiservices",
+           "flowschemas", "prioritylevelconfigurations",
            "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
 _SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
 _OF_PODS = {"binding": "Binding", "eviction": "Eviction", "log": "Pod", "resize": "Pod"}

@@ -12,12 +12,21 @@ from urllib.parse import parse_qsl, unquote
 import yaml
 
 from twin.api import presenting
-from twin.api.limits import LARGEST_BODY, MOST_PARAMETERS, read_yaml, too_large, uri_too_long
+from twin.api.limits import (
+    LARGEST_BODY,
+    MOST_DEFINED_VALUES,
+    MOST_PARAMETERS,
+    MOST_VALUES,
+    read_yaml,
+    too_large,
+    uri_too_long,
+)
 from twin.api.messages import JSON, WRITING, Request, json_bytes
 from twin.api.patching import APPLY
 from twin.errors import ApiError, bad_request
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 BODY_SECONDS = 30.0
 """Wall seconds that a body may take to arrive."""
 MOST_HELD_BYTES = 64 << 20
@@ -80,7 +89,9 @@ class Receiver:
         media = request.headers.get("content-type", "").partition(";")[0].strip()
         if not request.body or media not in (presenting.YAML, APPLY):
             return request
-        read = asyncio.get_running_loop().run_in_executor(self._reader, _as_json, request.body)
+        read = asyncio.get_running_loop().run_in_executor(
+            self._reader, _as_json, request.body, _most_values(request.path)
+        )
         try:
             body = await read
         except ApiError as error:  # the router decides first whether the client may ask at all
@@ -95,10 +106,15 @@ def too_busy(what: str, unit: str, most: int) -> ApiError:
     return ApiError(429, "TooManyRequests", sentence, {"retryAfterSeconds": 1})
 
 
-def _as_json(body: bytes) -> bytes:
+def _most_values(path: str) -> int:
+    """Return how many values a body for this path may hold: definitions hold whole schemas."""
+    return MOST_DEFINED_VALUES if path.startswith(_DEFINITIONS) else MOST_VALUES
+
+
+def _as_json(body: bytes, values: int) -> bytes:
     """Return a YAML body as JSON; raises ApiError 400 or 413."""
     try:
-        return json_bytes(read_yaml(body))
+        return json_bytes(read_yaml(body, values=values))
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error
 

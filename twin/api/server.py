@@ -16,16 +16,14 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache, partial
 from http import HTTPStatus
-from itertools import chain
 from typing import Any
 
-from bus.clock import SystemClock
 from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
 from twin.api.account_tokens import AccountTokens
+from twin.api.aggregation import Aggregator, Behind, require_target
 from twin.api.api_faults import ApiFaults
 from twin.api.channels import serve_channels
-from twin.api.flow_control import labelled
 from twin.api.headers import decode_headers
 from twin.api.journal import Journal
 from twin.api.messages import (
@@ -39,7 +37,6 @@ from twin.api.messages import (
 from twin.api.prometheus import answer_prometheus, is_prometheus
 from twin.api.rbac_access import NOBODY, Access
 from twin.api.receiving import ClientGone, Receive, Receiver, too_busy
-from twin.api.request_counts import RequestCounts
 from twin.api.router import Router
 from twin.api.streaming import stream
 from twin.api.tokens import Tokens
@@ -81,10 +78,11 @@ class ApiServer:
         pace: Pace | None = None,
         samples: SampleStore | None = None,
         accounts: AccountTokens | None = None,
+        aggregator: Aggregator | None = None,
     ) -> None:
         """Serve `engine` to every client with a token; write its changes to `journal`. With a `pace`
         the administrator may change how fast cluster time passes; `samples` are what PromQL is asked of.
-        `accounts` signs tokens of service accounts.
+        `accounts` signs tokens of service accounts, `aggregator` asks other API servers.
         """
         self._samples = samples
         self._engine = engine
@@ -93,6 +91,7 @@ class ApiServer:
         self._accounts = accounts or AccountTokens(engine)
         self._accounts.others = tokens.person
         self.router = Router(engine, self._accounts)
+        self._aggregator = aggregator or Aggregator(engine.store)
         self._faults = ApiFaults(engine)
         self._receiver = Receiver()
         self._watches: Counter[str] = Counter()
@@ -102,7 +101,6 @@ class ApiServer:
         self._caller = ThreadPoolExecutor(MOST_HEARINGS, "twin-webhooks")
         self._asker = ThreadPoolExecutor(1, "twin-queries")
         self._questions = 0
-        self._counts = RequestCounts(SystemClock().monotonic)
 
     @property
     def now(self) -> float:
@@ -127,22 +125,6 @@ class ApiServer:
         if identity is None:  # before anything else is read
             await self._send(send, self._for_a_stranger(scope, headers))
             return
-        counted = self._counts.begin(scope, headers)
-        send = counted.sending(labelled(send, identity.all_groups, scope["path"]))
-        try:
-            await self._answer(scope, headers, identity, receive, send)
-        finally:
-            counted.end()
-
-    async def _answer(
-        self,
-        scope: dict[str, Any],
-        headers: dict[str, str],
-        identity: Identity,
-        receive: Receive,
-        send: Send,
-    ) -> None:
-        """Read a request of somebody who is known, and answer it."""
         try:
             request = await self._receiver.request(scope, headers, receive)
         except ApiError as error:
@@ -158,10 +140,6 @@ class ApiServer:
             await self._send(send, await self._answer_query(request, identity))
             return
         answer = await self._hear(request, identity, scope)
-        if request.path == "/metrics" and isinstance(answer, StreamedResponse):
-            lines = self._counts.lines(self._engine.store, request.query.get("families", ""))
-            own = "".join(f"{line}\n" for line in lines).encode()
-            answer = replace(answer, chunks=chain(answer.chunks, (own,)))
         style = presenting.response_style(answer, request)
         if style is not None and not isinstance(answer, WatchResponse):
             answer = await self._restyle_in_turns(answer, style)
@@ -237,6 +215,9 @@ class ApiServer:
             )
         if refusal := self._faults.refusal(request):
             return refusal
+        behind = self._aggregator.behind(request)
+        if behind is not None:
+            return await self._hand_on(behind, request, identity)
         if request.method not in WRITING or self.router.asks_nobody:
             return self.handle_and_journal(request, identity)
         hearing = Hearing(self._engine.now)
@@ -249,6 +230,17 @@ class ApiServer:
             except CallsNeeded as needed:
                 answers = await loop.run_in_executor(self._caller, call_all, needed.calls)
                 hearing.hear(needed.calls, answers)
+
+    async def _hand_on(self, behind: Behind, request: Request, identity: Identity) -> Response:
+        """Return another API server's answer, given while others have their turn."""
+        try:
+            requester = self.router.access.requester(identity, request.headers)
+            require_target(request, requester)
+        except ApiError as error:
+            return respond(error.status, error.to_status())
+        loop = asyncio.get_running_loop()
+        ask = self._aggregator.hand_on
+        return await loop.run_in_executor(self._caller, ask, behind, request, requester)
 
     def handle_and_journal(self, request: Request, identity: Identity) -> Answer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from twin.changes import Change
 from twin.controllers.adoption import SETS, Adoption
+from twin.controllers.api_services import API_SERVICES, ApiServices
 from twin.controllers.autoscaler import Autoscalers, Sample
 from twin.controllers.budget import Budgets
 from twin.controllers.cron_job import CronJobs
@@ -19,7 +20,6 @@ from twin.controllers.garbage import Garbage
 from twin.controllers.job import Jobs
 from twin.controllers.loop import ControllerLoop, Reconcile
 from twin.controllers.namespaces import Namespaces
-from twin.controllers.policies import POLICIES, PolicyStatus
 from twin.controllers.quota import Quotas
 from twin.controllers.replicaset import ReplicaSets
 from twin.controllers.stateful_set import StatefulSets
@@ -60,6 +60,7 @@ class ControlPlane:
         self.crons = CronJobs(world, loop)
         self.quotas = Quotas(world, loop)
         self.endpoints = Endpoints(world, loop)
+        self.api_services = ApiServices(world, loop)
         self.autoscalers = Autoscalers(world, sample, requests)
         self.volumes = volumes = VolumeControllers(world, loop)
         self._autoscales = "horizontalpodautoscalers" not in off
@@ -74,7 +75,7 @@ class ControlPlane:
             ("resourcequotas", self.quotas.reconcile),
             ("services", self.endpoints.reconcile),
             (CLAIMS, volumes.reconcile_claim),
-            (POLICIES, PolicyStatus(world).reconcile),
+            (API_SERVICES, self.api_services.reconcile),
         )
         for resource, reconcile in reconcilers:
             if resource not in off:
@@ -127,6 +128,8 @@ class ControlPlane:
             self.volumes.follow(change)
         if resource in SETS:
             self.adoption.follow_set(change)
+        if resource in ("services", "endpoints") and self._world.store.count(API_SERVICES):
+            self.api_services.follow(change)
         if resource == DEFINITIONS or is_custom(resource):
             self.definitions.follow(change)
         elif resource == "services":

@@ -17,7 +17,8 @@ _READY = {
 
 def render_node(node: NodeRecord) -> Object:
     """Return a core/v1 Node."""
-    spec: Object = {"providerID": f"foresail://{node.name}"}
+    said = node.said or {}
+    spec: Object = {"providerID": said.get("providerID", f"foresail://{node.name}")}
     if node.taints:
         spec["taints"] = list(node.taints)
     if node.unschedulable:
@@ -35,7 +36,7 @@ def render_node(node: NodeRecord) -> Object:
         "metadata": render_metadata(node),
         "spec": spec,
         "status": {
-            "capacity": amounts,
+            "capacity": {**amounts, **said.get("capacity", {})},
             "allocatable": amounts,
             "conditions": _conditions(node),
             "addresses": [

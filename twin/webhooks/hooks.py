@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from twin.local_services import local_address
 from twin.records import Object
 from twin.store import Store
 
@@ -83,7 +84,7 @@ class Hook:
         record = store.find("services", namespace, name)
         if record is None:
             raise NoAddress(f'Post "{url}": service "{name}" not found')
-        place = _loopback(store, namespace, name)
+        place = local_address(store, namespace, name)
         if place is None:
             why = f'Post "{url}": no endpoints available for service "{name}"'
             raise NoAddress(f"{why} on this machine (write its Endpoints with a loopback address)")
@@ -103,14 +104,3 @@ def hooks_of(store: Store, resource: str) -> list[Hook]:
 
 def _rooted(path: str | None) -> str:
     return f"/{(path or '').lstrip('/')}"
-
-
-def _loopback(store: Store, namespace: str, name: str) -> str | None:
-    record = store.find("endpoints", namespace, name)
-    body: Any = getattr(record, "body", None) or {}
-    for subset in body.get("subsets") or ():
-        for address in subset.get("addresses") or ():
-            for port in subset.get("ports") or ():
-                if str(address.get("ip", "")).startswith("127."):
-                    return f"{address['ip']}:{port['port']}"
-    return None

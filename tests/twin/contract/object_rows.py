@@ -109,6 +109,17 @@ ROWS: tuple[tuple[str, str, Object], ...] = (
     (f"{_CORE}/events", "ev", {
         "involvedObject": {"kind": "Pod", "namespace": "{}", "name": "a"}, "reason": "R", "message": "m"}),
     ("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "vw-{}", {"webhooks": []}),
+    ("/apis/apiregistration.k8s.io/v1/apiservices", "v1.{}.example.com", {"spec": {
+        "group": "{}.example.com", "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 10,
+        "insecureSkipTLSVerify": True, "service": {"namespace": "nowhere", "name": "none"}}}),
+    ("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", "fs-{}", {"spec": {
+        "priorityLevelConfiguration": {"name": "exempt"}, "rules": [{
+            "subjects": [{"kind": "Group", "group": {"name": "nobody"}}],
+            "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/healthz"]}]}]}}),
+    ("/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations", "pl-{}", {"spec": {
+        "type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {}}}}}),
+    ("/apis/node.k8s.io/v1/runtimeclasses", "rc-{}", {
+        "handler": "simulated", "overhead": {"podFixed": {"cpu": "0.250"}}}),
 )  # fmt: skip
 """Path, name and content; `{}` stands for a namespace of its own."""
 LISTED = (
@@ -147,7 +158,8 @@ def columns_of(face: Face, namespace: str, path: str) -> list[list[Any]]:
 
 
 def _inside(content: Object, namespace: str) -> Object:
-    made: Object = json.loads(json.dumps(content).replace('"{}"', json.dumps(namespace)))
+    text = json.dumps(content).replace('"{}"', json.dumps(namespace))
+    made: Object = json.loads(text.replace('"{}.', f'"{namespace}.'))
     return made
 
 

@@ -58,9 +58,11 @@ MODELS = {
     "customresourcedefinitions": "V1CustomResourceDefinition",
     "mutatingwebhookconfigurations": "V1MutatingWebhookConfiguration",
     "validatingwebhookconfigurations": "V1ValidatingWebhookConfiguration",
-    "validatingadmissionpolicies": "V1ValidatingAdmissionPolicy",
-    "validatingadmissionpolicybindings": "V1ValidatingAdmissionPolicyBinding",
     "replicationcontrollers": "V1ReplicationController",
+    "apiservices": "V1APIService",
+    "flowschemas": "V1FlowSchema",
+    "prioritylevelconfigurations": "V1PriorityLevelConfiguration",
+    "runtimeclasses": "V1RuntimeClass",
 }
 CUSTOM = {"kwoknodeclasses", "nodeclaims", "nodepools", "verticalpodautoscalers"}
 """Kinds of custom resources: the official client has no models of them."""
@@ -88,26 +90,11 @@ KEPT: dict[str, dict[str, Any]] = {
     "persistentvolumes": {
         "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
     },
-    "validatingadmissionpolicies": {
-        "spec": {
-            "matchConstraints": {
-                "resourceRules": [
-                    {
-                        "apiGroups": [""],
-                        "apiVersions": ["v1"],
-                        "operations": ["CREATE"],
-                        "resources": ["pods"],
-                    }
-                ]
-            },
-            "validations": [{"expression": "true"}],
-        }
-    },
-    "validatingadmissionpolicybindings": {
-        "spec": {"policyName": "kept", "validationActions": ["Deny"]}
-    },
     "mutatingwebhookconfigurations": {},
     "validatingwebhookconfigurations": {},
+    "flowschemas": {"spec": {"priorityLevelConfiguration": {"name": "exempt"}}},
+    "prioritylevelconfigurations": {"spec": {"type": "Exempt"}},
+    "runtimeclasses": {"handler": "simulated"},
     "replicationcontrollers": {
         "spec": {
             "replicas": 1,
@@ -174,6 +161,11 @@ def busy(
     for resource, body in KEPT.items():
         namespace = "default" if KINDS[resource].namespaced else ""
         store.create(resource, namespace, {"metadata": {"name": "kept"}, **body})
+    own = {"capacity": {"cpu": "4", "pods": "9"}, "allocatable": {"cpu": "3", "pods": "8"}}
+    named = {"metadata": {"name": "own"}, "spec": {"providerID": "kwok://own"}, "status": own}
+    store.create("nodes", "", named)
+    api = {"group": "a.b", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+    store.create("apiservices", "", {"metadata": {"name": "v1.a.b"}, "spec": api})
     store.create("customresourcedefinitions", "", DEFINITION)
     store.create("configmaps", "default", {"metadata": {"name": "c"}, "data": {"a": "b"}})
     store.create("resourcequotas", "default", {"metadata": {"name": "q"}, "spec": {"hard": {}}})

@@ -1,0 +1,31 @@
+"""Defects in what programs of others need of the twin."""
+
+from __future__ import annotations
+
+from proofs.planted.defect import Defect
+
+_AGGREGATION = "tests/twin/api/test_aggregation.py::"
+_CONTRACT = "tests/twin/contract/test_api_services.py::"
+TWIN_PROGRAMS = (
+    Defect(
+        "requests are handed on to another API server whoever asks",
+        "twin/api/aggregation.py",
+        "    requester.require(target.selected)\n",
+        "",
+        f"{_AGGREGATION}test_rights_count_before_anything_is_handed_on",
+    ),
+    Defect(
+        "another API server gets its clients' tokens",
+        "twin/api/aggregation.py",
+        '_HANDED_ON = ("accept",',
+        '_HANDED_ON = ("authorization", "accept",',
+        f"{_AGGREGATION}test_a_request_is_handed_on_with_who_asks",
+    ),
+    Defect(
+        "a node's providerID is forgotten",
+        "twin/intake.py",
+        '        said["providerID"] = str(spec["providerID"])',
+        '        said["provider"] = str(spec["providerID"])',
+        f"{_CONTRACT}test_what_a_node_says_of_itself_is_kept[in process]",
+    ),
+)

@@ -1,0 +1,147 @@
+"""What programs of others rely on when they are installed: APIServices, large definitions, nodes of their own."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.twin.contract.custom import DEFINITIONS
+from tests.twin.contract.faces import APPLY, Answer, Face, Place, pod
+
+SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
+NODES = "/api/v1/nodes"
+SECONDS = 30.0
+_numbers = count(1)
+
+
+def _service(group: str, **spec: Any) -> dict[str, Any]:
+    whole = {
+        "group": group,
+        "version": "v1",
+        "groupPriorityMinimum": 100,
+        "versionPriority": 10,
+        "insecureSkipTLSVerify": True,
+        "service": {"namespace": "default", "name": "not-there"},
+        **spec,
+    }
+    kept = {key: value for key, value in whole.items() if value is not None}
+    return {"metadata": {"name": f"v1.{group}"}, "spec": kept}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "sentence"),
+    [
+        ({"version": "v2"}, "metadata.name", 'must be `spec.version+"."+spec.group`'),
+        ({"groupPriorityMinimum": 0}, "spec.groupPriorityMinimum", "must be positive and less than 20000"),
+        ({"versionPriority": 2_000}, "spec.versionPriority", "must be positive and less than 1000"),
+        ({"service": {"name": "a"}}, "spec.service.namespace", "Required value"),
+        ({"service": {"namespace": "a", "name": "a", "port": 70_000}}, "spec.service.port", "between 1 and 65535"),
+        ({"caBundle": "YQ=="}, "spec.insecureSkipTLSVerify", "may not be true if caBundle is present"),
+        ({"service": None}, "spec.insecureSkipTLSVerify", "local APIServices may not have"),
+    ],
+)  # fmt: skip
+def test_what_an_api_service_may_not_say(
+    face: Face, changes: dict[str, Any], field: str, sentence: str
+) -> None:
+    """It is refused by field, in the API server's words."""
+    answer = face.ask("POST", SERVICES, body=_service("bad.example.com", **changes))
+    assert answer.status == 422, answer.text
+    (cause,) = (one for one in answer.body["details"]["causes"] if one["field"] == field)
+    assert sentence in cause["message"]
+
+
+def test_a_service_that_is_not_there_makes_it_unavailable(face: Face) -> None:
+    """The condition says so, and requests for its group get 503."""
+    group = f"gone-{next(_numbers)}.example.com"
+    assert face.ask("POST", SERVICES, body=_service(group)).status == 201
+    path = f"{SERVICES}/v1.{group}"
+
+    def available() -> dict[str, str]:
+        (condition,) = face.ask("GET", path).body["status"].get("conditions") or [{}]
+        return {key: condition.get(key, "") for key in ("type", "status", "reason", "message")}
+
+    wanted = {
+        "type": "Available",
+        "status": "False",
+        "reason": "ServiceNotFound",
+        "message": 'service/not-there in "default" is not present',
+    }
+    end = time.monotonic() + SECONDS
+    while available() != wanted and time.monotonic() < end:
+        time.sleep(0.1)
+    assert available() == wanted
+    if face.has_headers:
+        assert face.ask("GET", f"/apis/{group}/v1/things").status == 503
+    assert face.ask("DELETE", path).status == 200
+
+
+def test_a_large_definition_can_be_applied(face: Face) -> None:
+    """Kueue's Workload has a schema of more than ten thousand values, and is applied on the server's side."""
+    plural, group = "larges", f"large-{next(_numbers)}.example.com"
+    fields = {f"field{n}": {"type": "string", "maxLength": 9, "minLength": 1} for n in range(2_500)}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}
+    body = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": "Large", "singular": "large", "listKind": "LargeList"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }  # fmt: skip
+    path = f"{DEFINITIONS}/{plural}.{group}"
+    query = {"fieldManager": "installer", "force": "true"}
+    answer = face.ask("PATCH", path, query=query, body=body, content_type=APPLY)
+    assert answer.status == 201, answer.text[:300]
+    assert face.ask("DELETE", path).status == 200
+
+
+def test_what_a_node_says_of_itself_is_kept(place: Place) -> None:
+    """Providers of fake nodes find theirs by providerID, and what may be asked of one differs from what it has."""
+    name = f"own-{place.namespace}"
+    status = {
+        "capacity": {"cpu": "4000m", "memory": "8Gi", "pods": "1"},
+        "allocatable": {"cpu": "3900m", "memory": "7Gi", "pods": "110"},
+    }
+    body = {"metadata": {"name": name}, "spec": {"providerID": f"kwok://{name}"}, "status": status}
+    made = place.face.ask("POST", NODES, body=body)
+    assert made.status == 201, made.text
+    _check_node(made, name)
+    _check_node(place.face.ask("GET", f"{NODES}/{name}"), name)
+    assert place.face.ask("DELETE", f"{NODES}/{name}").status == 200
+
+
+def _check_node(answer: Answer, name: str) -> None:
+    assert answer.body["spec"]["providerID"] == f"kwok://{name}"
+    status = answer.body["status"]
+    assert status["capacity"] == {"cpu": "4", "memory": "8Gi", "pods": "1"}
+    assert status["allocatable"] == {"cpu": "3900m", "memory": "7Gi", "pods": "110"}
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """Return a field of protobuf that holds less than 128 bytes."""
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+@pytest.mark.parametrize("version", ["policy/v1", "policy/v1beta1"])
+def test_an_eviction_in_protobuf(place: Place, version: str) -> None:
+    """Cluster Autoscaler evicts by the older version, which is read for this alone."""
+    place.make("pods", pod("leaving"))
+    head = _field(1, b"leaving") + _field(3, place.namespace.encode())
+    kind = _field(1, version.encode()) + _field(2, b"Eviction")
+    body = b"k8s\0" + _field(1, kind) + _field(2, _field(1, head))
+    answer = place.ask(
+        "POST",
+        "pods",
+        "leaving",
+        subresource="eviction",
+        body=body,
+        query={"dryRun": "All"},
+        content_type="application/vnd.kubernetes.protobuf",
+    )
+    assert answer.status == 201, answer.text

@@ -1,0 +1,50 @@
+"""The columns of what API servers are configured by (kubernetes pkg/printers/internalversion/printers.go)."""
+
+from __future__ import annotations
+
+from twin.api.cells import NONE, Column, Object, age_cell, path_cell, value_at
+
+_QUEUING = "spec.limited.limitResponse.queuing"
+
+
+def _service(obj: Object, _now: float) -> str:
+    service = value_at(obj, "spec.service")
+    return "Local" if service is None else f"{service['namespace']}/{service['name']}"
+
+
+def _available(obj: Object, _now: float) -> str:
+    for row in value_at(obj, "status.conditions") or ():
+        if row["type"] == "Available":
+            return str(row["status"]) if row["status"] == "True" else f"False ({row['reason']})"
+    return "Unknown"
+
+
+def _dangling(obj: Object, _now: float) -> str:
+    rows = value_at(obj, "status.conditions") or ()
+    return next((str(row["status"]) for row in rows if row["type"] == "Dangling"), "?")
+
+
+SERVER: dict[str, tuple[Column, ...]] = {
+    "apiservices": (
+        Column("Service", _service),
+        Column("Available", _available),
+    ),
+    "flowschemas": (
+        Column("PriorityLevel", path_cell("spec.priorityLevelConfiguration.name")),
+        Column("MatchingPrecedence", path_cell("spec.matchingPrecedence", 0)),
+        Column("DistinguisherMethod", path_cell("spec.distinguisherMethod.type", NONE)),
+        Column("Age", age_cell),
+        Column("MissingPL", _dangling),
+    ),
+    "prioritylevelconfigurations": (
+        Column("Type", path_cell("spec.type")),
+        Column(
+            "NominalConcurrencyShares", path_cell("spec.limited.nominalConcurrencyShares", NONE)
+        ),
+        Column("Queues", path_cell(f"{_QUEUING}.queues", NONE)),
+        Column("HandSize", path_cell(f"{_QUEUING}.handSize", NONE)),
+        Column("QueueLengthLimit", path_cell(f"{_QUEUING}.queueLengthLimit", NONE)),
+        Column("Age", age_cell),
+    ),
+    "runtimeclasses": (Column("Handler", path_cell("handler")),),
+}

@@ -1,1 +1,0 @@
-"""ValidatingAdmissionPolicies: rules in CEL about what clients write, with parameters, bound to places."""
