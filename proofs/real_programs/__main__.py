@@ -1,0 +1,69 @@
+"""`python -m proofs.real_programs NAME --minutes 15`: run a real program on a twin at speed 1, play its scenarios over
+and over, and name every complaint in its log for which no reason is known; exit code 1 for one, or for a scenario that
+did not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from proofs.real_programs.log_lines import complaints
+from proofs.real_programs.processes import Missing
+from proofs.real_programs.programs import PROGRAMS, Program
+
+
+def main(arguments: list[str]) -> int:
+    """Run what the command line says; 2 for a program that is not on this machine."""
+    parser = argparse.ArgumentParser(prog="python -m proofs.real_programs", description=__doc__)
+    parser.add_argument("name", choices=sorted(PROGRAMS), help="which program")
+    parser.add_argument("--minutes", type=float, default=15.0, metavar="N")
+    parser.add_argument("--built-in", action="store_true", help="the twin's own part instead of it")
+    parser.add_argument("--only", metavar="SCENARIO", help="one scenario alone")
+    parser.add_argument("--folder", type=Path, help="where logs are kept (default: a new one)")
+    options = parser.parse_args(arguments)
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="real-programs-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"logs: {folder}", flush=True)
+    try:
+        return _play(PROGRAMS[options.name], folder, options)
+    except Missing as missing:
+        sys.stderr.write(f"{missing}\n")
+        return 2
+
+
+def _play(program: Program, folder: Path, options: argparse.Namespace) -> int:
+    began = time.monotonic()
+    failed = rounds = 0
+    chosen = [one for one in program.scenarios if options.only in (None, one.__name__)]
+    run = program.built_in if options.built_in else program.real
+    with run(folder) as (cluster, logs):
+        while not rounds or time.monotonic() - began < 60 * options.minutes:
+            rounds += 1
+            for scenario in chosen:
+                start = time.monotonic()
+                try:
+                    scenario(cluster)
+                    said = "holds"
+                except AssertionError as error:
+                    said, failed = f"FAILED: {error}", failed + 1
+                print(
+                    f"{scenario.__name__:20} {time.monotonic() - start:6.1f} s  {said}", flush=True
+                )
+                program.clear(cluster)
+        seconds = time.monotonic() - began
+    found = [] if options.built_in else [
+        f"{log.name}: {line}" for log in logs for line in complaints(log, program.allowed)
+    ]  # fmt: skip
+    for line in found[:50]:
+        print(f"complaint: {line}")
+    played = f"{rounds} rounds of {len(chosen)} scenarios in {seconds / 60:.1f} min"
+    print(f"{played}: {failed} failed, {len(found)} complaints")
+    return 1 if failed or found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,42 @@
+"""The programs by name: how each is run, and what it has to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from proofs.real_programs import cluster_autoscaler, karpenter
+from proofs.real_programs.cluster import Cluster
+
+Run = Callable[[Path], AbstractContextManager[tuple[Cluster, Sequence[Path]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program."""
+
+    real: Run
+    """Runs it on a twin of its own in a folder; yields the cluster and the program's logs."""
+    built_in: Run
+    """Runs a twin whose own part does its work."""
+    scenarios: tuple[Callable[[Cluster], None], ...]
+    clear: Callable[[Cluster], None]
+    """Takes everything away that a scenario made."""
+    allowed: Mapping[str, str]
+    """Patterns of log lines that a real cluster would cause as well, with the reason."""
+
+
+PROGRAMS: dict[str, Program] = {
+    "cluster-autoscaler": Program(
+        cluster_autoscaler.real,
+        cluster_autoscaler.built_in,
+        cluster_autoscaler.SCENARIOS,
+        cluster_autoscaler.clear,
+        cluster_autoscaler.ALLOWED,
+    ),
+    "karpenter": Program(
+        karpenter.real, karpenter.built_in, karpenter.SCENARIOS, karpenter.clear, karpenter.ALLOWED
+    ),
+}

@@ -1,0 +1,120 @@
+"""Requests to an API server by path, over TLS with what a kubeconfig says."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import yaml
+
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+Object = dict[str, Any]
+
+
+class Refused(Exception):
+    """A request that was answered with an error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status, self.message = status, message
+
+
+class Late(AssertionError):
+    """Something that was waited for and did not come."""
+
+
+class Api:
+    """One user of one API server."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        """Read address, authority and token."""
+        content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+        cluster = content["clusters"][0]["cluster"]
+        if "certificate-authority" in cluster:
+            authority = Path(cluster["certificate-authority"]).read_text(encoding="utf-8")
+        else:
+            authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
+        self.kubeconfig, self.server = kubeconfig, str(cluster["server"])
+        self._token = content["users"][0]["user"]["token"]
+        self._context = ssl.create_default_context(cadata=authority)
+
+    def ask(
+        self, method: str, path: str, body: Any = None, media: str | None = None, **query: str
+    ) -> Any:
+        """Send one request and return what is answered; a PATCH merges. Raises Refused."""
+        text = f"?{urlencode(query)}" if query else ""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.server}{path}{text}", data, method=method)
+        request.add_header("Authorization", f"Bearer {self._token}")
+        kind = media or (MERGE if method == "PATCH" else "application/json")
+        request.add_header("Content-Type", kind)
+        try:
+            with urllib.request.urlopen(request, context=self._context, timeout=90) as answer:
+                content = answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                raise Refused(error.code, _message(error.read())) from None
+        return json.loads(content) if content.startswith(b"{") else content.decode()
+
+    def apply(self, path: str, body: Object) -> Any:
+        """Apply an object on the server's side."""
+        where = f"{path}/{body['metadata']['name']}"
+        return self.ask("PATCH", where, body, APPLY, fieldManager="installer", force="true")
+
+    def items(self, path: str) -> list[Object]:
+        """Return all objects of a list."""
+        return list(self.ask("GET", path)["items"])
+
+    def find(self, path: str) -> Object | None:
+        """Return an object; None when there is none."""
+        try:
+            found: Object = self.ask("GET", path)
+        except Refused as refusal:
+            if refusal.status != 404:
+                raise
+            return None
+        return found
+
+    def remove(self, path: str) -> None:
+        """Delete an object, if it is there."""
+        try:
+            self.ask("DELETE", path)
+        except Refused as refusal:
+            if refusal.status != 404:
+                raise
+
+
+def until(what: str, so: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """Wait until something is so, and return it; raises Late."""
+    end = time.monotonic() + seconds
+    while True:
+        found = so()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise Late(f"{what}: not within {seconds:g} s")
+        time.sleep(0.25)
+
+
+def always(what: str, so: Callable[[], Any], seconds: float) -> None:
+    """Look for so many seconds whether something stays so; raises AssertionError."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert so(), f"{what}: no more"
+        time.sleep(0.25)
+
+
+def _message(content: bytes) -> str:
+    try:
+        return str(json.loads(content)["message"])
+    except (ValueError, KeyError, TypeError):
+        return content.decode(errors="replace")
