@@ -23,6 +23,7 @@ COUNTING = frozenset(
         *("jobs", "cronjobs", "poddisruptionbudgets", "ingresses", "networkpolicies"),
         *("ingressclasses", "endpointslices", "priorityclasses", "customresourcedefinitions"),
         *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+        *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
         *("flowschemas", "prioritylevelconfigurations"),
         *("verticalpodautoscalers", "nodepools", "nodeclaims", "kwoknodeclasses"),
     }

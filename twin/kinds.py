@@ -93,6 +93,20 @@ KINDS: dict[str, Kind] = {
             "v1",
             False,
         ),
+        Kind(
+            "validatingadmissionpolicies",
+            "ValidatingAdmissionPolicy",
+            "admissionregistration.k8s.io",
+            "v1",
+            False,
+        ),
+        Kind(
+            "validatingadmissionpolicybindings",
+            "ValidatingAdmissionPolicyBinding",
+            "admissionregistration.k8s.io",
+            "v1",
+            False,
+        ),
         Kind("apiservices", "APIService", "apiregistration.k8s.io", "v1", False),
         Kind("flowschemas", "FlowSchema", "flowcontrol.apiserver.k8s.io", "v1", False),
         Kind(

@@ -19,6 +19,8 @@ class DeleteOptions(TypedDict, total=False):
     propagation: str | None
     """Background, Foreground or Orphan."""
     dry_run: bool
+    announced: bool
+    """Whether watchers see a pod that goes at once with its marks first, as an API server shows it."""
 
 
 def set_namespace(kind: Kind, namespace: str, metadata: Object, find: Find) -> None:

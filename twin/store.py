@@ -309,6 +309,9 @@ class Store(Part):
         gone_now = admission.mark_deleted(resource, target, self.now(), grace, propagation)
         if not dry_run:
             if gone_now:
+                if options.get("announced") and resource == "pods":
+                    self.touch(resource, record, before)
+                    before = record.clone()
                 self.remove(resource, record, before)
             elif record.state() != before.state():
                 self.touch(resource, record, before)

@@ -6,6 +6,7 @@ from proofs.planted.defect import Defect
 
 CLAIMS = "tests/twin/controllers/test_volumes.py::"
 REFERENCES = "tests/twin/behaviour/test_references.py::"
+POLICIES = "tests/twin/contract/test_policies.py::"
 
 TWIN_OBJECTS: tuple[Defect, ...] = (
     Defect(
@@ -50,5 +51,19 @@ TWIN_OBJECTS: tuple[Defect, ...] = (
         "    ready = answers and not closed_gates(pod)\n",
         "    ready = answers\n",
         "tests/twin/behaviour/test_readiness_gates.py::test_a_pod_is_ready_when_its_gates_are_open",
+    ),
+    Defect(
+        "a policy that ignores failures is followed by none",
+        "twin/policies/deciding.py",
+        '            return None if self._ignores else (why, "")\n',
+        '            return (why, "")\n',
+        f"{POLICIES}test_a_policy_that_ignores_its_failures[in process]",
+    ),
+    Defect(
+        "excluded rules of a policy are looked at, too",
+        "twin/policies/deciding.py",
+        "        if excluded and version_for(",
+        "        if not excluded and version_for(",
+        f"{POLICIES}test_excluded_rules_and_selectors[in process]",
     ),
 )

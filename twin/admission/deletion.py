@@ -40,15 +40,14 @@ def mark_deleted(
         return _mark_object(resource, record, now, _PROPAGATIONS[policy])
     assert isinstance(record, PodRecord)
     grace = record.shape.grace_seconds if grace_period_seconds is None else grace_period_seconds
-    if not record.node_name or record.terminal or grace == 0:
-        if not record.finalizers:
-            return True
+    at_once = not record.node_name or record.terminal or grace == 0
+    if at_once:
         grace = 0
     if record.deletion_at is None or now + grace < record.deletion_at:
+        record.generation += record.deletion_at is None
         record.deletion_at = now + grace
         record.deletion_grace_seconds = grace
-        record.generation += 1
-    return False
+    return at_once and not record.finalizers
 
 
 def _mark_object(resource: str, record: Record, now: float, added: tuple[str, ...]) -> bool:

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 
 from twin.admission.findings import Findings
 from twin.admission.metadata import SUBDOMAIN
-from twin.custom.cel import RuleError
-from twin.custom.cel_requests import compile_expression, result_type
+from twin.custom.policy_expressions import check_expression
 from twin.records import Object
 
 _OPERATIONS = ("*", "CREATE", "UPDATE", "DELETE", "CONNECT")
@@ -33,7 +32,7 @@ def mutating(obj: Object, findings: Findings) -> None:
     validating(obj, findings)
     for index, hook in enumerate(obj.get("webhooks") or []):
         path = f"webhooks[{index}].reinvocationPolicy"
-        _one_of(path, hook["reinvocationPolicy"], ("IfNeeded", "Never"), findings)
+        one_of(path, hook["reinvocationPolicy"], ("IfNeeded", "Never"), findings)
 
 
 def validating(obj: Object, findings: Findings) -> None:
@@ -71,14 +70,14 @@ def _check(hook: Object, path: str, findings: Findings) -> None:
     _check_name(hook.get("name") or "", f"{path}.name", findings)
     for index, rule in enumerate(hook.get("rules") or []):
         check_rule(rule, f"{path}.rules[{index}]", findings)
-    _one_of(f"{path}.failurePolicy", hook["failurePolicy"], ("Fail", "Ignore"), findings)
-    _one_of(f"{path}.matchPolicy", hook["matchPolicy"], ("Equivalent", "Exact"), findings)
+    one_of(f"{path}.failurePolicy", hook["failurePolicy"], ("Fail", "Ignore"), findings)
+    one_of(f"{path}.matchPolicy", hook["matchPolicy"], ("Equivalent", "Exact"), findings)
     effects = ("None", "NoneOnDryRun")
     if hook.get("sideEffects") is None:
         why = f"Required value: must specify one of {', '.join(effects)}"
         findings.add(f"{path}.sideEffects", why)
     else:
-        _one_of(f"{path}.sideEffects", hook["sideEffects"], effects, findings)
+        one_of(f"{path}.sideEffects", hook["sideEffects"], effects, findings)
     seconds = hook["timeoutSeconds"]
     if not 1 <= seconds <= _LONGEST_TIMEOUT:
         why = "the timeout value must be between 1 and 30 seconds"
@@ -108,7 +107,7 @@ def check_rule(rule: Object, path: str, findings: Findings) -> None:
         why = "if '*' is present, must not specify other operations"
         findings.bad(f"{path}.operations", _list(operations), why)
     for index, operation in enumerate(operations):
-        _one_of(f"{path}.operations[{index}]", operation, _OPERATIONS, findings)
+        one_of(f"{path}.operations[{index}]", operation, _OPERATIONS, findings)
     for name, words in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
         values = rule.get(name) or []
         if not values:
@@ -117,7 +116,7 @@ def check_rule(rule: Object, path: str, findings: Findings) -> None:
             why = f"if '*' is present, must not specify other {words}"
             findings.bad(f"{path}.{name}", _list(values), why)
     _check_resources(rule.get("resources") or [], f"{path}.resources", findings)
-    _one_of(f"{path}.scope", rule.get("scope", "*"), ("*", "Cluster", "Namespaced"), findings)
+    one_of(f"{path}.scope", rule.get("scope", "*"), ("*", "Cluster", "Namespaced"), findings)
 
 
 def _check_resources(resources: list[str], path: str, findings: Findings) -> None:
@@ -177,7 +176,12 @@ def _check_url(url: str, path: str, findings: Findings) -> None:
         findings.bad(path, parts.query, "query parameters are not permitted in the URL")
 
 
-def check_conditions(conditions: list[Any], path: str, findings: Findings) -> None:
+def check_conditions(
+    conditions: list[Any],
+    path: str,
+    findings: Findings,
+    variables: tuple[str, ...] = _CONDITION_VARIABLES,
+) -> None:
     """Check match conditions: names, and expressions that can be compiled and give a boolean."""
     if len(conditions) > MOST_CONDITIONS:
         count = len(conditions)
@@ -197,13 +201,9 @@ def check_conditions(conditions: list[Any], path: str, findings: Findings) -> No
         if not text.strip():
             findings.require(f"{place}.expression")
             continue
-        try:
-            kind = result_type(compile_expression(text, _CONDITION_VARIABLES))
-        except RuleError as error:
-            findings.bad(f"{place}.expression", text, str(error))
-        else:
-            if kind not in ("BOOL", "DYN"):
-                findings.bad(f"{place}.expression", text, "must evaluate to bool")
+        why = check_expression(text, variables, None, ("bool",))
+        if why:
+            findings.bad(f"{place}.expression", text, why)
 
 
 def _check_versions(versions: list[str], path: str, findings: Findings) -> None:
@@ -218,7 +218,8 @@ def _check_versions(versions: list[str], path: str, findings: Findings) -> None:
             findings.bad(f"{path}[{index}]", version, "duplicate version")
 
 
-def _one_of(path: str, value: str, allowed: tuple[str, ...], findings: Findings) -> None:
+def one_of(path: str, value: str, allowed: tuple[str, ...], findings: Findings) -> None:
+    """Check that a value is one of those that are known."""
     if value not in allowed:
         known = ", ".join(f'"{each}"' for each in allowed)
         findings.add(path, f"Unsupported value: {json.dumps(value)}: supported values: {known}")

@@ -16,13 +16,13 @@ from twin.api.messages import Object, Request
 from twin.copying import copy_object
 from twin.errors import ApiError, forbidden
 from twin.kinds import Kind
+from twin.policies.deciding import Policies
 from twin.rbac.attributes import User
-from twin.selectors import matches
 from twin.store import Review, Store
 from twin.webhooks.conditions import ConditionError, conditions_hold
 from twin.webhooks.hearing import Call, CallsNeeded, Hearing
 from twin.webhooks.hooks import MUTATING, VALIDATING, Hook, NoAddress, hooks_of
-from twin.webhooks.matching import GROUP, Write, selects_object, version_for
+from twin.webhooks.matching import GROUP, Write, version_for
 from twin.webhooks.reviews import (
     BadAnswer,
     Verdict,
@@ -34,9 +34,8 @@ from twin.webhooks.reviews import (
     review_of,
     uid_of,
 )
+from twin.webhooks.selecting import Pair, is_selected, served_versions
 
-Pair = tuple[Object | None, Object | None]
-"""The object that is written, and what it replaces."""
 _NOBODY_CALLS = "failed to call webhook: nobody calls webhooks here"
 
 
@@ -46,11 +45,13 @@ class Admission:
     def __init__(self, store: Store) -> None:
         """Read configurations of `store` at each write."""
         self._store = store
+        self._policies = Policies(store)
 
     @property
     def idle(self) -> bool:
         """Whether there is nobody to ask."""
-        return not any(self._store.count(resource) for resource in (MUTATING, VALIDATING))
+        asked = any(self._store.count(resource) for resource in (MUTATING, VALIDATING))
+        return not asked and self._policies.idle
 
     def mutated(
         self,
@@ -134,10 +135,13 @@ class Admission:
 
     def check(self, writes: Sequence[tuple[Write, Pair]], request: Request) -> None:
         """Let writes pass or raise ApiError; all that has to be asked about them is asked at once."""
+        hearing = _hearing(request)
+        if not self._policies.idle:
+            for write, pair in writes:
+                self._policies.check(write, pair, hearing)
         if not self._store.count(VALIDATING):
             return
         hooks = hooks_of(self._store, VALIDATING)
-        hearing = _hearing(request)
         questions: list[tuple[_Asking, Hook, str]] = []
         calls: list[Call] = []
         for write, pair in writes:
@@ -166,10 +170,9 @@ class _Asking:
 
     def prepare(self, hook: Hook, number: int, pair: Pair) -> str | None:
         """Return the key of a webhook's answer, to be called for if it is not there; None: not asked."""
-        version = version_for(
-            hook.spec.get("rules") or (), self.write, self._versions(), exact=hook.exact
-        )
-        if version is None or not self._selected(hook.spec, pair):
+        versions = served_versions(self._store, self.write.kind)
+        version = version_for(hook.spec.get("rules") or (), self.write, versions, exact=hook.exact)
+        if version is None or not is_selected(self._store, self.write, hook.spec, pair):
             return None
         user = self._hearing.user or User("")
         asked = review_of(self.write, version, user, *pair)
@@ -224,30 +227,6 @@ class _Asking:
         if not verdict.allowed:
             raise denial(hook, verdict)
         return verdict
-
-    def _versions(self) -> tuple[str, ...]:
-        kind = self.write.kind
-        if kind.custom is None:
-            return (kind.version, *kind.other_versions)
-        served = self._store.custom.versions_of(kind.resource).values()
-        others = (each.version for each in served if each.version != kind.version)
-        return (kind.version, *others)
-
-    def _selected(self, spec: Object, pair: Pair) -> bool:
-        selector = spec.get("namespaceSelector")
-        if selector and not self._selects_namespace(selector, pair):
-            return False
-        return selects_object(spec.get("objectSelector"), *pair)
-
-    def _selects_namespace(self, selector: Object, pair: Pair) -> bool:
-        write = self.write
-        if write.kind.resource == "namespaces":
-            obj = pair[0] or pair[1] or {}
-            return matches(selector, (obj.get("metadata") or {}).get("labels") or {})
-        if not write.namespace:
-            return True
-        record = self._store.find("namespaces", "", write.namespace)
-        return record is not None and matches(selector, record.labels)
 
 
 def _read(review: Object, uid: str, *, mutating: bool) -> Verdict:

@@ -23,6 +23,7 @@ from twin.api.cells import (
     value_at,
 )
 from twin.api.karpenter_columns import KARPENTER
+from twin.api.policy_columns import POLICIES
 from twin.api.rights_columns import role_reference, subjects_of
 from twin.api.server_columns import SERVER
 from twin.api.service_columns import (
@@ -347,6 +348,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
         (Column("Webhooks", lambda obj, _now: len(obj.get("webhooks") or ()), type="integer"),),
     ),
+    **POLICIES,
     "configmaps": (Column("Data", lambda obj, _now: len(obj.get("data") or ())),),
     **{kind: tuple(Column(*row) for row in rows) for kind, rows in KARPENTER.items()},
     **SERVER,

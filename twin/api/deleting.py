@@ -59,6 +59,7 @@ class Deletions:
             grace_period_seconds=None if grace is None else whole_seconds(grace),
             propagation=options.get("propagationPolicy"),
             dry_run=_is_dry_run(request),
+            announced=True,
         )
 
 

@@ -72,6 +72,8 @@ CATEGORIES |= {
         "customresourcedefinitions",
         "mutatingwebhookconfigurations",
         "validatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
     )
 }
 _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deployments", "replicasets",
@@ -79,8 +81,8 @@ _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deploym
            "statefulsets", "daemonsets", "jobs", "cronjobs", "horizontalpodautoscalers",
            "poddisruptionbudgets", "persistentvolumeclaims", "persistentvolumes",
            "ingresses", "resourceclaims", "volumeattachments",
-           "customresourcedefinitions", "verticalpodautoscalers", "apiservices",
-           "flowschemas", "prioritylevelconfigurations",
+           "customresourcedefinitions", "validatingadmissionpolicies", "verticalpodautoscalers",
+           "apiservices", "flowschemas", "prioritylevelconfigurations",
            "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
 _SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
 _OF_PODS = {"binding": "Binding", "eviction": "Eviction", "log": "Pod", "resize": "Pod"}

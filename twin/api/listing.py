@@ -36,6 +36,7 @@ turn.
 """
 PAGE = 500
 """Items that are serialized at once: kubectl's page size."""
+_TOO_OLD = "The resourceVersion for the provided list is too old."
 _OUTRUN = (
     "The provided continue parameter is too old to display a consistent list result. You can "
     "start a new list without the continue parameter, or use the continue token in this response "
@@ -97,8 +98,10 @@ def read_list_request(
     try:
         snapshot = store.snapshot(kind.resource, namespace, version)
     except ApiError as error:
-        if after is None or error.status != 410:
+        if error.status != 410:
             raise
+        if after is None:
+            raise ApiError(410, "Expired", _TOO_OLD) from error
         rest = {"continue": _make_token(_NEWEST, after)}
         raise ApiError(410, "Expired", _OUTRUN, metadata=rest) from error
     count = store.count(kind.resource)
@@ -310,7 +313,7 @@ def _read_token(text: str, newest: int) -> tuple[int, Key]:
         if not (isinstance(version, int) and isinstance(namespace, str) and isinstance(name, str)):
             raise ValueError("not a version and a key")
     except (ApiError, ValueError, TypeError, binascii.Error) as error:
-        raise bad_request(f"continue key is not valid: {error}") from error
+        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
     if not _NEWEST <= version <= newest:
         raise ApiError(410, "Expired", _OUTRUN)
     return newest if version == _NEWEST else version, (namespace, name)

@@ -312,7 +312,10 @@ class Kubelet(Part):
             names = pod.shape.containers
             self._report(pod, "Killing", f"Stopping container {names[0]}")
         self._usage.drop(uid)
-        self._world.store.remove("pods", pod)
+        before = pod.clone()
+        if not pod.disruption:  # the moment of a disruption is read off these
+            pod.deletion_at, pod.deletion_grace_seconds = self._world.now, 0
+        self._world.store.remove("pods", pod, before)
 
     # ---- inner parts
 

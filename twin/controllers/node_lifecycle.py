@@ -102,6 +102,9 @@ class NodeLifecycle(Part):
                 self._world.clock.after(0.0, "node.joined", record.name)
         elif isinstance(record, PodRecord) and change.type != "DELETED":
             bound = change.previous_fields is None or not change.previous_fields[0]
+            if bound and record.node_name and self._world.node(record.node_name) is None:
+                wait = self._world.config.machines.orphan_seconds
+                self._world.clock.after(wait, "node.orphans", record.node_name)
             if bound and record.node_name in self._tainted_at:
                 node = self._world.node(record.node_name)
                 self._start_clocks(record, [] if node is None else _no_execute(node))

@@ -20,6 +20,7 @@ from twin.controllers.garbage import Garbage
 from twin.controllers.job import Jobs
 from twin.controllers.loop import ControllerLoop, Reconcile
 from twin.controllers.namespaces import Namespaces
+from twin.controllers.policies import POLICIES, PolicyStatus
 from twin.controllers.quota import Quotas
 from twin.controllers.replicaset import ReplicaSets
 from twin.controllers.stateful_set import StatefulSets
@@ -75,6 +76,7 @@ class ControlPlane:
             ("resourcequotas", self.quotas.reconcile),
             ("services", self.endpoints.reconcile),
             (CLAIMS, volumes.reconcile_claim),
+            (POLICIES, PolicyStatus(world).reconcile),
             (API_SERVICES, self.api_services.reconcile),
         )
         for resource, reconcile in reconcilers:

@@ -9,10 +9,12 @@ from twin.custom.cel import MISSING, RuleError, bare, extensions
 
 
 @lru_cache(maxsize=512)
-def compile_expression(text: str, names: tuple[str, ...]) -> Any:
-    """Compile an expression over variables; raises RuleError."""
+def compile_expression(
+    text: str, names: tuple[str, ...], types: tuple[tuple[str, str], ...] = ()
+) -> Any:
+    """Compile an expression over variables of any type, and over those of `types`; raises RuleError."""
     try:
-        return _environment(names).compile(text)
+        return _environment(names, types).compile(text)
     except ImportError as error:
         raise RuleError(MISSING) from error
     except RuntimeError as error:
@@ -35,9 +37,16 @@ def evaluate(program: Any, values: dict[str, Any]) -> Any:
     return result.plain_value()
 
 
-@lru_cache(maxsize=16)
-def _environment(names: tuple[str, ...]) -> Any:
+@lru_cache(maxsize=64)
+def _environment(names: tuple[str, ...], types: tuple[tuple[str, str], ...]) -> Any:
     from cel_expr_python import cel  # noqa: PLC0415 - see twin.custom.cel
 
+    own = {
+        "bool": cel.Type.BOOL,
+        "string": cel.Type.STRING,
+        "int": cel.Type.INT,
+        "double": cel.Type.DOUBLE,
+    }
     variables = dict.fromkeys(names, cel.Type.DYN)
+    variables |= {name: own.get(kind, cel.Type.DYN) for name, kind in types}
     return cel.NewEnv(variables=variables, extensions=extensions(cel))

@@ -5,13 +5,13 @@ The checks are the API server's (pkg/registry/core/pod/storage/storage.go assign
 
 from __future__ import annotations
 
-from twin.errors import conflict, not_found
+from twin.errors import conflict
 from twin.records import PodRecord
 from twin.world import World
 
 
 def bind_pod(world: World, pod: PodRecord, node: str, uid: str, *, dry_run: bool) -> None:
-    """Bind a waiting pod to a node for a client; raises ApiError 404 or 409."""
+    """Bind a waiting pod to a node for a client, whether the node is there or not; raises ApiError 409."""
     if uid and uid != pod.uid:
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {pod.uid}"
         raise conflict("pods", pod.name, why)
@@ -27,8 +27,6 @@ def bind_pod(world: World, pod: PodRecord, node: str, uid: str, *, dry_run: bool
     if pod.shape.needs.gates:
         why = f"pod {pod.name} has non-empty .spec.schedulingGates"
         raise conflict("pods/binding", pod.name, why)
-    if world.node(node) is None:
-        raise not_found("nodes", node)
     if not dry_run:
         assign_node(world, pod, node)
 

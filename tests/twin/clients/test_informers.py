@@ -21,10 +21,18 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 SECONDS = 60.0
 
 
-def _start(folder: Path, port: int) -> tuple[subprocess.Popen[str], dict[str, str]]:
+EXPIRY = """
+name: forgetful
+description: what has changed is forgotten, as after a compaction of etcd.
+faults:
+  - {fault: watch_expiry, at_seconds: 15, resources: [configmaps]}
+"""
+
+
+def _start(folder: Path, port: int, *more: str) -> tuple[subprocess.Popen[str], dict[str, str]]:
     options = ["--nodes", "1", "--workload", "idle", "--seed", "3", "--port", str(port)]
     kept = ["--journal", str(folder / "journal"), "--kubeconfig-dir", str(folder)]
-    command = [sys.executable, "-m", "twin", *options, *kept]
+    command = [sys.executable, "-m", "twin", *options, *kept, *more]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     ready: dict[str, str] = json.loads(process.stdout.readline())
@@ -95,6 +103,43 @@ def test_an_informer_goes_on_after_a_restart(tmp_path: Path) -> None:
         assert face.ask("POST", MAPS, body={"metadata": {"name": "c"}}).status == 201
         after = informer.until(_names("b", "c"))
         assert ["DELETED", "a"] in after["heard"]
+    finally:
+        informer.close()
+        face.close()
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_an_informer_lists_again_after_410(tmp_path: Path) -> None:
+    """Its watch is cut and cannot be resumed; what came and went meanwhile is told once."""
+    scenario = tmp_path / "expiry.yaml"
+    scenario.write_text(EXPIRY, encoding="utf-8")
+    process, ready = _start(tmp_path, 0, "--scenario", str(scenario))
+    informer = Informer(ready["admin_kubeconfig"])
+    face = OverHttp(Path(ready["admin_kubeconfig"]), "served", simulated=True)
+
+    def resumed() -> str:
+        """Return the type of what a watch from the first version says first."""
+        event = face.events(MAPS, {"resourceVersion": first, "timeoutSeconds": "1"}, 1)[0]
+        return str(event["object"].get("code", event["type"]))
+
+    try:
+        first = face.ask("GET", MAPS).version
+        for name in ("a", "b"):
+            assert face.ask("POST", MAPS, body={"metadata": {"name": name}}).status == 201
+        informer.until(_names("a", "b"))
+        assert resumed() == "ADDED"
+        end = time.monotonic() + SECONDS
+        while resumed() != "410":
+            assert time.monotonic() < end, "nothing is forgotten"
+            time.sleep(0.2)
+        assert face.ask("DELETE", f"{MAPS}/a").status == 200
+        assert face.ask("POST", MAPS, body={"metadata": {"name": "c"}}).status == 201
+        heard = informer.until(_names("b", "c"))["heard"]
+        assert heard.count(["DELETED", "a"]) == 1
+        assert [heard.count(["ADDED", name]) for name in "abc"] == [1, 1, 1]
     finally:
         informer.close()
         face.close()

@@ -338,3 +338,46 @@ def test_drain_waits_until_the_budget_lets_it(simulated_place: Place) -> None:
         else:
             todo.pop(0)
     assert refusals > 0
+
+
+def _marks(obj: dict[str, Any]) -> tuple[int, bool, int | None]:
+    """Return (generation, whether it is marked as deleted, its grace)."""
+    head = obj["metadata"]
+    return head["generation"], "deletionTimestamp" in head, head.get("deletionGracePeriodSeconds")
+
+
+@pytest.mark.parametrize(
+    ("spec", "graces", "seen"),
+    [
+        ({"schedulerName": "nobody"}, [None], [(1, False, None), (2, True, 0), (2, True, 0)]),
+        ({"nodeName": "nowhere"}, ["0"], [(1, False, None), (2, True, 0), (2, True, 0)]),
+        ({"nodeName": "nowhere"}, [None, "0"],
+         [(1, False, None), (2, True, 30), (2, True, 0), (2, True, 0)]),
+        ({"nodeName": "nowhere"}, ["20", "40", "5", "0"],
+         [(1, False, None), (2, True, 20), (2, True, 5), (2, True, 0), (2, True, 0)]),
+        ({"nodeName": "nowhere", "terminationGracePeriodSeconds": 0}, [None],
+         [(1, False, None), (2, True, 0), (2, True, 0)]),
+    ],
+)  # fmt: skip
+def test_watchers_see_how_a_pod_goes(
+    place: Place, spec: dict[str, Any], graces: list[str | None], seen: list[tuple[int, bool, int]]
+) -> None:
+    """Marked first, then gone: the last event is the whole pod as it was, with a version of its own."""
+    since = place.version()
+    place.make("pods", pod("p", **spec))
+    for grace in graces:
+        query = {} if grace is None else {"gracePeriodSeconds": grace}
+        answer = place.ask("DELETE", "pods", "p", query=query)
+        assert answer.status == 200
+    assert _marks(answer.body) == seen[-1]
+    events = place.face.events(place.path("pods"), {"resourceVersion": since})
+    assert [event["type"] for event in events] == [
+        "ADDED",
+        *["MODIFIED"] * (len(seen) - 2),
+        "DELETED",
+    ]
+    assert [_marks(event["object"]) for event in events] == seen
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
+    assert versions == sorted(set(versions))
+    assert versions[-1] == int(answer.version)
+    assert events[-1]["object"]["spec"]["containers"]

@@ -130,6 +130,8 @@ def test_a_token_of_nobody_is_refused(place: Place, token: str) -> None:
     """A continue token that no server gave is 400."""
     response = place.ask("GET", "configmaps", query={"continue": token, "limit": "2"})
     assert (response.status, response.reason) == (400, "BadRequest")
+    text = "invalid continue token: continue key is not valid: "
+    assert response.body["message"].startswith(text)
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ MODELS = {
     "customresourcedefinitions": "V1CustomResourceDefinition",
     "mutatingwebhookconfigurations": "V1MutatingWebhookConfiguration",
     "validatingwebhookconfigurations": "V1ValidatingWebhookConfiguration",
+    "validatingadmissionpolicies": "V1ValidatingAdmissionPolicy",
+    "validatingadmissionpolicybindings": "V1ValidatingAdmissionPolicyBinding",
     "replicationcontrollers": "V1ReplicationController",
     "apiservices": "V1APIService",
     "flowschemas": "V1FlowSchema",
@@ -89,6 +91,24 @@ KEPT: dict[str, dict[str, Any]] = {
     },
     "persistentvolumes": {
         "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+    },
+    "validatingadmissionpolicies": {
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE"],
+                        "resources": ["pods"],
+                    }
+                ]
+            },
+            "validations": [{"expression": "true"}],
+        }
+    },
+    "validatingadmissionpolicybindings": {
+        "spec": {"policyName": "kept", "validationActions": ["Deny"]}
     },
     "mutatingwebhookconfigurations": {},
     "validatingwebhookconfigurations": {},

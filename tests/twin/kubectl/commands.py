@@ -47,6 +47,31 @@ spec:
     spec: {containers: [{name: cache, image: "cache:1"}]}
 """
 MISSPELT = CACHE.replace("replicas:", "replica:").replace("name: cache}", "name: odd}", 1)
+STORED = """\
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: made}
+provisioner: foresail.dev/simulated
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], storageClassName: made, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: store}
+spec:
+  containers: [{name: store, image: "store:1", volumeMounts: [{name: data, mountPath: /data}]}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+"""
+KEPT = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kept, labels: {set: pruned}}
+"""
+PRUNED = f"{KEPT}---\n{KEPT.replace('name: kept', 'name: dropped')}"
 SETTINGS = """\
 apiVersion: v1
 kind: ConfigMap
@@ -159,6 +184,19 @@ COMMANDS = (
     Command("create quota small --hard=pods=50", "resourcequota/small created"),
     Command("create pdb shelf --selector=app=shelf --min-available=1", "shelf created"),
     Command("run single --image=single:1", "pod/single created"),
+    Command("apply -f -", r"configmap/dropped created", stdin=PRUNED),
+    Command(
+        "apply --prune -l set=pruned --prune-allowlist=core/v1/ConfigMap -f -",
+        r"configmap/kept unchanged\s+configmap/dropped pruned",
+        stdin=KEPT,
+    ),
+    Command("apply -f -", r"persistentvolumeclaim/data created\s+pod/store created", stdin=STORED),
+    Command("wait --for=jsonpath={.status.phase}=Bound pvc/data --timeout=60s", "condition met"),
+    Command("wait --for=condition=Ready pod/store --timeout=60s", "condition met"),
+    Command("get pvc", r"data\s+Bound\s+pvc-\S+\s+1Gi\s+RWO\s+made"),
+    Command("get pv", r"1Gi\s+RWO\s+Delete\s+Bound\s+shop/data\s+made"),
+    Command("describe pvc data", r"Used By:\s+store"),
+    Command("delete pod,pvc store data --ignore-not-found", 'claim "data" deleted'),
     Command("expose deployment web --port=80 --target-port=8080", "service/web exposed"),
     Command("autoscale deployment shelf --min=1 --max=3 --cpu=50%", "autoscaled", oldest=34),
     Command("autoscale deployment shelf --min=1 --max=3 --cpu-percent=50", "autoscaled", newest=33),

@@ -97,7 +97,6 @@ def test_the_word_of_another_scheduler_is_kept() -> None:
     [
         ("again", 409, 'pod a is already assigned to node "node-0001"'),
         ("other uid", 409, "Precondition failed: UID in precondition: x"),
-        ("no node", 404, 'nodes "nowhere" not found'),
         ("gated", 409, "pod a has non-empty .spec.schedulingGates"),
         ("no target", 422, "target: Required value"),
     ],
@@ -108,10 +107,35 @@ def test_what_cannot_be_bound_is_refused(case: str, status: int, sentence: str) 
     make_pod(engine, **({"schedulingGates": [{"name": "g"}]} if case == "gated" else {}))
     if case == "again":
         assert bind(engine)[0] == 201
-    node = {"no node": "nowhere", "no target": ""}.get(case, "node-0001")
+    node = {"no target": ""}.get(case, "node-0001")
     found, content = bind(engine, node, uid="x" if case == "other uid" else "")
     assert found == status
     assert sentence in content["message"]
+
+
+def test_a_node_that_is_not_there_can_be_bound_to() -> None:
+    """As on a real server: its pod waits for it, and is collected when it does not come."""
+    engine = cluster("scheduler")
+    make_pod(engine)
+    assert bind(engine, "nowhere")[0] == 201
+    assert pod_of(engine)["spec"]["nodeName"] == "nowhere"
+    assert bind(engine, "nowhere")[0] == 409
+    engine.advance(engine.now + 30)
+    assert pod_of(engine)["status"]["phase"] == "Pending"
+    engine.advance(engine.now + 60)
+    assert call(engine, "GET", "/namespaces/default/pods/a")[0] == 404
+
+
+def test_a_pod_bound_before_its_node_runs_when_the_node_comes() -> None:
+    """In time, as when machines are registered late."""
+    engine = cluster("scheduler")
+    make_pod(engine)
+    bind(engine, "late")
+    engine.advance(engine.now + 10)
+    status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}
+    engine.store.create("nodes", "", {"metadata": {"name": "late"}, "status": status})
+    engine.advance(engine.now + 60)
+    assert pod_of(engine)["status"]["phase"] == "Running"
 
 
 def test_a_left_out_controller_leaves_its_objects_alone() -> None:

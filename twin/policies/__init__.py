@@ -1,0 +1,1 @@
+"""ValidatingAdmissionPolicies: rules in CEL about what clients write, with parameters, bound to places."""
