@@ -7,8 +7,11 @@ of a scenario are written as well. Times are cluster time, as everywhere in the 
 from __future__ import annotations
 
 import json
+from http.client import SWITCHING_PROTOCOLS
 from typing import Any
 from urllib.parse import unquote
+
+from uvicorn.protocols.utils import ClientDisconnected
 
 from twin.api.bodies import read_body
 from twin.api.headers import IMPERSONATION, decode_headers
@@ -40,11 +43,11 @@ class AuditedServer:
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self._server(scope, receive, send)
             return
         headers = decode_headers(scope)
-        trail = self._begin(scope, headers)
+        trail = self._begin({"method": "GET", **scope}, headers)
         if trail is None:
             await self._server(scope, receive, send)
             return
@@ -53,10 +56,13 @@ class AuditedServer:
             await self._server(scope, receive, exchange.refusing(send))
             return
         if not self._log.write(trail, RECEIVED, trail.arrival.at):
-            await _refuse(send)
+            await _refuse(send, "websocket." if scope["type"] == "websocket" else "")
             return
         try:
             await self._server(scope, exchange.receiving(receive), exchange.sending(send))
+        except ClientDisconnected:  # how a refused upgrade ends
+            exchange.complete()
+            raise
         except Exception as error:
             trail.code, trail.message = 500, f"APIServer panic'd: {error}"
             self._log.write(trail, PANIC, self._server.now)
@@ -166,9 +172,11 @@ class _Exchange:
         """Return `send`, listened to; the end of an answer is written before its last part leaves."""
 
         async def listen(message: dict[str, Any]) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"].endswith("http.response.start"):
                 self._start(message)
-            else:
+            elif message["type"] == "websocket.accept":
+                self._start(message, SWITCHING_PROTOCOLS)
+            elif message["type"].endswith("http.response.body"):
                 if self._listens:
                     self._answer.append(message.get("body", b""))
                 if not message.get("more_body", False):
@@ -181,20 +189,20 @@ class _Exchange:
         """Return `send` for a client without a valid token: one event, as its answer starts."""
 
         async def listen(message: dict[str, Any]) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"].endswith("http.response.start"):
                 self._trail.code = message["status"]
                 self._log.write(self._trail, STARTED, self._server.now)
             await send(message)
 
         return listen
 
-    def _start(self, message: dict[str, Any]) -> None:
+    def _start(self, message: dict[str, Any], code: int = 0) -> None:
         trail = self._trail
         message["headers"] = [
-            *message["headers"],
+            *message.get("headers", ()),
             (_ID_HEADER.encode(), trail.arrival.audit_id.encode("latin-1")),
         ]
-        trail.code = message["status"]
+        trail.code = code or message["status"]
         kinds = [value for name, value in message["headers"] if name == b"content-type"]
         plain = bool(kinds) and kinds[-1].startswith(b"application/json")
         wanted = trail.rule.level >= Level.REQUEST_RESPONSE or trail.code >= 400
@@ -254,11 +262,12 @@ def _addresses(scope: dict[str, Any], headers: dict[str, str]) -> tuple[str, ...
     return tuple(found)
 
 
-async def _refuse(send: Send) -> None:
+async def _refuse(send: Send, kind: str) -> None:
+    """Answer that nothing is done; `kind` is what the answers to an upgrade are called."""
     body = json_bytes(_NOT_KEPT.to_status())
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
     ]
-    await send({"type": "http.response.start", "status": 500, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": f"{kind}http.response.start", "status": 500, "headers": headers})
+    await send({"type": f"{kind}http.response.body", "body": body})

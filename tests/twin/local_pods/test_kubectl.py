@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -95,3 +97,47 @@ def test_port_forward_carries_many_connections(forwarded: str) -> None:
     for _ in range(3):
         with urlopen(forwarded, timeout=30) as answer:
             assert answer.read() == b"hello " * 20_000
+
+
+def test_attach_follows_what_a_pod_prints_until_it_ends(local_twin: LocalTwin) -> None:
+    """Without input; the command ends with the container."""
+    code = "import time\nfor n in range(40): print('line', n, flush=True); time.sleep(0.2)"
+    local_twin.python("talks", code)
+    local_twin.until(lambda: local_twin.pod("talks").status.phase == "Running")
+    local_twin.until(lambda: "line 2\n" in local_twin.log("talks"))
+    ran = kubectl(local_twin, "attach", "talks")
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert lines[-1] == "line 39"
+    numbers = [int(line.removeprefix("line ")) for line in lines]
+    assert numbers == list(range(numbers[0], 40))
+    assert 2 <= numbers[0] < 39
+
+
+def test_reaching_into_a_pod_is_in_the_audit_log(tmp_path: Path) -> None:
+    """As upgraded requests, each with its three stages and 101."""
+    log = tmp_path / "audit.jsonl"
+    twin = LocalTwin(tmp_path, ("--run-commands", "true", "--audit-log", str(log)))
+    twin.start()
+    try:
+        twin.python("web", SERVER, {"args": [str(free_port())]}, restartPolicy="Always")
+        twin.until(lambda: twin.pod("web").status.phase == "Running" and "up" in twin.log("web"))
+        assert kubectl(twin, "exec", "web", "--", "python", "-c", "print(1)").stdout == "1\n"
+        refused = kubectl(twin, "exec", "web", "--", "sh")
+        assert refused.returncode == 1
+    finally:
+        twin.end()
+    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    found = [one for one in events if (one.get("objectRef") or {}).get("subresource") == "exec"]
+    assert [one["stage"] for one in found] == [
+        "RequestReceived",
+        "ResponseStarted",
+        "ResponseComplete",
+    ] * 2
+    assert {
+        (one["verb"], one["responseStatus"]["code"])
+        for one in found
+        if one["stage"] != "RequestReceived"
+    } == {("get", 101)}
+    assert "command=python" in found[0]["requestURI"]
+    assert found[0]["objectRef"]["name"] == "web"
