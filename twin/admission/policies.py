@@ -19,7 +19,7 @@ from twin.admission.webhook_configurations import (
     one_of,
 )
 from twin.custom.cel import RuleError
-from twin.custom.policy_expressions import check_expression, names_for, type_of
+from twin.custom.policy_expressions import AUTHORIZER, check_expression, names_for, type_of
 from twin.records import Object
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -188,7 +188,8 @@ def _check_validation(
     if said and not said.strip():
         findings.bad(f"{path}.messageExpression", said, "must be non-empty if specified")
     elif said:
-        _check(f"{path}.messageExpression", said, names, known, ("string",), findings)
+        plain = tuple(name for name in names if name != AUTHORIZER)
+        _check(f"{path}.messageExpression", said, plain, known, ("string",), findings)
     message = each.get("message") or ""
     if message and not message.strip():
         findings.bad(f"{path}.message", message, "must be non-empty if specified")

@@ -6,6 +6,7 @@ Here is decided what a path means and whether its user may use it; the rest is d
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from twin.api import discovery
 from twin.api.access import ADMIN, Attributes, Identity, Requester
@@ -29,7 +30,7 @@ from twin.engine import Engine
 from twin.errors import ApiError, not_found, unknown_resource
 from twin.exporters.registry import CONTENT_TYPE, exposition
 from twin.kinds import KINDS, Kind
-from twin.rbac.attributes import User
+from twin.rbac.attributes import Decision, User
 from twin.records import Object
 from twin.webhooks.hearing import Hearing
 
@@ -77,6 +78,7 @@ class Router:
         if hearing.user is None:
             user = User(requester.user, requester.uid, requester.all_groups, requester.extra)
             hearing.user = user
+        hearing.may = partial(_may, requester)
         hearing.warnings.clear()
         hearing.annotations.clear()
         answer = self._handle(request, requester)
@@ -220,3 +222,7 @@ class Router:
         kind = "NodeMetricsList" if resource == "nodes" else "PodMetricsList"
         version = f"{discovery.METRICS_GROUP}/{discovery.METRICS_VERSION}"
         return respond(200, plain_list(kind, version, items, self._store.resource_version))
+
+
+def _may(requester: Requester, asked: Attributes | tuple[str, str]) -> Decision:
+    return requester.decide_path(*asked) if isinstance(asked, tuple) else requester.decide(asked)

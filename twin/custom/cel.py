@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from twin.custom.cel_authorizer import ROWS as AUTHORIZER_ROWS
 from twin.custom.cel_functions import FREE, MEMBERS, Row
 from twin.custom.schema import Node
 
@@ -258,7 +259,7 @@ def _kubernetes(cel: Any) -> Any:
         )
         overloads.setdefault(name, []).append(overload)
 
-    for row in MEMBERS:
+    for row in (*MEMBERS, *AUTHORIZER_ROWS):
         add(row, member=True)
     for row in FREE:
         add(row, member=False)

@@ -15,7 +15,8 @@ from twin.custom.cel_requests import compile_expression, evaluate, result_type
 from twin.records import Object
 
 _NAMES = ("object", "oldObject", "request", "namespaceObject")
-_OPEN = re.compile(r"\b(?:request|namespaceObject)\b")
+AUTHORIZER = "authorizer"
+_OPEN = re.compile(r"\b(?:request|namespaceObject|authorizer)\b")
 """Names that have a type in Kubernetes and none here."""
 _TEXT = r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'"
 _REFERENCE = re.compile(rf"{_TEXT}|(?<![\w.])variables(\.)([A-Za-z_]\w*)")
@@ -23,9 +24,9 @@ _TYPES = {"BOOL": "bool", "STRING": "string", "INT": "int", "UINT": "uint", "DOU
           "NULL": "null_type", "BYTES": "bytes", "LIST": "list", "MAP": "map", "DYN": "dyn"}  # fmt: skip
 
 
-def names_for(*, params: bool) -> tuple[str, ...]:
+def names_for(*, params: bool, authorizer: bool = True) -> tuple[str, ...]:
     """Return the names that an expression may use beside variables."""
-    return (*_NAMES, *(("params",) if params else ()))
+    return (*_NAMES, *(("params",) if params else ()), *((AUTHORIZER,) if authorizer else ()))
 
 
 def check_expression(

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from twin.custom.cel import RuleError
-from twin.custom.policy_expressions import Scope
+from twin.custom.cel_authorizer import deciding, request_resource
+from twin.custom.policy_expressions import AUTHORIZER, Scope
 from twin.errors import ApiError, qualified_resource
 from twin.policies.parameters import BadConfiguration, kind_of_params, params_of
-from twin.rbac.attributes import User
+from twin.rbac.attributes import Attributes, User
 from twin.records import Object, ObjectRecord
 from twin.store import Store
 from twin.webhooks.conditions import ConditionError, conditions_hold
@@ -71,9 +73,9 @@ class Policies:
             return
         refusals = []
         for policy in self._records(POLICIES):
-            refusals += list(
-                _Judge(self._store, policy, write, pair, hearing).refusals(self._bound(policy))
-            )
+            judge = _Judge(self._store, policy, write, pair, hearing)
+            with deciding(partial(_decide, hearing)):
+                refusals += list(judge.refusals(self._bound(policy)))
         if refusals:
             raise refusals[0].error(write)
 
@@ -172,11 +174,12 @@ class _Judge:
         if write.namespace and write.kind.resource != "namespaces":
             record = self._store.find("namespaces", "", write.namespace)
             home = None if record is None else self._store.get("namespaces", "", write.namespace)
-        values = {
+        values: dict[str, Any] = {
             "object": asked.get("object"),
             "oldObject": asked.get("oldObject"),
             "request": about,
             "namespaceObject": home,
+            AUTHORIZER: {"requestResource": request_resource(about)},
         }
         return {**values, "params": params} if self._spec.get("paramKind") else values
 
@@ -246,3 +249,13 @@ class _Judge:
         known = self._notes.setdefault(note["key"], [])
         if value.strip()[:_LONGEST_NOTE] not in known:
             known.append(value.strip()[:_LONGEST_NOTE])
+
+
+def _decide(hearing: Hearing, verb: str, check: Object) -> tuple[bool, str, str]:
+    """Say what the user of a write may do; nothing where nobody knows who it is."""
+    if hearing.may is None:
+        return False, "", "nobody decides about rights here"
+    keys = ("group", "resource", "subresource", "namespace", "name")
+    attributes = Attributes(verb, *(str(check.get(key, "")) for key in keys))
+    decision = hearing.may((verb, check["path"]) if "path" in check else attributes)
+    return decision.allowed, decision.reason, decision.error

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from twin.rbac.attributes import User
+from twin.rbac.attributes import Attributes, Decision, User
 from twin.records import Object
 
 
@@ -51,6 +51,8 @@ class Hearing:
     """By key: `{"review": {...}}`, or `{"error": "..."}` where none came."""
     user: User | None = None
     """Who writes; set when the write is first looked at."""
+    may: Callable[[Attributes | tuple[str, str]], Decision] | None = None
+    """Says whether the user may do something to a resource, or use (verb, path)."""
     closed: bool = False
     """Whether nobody can be called: what lacks an answer then has failed."""
     rounds: int = 0

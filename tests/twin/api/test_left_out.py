@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,19 +17,6 @@ PAGE = Path(__file__).parents[3] / "docs" / "twin" / "api.md"
 ROW = re.compile(
     r"^\| (?P<what>[^|]+) \| `(?P<method>[A-Z]+) (?P<path>/[^`]*)` \| (?P<status>\d{3}): (?P<said>[^|]+) \|$"
 )
-BODIES: dict[str, Any] = {
-    "validatingadmissionpolicies": {
-        "metadata": {"name": "a"},
-        "spec": {
-            "matchConstraints": {
-                "resourceRules": [
-                    {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-                ]
-            },
-            "validations": [{"expression": "authorizer.path('/').check('get').allowed()"}],
-        },
-    },
-}  # fmt: skip
 
 
 def rows() -> list[dict[str, str]]:
@@ -61,9 +47,8 @@ def test_the_page_has_the_table() -> None:
 def test_what_is_left_out_says_so(router: Router, row: dict[str, str]) -> None:
     """With the status of the table, and a sentence that holds its words."""
     path, _, _ = row["path"].partition("?")
-    body = BODIES.get(path.rpartition("/")[2], {})
     kind = {"content-type": "application/json"}
-    data = b"" if row["method"] == "GET" else json.dumps(body).encode()
+    data = b"" if row["method"] == "GET" else b"{}"
     answer = router.handle(Request(row["method"], path, {}, kind, data))
     assert answer.status == int(row["status"])
     assert row["said"] in json.loads(answer.body)["message"]  # type: ignore[union-attr]

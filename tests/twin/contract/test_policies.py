@@ -388,3 +388,25 @@ def test_a_binding_that_cannot_be_followed_is_refused(
     body = {"metadata": {"name": "a"}, "spec": whole}
     answer = place.face.ask("POST", BINDINGS, body=body, query={"dryRun": "All"})
     assert causes(answer) == set(wrong)
+
+
+def test_policies_may_ask_for_rights(desk: Desk) -> None:
+    """`authorizer` knows what the user may do; an administrator may do everything, a stranger nothing."""
+    checks = (
+        "group('').resource('pods').namespace('default').check('delete')",
+        "path('/metrics').check('get')",
+    )
+    texts = [f"authorizer.{check}.allowed()" for check in checks]
+    desk.policy(validations=[
+        {"expression": f"object.metadata.name != 'a' || ({' && '.join(texts)})", "message": "no rights"},
+        {"expression": "!authorizer.requestResource.check('create').allowed()", "message": "may create"},
+    ])  # fmt: skip
+    desk.bind()
+    assert desk.said(desk.until_refused("a")) == "may create"
+
+
+def test_an_unset_path_is_refused(desk: Desk) -> None:
+    """As an error of the expression."""
+    desk.policy(validations=[{"expression": "authorizer.path('').check('get').allowed()"}])
+    desk.bind()
+    assert desk.said(desk.until_refused("a")).endswith("resulted in error: path must not be empty")

@@ -12,6 +12,7 @@ from twin.engine import Engine
 from twin.errors import ApiError
 from twin.kinds import KINDS
 from twin.policies.deciding import Policies
+from twin.rbac.attributes import Attributes, Decision
 from twin.webhooks.hearing import Hearing
 from twin.webhooks.matching import Write
 
@@ -84,7 +85,7 @@ def test_a_text_that_looks_like_a_variable_is_none() -> None:
     """Neither in quotes nor as a member of something else."""
     scope = Scope(
         [{"name": "a", "expression": "1 + 1"}],
-        dict.fromkeys(("object", "oldObject", "request", "namespaceObject")),
+        dict.fromkeys(("object", "oldObject", "request", "namespaceObject", "authorizer")),
     )
     assert scope.evaluate("'variables.a' + string(variables.a)") == "variables.a2"
     names = ("object", "oldObject", "request", "namespaceObject")
@@ -102,3 +103,44 @@ def test_policies_are_not_about_themselves(engine: Engine) -> None:
     Policies(engine.store).check(write, (None, {"metadata": {"name": "p"}}), Hearing(engine.now))
     with pytest.raises(ApiError, match="failed expression: false"):
         ask(engine)
+
+
+@pytest.mark.parametrize(
+    ("check", "allowed"),
+    [
+        ("group('').resource('pods').namespace('default').check('delete')", True),
+        (
+            "group('').resource('pods').namespace('default').name('a').subresource('log').check('get')",
+            False,
+        ),
+        ("path('/metrics').check('get')", True),
+        ("requestResource.check('create')", False),
+    ],
+)
+def test_rights_are_asked_for_in_expressions(engine: Engine, check: str, allowed: bool) -> None:
+    """Of whoever decides about the user of the write."""
+    asked: list[Any] = []
+
+    def may(about: Any) -> Decision:
+        asked.append(about)
+        return Decision(allowed, "because")
+
+    text = f"authorizer.{check}.allowed() && authorizer.{check}.reason() == 'because'"
+    add_policy(engine, ["Deny"], validations=[{"expression": text, "message": "no right"}])
+    hearing = Hearing(engine.now, may=may)
+    write = Write("CREATE", KINDS["configmaps"], "default", "a")
+    pair = ({"metadata": {"name": "a"}}, None)
+    if allowed:
+        Policies(engine.store).check(write, pair, hearing)
+    else:
+        with pytest.raises(ApiError, match="no right"):
+            Policies(engine.store).check(write, pair, hearing)
+    about = {
+        "requestResource.check('create')": Attributes(
+            "create", "", "configmaps", "", "default", "a"
+        ),
+        "path('/metrics').check('get')": ("get", "/metrics"),
+    }
+    assert asked[0] == about.get(check, asked[0])
+    if "log" in check:
+        assert asked[0] == Attributes("get", "", "pods", "log", "default", "a")
