@@ -22,6 +22,13 @@ TWIN_PROGRAMS = (
         f"{_AGGREGATION}test_a_request_is_handed_on_with_who_asks",
     ),
     Defect(
+        "a required number of zero gets lost in protobuf",
+        "twin/api/schema/wire.py",
+        "return field.pointer or field.required or field.message is not None",
+        "return field.pointer or field.message is not None",
+        f"{_CONTRACT}test_a_status_in_protobuf_keeps_its_zeros[in process]",
+    ),
+    Defect(
         "a node's providerID is forgotten",
         "twin/intake.py",
         '        said["providerID"] = str(spec["providerID"])',

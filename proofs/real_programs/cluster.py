@@ -104,12 +104,18 @@ class Cluster:
 
     def clear(self) -> None:
         """Take everything away that a scenario made, and wait until no machine is left."""
-        for path in (DEPLOYMENTS, BUDGETS, PODS):
+        for path in (DEPLOYMENTS, BUDGETS):
             self.api.ask("DELETE", path)
+        until("their pods to go", lambda: not any(map(_owned, self.api.items(PODS))), _GONE_SECONDS)
+        self.api.ask("DELETE", PODS)
         for name in self._classes:
             self.api.remove(f"{CLASSES}/{name}")
         self._classes.clear()
         until("an empty namespace", lambda: not self.api.items(PODS), _GONE_SECONDS)
+
+
+def _owned(pod: Object) -> bool:
+    return bool(pod["metadata"].get("ownerReferences"))
 
 
 def _pod(app: str, cpu: str, annotations: Object | None = None, **more: Any) -> Object:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from proofs.real_programs import cluster_autoscaler, karpenter
+from proofs.real_programs import cluster_autoscaler, control_plane, karpenter
 from proofs.real_programs.cluster import Cluster
 
 Run = Callable[[Path], AbstractContextManager[tuple[Cluster, Sequence[Path]]]]
@@ -35,6 +35,13 @@ PROGRAMS: dict[str, Program] = {
         cluster_autoscaler.SCENARIOS,
         cluster_autoscaler.clear,
         cluster_autoscaler.ALLOWED,
+    ),
+    "control-plane": Program(
+        control_plane.real,
+        control_plane.built_in,
+        control_plane.SCENARIOS,
+        control_plane.clear,
+        control_plane.ALLOWED,
     ),
     "karpenter": Program(
         karpenter.real, karpenter.built_in, karpenter.SCENARIOS, karpenter.clear, karpenter.ALLOWED

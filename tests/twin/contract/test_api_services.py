@@ -145,3 +145,29 @@ def test_an_eviction_in_protobuf(place: Place, version: str) -> None:
         content_type="application/vnd.kubernetes.protobuf",
     )
     assert answer.status == 201, answer.text
+
+
+def test_a_status_in_protobuf_keeps_its_zeros(place: Place) -> None:
+    """kube-controller-manager writes budgets that allow nothing: 0 is a number there, not an absent field."""
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}
+    place.make("poddisruptionbudgets", {"metadata": {"name": "b"}, "spec": spec})
+    current = place.ask("GET", "poddisruptionbudgets", "b")
+    head = (
+        _field(1, b"b") + _field(3, place.namespace.encode()) + _field(6, current.version.encode())
+    )
+    numbers = b"".join(
+        bytes([number << 3, value]) for number, value in ((3, 0), (4, 1), (5, 1), (6, 1))
+    )
+    kind = _field(1, b"policy/v1") + _field(2, b"PodDisruptionBudget")
+    whole = _field(1, head) + _field(3, numbers)
+    answer = place.ask(
+        "PUT",
+        "poddisruptionbudgets",
+        "b",
+        subresource="status",
+        body=b"k8s\0" + _field(1, kind) + _field(2, whole),
+        content_type="application/vnd.kubernetes.protobuf",
+    )
+    assert answer.status == 200, answer.text
+    status = answer.body["status"]
+    assert (status["disruptionsAllowed"], status["currentHealthy"]) == (0, 1)

@@ -78,9 +78,14 @@ def _decode_message(kind: Message, data: bytes, depth: int, room: list[int]) -> 
             content.setdefault(field.name, []).append(_value(field, value, depth, room))
         else:
             read = _value(field, value, depth, room)
-            if field.pointer or field.message is not None or read not in ("", 0, False, None):
+            if read not in ("", 0, False, None) or _is_shown_empty(field):
                 content[field.name] = read
     return content
+
+
+def _is_shown_empty(field: Field) -> bool:
+    """Say whether JSON holds a value that is zero or empty: Go leaves the others out."""
+    return field.pointer or field.required or field.message is not None
 
 
 def _map_entry(field: Field, data: bytes, depth: int, room: list[int]) -> tuple[str, Any]:
