@@ -218,24 +218,29 @@ def _of_share(cause: BreakerCause, part: int, every: int, limit: float, text: st
 
 
 def _churn(marks: Sequence[Mark], settings: BreakerSettings, share: float) -> Finding | None:
+    turns = _turns_by_target(marks)
+    most = _least(settings.churn_most, share)
+    often = sum(count > most for count in turns.values())
+    if not often or often < settings.churn_ratio * len(turns):
+        return None
+    target = max(sorted(turns), key=turns.__getitem__)
+    text = (
+        f"{target} was turned the other way {turns[target]} times in "
+        f"{duration(settings.window_seconds)} where {most} are allowed, as were {often} of {len(turns)} targets"
+    )
+    return _of_share(BreakerCause.CHURN, often, len(turns), settings.churn_ratio, text)
+
+
+def _turns_by_target(marks: Sequence[Mark]) -> dict[str, int]:
+    """Return how often each target was turned the other way; 0 for one that went only one way."""
     directions: dict[str, list[str]] = {}
     for mark in marks:
         if mark.word == "executed" and mark.direction and mark.direction != "move":
             directions.setdefault(mark.target, []).append(mark.direction)
-    turns = {
+    return {
         target: sum(one != other for one, other in pairwise(way))
         for target, way in directions.items()
     }
-    target = max(sorted(turns), key=turns.__getitem__, default="")
-    most = _least(settings.churn_most, share)
-    if turns.get(target, 0) <= most:
-        return None
-    text = (
-        f"{target} was turned the other way {turns[target]} times in "
-        f"{duration(settings.window_seconds)}; {most} are allowed"
-    )
-    executed = len(directions[target])
-    return Finding(BreakerCause.CHURN, turns[target], most, "turns", executed, text)
 
 
 def _skill(

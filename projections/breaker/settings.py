@@ -45,8 +45,12 @@ class BreakerSettings(DataModel):
     refused_least: int = Field(default=40, ge=1)
     """Refusals that it takes at least; an agent gives an action up for a while after six in a row."""
     churn_most: int = Field(default=4, ge=1)
-    """Times within `window_seconds` that one target is turned the other way; one more trips its kind. The guard rail
-    `ping_pong` (15 minutes) lets a target be turned four times an hour.
+    """Times within `window_seconds` that one target may be turned the other way. The guard rail `ping_pong` (15
+    minutes) lets a target be turned four times an hour.
+    """
+    churn_ratio: float = Field(default=0.2, gt=0, le=1)
+    """Share of a kind's targets that were turned more often than that which trips it. One of many is held by the guard
+    rail: to stop the kind for all the others, perhaps in a rush of requests, would do more harm than it prevents.
     """
     skill_positives: int = Field(default=20, ge=1)
     """Failures among the forecast targets from which a Brier skill below 0, worse than always saying the rate that was

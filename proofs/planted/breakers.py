@@ -34,6 +34,13 @@ BREAKERS = (
         f"{_JUDGING}test_a_kind_that_is_hardly_ever_executed_trips",
     ),
     Defect(
+        "one target that is turned to and fro stops its kind for all",
+        _FILE,
+        "if not often or often < settings.churn_ratio * len(turns):",
+        "if not often:",
+        f"{_JUDGING}test_one_target_of_many_that_is_turned_to_and_fro_does_not_stop_the_others",
+    ),
+    Defect(
         "a probation without any execution closes a breaker",
         _FILE,
         "now >= breaker.until_seconds and _was_tried(tally, breaker)",

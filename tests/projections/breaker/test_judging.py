@@ -206,6 +206,21 @@ def test_turning_one_target_to_and_fro_trips_its_kind() -> None:
         assert len(bench.look(20)) == trips
 
 
+@pytest.mark.parametrize(("steady", "trips"), [(4, 1), (5, 0)])
+def test_one_target_of_many_that_is_turned_to_and_fro_does_not_stop_the_others(
+    steady: int, trips: int
+) -> None:
+    """A fifth of the targets does: one beside four that went one way, but not beside five."""
+    bench = Bench()
+    for number in range(6):
+        action = make_action(kind=ActionKind.POWER_STATE, target="n0")
+        bench.execute(number, action, direction="on" if number % 2 else "off")
+    for number in range(steady):
+        action = make_action(kind=ActionKind.POWER_STATE, target=f"n{number + 1}")
+        bench.execute(10 + number, action, direction="off")
+    assert len(bench.look(20)) == trips
+
+
 @pytest.mark.parametrize(("brier", "trips"), [(0.3, 1), (0.05, 0)])
 def test_kinds_decided_by_a_forecast_worse_than_a_constant_trip(brier: float, trips: int) -> None:
     """At a tenth of failures a constant has a Brier score of 0.09; what is decided by value is not concerned."""
