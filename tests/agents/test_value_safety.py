@@ -74,7 +74,7 @@ def test_one_workload_is_changed_three_times_in_ten_minutes_at_most() -> None:
         obeys=True,
         value={
             "most_surge": 100.0,
-            "surge_pods_ratio": 100.0,
+            "surge_pods": "10000%",
             "most_growth": 1.2,
             "settle_seconds": 30.0,
         },
@@ -226,6 +226,26 @@ def test_an_autoscalers_bounds_hold() -> None:
     asked = [replicas(one) for one in _proposed(world, 60)]
     assert asked
     assert max(asked) == 6
+
+
+def test_replicas_without_which_the_objective_was_violated_are_kept_for_an_hour() -> None:
+    """Four were too few for a rate that goes on, however much more eight of them served in time in a rush."""
+    web = ScriptedService(rate=50.0, bears=100.0, slow_ratio=0.015)
+    world = ValueWorld("safety", {"web": web}, obeys=True)
+    world.play(5)
+    assert web.wanted > 4
+    web.slow_ratio = 0.0
+    world.play(20)
+    web.rate, web.slow_ratio = 1_000.0, 0.05
+    world.play(12)
+    web.rate, web.slow_ratio = 50.0, 0.0
+    world.play(2)
+
+    for_long = _proposed(world, 200)
+    assert web.wanted == 5
+    assert replicas(for_long[-1]) == 5
+    world.play(40)
+    assert web.wanted == 4
 
 
 def test_what_is_tried_in_vain_is_given_up_for_a_while() -> None:

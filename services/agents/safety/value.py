@@ -41,6 +41,8 @@ TREND_STEPS = 8
 FEWEST_STEPS = 4
 IN_TIME_RATIO = 0.8
 """What a replica bears within its objective, of what it served in time while it was overloaded: our own guess."""
+BROKEN_SECONDS = 3_600.0
+"""How long after a violation fewer replicas than would have prevented it are not tried again: our own guess."""
 OWN_PRIOR = 3.0
 """Raises of one Service that what was seen of all counts as."""
 RELAPSE_RATIO = 0.05
@@ -155,9 +157,23 @@ def _why_no_more(room: _Room) -> Iterator[str]:
         yield f"no place is left for a replica of {name} of {cores:g} cores"
 
 
-def kept_replicas(service: ServiceMemory, rate: float, headroom_ratio: float) -> int:
-    """Return how many replicas bear a rate (requests/s) by everything that was seen, violations included."""
+def kept_replicas(
+    service: ServiceMemory, rate: float, headroom_ratio: float, quiet_seconds: float
+) -> int:
+    """Return how many replicas bear a rate (requests/s) by everything that was seen, violations included.
+
+    What was served in time while too much came says little of a rate at which the objective is kept, so for an hour
+    what was too much stays too much: else the same replicas come and go every quarter of an hour.
+
+    Args:
+        service: what was seen of it.
+        rate: requests a second of all replicas.
+        headroom_ratio: share of what a replica bears that is kept free.
+        quiet_seconds: how long the Service has kept its objective.
+    """
     bearable = max(service.borne_rate, IN_TIME_RATIO * service.in_time_rate)
+    if service.broken_rate and quiet_seconds < BROKEN_SECONDS:
+        bearable = min(bearable, service.broken_rate)
     bearable *= 1.0 - headroom_ratio
     return math.ceil(rate / bearable) if bearable > 0.0 else service.replicas
 
@@ -295,7 +311,8 @@ def _fewer(room: _Room) -> Iterator[Candidate]:
     if not service.raised or not (rested.holds or vain.holds):
         return
     peak = _peak_ahead(name, service, situation)
-    needed = 0 if vain.holds else kept_replicas(service, peak, settings.headroom_ratio)
+    kept = kept_replicas(service, peak, settings.headroom_ratio, now - service.violated_seconds)
+    needed = 0 if vain.holds else kept
     replicas = max(service.owner_replicas, needed)
     if replicas >= service.replicas:
         return
