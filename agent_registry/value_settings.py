@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from agent_registry.calibration import KINDS
 from schemas.model import DataModel
+from schemas.surge import SURGE_PODS
 
 PRICES_OF_VALUE = (
     *("currency", "slo_service_minute", "slo_latency_seconds", "slo_bad_ratio"),
@@ -69,8 +70,8 @@ class ValueSettings(DataModel):
     """
     rented_seconds: float = Field(default=300.0, gt=0)
     """None can be rented, it seems, while a pod waits for capacity for longer than this."""
-    surge_pods_ratio: float = Field(default=0.3, ge=0)
-    """Pods more than their owners set, of all workloads together, as a share of the running pods; at least ten."""
+    surge_pods: str = Field(default="30%", pattern=SURGE_PODS)
+    """Pods more than their owners set, of all workloads together; `foresail up` takes it from `executor.caps`."""
     changes: int = Field(default=3, ge=1)
     """Changes of one workload's replicas within `changes_seconds` at most, as `executor.caps.per_workload`."""
     changes_seconds: float = Field(default=600.0, gt=0)

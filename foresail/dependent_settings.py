@@ -15,12 +15,17 @@ from projections.promotion.settings import PromotionSettings
 from schemas.model import DataModel
 from schemas.outcome import Mode
 from services.agents.profiles import FORESAIL
+from services.executor.settings import Caps
 
 SHADOWS = ("age-risk",)
 """What predicts beside the active models under profile `foresail`: a model becomes active by skill shown live, and
 this one has not shown it yet."""
 
-FILLED_IN_PART = ("agents.value",)
+RENTED_SURGE_PODS = "100%"
+"""Pods that raises may add where machines are rented for them: a cluster may double in a rush on everything at once,
+and each raise is weighed against its price."""
+
+FILLED_IN_PART = ("agents.value", "executor.caps")
 """Tables in which the user's fields stay and the others are filled in."""
 
 
@@ -49,6 +54,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         "referee": {"wall_interval_seconds": run.interval_seconds},
         "executor": {
             "mode": run.mode,
+            "caps": caps_of(settings),
             "namespaces": run.namespaces if run.kubeconfig else None,
             "switchback": switchback,
         },
@@ -101,6 +107,15 @@ def promotion_of(settings: StackSettings) -> PromotionSettings:
     return promotion
 
 
+def caps_of(settings: StackSettings) -> Caps:
+    """Return the executor's caps, with room for more pods where machines are rented for them."""
+    caps = settings.executor.caps
+    given = "executor.caps" in settings.origins and "surge_pods" in caps.model_fields_set
+    if given or settings.run.provisioner == "none":
+        return caps
+    return caps.model_copy(update={"surge_pods": RENTED_SURGE_PODS})
+
+
 def priced(settings: StackSettings) -> ValueSettings:
     """Return what expected values rest on, with the outcome score's prices and the power model's watts."""
     prices = {name: getattr(settings.score, name) for name in PRICES_OF_VALUE}
@@ -112,6 +127,7 @@ def priced(settings: StackSettings) -> ValueSettings:
         **watts,
         "untouched_seed": settings.run.seed,
         "machines_rented": settings.run.provisioner != "none",
+        "surge_pods": caps_of(settings).surge_pods,
     }
     if "agents.value" in settings.origins:
         filled = {name: filled[name] for name in filled.keys() - value.model_fields_set}

@@ -12,13 +12,12 @@ from projections.switchback.schedule import OFF, SwitchbackSettings
 from schemas.actions import ActionKind
 from schemas.model import DataModel
 from schemas.outcome import Mode
+from schemas.surge import SURGE_PODS
 
 DISRUPTIVE = (ActionKind.POWER_STATE, ActionKind.MIGRATE, ActionKind.RESOURCE_CAP)
 NODE_LABEL = r"^$|^[A-Za-z0-9][A-Za-z0-9_./-]{0,316}=[A-Za-z0-9_.-]{0,63}$"
 NODE_PLACEHOLDER = "{node}"
 """In a command, the name of the node."""
-LEAST_SURGE_PODS = 10
-"""A share of few pods allows so many at least."""
 _WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
 
 
@@ -61,15 +60,9 @@ class Caps(DataModel):
     surge_ratio: float = Field(default=3.0, ge=1)
     """Most replicas of a raised workload, as a multiple of those that it had before: its owner's number, or
     what its autoscaler had chosen."""
-    surge_pods: str = Field(default="30%", pattern=r"^\d+%?$")
+    surge_pods: str = Field(default="30%", pattern=SURGE_PODS)
     """Most pods that all raised workloads together may have beyond that: a count, or a share of the running
-    pods (then at least 10)."""
-
-    def surge_limit(self, pods_running: int) -> int:
-        """Return how many pods raises may add in a cluster of so many running ones."""
-        if self.surge_pods.endswith("%"):
-            return max(LEAST_SURGE_PODS, pods_running * int(self.surge_pods[:-1]) // 100)
-        return int(self.surge_pods)
+    pods (then at least 10). `foresail up --provisioner` makes it 100%: machines are rented for them."""
 
 
 class HandBack(StrEnum):

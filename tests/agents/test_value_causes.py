@@ -106,6 +106,6 @@ def test_a_raise_that_helps_a_little_is_followed_by_the_next() -> None:
     world = ValueWorld(
         "safety", {"web": service}, obeys=True,
         nodes={"node-0": {"cpu_allocatable_cores": 500.0, "memory_allocatable_bytes": 2**39}},
-        value={"most_growth": 1.2, "most_surge": 10.0, "surge_pods_ratio": 10.0},
+        value={"most_growth": 1.2, "most_surge": 10.0, "surge_pods": "1000%"},
     )  # fmt: skip
     assert len(asked(world, 25)) >= 2

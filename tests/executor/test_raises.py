@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.actions import ActionKind
 from schemas.reasons import Reason
+from schemas.surge import surge_limit
 from services.executor.facts import AutoscalerFacts, Facts, PodFacts, WorkloadFacts
 from services.executor.facts import NodeFacts as Node
 from services.executor.plans import PLANS
@@ -204,7 +205,8 @@ def test_a_node_s_replicate_keeps_the_annotation_true() -> None:
 )
 def test_the_limit_of_all_raises(settings: dict[str, str], running: int, limit: int) -> None:
     """A share of the running pods, at least ten; or a count."""
-    assert Caps(**settings).surge_limit(running) == limit  # type: ignore[arg-type]
+    caps = Caps.model_validate(settings)
+    assert surge_limit(caps.surge_pods, running) == limit
 
 
 @pytest.mark.parametrize(

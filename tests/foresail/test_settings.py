@@ -221,6 +221,27 @@ def test_agents_know_whether_machines_are_rented(
     assert settings.agents.value.machines_rented is expected
 
 
+@pytest.mark.parametrize(
+    ("provisioner", "given", "expected"),
+    [
+        ("none", {}, "30%"),
+        ("karpenter", {}, "100%"),
+        ("karpenter", {"FORESAIL_EXECUTOR__CAPS": '{"surge_pods": "30%"}'}, "30%"),
+        ("karpenter", {"FORESAIL_EXECUTOR__CAPS": '{"per_node": 5}'}, "100%"),
+        ("none", {"FORESAIL_EXECUTOR__CAPS": '{"surge_pods": "7"}'}, "7"),
+    ],
+)
+def test_agents_and_executor_bound_added_pods_alike(
+    provisioner: str, given: dict[str, str], expected: str
+) -> None:
+    """Rented machines make room for more of them, and what was set stays, beside other caps too."""
+    settings = fill_dependent(resolve(None, given, {"run.provisioner": provisioner}))
+
+    assert settings.executor.caps.surge_pods == expected
+    assert settings.agents.value.surge_pods == expected
+    assert settings.executor.caps.per_node == (5 if "per_node" in str(given) else 3)
+
+
 def test_expectations_are_corrected_by_what_was_measured_unless_given() -> None:
     """The shipped factors reach the agents; what the user names in the same table stays, and the rest is filled in."""
     environment = {"FORESAIL_AGENTS__VALUE": '{"calibration": {"power_state:sleep": 0}}'}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from agent_registry.appraisal import Situation, pods_without_capacity
+from schemas.surge import surge_limit
 
-FEWEST_SURGE_PODS = 10
 MOST_PODS = 110
 """Pods of one machine at most: the kubelet's default."""
 ROUNDING = 1e-4
@@ -15,8 +15,7 @@ ROUNDING = 1e-4
 
 def surge_pods_left(situation: Situation) -> int:
     """Return how many pods all workloads together may still get beyond their owners' numbers."""
-    running = situation.view.totals.pods_running
-    most = max(FEWEST_SURGE_PODS, math.floor(situation.settings.surge_pods_ratio * running))
+    most = surge_limit(situation.settings.surge_pods, situation.view.totals.pods_running)
     services = situation.memory.services.values()
     return most - int(math.fsum(one.surge_pods for one in services))
 

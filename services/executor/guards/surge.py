@@ -7,6 +7,7 @@ from typing import Any
 
 from schemas.outcome import GuardCheck, Mode
 from schemas.reasons import Reason
+from schemas.surge import surge_limit
 from services.executor.guard_discovery import Guard, Stage
 from services.executor.ledger import Execution
 from services.executor.question import Question, guard_check
@@ -38,7 +39,7 @@ def check_pods(question: Question) -> GuardCheck | None:
     if surge is None:
         return None
     added = surge.added_pods + surge.other_pods + _pods_of_dry_runs(question)
-    limit = question.settings.caps.surge_limit(question.state.seen.pods_running)
+    limit = surge_limit(question.settings.caps.surge_pods, question.state.seen.pods_running)
     within = added <= limit
     text = f"raised workloads would have {added} pods more than without us; {limit} are allowed"
     return guard_check(
