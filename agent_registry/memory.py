@@ -9,12 +9,13 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from agent_registry.bearing import after_step, in_time_after_step
 from agent_registry.machine_memory import (
     MachineMemory,
     remember_disruptions,
     remember_machines,
 )
-from agent_registry.raise_memory import RaiseMemory, Sight, remember_raise
+from agent_registry.raise_memory import RaiseMemory, Sight, remember_raise, serves_more
 from agent_registry.request_steps import bad_shares, requests_between
 from agent_registry.value_settings import ValueSettings
 from schemas.actions import Action, ReplicateAction
@@ -31,8 +32,6 @@ KEPT_SAMPLES = 240
 """Samples of the cluster's demand: an hour at 15 s."""
 GROWN_STEPS = 2
 """Steps after pods became ready until the share of bad requests, which is of two, is theirs alone."""
-FORGET = 0.999
-"""Per step: what a replica was seen to bear counts a little less with time."""
 GIB = 2**30
 
 
@@ -58,7 +57,7 @@ class ServiceMemory(DataModel):
     own_changes: tuple[Seconds, ...] = ()
     """Cluster times at which what we had asked for was seen, the newest few."""
     raises: int = 0
-    """Our raises that could be judged."""
+    """Our raises that could be judged; one after which many more are served in time, but not all, says nothing yet."""
     cures: int = 0
     """Those of them after which the objective was kept."""
     rates: tuple[Rounded, ...] = ()
@@ -307,7 +306,11 @@ def _next_look(
     settled = look.ready == look.wanted and rested
     settled = settled and look.now - grown_seconds >= GROWN_STEPS * elapsed
     agree = settled and lacks == violates == (bad > settings.slo_bad_ratio * every)
-    borne, broken = _limits(before, rate / ready, violates=violates if agree else None)
+    borne, broken = after_step(
+        before.borne_rate, before.broken_rate, rate / ready,
+        violates=violates if agree else None, violated=before.bad_ratio > 0.0,
+    )  # fmt: skip
+    in_time = (every - bad) / elapsed / ready
     service = ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,
@@ -319,8 +322,6 @@ def _next_look(
         asked_replicas=asked,
         changed_seconds=changed_seconds,
         own_changes=(*before.own_changes, *((look.now,) if ours else ()))[-KEPT_CHANGES:],
-        raises=before.raises + judged,
-        cures=before.cures + (judged and not violates),
         rates=(*before.rates, rounded(rate))[-KEPT_RATES:],
         bad_ratio=rounded(bad_ratio),
         bad=(rounded(bad), rounded(every)),
@@ -329,26 +330,31 @@ def _next_look(
         served_rate=rounded(requests.served / elapsed),
         violated_seconds=look.now if violates else before.violated_seconds,
         grown_seconds=grown_seconds,
-        borne_rate=rounded(borne),
-        in_time_rate=_in_time_rate(before, (every - bad) / elapsed / ready, violates=violates),
+        borne_rate=borne,
+        in_time_rate=in_time_after_step(before.in_time_rate, in_time, violates=violates),
         broken_rate=broken,
     )
+    raised = ours and look.replicas > before.replicas
+    return _after_raise(before, service, settings, look.now, (raised, rested, judged))
+
+
+def _after_raise(
+    before: ServiceMemory,
+    service: ServiceMemory,
+    settings: ValueSettings,
+    now: float,
+    of_raise: tuple[bool, bool, bool],
+) -> ServiceMemory:
+    """Return the Service with what the newest raise says: whether it was made now, has settled, and settles now."""
+    raised, settled, judged = of_raise
+    cured, quiet = now != service.violated_seconds, now - service.violated_seconds
     newest_raise = remember_raise(
-        before.newest_raise,
-        (before.sight, service.sight),
-        raised=ours and look.replicas > before.replicas,
-        settled=rested,
-        judged=judged,
-        cured=not violates,
-        quiet=look.now - service.violated_seconds >= settings.quiet_seconds,
-        slo_bad_ratio=settings.slo_bad_ratio,
-    )
-    return service.model_copy(update={"newest_raise": newest_raise})
-
-
-def _in_time_rate(before: ServiceMemory, rate: float, *, violates: bool) -> float:
-    known = FORGET * before.in_time_rate
-    return rounded(max(known, rate) if violates else known)
+        before.newest_raise, (before.sight, service.sight), raised=raised, settled=settled, judged=judged,
+        cured=cured, quiet=quiet >= settings.quiet_seconds, slo_bad_ratio=settings.slo_bad_ratio,
+    )  # fmt: skip
+    counts = judged and (cured or not serves_more(before.newest_raise, service.sight))
+    update = {"raises": before.raises + counts, "cures": before.cures + (judged and cured)}
+    return service.model_copy(update={"newest_raise": newest_raise, **update})
 
 
 def _owned(before: ServiceMemory, look: _Look) -> tuple[int, int]:
@@ -367,21 +373,6 @@ def _is_ours(before: ServiceMemory, look: _Look) -> bool:
     """Say whether a changed number is what we asked for; a raise may have been cut by a quota or a maximum."""
     cut = before.replicas < look.replicas <= before.asked_replicas
     return cut or look.replicas == before.asked_replicas
-
-
-def _limits(before: ServiceMemory, rate: float, *, violates: bool | None) -> tuple[float, float]:
-    """Return what one replica was seen to bear, and at which rate it was not enough; None says nothing of either."""
-    borne, broken = before.borne_rate * FORGET, before.broken_rate
-    if violates is None:
-        pass
-    elif not violates:
-        borne = max(borne, rate)
-        if broken and rate >= broken:  # it was something else then
-            broken = 0.0
-    elif before.bad_ratio > 0.0 and rate > 0.0:
-        broken = min(broken, rate) if broken else rate
-        borne = min(borne, broken)
-    return rounded(borne), rounded(broken)
 
 
 def _is_judged(

@@ -21,6 +21,8 @@ SERVED_RATIO = 1.1
 """A raise helped, too, when so many times the requests are answered, or in time: there were far too few replicas."""
 LEAST_IN_TIME_RATIO = 0.01
 """Where fewer of the answers are in time, a little more of them says nothing."""
+NOTABLE_IN_TIME_RATIO = 0.1
+"""Where fewer of the answers are in time, a little more of them is no step towards the objective: our own guess."""
 GROWN_RATIO = 1.2
 """Replicas may help when each has so many times the requests that it had when they did not."""
 
@@ -121,6 +123,15 @@ def _has_helped(memory: RaiseMemory, now: Sight) -> bool:
         or now.served_rate >= SERVED_RATIO * memory.served_rate
         or now.in_time_rate >= in_time
     )
+
+
+def serves_more(memory: RaiseMemory, now: Sight) -> bool:
+    """Say whether many more requests are answered, or in time, than before the newest raise.
+
+    Then replicas are still lacking, which is no sign that they do not help.
+    """
+    in_time = max(SERVED_RATIO * memory.in_time_rate, NOTABLE_IN_TIME_RATIO * now.served_rate)
+    return now.served_rate >= SERVED_RATIO * memory.served_rate or now.in_time_rate >= in_time
 
 
 def is_vain(memory: RaiseMemory, replica_rate: float, least_rate: float) -> bool:

@@ -12,7 +12,7 @@ from schemas.surge import SURGE_PODS
 
 PRICES_OF_VALUE = (
     *("currency", "slo_service_minute", "slo_latency_seconds", "slo_bad_ratio"),
-    *("core_hour", "memory_gib_hour", "waiting_pod_hour", "held_pod_hour"),
+    *("core_hour", "memory_gib_hour", "waiting_pod_hour", "overdue_pod_hour", "held_pod_hour"),
     *("eviction", "job_cpu_hour_lost"),
 )
 """Fields that are the outcome score's own, by the same names."""
@@ -35,6 +35,10 @@ class ValueSettings(DataModel):
     """Worth of a GiB of memory that is not taken, for an hour."""
     waiting_pod_hour: float = Field(default=0.02, ge=0)
     """Cost of a pod-hour Pending."""
+    overdue_pod_hour: float = Field(default=0.02, ge=0)
+    """Further cost of a pod-hour Pending beyond `overdue_seconds`."""
+    overdue_seconds: float = Field(default=300.0, ge=0)
+    """A pod that is Pending for longer is overdue, as `collector.overdue_seconds`."""
     held_pod_hour: float = Field(default=0.04, ge=0)
     """Cost of a pod-hour of demand that is held back."""
     eviction: float = Field(default=0.002, ge=0)
@@ -117,8 +121,8 @@ class ValueSettings(DataModel):
     """How long a target is left untouched; longer than both horizons, so that an effect can be seen within."""
     untouched_seed: int = Field(default=7, ge=0)
     """What is drawn from; unset: `run.seed`."""
-    most_wishes: int = Field(default=6, ge=1)
-    """Actions in one proposal at most."""
+    most_wishes: int = Field(default=12, ge=1)
+    """Actions in one proposal at most: a rush on forty Services is answered within a minute."""
     calibration: dict[str, Annotated[float, Field(ge=0)]] = {}
     """By what expectations of a kind (`foresail experiment calibrate --help`) are multiplied; 0 switches it off.
     `foresail up` takes what was measured (docs/calibration.md) for each kind that is not named here."""

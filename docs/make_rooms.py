@@ -25,9 +25,9 @@ MOST_LINES = 2_500
 MOST_VALUE_LINES = 1_200
 """Lines on top of them that judge by expected value."""
 VALUE_FILES = re.compile(
-    r"agent_registry/(appraisal|calibration|memory|machine_memory|raise_memory|request_steps|value_settings)\.py|"
+    r"agent_registry/(appraisal|bearing|calibration|memory|machine_memory|raise_memory|request_steps|value_settings)\.py|"
     r"services/agents/(effects|moves|value_judging)\.py|services/(kube_budgets|collector/observed_services)\.py|"
-    r"services/agents/[a-z_]+/(value|packing|draining|places)\.py|services/referee/rules/highest_value\.py"
+    r"services/agents/[a-z_]+/(value|packing|draining|places|room)\.py|services/referee/rules/highest_value\.py"
 )
 """What judges by expected value: the profile `foresail`."""
 _BLOCK = re.compile(r"(<!-- begin rooms -->\n).*?(<!-- end -->)", re.DOTALL)

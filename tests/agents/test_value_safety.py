@@ -260,13 +260,13 @@ def test_what_is_tried_in_vain_is_given_up_for_a_while() -> None:
 
 
 def test_the_worst_is_first_and_the_others_are_further_wishes() -> None:
-    """Every Service that would gain is named, best first, at most six in one proposal."""
-    services = {f"web-{number}": ScriptedService(rate=50.0) for number in range(8)}
+    """Every Service that would gain is named, best first, at most twelve in one proposal."""
+    services = {f"web-{number:02}": ScriptedService(rate=50.0) for number in range(14)}
     services["big"] = ScriptedService(rate=300.0, wanted=24)
-    proposal = ValueWorld("safety", services, nodes=BIG, totals={"pods_running": 200}).play(3)
+    proposal = ValueWorld("safety", services, nodes=BIG, totals={"pods_running": 400}).play(3)
 
     gains = [proposal.score, *(wish.score for wish in proposal.further)]
-    assert len(gains) == 6
+    assert len(gains) == 12
     assert gains == sorted(gains, reverse=True)
     assert all(wish.effect.net > 0.0 for wish in proposal.further)
 
