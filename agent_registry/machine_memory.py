@@ -79,7 +79,7 @@ def remember_disruptions(
     for action in actions:
         name = action.target.name
         if isinstance(action, MigrateAction):
-            moved |= dict.fromkeys(_workloads_on(name, view), now_seconds)
+            moved |= dict.fromkeys(_workloads_moved(action, view), now_seconds)
             disrupted[name] = now_seconds
         elif isinstance(action, PowerStateAction):
             (woken if action.power_state == "on" else disrupted)[name] = now_seconds
@@ -105,6 +105,7 @@ def _recent(wishes: Mapping[str, float], now: float) -> dict[str, float]:
     return {name: at for name, at in wishes.items() if now - at < KEPT_SECONDS}
 
 
-def _workloads_on(name: str, view: ObservationView | None) -> set[str]:
+def _workloads_moved(action: MigrateAction, view: ObservationView | None) -> set[str]:
     listed = () if view is None or view.occupancy is None else view.occupancy.nodes
-    return {pod.workload for node in listed if node.node == name for pod in node.pods}
+    pods = (pod for node in listed if node.node == action.target.name for pod in node.pods)
+    return {pod.workload for pod in pods if action.pods is None or pod.pod in action.pods}

@@ -73,8 +73,11 @@ PARAMETERS: Final = (
     "cpu_cap_ratio",
     "memory_cap_ratio",
     "replicas",
+    "pods",
 )
 """Members of the stored `parameters`, in their order; those of other kinds are stored as null."""
+ADDED_PARAMETERS: Final = ("pods",)
+"""Those that are stored only where they are set: they came later."""
 
 
 STORED_OUTSIDE: Final = ("agent", "kind", "target")
@@ -102,7 +105,7 @@ class BaseAction(DataModel):
         return self.target.name
 
     @property
-    def parameters(self) -> dict[str, str | float]:
+    def parameters(self) -> dict[str, str | float | tuple[str, ...]]:
         """The fields of this kind alone, by name; those that say nothing are left out."""
         values = {name: getattr(self, name) for name in self.parameter_names()}
         return {name: value for name, value in values.items() if value is not None}
@@ -128,7 +131,10 @@ class BaseAction(DataModel):
     def _store_parameters(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         flat = handler(self)
         stored = {name: flat[name] for name in STORED_OUTSIDE}
-        return stored | {"parameters": {name: flat.get(name) for name in PARAMETERS}}
+        members = {name: flat.get(name) for name in PARAMETERS}
+        left_out = [name for name in ADDED_PARAMETERS if members[name] is None]
+        kept = {name: value for name, value in members.items() if name not in left_out}
+        return stored | {"parameters": kept}
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -165,9 +171,11 @@ def _parameter_names(kind: type[BaseAction]) -> tuple[str, ...]:
 
 
 class MigrateAction(BaseAction):
-    """Move the largest movable pods off a node."""
+    """Move pods off a node: the largest that may move, or those named."""
 
     kind: Literal[ActionKind.MIGRATE] = ActionKind.MIGRATE
+    pods: tuple[str, ...] | None = Field(default=None, min_length=1, max_length=16)
+    """`<namespace>/<name>` of those that are to move; None: the largest."""
 
 
 class ReplicateAction(BaseAction):

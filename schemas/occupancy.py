@@ -1,4 +1,4 @@
-"""What would have to move for a node to be empty: of lightly loaded nodes, and of those that are about to go."""
+"""What would have to move for a node to be empty, or for a pod that waits to have a place."""
 
 from __future__ import annotations
 
@@ -41,11 +41,24 @@ class OccupiedNode(DataModel):
     pods: tuple[Occupant, ...]
 
 
+class WaitingPod(DataModel):
+    """A pod that waits for capacity and asks for nothing else than cores and memory."""
+
+    pod: str
+    """`<namespace>/<name>`."""
+    workload: str
+    cpu_request_cores: Rounded
+    memory_request_bytes: Count
+    created_time_seconds: Seconds
+
+
 class Occupancy(DataModel):
-    """Nodes that may be emptied, and those to which pods would not go."""
+    """Nodes that may be emptied or relieved, and those to which pods would not go."""
 
     nodes: tuple[OccupiedNode, ...]
-    """By name."""
+    """By name: lightly loaded ones, those that are about to go, and those on which `waiting` nearly fits."""
+    waiting: tuple[WaitingPod, ...] = Field(default=(), exclude_if=lambda pods: not pods)
+    """Pods that would fit on one of `nodes` if two others moved: the longest-waiting of each of a few sizes."""
     closed: tuple[str, ...] = ()
     """Nodes with taints that keep pods away, by name."""
     marked: tuple[str, ...] = ()

@@ -28,6 +28,22 @@ def test_migrate_keeps_budgets_and_begins_with_the_tightest() -> None:
     assert expect_refusal(ActionKind.MIGRATE, facts) is Reason.PDB
 
 
+def test_migrate_moves_the_pods_that_are_named_or_none() -> None:
+    """A large pod that is not named stays; where one of them may not go, their room would be too small."""
+    pods = (
+        pod("big", cpu_request_cores=4.0),
+        *(pod(f"web-{number}") for number in range(3)),
+        pod("marked", protected=True),
+    )
+    facts = Facts(time_seconds=0.0, node=node(), pods=pods)
+
+    plan = expect_plan(ActionKind.MIGRATE, facts, pods=("default/web-1", "default/web-2"))
+    assert [one.name for one in plan.operations if one.verb is Verb.EVICT] == ["web-1", "web-2"]
+    for other in ("default/marked", "default/gone"):
+        named = ("default/web-1", other)
+        assert expect_refusal(ActionKind.MIGRATE, facts, pods=named) is Reason.NO_MOVABLE_POD
+
+
 def test_migrate_moves_every_pod_of_a_machine_that_goes() -> None:
     """A cloud's notice names the machine's end; without one as many pods move as the settings say."""
     pods = tuple(pod(f"web-{number}") for number in range(5))

@@ -1,11 +1,12 @@
-"""migrate: move the largest movable pods off the risky node, through the Eviction API.
+"""migrate: move the largest movable pods off the risky node, or those that are named, through the Eviction API.
 
 A PreferNoSchedule taint comes first, so that the replacements go elsewhere (left out where the node
 may not be written); then up to `pods_per_migration` pods are evicted by UID, all of them where the machine
-itself is about to go. Only pods with a controller move: a bare pod would be lost. No more pods of a
-PodDisruptionBudget are chosen than it allows now, and those of the tightest one go first, since a plan ends
-with the first write that the API server refuses (429). A StatefulSet gives up one pod at a time, the one with the
-highest ordinal, and only while all of its replicas are ready. A pod that has no other node to go to stays.
+itself is about to go. Where pods are named none goes unless all of them may. Only pods with a controller move: a
+bare pod would be lost. No more pods of a PodDisruptionBudget are chosen than it allows now, and those of the tightest
+one go first, since a plan ends with the first write that the API server refuses (429). A StatefulSet gives up one pod
+at a time, the one with the highest ordinal, and only while all of its replicas are ready. A pod that has no other node
+to go to stays.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from schemas.actions import Action
+from schemas.actions import Action, MigrateAction
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, PodFacts
@@ -50,6 +51,12 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
         return PlanRefusal(
             reason=reason, text=f"no pod of {node.name} may be moved ({len(facts.pods)} pods)"
         )
+    named = action.pods if isinstance(action, MigrateAction) else None
+    if named is not None:
+        movable = [pod for pod in movable if f"{pod.namespace}/{pod.name}" in named]
+        if len(movable) < len(named):
+            text = f"of {', '.join(named)} only {len(movable)} may be moved off {node.name} now"
+            return PlanRefusal(reason=Reason.NO_MOVABLE_POD, text=text)
     movable.sort(key=lambda pod: (-pod.cpu_request_cores, pod.namespace, pod.name))
     allowed = _within_budgets(movable)
     if not allowed:
