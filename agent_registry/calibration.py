@@ -15,7 +15,7 @@ from schemas.numbers import rounded
 
 KINDS = (
     *("replicate:more", "replicate:before_end", "replicate:fewer"),
-    *("migrate:notice", "migrate:pack"),
+    *("migrate:notice", "migrate:pack", "migrate:room"),
     *("power_state:sleep", "power_state:wake", "power_state:unmark"),
     "admission:admit",
 )
@@ -57,7 +57,9 @@ def kind_of(action: Action, effect: Effect) -> str:
                 "replicate:more" if "capacity" in terms else "replicate:before_end"
             )  # fmt: skip
         case MigrateAction():
-            return "migrate:pack" if "energy" in terms else "migrate:notice"
+            return "migrate:pack" if "energy" in terms else (
+                "migrate:room" if "overdue" in terms else "migrate:notice"
+            )  # fmt: skip
         case PowerStateAction(power_state="on"):
             return "power_state:wake" if "energy" in terms else "power_state:unmark"
     return action.full_kind

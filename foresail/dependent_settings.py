@@ -128,6 +128,7 @@ def priced(settings: StackSettings) -> ValueSettings:
         "untouched_seed": settings.run.seed,
         "machines_rented": settings.run.provisioner != "none",
         "surge_pods": caps_of(settings).surge_pods,
+        "overdue_seconds": settings.collector.overdue_seconds,
     }
     if "agents.value" in settings.origins:
         filled = {name: filled[name] for name in filled.keys() - value.model_fields_set}

@@ -233,4 +233,25 @@ MACHINES = (
         "if gone and entry.pods.pop(pod.uid, None) is not None:",
         "tests/twin/engine/test_pod_selections.py::test_selections_follow_pods",
     ),
+    Defect(
+        "a pod moves whose Service would lack it",
+        "services/agents/admission/room.py",
+        "rate <= min(service.borne_rate, broken)",
+        "rate <= math.inf",
+        "tests/agents/test_making_room.py::test_a_service_has_to_bear_the_time_without_its_pod",
+    ),
+    Defect(
+        "room is made for a pod that fits as it is",
+        "services/collector/room.py",
+        "if lacking_cores <= ROUNDING and lacking_bytes <= 0:",
+        "if lacking_cores <= -1e9 and lacking_bytes <= 0:",
+        "tests/collector/test_room.py::test_what_no_move_of_two_pods_helps_is_not_listed",
+    ),
+    Defect(
+        "a migration moves others than those it names",
+        "services/executor/plans/migrate.py",
+        'if f"{pod.namespace}/{pod.name}" in named]',
+        "if pod.namespace]",
+        "tests/executor/test_moving_plans.py::test_migrate_moves_the_pods_that_are_named_or_none",
+    ),
 )

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from agent_registry.appraisal import Situation
+from agent_registry.appraisal import Candidate, Situation
 from agent_registry.machine_memory import recent_wishes
 from agent_registry.memory import GIB
+from agent_registry.untouched_targets import epoch_at, is_drawn
 from schemas.observation import ObservedNodes
 from schemas.occupancy import Occupant, OccupiedNode
 from services.agents.effects import HOUR
@@ -58,6 +59,19 @@ def unrequested_gib(nodes: ObservedNodes, row: int) -> float:
     return (1.0 - nodes.memory_requested_ratio[row]) * nodes.memory_allocatable_bytes[row] / GIB
 
 
+def disruptions_left(situation: Situation) -> int:
+    """Return how many more machines may be emptied or put to sleep now."""
+    settings, now = situation.settings, situation.view.cluster_time_seconds
+    used = recent_wishes(situation.memory.machines.disrupted, now, settings.budget_seconds)
+    return math.ceil(settings.budget_ratio * len(situation.view.nodes)) - len(used)
+
+
+def is_counted(situation: Situation, name: str) -> bool:
+    """Say whether a machine is among those that were disrupted within the budget's window."""
+    now, settings = situation.view.cluster_time_seconds, situation.settings
+    return name in recent_wishes(situation.memory.machines.disrupted, now, settings.budget_seconds)
+
+
 def open_places(situation: Situation, without: str) -> dict[str, Place]:
     """Return the machines to which pods of the node `without` could go, by name.
 
@@ -105,7 +119,7 @@ def why_kept(situation: Situation, node: OccupiedNode) -> str:
     """Return why the pods of a node are not moved now; empty where nothing speaks against it."""
     if node.kept_by:
         return node.kept_by
-    return next((why for pod in node.pods if (why := _why_pod_kept(situation, pod))), "")
+    return next((why for pod in node.pods if (why := why_pod_kept(situation, pod))), "")
 
 
 def movable(situation: Situation, pods: Iterable[Occupant]) -> list[Occupant]:
@@ -114,7 +128,8 @@ def movable(situation: Situation, pods: Iterable[Occupant]) -> list[Occupant]:
     return [pod for pod in pods if not pod.kept_by and (not watched or pod.pod.startswith(watched))]
 
 
-def _why_pod_kept(situation: Situation, pod: Occupant) -> str:
+def why_pod_kept(situation: Situation, pod: Occupant) -> str:
+    """Return why a pod is not moved now; empty where nothing speaks against it."""
     view = situation.view
     namespace = pod.pod.partition("/")[0]
     if pod.kept_by:
@@ -152,3 +167,18 @@ def moving_costs(situation: Situation, pods: Iterable[Occupant]) -> dict[str, fl
         "waiting": len(every) * RESTART_SECONDS / HOUR * settings.waiting_pod_hour,
         "job_cpu_lost": lost * settings.job_cpu_hour_lost,
     }
+
+
+def up_to_the_first_touched(
+    situation: Situation, gaining: list[Candidate]
+) -> tuple[Candidate, ...]:
+    """Return what gains most of those that the draw does not leave untouched, after better ones that it does."""
+    settings = situation.settings
+    epoch = epoch_at(situation.view.cluster_time_seconds, settings)
+    chosen = []
+    for one in sorted(gaining, key=lambda one: (-one.effect.net, one.action.target.name)):
+        chosen.append(one)
+        target = one.action.target
+        if not is_drawn(settings.untouched_seed, target, epoch, settings.untouched_ratio):
+            break
+    return tuple(chosen)

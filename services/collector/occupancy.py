@@ -1,4 +1,5 @@
-"""Nodes that somebody may want to empty: lightly loaded ones, and ones that are about to go; with why not.
+"""Nodes that somebody may want to empty or relieve: lightly loaded ones, ones that are about to go, and ones on which
+a pod that waits nearly fits; with why not.
 
 What is not seen here is seen by the executor right before it writes: marks of namespaces and of owners further
 up. A pod that asks for certain nodes may go to those that have it. What other pods or volumes decide (affinity
@@ -14,6 +15,7 @@ from itertools import islice
 from schemas.occupancy import Occupancy, Occupant, OccupiedNode
 from services.collector.pod_rows import pod_facts, ready_time
 from services.collector.reading import CycleReads
+from services.collector.room import nearly_fitting
 from services.kept_results import kept
 from services.kube_budgets import Budget, covering
 from services.kube_objects import Node, Pod, count_gpus, effective_request
@@ -59,8 +61,15 @@ def occupancy_of(reading: CycleReads) -> Occupancy | None:
         return None
     nodes = {node.metadata.name: node for node in reading.nodes.items}
     closed = tuple(sorted(name for name, node in nodes.items() if _keeps_away(node)))
-    chosen = _chosen(nodes, reading.pods.items, closed)
     marked = tuple(sorted(name for name, node in nodes.items() if _is_marked(node)))
+    chosen = _chosen(nodes, reading.pods.items, closed)
+    open_nodes = {
+        name: node
+        for name, node in nodes.items()
+        if name not in {*closed, *marked} and _is_open(node) and not _notices(node)
+    }
+    nearly = nearly_fitting(open_nodes, reading.pods.items)
+    chosen |= {name for names in nearly.values() for name in names}
     if not chosen:
         return Occupancy(nodes=(), closed=closed, marked=marked)
     pods_on: dict[str, list[Pod]] = defaultdict(list)
@@ -84,6 +93,7 @@ def occupancy_of(reading: CycleReads) -> Occupancy | None:
     return Occupancy(
         nodes=listed,
         closed=closed,
+        waiting=tuple(nearly),
         marked=marked,
         free_gpus=_free_gpus(nodes, reading.pods.items) if asked else {},
     )

@@ -1,4 +1,4 @@
-"""Agent C by expected value: hold nothing back that nobody else gains by, and let go of what is held.
+"""Agent C by expected value: hold nothing back that nobody else gains by, let go of what is held, and make room.
 
 A pod that is held costs more than one that waits, and holding one pod gives another its place only where the other
 could not have it by its PriorityClass, which the scheduler sees to. So nothing is held; what is held is given free.
@@ -10,11 +10,12 @@ from agent_registry.appraisal import Appraisal, Candidate, Situation
 from agent_registry.policy import QUEUE
 from schemas.actions import AdmissionAction, Evidence
 from schemas.numbers import rounded
+from services.agents.admission.room import room_for_waiting
 from services.agents.effects import HOUR, effect_of
 
 
 def appraise(situation: Situation) -> Appraisal:
-    """Return an admit while demand is held back."""
+    """Return an admit while demand is held back, and room for what waits although there is enough in all."""
     view, settings, memory = situation.view, situation.settings, situation.memory
     held = memory.held_pods
     waiting = view.totals.queue_length
@@ -22,8 +23,11 @@ def appraise(situation: Situation) -> Appraisal:
         f"{waiting} pods wait at {settings.waiting_pod_hour:g} {settings.currency} a pod-hour; holding them would cost "
         f"{settings.held_pod_hour:g}, and nobody gains by it"
     )
+    room, why = room_for_waiting(situation)
+    if why:
+        text = f"{text}; {why}"
     if held < 0.5:
-        return Appraisal((), text)
+        return Appraisal(room, text)
     evidence = Evidence(
         name="held_pods", value=rounded(held), comparison=">", threshold=0, holds=True, signal="workloads",
     )  # fmt: skip
@@ -32,5 +36,5 @@ def appraise(situation: Situation) -> Appraisal:
     effect = effect_of({"held": gained}, horizon, settings, spread=0.5 * gained)
     action = AdmissionAction(target=QUEUE, admission="admit")
     return Appraisal(
-        (Candidate(action, effect, (evidence,), f"{held:.3g} pods are held back"),), text
+        (*room, Candidate(action, effect, (evidence,), f"{held:.3g} pods are held back")), text
     )

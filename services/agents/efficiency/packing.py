@@ -16,13 +16,19 @@ from agent_registry.appraisal import Candidate, Situation
 from agent_registry.machine_memory import recent_wishes, sleep_seconds
 from agent_registry.memory import GIB
 from agent_registry.policy import node
-from agent_registry.untouched_targets import epoch_at, is_drawn
 from schemas.actions import Evidence, MigrateAction, PowerStateAction
 from schemas.numbers import rounded
 from schemas.occupancy import OccupiedNode
 from schemas.wording import count_text
 from services.agents.effects import HOUR, effect_of
-from services.agents.moves import homeless, moving_costs, open_places, why_kept
+from services.agents.moves import (
+    disruptions_left,
+    homeless,
+    moving_costs,
+    open_places,
+    up_to_the_first_touched,
+    why_kept,
+)
 
 WATT_SECONDS_PER_KWH = 3_600_000.0
 PODS_PER_SHORTFALL = 10
@@ -33,19 +39,6 @@ UNDO_RATIO = 0.05
 """Chance that a pod waits because a machine keeps our taint: our own guess."""
 SHORTFALL_COST = PODS_PER_SHORTFALL * WAKE_SECONDS / HOUR
 """Pod-hours that wait when demand outgrows what is awake."""
-
-
-def disruptions_left(situation: Situation) -> int:
-    """Return how many more machines may be emptied or put to sleep now."""
-    settings, now = situation.settings, situation.view.cluster_time_seconds
-    used = recent_wishes(situation.memory.machines.disrupted, now, settings.budget_seconds)
-    return math.ceil(settings.budget_ratio * len(situation.view.nodes)) - len(used)
-
-
-def is_counted(situation: Situation, name: str) -> bool:
-    """Say whether a machine is among those that were disrupted within the budget's window."""
-    now, settings = situation.view.cluster_time_seconds, situation.settings
-    return name in recent_wishes(situation.memory.machines.disrupted, now, settings.budget_seconds)
 
 
 def packing(
@@ -75,23 +68,9 @@ def packing(
     if candidates and not gaining:
         why["moving its pods costs more than is saved"] += len(candidates)
     if gaining:
-        return _up_to_the_first_touched(situation, gaining), ""
+        return up_to_the_first_touched(situation, gaining), ""
     reasons = "; ".join(f"{reason} ({count})" for reason, count in why.most_common(3))
     return (), f"no machine is emptied: {reasons}" if reasons else ""
-
-
-def _up_to_the_first_touched(
-    situation: Situation, gaining: list[Candidate]
-) -> tuple[Candidate, ...]:
-    settings = situation.settings
-    epoch = epoch_at(situation.view.cluster_time_seconds, settings)
-    chosen = []
-    for one in sorted(gaining, key=lambda one: (-one.effect.net, one.action.target.name)):
-        chosen.append(one)
-        target = one.action.target
-        if not is_drawn(settings.untouched_seed, target, epoch, settings.untouched_ratio):
-            break
-    return tuple(chosen)
 
 
 def _why_not(

@@ -32,12 +32,16 @@ from services.agents.efficiency.packing import (
     PODS_PER_SHORTFALL,
     SHORTFALL_COST,
     WATT_SECONDS_PER_KWH,
-    disruptions_left,
-    is_counted,
     packing,
     returned_marks,
 )
-from services.agents.moves import is_awake, unrequested_cores, unrequested_gib
+from services.agents.moves import (
+    disruptions_left,
+    is_awake,
+    is_counted,
+    unrequested_cores,
+    unrequested_gib,
+)
 
 ROOMY_RATIO = 0.75
 """Free share from which a machine with pods is as good a reserve as an empty one."""

@@ -167,6 +167,7 @@ NODE, WEB = Target(kind="node", name="n"), Target(kind="workload", name="shop/De
         ("replicate:fewer", ReplicateAction(target=WEB, replicas=3), {"capacity": 1}),
         ("migrate:pack", MigrateAction(target=NODE), {"evictions": -1, "energy": 1}),
         ("migrate:notice", MigrateAction(target=NODE), {"slo_services": 1}),
+        ("migrate:room", MigrateAction(target=NODE), {"evictions": -1, "overdue": 1}),
         ("power_state:sleep", PowerStateAction(target=NODE, power_state="sleep"), {"energy": 1}),
         ("power_state:wake", PowerStateAction(target=NODE, power_state="on"), {"energy": -1}),
         ("power_state:unmark", PowerStateAction(target=NODE, power_state="on"), {"waiting": 1}),
