@@ -40,7 +40,7 @@ METRICS: Mapping[str, Metric] = {
     "slo_minutes": Metric(
         "min",
         "lower",
-        "minutes in which a Service failed more than 1 % or had a p95 over 0.5 s",
+        "minutes in which over 1 % of a Service's requests failed or took over 0.5 s, as the score counts them",
         headline=True,
     ),
     "jobs_completed": Metric("jobs", "higher", "Jobs that came to a good end", headline=True),

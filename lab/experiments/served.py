@@ -9,15 +9,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from projections.score.prices import ScorePrices
 from twin.serving.backends import Account
-from twin.serving.latency import SIZE, quantile
+from twin.serving.latency import BOUNDS, SIZE, quantile
 
 Floats = npt.NDArray[np.float64]
-SLO_FAILED_RATIO = 0.01
-"""A minute in which more of a Service's requests fail violates its objective: 99 % of requests, the
-objective that the SRE workbook's examples use (Google, The Site Reliability Workbook, 2018, chapter 2)."""
-SLO_P95_SECONDS = 0.5
-"""And so does a slower 95th percentile; our own choice, ten times a usual service time."""
+_PRICES = ScorePrices()
+SLO_BAD_RATIO = _PRICES.slo_bad_ratio
+"""A look at which more of a Service's requests were bad violates its objective: the outcome score's own."""
+SLO_SECONDS = _PRICES.slo_latency_seconds
+"""A request is bad that failed or took longer."""
+_IN_TIME = int(np.searchsorted(BOUNDS, SLO_SECONDS)) + 1
+"""Buckets of latency that are in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,8 @@ class Served:
         self.failed += failed
         self.latencies = self.latencies + latencies
         ended = served + failed
-        slow = quantile(latencies, 0.95) > SLO_P95_SECONDS  # never true of NaN
-        if ended > 0.0 and (failed > SLO_FAILED_RATIO * ended or slow):
+        late = float(latencies[_IN_TIME:].sum())
+        if ended > 0.0 and failed + late > SLO_BAD_RATIO * ended:
             self.slo_seconds += seconds
 
     def metrics(self) -> dict[str, float]:
