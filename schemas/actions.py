@@ -73,11 +73,10 @@ PARAMETERS: Final = (
     "cpu_cap_ratio",
     "memory_cap_ratio",
     "replicas",
-    "pods",
 )
 """Members of the stored `parameters`, in their order; those of other kinds are stored as null."""
 ADDED_PARAMETERS: Final = ("pods",)
-"""Those that are stored only where they are set: they came later."""
+"""Members that came later: they are stored behind the others, and only where they are set."""
 
 
 STORED_OUTSIDE: Final = ("agent", "kind", "target")
@@ -124,17 +123,15 @@ class BaseAction(DataModel):
         stored = content["parameters"]
         if not isinstance(stored, dict):
             raise ValueError("parameters: not an object")
-        own = {name: stored[name] for name in cls.parameter_names() if name in stored}
+        own = {name: _array(stored[name]) for name in cls.parameter_names() if name in stored}
         return {name: value for name, value in content.items() if name != "parameters"} | own
 
     @model_serializer(mode="wrap")
     def _store_parameters(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         flat = handler(self)
         stored = {name: flat[name] for name in STORED_OUTSIDE}
-        members = {name: flat.get(name) for name in PARAMETERS}
-        left_out = [name for name in ADDED_PARAMETERS if members[name] is None]
-        kept = {name: value for name, value in members.items() if name not in left_out}
-        return stored | {"parameters": kept}
+        added = {name: flat[name] for name in ADDED_PARAMETERS if flat.get(name) is not None}
+        return stored | {"parameters": {name: flat.get(name) for name in PARAMETERS} | added}
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -146,6 +143,7 @@ class BaseAction(DataModel):
         properties = described["properties"]
         texts = field_docstrings(cls)
         members = {name: properties.pop(name, {"type": "null"}) for name in PARAMETERS}
+        members |= {name: properties.pop(name) for name in ADDED_PARAMETERS if name in properties}
         for name in cls.parameter_names():
             members[name].setdefault("description", texts[name])
         properties["parameters"] = {
@@ -165,9 +163,14 @@ class BaseAction(DataModel):
         return described
 
 
+def _array(value: Any) -> Any:
+    """Return a JSON array as what fields hold: values taken out of `parameters` are no longer read as JSON."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 @cache
 def _parameter_names(kind: type[BaseAction]) -> tuple[str, ...]:
-    return tuple(name for name in PARAMETERS if name in kind.model_fields)
+    return tuple(name for name in (*PARAMETERS, *ADDED_PARAMETERS) if name in kind.model_fields)
 
 
 class MigrateAction(BaseAction):

@@ -58,7 +58,7 @@ class Occupancy(DataModel):
     nodes: tuple[OccupiedNode, ...]
     """By name: lightly loaded ones, those that are about to go, and those on which `waiting` nearly fits."""
     waiting: tuple[WaitingPod, ...] = Field(default=(), exclude_if=lambda pods: not pods)
-    """Pods that would fit on one of `nodes` if two others moved: the longest-waiting of each of a few sizes."""
+    """Pods that would fit on one of `nodes` if a few others moved: the longest-waiting of each of a few sizes."""
     closed: tuple[str, ...] = ()
     """Nodes with taints that keep pods away, by name."""
     marked: tuple[str, ...] = ()

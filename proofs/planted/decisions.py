@@ -9,8 +9,8 @@ DECISIONS = (
     Defect(
         "an action's stored parameters leave out those of other kinds",
         "schemas/actions.py",
-        '{"parameters": {name: flat.get(name) for name in PARAMETERS}}',
-        '{"parameters": {name: flat[name] for name in PARAMETERS if name in flat}}',
+        '{"parameters": {name: flat.get(name) for name in PARAMETERS} | added}',
+        '{"parameters": {name: flat[name] for name in PARAMETERS if name in flat} | added}',
         "tests/schemas/test_actions.py::test_an_action_is_stored_as_it_always_was",
     ),
     Defect(

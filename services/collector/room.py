@@ -1,6 +1,6 @@
 """Pods that wait although the cluster has room for them, in pieces that are too small: where they nearly fit.
 
-A scheduler that spreads pods leaves a little on every node, so that a large pod fits on none. Where two others moved,
+A scheduler that spreads pods leaves a little on every node, so that a large pod fits on none. Where a few others moved,
 it would have a place.
 """
 
@@ -25,8 +25,8 @@ from services.kube_objects import (
 from services.node_selection import asks_for_nodes, has_other_rules
 from services.quantities import parse_cores, parse_whole
 
-MOVED_PODS = 2
-"""Pods that one migration moves, as `executor.pods_per_migration`."""
+MOVED_PODS = 4
+"""Pods that one migration moves that names them, as `executor.named_pods_per_migration`."""
 MOST_SIZES = 3
 """Sizes of pods that are looked for a place for, the longest-waiting first."""
 MOST_NODES = 6
@@ -56,13 +56,13 @@ class _Room:
         """Return the most cores and bytes that one migration frees."""
         cores = sorted((one.cpu_cores for one in self.movable), reverse=True)
         sizes = sorted((one.memory_bytes for one in self.movable), reverse=True)
-        return math.fsum(cores[:MOVED_PODS]), sum(sizes[:MOVED_PODS])
+        return math.fsum(cores[:MOVED_PODS]), int(math.fsum(sizes[:MOVED_PODS]))
 
 
 def nearly_fitting(
     nodes: Mapping[str, Node], pods: Sequence[Pod]
 ) -> dict[WaitingPod, tuple[str, ...]]:
-    """Return the pods that wait for capacity and the nodes where they would fit if two others moved.
+    """Return the pods that wait for capacity and the nodes where they would fit if a few others moved.
 
     Args:
         nodes: by name, those that pods can go to.
@@ -126,7 +126,7 @@ def _rooms(nodes: Mapping[str, Node], pods: Sequence[Pod]) -> dict[str, _Room]:
 
 
 def _nearly(waiting: WaitingPod, rooms: Mapping[str, _Room]) -> tuple[str, ...]:
-    """Return the nodes on which a pod would fit if two moved; none where it fits on one as it is."""
+    """Return the nodes on which a pod would fit if a few moved; none where it fits on one as it is."""
     ranked: list[tuple[float, str]] = []
     for name, room in rooms.items():
         lacking_cores = waiting.cpu_request_cores - room.cores

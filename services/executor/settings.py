@@ -102,6 +102,8 @@ class ExecutorSettings(DataModel):
     """A decision older than so many cycles is refused."""
     pods_per_migration: int = Field(default=2, ge=1)
     """Pods evicted by one migrate."""
+    named_pods_per_migration: int = Field(default=4, ge=1)
+    """The same where the decision names the pods: so many that a pod of several cores gets a place."""
     node_limits: Literal["kubernetes", "node_agent"] = "kubernetes"
     """How throttle, memory_balloon and resource_cap are done. kubernetes: running pods are resized in place, else
     the node gets a taint, and namespaces get a quota; node_agent: annotations on the node, for an agent of yours

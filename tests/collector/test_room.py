@@ -58,9 +58,9 @@ def listed(occupancy: Occupancy) -> dict[str, list[str]]:
 FULL = (2.0, 2.0, 1.0, 1.0, 1.0)
 
 
-def test_a_node_that_lacks_two_pods_room_is_listed_with_the_pod_that_waits() -> None:
-    """n1 has three cores free and would have seven; n2 has one and would have three."""
-    pods = [*filled("n1", *FULL), *filled("n2", *FULL, 1.0, 1.0), waits("big", 5.5)]
+def test_a_node_that_lacks_four_pods_room_is_listed_with_the_pod_that_waits() -> None:
+    """n1 has three cores free and would have nine; n2 has none and would have four."""
+    pods = [*filled("n1", *FULL), *filled("n2", *[1.0] * 10), waits("big", 5.5)]
     occupancy = look(pods)
 
     (waiting,) = occupancy.waiting
@@ -73,15 +73,15 @@ def test_a_node_that_lacks_two_pods_room_is_listed_with_the_pod_that_waits() -> 
     "pending",
     [
         waits("small", 3.0),
-        waits("huge", 7.5),
+        waits("huge", 9.5),
         waits("picky", 5.5, spec={"nodeSelector": {"disk": "ssd"}}),
         waits("tainted", 5.5, message="0/2 nodes are available: 2 node(s) had untolerated taint."),
         waits("gated", 5.5, reason="SchedulingGated"),
-        waits("fat", 5.5, containers=cores(5.5, "31Gi")),
+        waits("fat", 5.5, containers=cores(5.5, "33Gi")),
     ],
     ids=["fits", "too large", "asks for nodes", "taint", "gated", "memory"],
 )
-def test_what_no_move_of_two_pods_helps_is_not_listed(pending: dict[str, Any]) -> None:
+def test_what_no_move_helps_is_not_listed(pending: dict[str, Any]) -> None:
     """One that fits as it is, or would not fit all the same, or waits for something else."""
     occupancy = look([*filled("n1", *FULL), *filled("n2", *FULL, 1.0, 1.0), pending])
 

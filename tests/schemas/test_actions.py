@@ -42,6 +42,19 @@ def test_an_action_is_stored_as_it_always_was(kind: ActionKind) -> None:
     assert Proposal.read(to_json(made.model_dump(mode="json"))) == made
 
 
+def test_pods_that_are_named_are_stored_and_read_back() -> None:
+    """Behind the members that every action has, through the event's own reading; and the published schema has them."""
+    named = {"pods": ("shop/web-1", "shop/web-2")}
+    action = make_action("safety", ActionKind.MIGRATE, **named)
+    proposal = make_proposal("safety", ActionKind.MIGRATE, parameters=named)
+    content = proposal.model_dump(mode="json")
+
+    assert list(stored(action)["parameters"]) == [*PARAMETERS, "pods"]
+    read = Proposal.read(to_json(content))
+    assert (read, read.action.parameters) == (proposal, named)
+    assert Draft202012Validator(json_schema(Proposal)).is_valid(content)
+
+
 @pytest.mark.parametrize(
     ("kind", "name"), [(kind, name) for kind, given in USUAL_PARAMETERS.items() for name in given]
 )

@@ -1,4 +1,4 @@
-"""Making room: one or two pods move to gaps elsewhere, so that a larger one that waits for capacity has a place.
+"""Making room: a few pods move to gaps elsewhere, so that a larger one that waits for capacity has a place.
 
 A scheduler that spreads pods leaves a gap on every machine, and a large pod then waits although there is enough room
 in all. Worth: the waiting that is left, which is taken to be as long as the pod has waited, times the chance that it
@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
 
 from agent_registry.appraisal import Candidate, Situation
 from agent_registry.machine_memory import recent_wishes
@@ -33,6 +32,8 @@ from services.agents.moves import (
     why_pod_kept,
 )
 
+BRIEF_RATIO = 1.1
+"""A replica bears so many times the rate that it was seen to bear, for half a minute: our own guess."""
 TAKEN_RATIO = 0.8
 """Chance that the pod gets the place that was made for it: our own guess."""
 
@@ -42,7 +43,7 @@ def room_for_waiting(situation: Situation) -> tuple[tuple[Candidate, ...], str]:
     draw; or nothing, and why.
     """
     occupancy = situation.view.occupancy
-    if occupancy is None or not occupancy.waiting or not situation.settings.moves:
+    if occupancy is None or not occupancy.waiting or not situation.settings.room_pods:
         return (), ""
     if why := _why_never(situation):
         return (), f"no room is made for {occupancy.waiting[0].pod}: {why}"
@@ -99,11 +100,11 @@ def _moved(
     )
     stays = {pod.pod: why for pod in listed.pods if (why := _why_it_stays(situation, pod))}
     movable = [pod for pod in listed.pods if pod.pod not in stays]
-    moved = _fewest(movable, lacking, settings.pods_moved)
+    moved = _fewest(movable, lacking, settings.room_pods)
     if not moved:
-        enough = _fewest(listed.pods, lacking, settings.pods_moved)
+        enough = _fewest(listed.pods, lacking, settings.room_pods)
         reasons = Counter(stays[pod.pod] for pod in enough if pod.pod in stays)
-        return (), next(iter(reasons), f"it would not fit where {settings.pods_moved} pods moved")
+        return (), next(iter(reasons), f"it would not fit where {settings.room_pods} pods moved")
     pod = homeless(moved, open_places(situation, listed.node))
     if pod is not None:
         return (), f"no gap is left for a pod of {pod.cpu_request_cores:g} cores"
@@ -113,23 +114,31 @@ def _moved(
 def _fewest(
     pods: Sequence[Occupant], lacking: tuple[float, float], most: int
 ) -> tuple[Occupant, ...]:
-    """Return the fewest pods of different workloads, of those the smallest, that hold so many cores and GiB."""
-    for number in range(1, most + 1):
-        enough = [
-            chosen
-            for chosen in combinations(pods, number)
-            if math.fsum(pod.cpu_request_cores for pod in chosen) >= lacking[0]
-            and sum(pod.memory_request_bytes for pod in chosen) / GIB >= lacking[1]
-            and len({pod.workload for pod in chosen}) == number
-        ]
-        if enough:
-            return min(enough, key=_size)
+    """Return the fewest pods of different workloads that hold so many cores and GiB, the last as small as may be."""
+    largest: dict[str, Occupant] = {}
+    for pod in sorted(pods, key=lambda pod: (-_size(pod, lacking), pod.pod)):
+        largest.setdefault(pod.workload, pod)
+    ranked = list(largest.values())
+    for number in range(1, min(most, len(ranked)) + 1):
+        first = ranked[: number - 1]
+        last = [pod for pod in ranked[number - 1 :] if _hold((*first, pod), lacking)]
+        if last:
+            smallest = min(last, key=lambda pod: (_size(pod, lacking), pod.pod))
+            return (*first, smallest)
     return ()
 
 
-def _size(pods: tuple[Occupant, ...]) -> tuple[float, int, tuple[str, ...]]:
+def _size(pod: Occupant, lacking: tuple[float, float]) -> float:
+    """Return how much a pod holds of what is lacking: cores, or memory where there are enough cores."""
+    return pod.cpu_request_cores if lacking[0] > 0.0 else pod.memory_request_bytes / GIB
+
+
+def _hold(pods: Sequence[Occupant], lacking: tuple[float, float]) -> bool:
     cores = math.fsum(pod.cpu_request_cores for pod in pods)
-    return cores, sum(pod.memory_request_bytes for pod in pods), tuple(pod.pod for pod in pods)
+    return (
+        cores >= lacking[0]
+        and math.fsum(pod.memory_request_bytes for pod in pods) / GIB >= lacking[1]
+    )
 
 
 def _why_it_stays(situation: Situation, pod: Occupant) -> str:
@@ -151,10 +160,10 @@ def _why_it_stays(situation: Situation, pod: Occupant) -> str:
 
 
 def _bears_one_less(service: ServiceMemory) -> bool:
-    """Say whether the other replicas have been seen to bear what all of them do now."""
+    """Say whether the other replicas bear what all of them do now for half a minute, by what was seen."""
     rate = service.rate / max(1, service.ready - 1)
     broken = service.broken_rate or math.inf
-    return service.rate == 0.0 or rate <= min(service.borne_rate, broken)
+    return service.rate == 0.0 or (rate <= BRIEF_RATIO * service.borne_rate and rate < broken)
 
 
 def _relief(

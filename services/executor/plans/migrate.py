@@ -52,10 +52,12 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
             reason=reason, text=f"no pod of {node.name} may be moved ({len(facts.pods)} pods)"
         )
     named = action.pods if isinstance(action, MigrateAction) else None
+    most = settings.pods_per_migration
     if named is not None:
+        most = settings.named_pods_per_migration
         movable = [pod for pod in movable if f"{pod.namespace}/{pod.name}" in named]
-        if len(movable) < len(named):
-            text = f"of {', '.join(named)} only {len(movable)} may be moved off {node.name} now"
+        if min(most, len(movable)) < len(named):
+            text = f"of {', '.join(named)} only {min(most, len(movable))} may be moved off {node.name} now"
             return PlanRefusal(reason=Reason.NO_MOVABLE_POD, text=text)
     movable.sort(key=lambda pod: (-pod.cpu_request_cores, pod.namespace, pod.name))
     allowed = _within_budgets(movable)
@@ -64,7 +66,7 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
         text = f"PodDisruptionBudget {names} lets no pod of {node.name} go"
         return PlanRefusal(reason=Reason.PDB, text=text)
     going = any(taint.get("key") in NOTICE_TAINTS for taint in node.taints)
-    chosen = allowed if going else allowed[: settings.pods_per_migration]
+    chosen = allowed if going else allowed[:most]
     chosen.sort(key=_room_of_budget)
     operations = tuple(filter(None, [_taint(node), *(_evict(pod, node) for pod in chosen)]))
     names = ", ".join(pod.name for pod in chosen)
