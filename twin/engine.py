@@ -29,6 +29,7 @@ from twin.controllers.node_registry import NodeRegistry
 from twin.controllers.node_shutdown import NodeShutdown
 from twin.controllers.plane import ControlPlane
 from twin.controllers.priority import PriorityGate, add_system_classes
+from twin.controllers.runtime_classes import RuntimeClasses
 from twin.controllers.service_accounts import ServiceAccounts
 from twin.controllers.service_addresses import ServiceAddresses
 from twin.controllers.spot import Spot
@@ -99,6 +100,7 @@ class Engine:
         self.store.subscribe(self._follow)
         self.store.gates.insert(0, ServiceAddresses(self.store))
         self.store.gates.insert(0, VolumeAdmission(self.store))
+        self.store.gates.insert(0, RuntimeClasses(self.store))
         self.store.gates.insert(0, PriorityGate(self.store))  # quotas count resolved priorities
         if self.accounts is not None:
             self.store.gates.insert(0, self.accounts)

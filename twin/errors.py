@@ -28,6 +28,7 @@ class ApiError(Exception):
         self.reason = reason
         self.message = message
         self.details: dict[str, Any] = dict(details or {})
+        self._shows_details = details is not None
         self.metadata: dict[str, Any] = dict(metadata or {})
 
     def to_status(self) -> dict[str, Any]:
@@ -38,10 +39,17 @@ class ApiError(Exception):
             "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
-            **({"details": self.details} if self.details else {}),
+            **({"reason": self.reason} if self.reason else {}),
+            **({"details": self.details} if self._shows_details or self.details else {}),
             "code": self.status,
         }
+
+
+class PageNotFound(ApiError):
+    """404 of a path that is no part of any served API; a real server answers it as plain text."""
+
+    def __init__(self) -> None:
+        super().__init__(404, "NotFound", "404 page not found")
 
 
 def qualified_resource(resource: str, group: str) -> str:
@@ -65,7 +73,7 @@ def unknown_resource(resource: str) -> ApiError:
     """404 of a resource that this server does not serve."""
     message = "the server could not find the requested resource"
     del resource  # a real server does not say either
-    return ApiError(404, "NotFound", message)
+    return ApiError(404, "NotFound", message, {})
 
 
 def already_exists(resource: str, name: str, *, group: str = "") -> ApiError:

@@ -21,6 +21,14 @@ _RENAMED = {
 _BACK = {name: kept_name for kept_name, name in _RENAMED.items()}
 
 
+def kept_field(name: str) -> str | None:
+    """Return what a field of selectors is called in the kept form; None for one that is no such field."""
+    head, dot, rest = name.partition(".")
+    if head in _RENAMED:
+        return None
+    return f"{_BACK.get(head, head)}{dot}{rest}"
+
+
 def to_events(obj: Object) -> Object:
     """Return a core/v1 Event as events.k8s.io/v1.
 

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 import orjson
 
 from twin.needs import BASIC_RESOURCES, GPU, read_needs
+from twin.part_writes import STATUS_LABELS_STAY, writes_metadata
 from twin.quantity import canonical_text, millicores, parse_quantity, whole
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, Record, Resize
 
@@ -25,6 +26,8 @@ COUNTING = frozenset(
         *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
         *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
         *("flowschemas", "prioritylevelconfigurations"),
+        *("deviceclasses", "resourceslices"),
+        *("deviceclasses", "resourceslices", "podtemplates"),
         *("verticalpodautoscalers", "nodepools", "nodeclaims", "kwoknodeclasses"),
     }
 )
@@ -69,32 +72,40 @@ def _take_schedulers_word(pod: PodRecord, status: Object) -> None:
             pod.unschedulable = str(condition.get("message") or "")
 
 
-def apply(record: Record, obj: Object, subresource: str | None) -> None:
-    """Write an admitted object into `record`: `status` alone, or all but status."""
+def apply(record: Record, obj: Object, subresource: str | None, resource: str) -> None:
+    """Write an admitted object into `record`: `status` with the metadata, or all but status."""
     if isinstance(record, ObjectRecord):
         if "kind" in record.body:
             _apply_custom(record, obj, subresource)
         else:
             _apply_object(record, obj, subresource)
-    elif subresource is None and isinstance(record, PodRecord):
-        shape = pod_shape({k: v for k, v in obj["spec"].items() if k != "nodeName"})
-        record.generation += shape is not record.shape
-        record.shape = shape
-    elif subresource == "resize" and isinstance(record, PodRecord):
-        _resize(record, pod_shape({k: v for k, v in obj["spec"].items() if k != "nodeName"}))
-    elif subresource is None and isinstance(record, NodeRecord):
+    elif isinstance(record, PodRecord):
+        _apply_pod(record, obj, subresource)
+    elif isinstance(record, NodeRecord) and subresource is None:
         _set_node_spec(record, obj)
-    elif subresource == "status" and isinstance(record, NodeRecord):
+    elif isinstance(record, NodeRecord) and subresource == "status":
         _set_amounts(record, obj)
         record.conditions = _other_conditions(obj, NODE_CONDITIONS)
-    elif subresource == "status" and isinstance(record, PodRecord):
-        record.conditions = _other_conditions(obj, POD_CONDITIONS)
-    if subresource == "status" and isinstance(record, PodRecord):
-        _take_schedulers_word(record, obj.get("status") or {})
-    if subresource is None:
+    if writes_metadata(resource, subresource):
+        labels = record.labels
         _set_changeable_metadata(record, obj["metadata"])
+        if subresource == "status" and resource in STATUS_LABELS_STAY:
+            record.labels = labels
     if "managedFields" in obj.get("metadata", {}):
         record.managed = tuple(obj["metadata"]["managedFields"] or ())
+
+
+def _apply_pod(record: PodRecord, obj: Object, subresource: str | None) -> None:
+    if subresource == "status":
+        record.conditions = _other_conditions(obj, POD_CONDITIONS)
+        _take_schedulers_word(record, obj.get("status") or {})
+        return
+    shape = pod_shape({k: v for k, v in obj["spec"].items() if k != "nodeName"})
+    if subresource == "resize":
+        _resize(record, shape)
+    elif subresource in (None, "ephemeralcontainers"):
+        record.generation += shape is not record.shape
+        record.shape = shape
 
 
 def _other_conditions(obj: Object, own: frozenset[str]) -> tuple[Object, ...]:
@@ -127,7 +138,11 @@ def resources_of(shape: PodShape) -> list[Object]:
 
 
 def _apply_object(record: ObjectRecord, obj: Object, subresource: str | None) -> None:
-    if subresource == "status":
+    if subresource == "finalize":
+        finalizers = (obj.get("spec") or {}).get("finalizers") or []
+        record.body = {**record.body, "spec": {"finalizers": finalizers} if finalizers else {}}
+        return
+    if subresource in ("status", "approval"):
         record.body = {**record.body, "status": obj.get("status", {})}
         return
     body = _body(obj)

@@ -39,9 +39,26 @@ def set_namespace(kind: Kind, namespace: str, metadata: Object, find: Find) -> N
         raise errors.not_found("namespaces", namespace)
     if home.deletion_at is not None:
         why = f"unable to create new content in namespace {namespace} because it is being "
-        raise errors.forbidden(
+        error = errors.forbidden(
             kind.resource, str(metadata.get("name", "")), f"{why}terminated", group=kind.group
         )
+        message = f"namespace {namespace} is being terminated"
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": message,
+            "field": "metadata.namespace",
+        }
+        error.details["causes"] = [cause]
+        raise error
+
+
+def check_written(kind: Kind, record: Record, metadata: Object) -> None:
+    """As `check_version`, for an update: version 0 stands for any; raises ApiError 500 for no number."""
+    version = str(metadata.get("resourceVersion") or "0")
+    if not (version.isascii() and version.isdecimal()):
+        raise errors.ApiError(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    wanted = {"resourceVersion": "" if int(version) == 0 else version, "uid": metadata.get("uid")}
+    check_version(kind, record, wanted)
 
 
 def check_version(kind: Kind, record: Record, wanted: Object) -> None:

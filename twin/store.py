@@ -21,7 +21,7 @@ from twin.definitions.shelves import serve_shelves
 from twin.identity import Identities, draw_name
 from twin.kinds import KINDS, Kind
 from twin.part import Kept, Part
-from twin.preconditions import DeleteOptions, check_version, set_namespace
+from twin.preconditions import DeleteOptions, check_version, check_written, set_namespace
 from twin.records import Object, PodRecord, Record
 from twin.render import render
 from twin.render.item_cache import ItemCache
@@ -250,7 +250,7 @@ class Store(Part):
         """
         shelf = self._shelf(resource)
         record = self.record(resource, namespace, name)
-        check_version(shelf.kind, record, obj.get("metadata", {}))
+        check_written(shelf.kind, record, obj.get("metadata", {}))
         candidate = record.clone()
         new = copy_object(shelf.kept_form(obj))
         old = render(resource, record)
@@ -264,7 +264,7 @@ class Store(Part):
             own(old, new)
         if shelf.kind.custom is not None:
             new["apiVersion"] = shelf.kind.api_version
-        intake.apply(candidate, new, subresource)
+        intake.apply(candidate, new, subresource, resource)
         if subresource == "resize" and isinstance(candidate, PodRecord):
             self._charge_resize(shelf.kind, record, candidate, (old, new), dry_run=dry_run)
         if dry_run or candidate.state() == record.state():
@@ -382,7 +382,7 @@ class Store(Part):
         before: Record | None,
     ) -> None:
         resource = shelf.kind.resource
-        if resource == "priorityclasses":
+        if resource in ("priorityclasses", "runtimeclasses"):
             self._known_specs.forget()
         elif resource == DEFINITIONS:
             self._serve_definitions()

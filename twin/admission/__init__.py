@@ -6,13 +6,17 @@ A refusal is an ApiError (422 with the field paths, 403, 404); nothing here writ
 from __future__ import annotations
 
 from twin import errors
-from twin.admission import kinds, metadata, pods, resizing
+from twin.admission import kinds, metadata, plain_kinds, pods, resizing, services
 from twin.admission.custom import definitions
 from twin.admission.custom import objects as custom_objects
 from twin.admission.deletion import GRACEFUL, mark_deleted
+from twin.admission.ephemeral import check_ephemeral
 from twin.admission.findings import Findings
+from twin.admission.pod_fields import check_of_pod
+from twin.admission.pod_parts import default_parts
 from twin.definitions.registry import DEFINITIONS
 from twin.kinds import Kind
+from twin.part_writes import writes_metadata
 from twin.records import Object
 
 
@@ -29,6 +33,7 @@ def admit_new(kind: Kind, obj: Object, *, spec_known: bool = False) -> None:
     if kind.resource == "pods":
         if not spec_known:
             pods.admit(obj.setdefault("spec", {}), findings, "spec")
+            check_of_pod(obj["spec"], findings)
         obj.pop("status", None)
     else:
         kinds.admit(kind.resource, obj, findings)
@@ -53,8 +58,19 @@ def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) 
             pods.admit(new["spec"], findings, "spec")
             pods.check_unchanged(old["spec"], new["spec"], findings)
         else:
+            if kind.resource == "services":
+                services.carry_over(old, new)
             kinds.admit(kind.resource, new, findings)
             kinds.check_unchanged(kind.resource, old, new, findings)
+    elif kind.resource == "certificatesigningrequests":
+        plain_kinds.decide_request(old, new, subresource, findings)
+    elif subresource == "ephemeralcontainers":
+        default_parts(new["spec"])
+        check_ephemeral(old, new, findings)
+    elif subresource == "status":
+        if writes_metadata(kind.resource, subresource):
+            metadata.check(head, findings, kind.resource)
+        kinds.check_status(kind.resource, old, new, findings)
     elif subresource == "resize":
         pods.keep_resolved(old["spec"], new.setdefault("spec", {}))
         pods.admit(new["spec"], findings, "spec")

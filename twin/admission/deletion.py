@@ -15,6 +15,7 @@ _PROPAGATIONS: dict[str, tuple[str, ...]] = {
     "Foreground": ("foregroundDeletion",),
     "Orphan": ("orphan",),
 }
+_OF_POLICIES = ("foregroundDeletion", "orphan")
 
 
 def mark_deleted(
@@ -29,15 +30,14 @@ def mark_deleted(
     A second delete may shorten a pod's grace, never lengthen it. Raises ApiError 400 for an unknown
     propagation policy, 403 for a namespace that every cluster needs.
     """
-    policy = propagation or "Background"
-    if policy not in _PROPAGATIONS:
-        raise bad_request(f"unknown propagationPolicy {policy!r}")
+    if propagation not in (None, *_PROPAGATIONS):
+        raise bad_request(f"unknown propagationPolicy {propagation!r}")
     if grace_period_seconds is not None and grace_period_seconds < 0:
         grace_period_seconds = 1  # as the API server reads it
     if resource == "namespaces" and record.name in _IMMORTAL:
         raise forbidden(resource, record.name, "this namespace may not be deleted")
     if resource != "pods":
-        return _mark_object(resource, record, now, _PROPAGATIONS[policy])
+        return _mark_object(resource, record, now, propagation)
     assert isinstance(record, PodRecord)
     grace = record.shape.grace_seconds if grace_period_seconds is None else grace_period_seconds
     at_once = not record.node_name or record.terminal or grace == 0
@@ -50,12 +50,15 @@ def mark_deleted(
     return at_once and not record.finalizers
 
 
-def _mark_object(resource: str, record: Record, now: float, added: tuple[str, ...]) -> bool:
+def _mark_object(resource: str, record: Record, now: float, policy: str | None) -> bool:
+    """Mark an object, and let a policy that is stated replace the one of an earlier request."""
+    if policy is not None and resource != "namespaces":
+        others = tuple(each for each in record.finalizers if each not in _OF_POLICIES)
+        record.finalizers = (*others, *_PROPAGATIONS[policy])
     if record.deletion_at is not None:
-        return False
-    if resource == "customresourcedefinitions":
-        added = (*added, CLEANUP)
-    record.finalizers = (*record.finalizers, *(f for f in added if f not in record.finalizers))
+        return resource not in GRACEFUL and not record.finalizers
+    if resource == "customresourcedefinitions" and CLEANUP not in record.finalizers:
+        record.finalizers = (*record.finalizers, CLEANUP)
     if resource not in GRACEFUL and not record.finalizers:
         return True
     record.deletion_at = now

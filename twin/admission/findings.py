@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import orjson
 
 from twin.errors import invalid
 from twin.kinds import Kind
@@ -22,12 +24,24 @@ class Findings:
 
     def bad(self, path: str, value: object, why: str) -> None:
         """Note an invalid value in the API server's words."""
-        text = f'"{value}"' if isinstance(value, str) else str(value)
-        self.add(path, f"Invalid value: {text}: {why}")
+        self.add(path, f"Invalid value: {shown(value)}: {why}")
 
-    def require(self, path: str) -> None:
+    def unsupported(self, path: str, value: object, words: Iterable[str]) -> None:
+        """Note a value that is none of the words that there are."""
+        listed = ", ".join(f'"{word}"' for word in sorted(words))
+        self.add(path, f"Unsupported value: {shown(value)}: supported values: {listed}")
+
+    def duplicate(self, path: str, value: object) -> None:
+        """Note a value that is there already."""
+        self.add(path, f"Duplicate value: {shown(value)}")
+
+    def forbid(self, path: str, why: str) -> None:
+        """Note a field that may not be there, or may not change."""
+        self.add(path, f"Forbidden: {why}")
+
+    def require(self, path: str, why: str = "") -> None:
         """Note an absent field."""
-        self.add(path, "Required value")
+        self.add(path, f"Required value: {why}" if why else "Required value")
 
     def raise_if_any(self, kind: Kind, name: str) -> None:
         """Raise ApiError 422 when something was found."""
@@ -48,4 +62,9 @@ class Findings:
     def count(self, path: str, value: object, least: int = 0) -> None:
         """Check a whole number of at least `least`."""
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            self.bad(path, value, f"must be an integer greater than or equal to {least}")
+            self.bad(path, value, f"must be greater than or equal to {least}")
+
+
+def shown(value: object) -> str:
+    """Return a value as sentences show it: a text in quotation marks, anything else as JSON."""
+    return f'"{value}"' if isinstance(value, str) else orjson.dumps(value, default=str).decode()

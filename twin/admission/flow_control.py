@@ -1,7 +1,7 @@
-"""Defaults and checks of FlowSchemas, their priority levels, and RuntimeClasses.
+"""Defaults and checks of FlowSchemas and their priority levels.
 
 Nothing in the twin acts on them: requests are answered in the order in which they come. Source: kubernetes/kubernetes
-pkg/apis/flowcontrol and pkg/apis/node (defaults and validation at 1.36).
+pkg/apis/flowcontrol (defaults and validation at 1.36).
 """
 
 from __future__ import annotations
@@ -56,11 +56,3 @@ def level(obj: Object, findings: Findings) -> None:
         exempt.setdefault("nominalConcurrencyShares", 0)
         exempt.setdefault("lendablePercent", 0)
     obj.setdefault("status", {})
-
-
-def runtime_class(obj: Object, findings: Findings) -> None:
-    """Check a RuntimeClass."""
-    if not obj.get("handler"):
-        findings.require("handler")
-    amounts = (obj.get("overhead") or {}).get("podFixed") or {}
-    findings.quantities("overhead.podFixed", amounts)

@@ -6,21 +6,33 @@ from collections.abc import Callable
 
 from twin.admission import (
     api_services,
+    autoscalers,
+    drivers,
+    events,
     flow_control,
+    jobs,
     limit_ranges,
+    metadata,
     networks,
     node_pools,
+    plain_kinds,
     policies,
     priority_classes,
     quota_scopes,
     roles,
+    rules,
+    services,
     storage,
     vertical,
     webhook_configurations,
     workloads,
 )
+from twin.admission.amounts import STANDARD
 from twin.admission.custom import definitions
 from twin.admission.findings import Findings
+from twin.admission.placement import check_selector
+from twin.admission.services import check_cidr
+from twin.quantity import canonical_text, parse_quantity
 from twin.records import Object
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -36,31 +48,80 @@ def admit(resource: str, obj: Object, findings: Findings) -> None:
 def check_unchanged(resource: str, old: Object, new: Object, findings: Findings) -> None:
     """Check the immutable fields of an update."""
     before, after = old.get("spec") or {}, new.get("spec") or {}
+    if resource in ("certificatesigningrequests", "namespaces"):
+        new["spec"] = old.get("spec") or {}  # subresources of their own change it
+    for field in _FIXED.get(resource, ()):
+        if old.get(field) != new.get(field):
+            findings.bad(field, new.get(field), "field is immutable")
     for path in _IMMUTABLE.get(resource, ()):
         if before.get(path) == after.get(path):
             continue
         if resource == "jobs" and _job_may_change(path, old, before, after):
             continue
-        findings.add(f"spec.{path}", "Invalid value: field is immutable")
-    if resource == "customresourcedefinitions":
-        definitions.check_unchanged(old, new, findings)
-    if resource in ("configmaps", "secrets"):
-        storage.check_fixed(old, new, findings)
-    if resource == "priorityclasses":
-        priority_classes.check_class_unchanged(old, new, findings)
+        place = "spec.template.spec" if (resource, path) == ("jobs", "template") else f"spec.{path}"
+        findings.bad(place, after.get(path), "field is immutable")
     if resource in ("rolebindings", "clusterrolebindings"):
         roles.check_binding_unchanged(old, new, findings)
     if resource == "statefulsets":
         _check_statefulset_unchanged(before, after, findings)
-    if resource == "controllerrevisions" and old.get("data") != new.get("data"):
-        findings.add("data", "Invalid value: field is immutable")
+    check = _UNCHANGED.get(resource)
+    if check is not None:
+        check(old, new, findings)
 
 
+_UNCHANGED: dict[str, Callable[[Object, Object, Findings], None]] = {
+    "customresourcedefinitions": definitions.check_unchanged,
+    "configmaps": storage.check_fixed,
+    "secrets": storage.check_fixed,
+    "priorityclasses": priority_classes.check_class_unchanged,
+    "persistentvolumeclaims": storage.check_claim_unchanged,
+}
+
+
+def check_status(resource: str, old: Object, new: Object, findings: Findings) -> None:
+    """Check what a client writes into `status`."""
+    status = new.get("status") or {}
+    balanced = (status.get("loadBalancer") or {}).get("ingress")
+    if resource == "services" and balanced and old["spec"].get("type") != "LoadBalancer":
+        why = "may only be used when `spec.type` is 'LoadBalancer'"
+        findings.forbid("status.loadBalancer.ingress", why)
+    if resource == "namespaces":
+        phase = status.get("phase") or ""
+        ends = "deletionTimestamp" in (new.get("metadata") or {})
+        wanted = "Terminating" if ends else "Active"
+        if phase != wanted:
+            state = "not empty" if ends else "empty"
+            why = f"may only be '{wanted}' if `deletionTimestamp` is {state}"
+            findings.bad("status.Phase", phase, why)
+    elif resource in _COUNTING:
+        for name, value in status.items():
+            if isinstance(value, int) and not isinstance(value, bool):
+                findings.count(f"status.{name}", value)
+
+
+_COUNTING = ("deployments", "replicasets", "statefulsets", "daemonsets", "replicationcontrollers")
+_FIXED = {
+    "runtimeclasses": ("handler",),
+    "volumeattributesclasses": ("driverName", "parameters"),
+    "ipaddresses": ("spec",),
+    "storageclasses": ("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"),
+    "csistoragecapacities": ("nodeTopology", "storageClassName"),
+    "volumeattachments": ("spec",),
+    "endpointslices": ("addressType",),
+    "controllerrevisions": ("data",),
+    "secrets": ("type",),
+}
+"""Fields beside `spec`, or all of it, that stay as they are."""
 _IMMUTABLE = {
     "deployments": ("selector",),
     "replicasets": ("selector",),
     "daemonsets": ("selector",),
-    "jobs": ("selector", "template", "completions", "completionMode"),
+    "jobs": (
+        *("selector", "template", "completions", "completionMode", "podFailurePolicy"),
+        *("backoffLimitPerIndex", "successPolicy", "managedBy"),
+    ),
+    "resourcequotas": ("scopes", "scopeSelector"),
+    "ingressclasses": ("controller",),
 }
 _STATEFULSET_CHANGEABLE = (
     "replicas",
@@ -90,6 +151,12 @@ def _fixed_part(template: Object) -> Object:
     """Return a pod template without labels, annotations and scheduling directives."""
     free = ("nodeSelector", "tolerations", "schedulingGates", "affinity")
     spec = {key: value for key, value in (template.get("spec") or {}).items() if key not in free}
+    for kind in ("containers", "initContainers"):
+        if kind in spec:
+            spec[kind] = [
+                {key: value for key, value in each.items() if key != "resources"}
+                for each in spec[kind]
+            ]
     head = {key: value for key, value in (template.get("metadata") or {}).items()
             if key not in ("labels", "annotations")}  # fmt: skip
     return {"metadata": head, "spec": spec}
@@ -107,8 +174,14 @@ def _check_statefulset_unchanged(before: Object, after: Object, findings: Findin
 
 
 def _namespace(obj: Object, findings: Findings) -> None:
-    del findings  # a namespace has nothing that could be wrong
-    obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
+    finalizers = list(obj.setdefault("spec", {}).get("finalizers") or ())
+    if "kubernetes" not in finalizers:
+        finalizers.append("kubernetes")
+    obj["spec"]["finalizers"] = finalizers
+    for finalizer in finalizers:
+        if "/" not in finalizer and finalizer != "kubernetes":
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            findings.bad("spec.finalizers", finalizer, why)
     obj.setdefault("status", {}).setdefault("phase", "Active")
     labels = obj["metadata"].setdefault("labels", {})
     labels["kubernetes.io/metadata.name"] = obj["metadata"]["name"]
@@ -116,15 +189,27 @@ def _namespace(obj: Object, findings: Findings) -> None:
 
 def _node(obj: Object, findings: Findings) -> None:
     spec = obj.setdefault("spec", {})
+    pairs: set[tuple[str, str]] = set()
     for index, taint in enumerate(spec.get("taints") or []):
-        path = f"spec.taints[{index}]"
-        if not taint.get("key"):
-            findings.require(f"{path}.key")
-        if taint.get("effect") not in _EFFECTS:
-            findings.bad(f"{path}.effect", taint.get("effect"), f"must be one of {_EFFECTS}")
+        path = f"metadata.taints[{index}]"  # as upstream names it
+        key, effect = taint.get("key") or "", taint.get("effect") or ""
+        rules.qualified_name(f"{path}.key", key, findings)
+        metadata.check_label_value(f"{path}.value", taint.get("value") or "", findings)
+        if not effect:
+            findings.require(f"{path}.effect")
+        else:
+            rules.one_of(f"{path}.effect", effect, _EFFECTS, findings)
+        if (key, effect) in pairs:
+            findings.duplicate(path, {"key": key, "effect": effect})
+        pairs.add((key, effect))
+    for index, text in enumerate(spec.get("podCIDRs") or filter(None, [spec.get("podCIDR")])):
+        check_cidr(f"spec.podCIDRs[{index}]", text, findings)
     status = obj.get("status") or {}
     for field in ("capacity", "allocatable"):
-        findings.quantities(f"status.{field}", status.get(field) or {})
+        for name, amount in (status.get(field) or {}).items():
+            if parse_quantity(str(amount)) < 0:
+                why = "must be greater than or equal to 0"
+                findings.bad(f"status.{field}.{name}", str(amount), why)
 
 
 def _budget(obj: Object, findings: Findings) -> None:
@@ -133,7 +218,8 @@ def _budget(obj: Object, findings: Findings) -> None:
         findings.bad("spec", "both", "minAvailable and maxUnavailable cannot be both set")
     for field in ("minAvailable", "maxUnavailable"):
         if field in spec:
-            workloads.amount(f"spec.{field}", spec[field], findings)
+            workloads.amount(f"spec.{field}", spec[field], findings, bounded=True)
+    check_selector(spec.get("selector"), findings, "spec.selector")
     policy = spec.get("unhealthyPodEvictionPolicy")
     if policy not in (None, "IfHealthyBudget", "AlwaysAllow"):
         findings.add("spec.unhealthyPodEvictionPolicy", f'Unsupported value: "{policy}": supported '
@@ -146,28 +232,56 @@ def _budget(obj: Object, findings: Findings) -> None:
 
 def _quota(obj: Object, findings: Findings) -> None:
     spec = obj.setdefault("spec", {})
-    findings.quantities("spec.hard", spec.get("hard") or {})
+    hard = spec.get("hard") or {}
+    findings.quantities("spec.hard", hard)
+    for name, amount in hard.items():
+        _check_quota_name(name, amount, findings, f"spec.hard[{name}]")
     quota_scopes.check(spec, findings)
     obj.setdefault("status", {})
 
 
+def _check_quota_name(name: str, amount: object, findings: Findings, path: str) -> None:
+    if "/" in name:
+        rules.qualified_name(path, name, findings)
+    elif name not in STANDARD and not name.startswith(("hugepages-", "requests.", "limits.")):
+        rules.qualified_name(path, name, findings)
+        findings.bad(path, name, "must be a standard resource type or fully qualified")
+        findings.bad(path, name, "must be a standard resource for quota")
+    if (name in _COUNTED or name.startswith("count/")) and parse_quantity(str(amount)) % 1:
+        findings.bad(path, canonical_text(str(amount)), "must be an integer")
+
+
+_COUNTED = frozenset(
+    {
+        *("pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps"),
+        *("persistentvolumeclaims", "services.nodeports", "services.loadbalancers"),
+    }
+)
+"""Resources of quotas that are whole numbers."""
+
+
+def _lease(obj: Object, findings: Findings) -> None:
+    spec = obj.setdefault("spec", {})
+    seconds = spec.get("leaseDurationSeconds")
+    if seconds is not None and seconds <= 0:
+        findings.bad("spec.leaseDurationSeconds", seconds, "must be greater than 0")
+    rules.not_negative("spec.leaseTransitions", spec.get("leaseTransitions"), findings)
+    for field in ("strategy", "preferredHolder"):  # behind a gate that is closed
+        spec.pop(field, None)
+
+
 def _limit_range(obj: Object, findings: Findings) -> None:
     spec = obj.setdefault("spec", {})
-    if not isinstance(spec.get("limits"), list):
-        findings.require("spec.limits")
-        return
-    for index, entry in enumerate(spec["limits"]):
-        path = f"spec.limits[{index}]"
-        if entry.get("type") not in ("Pod", "Container", "PersistentVolumeClaim"):
-            findings.require(f"{path}.type")
-        for field in ("min", "max", "default", "defaultRequest", "maxLimitRequestRatio"):
-            findings.quantities(f"{path}.{field}", entry.get(field) or {})
-        if not findings.causes:
-            limit_ranges.complete(entry)
+    entries = spec.setdefault("limits", [])
+    for entry in entries:
+        limit_ranges.complete(entry)
+    limit_ranges.check(entries, findings)
 
 
 def _revision(obj: Object, findings: Findings) -> None:
     findings.count("revision", obj.setdefault("revision", 0))
+    if obj.get("data") is None:
+        findings.require("data", "data is mandatory")
 
 
 _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
@@ -177,31 +291,46 @@ _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "apiservices": api_services.admit,
     "flowschemas": flow_control.schema,
     "prioritylevelconfigurations": flow_control.level,
-    "runtimeclasses": flow_control.runtime_class,
     "mutatingwebhookconfigurations": webhook_configurations.mutating,
     "validatingwebhookconfigurations": webhook_configurations.validating,
     "validatingadmissionpolicies": policies.policy,
     "validatingadmissionpolicybindings": policies.binding,
     "configmaps": storage.config_map,
     "secrets": storage.secret,
-    "services": storage.service,
+    "services": services.service,
     "persistentvolumeclaims": storage.claim,
     "persistentvolumes": storage.volume,
     "storageclasses": storage.storage_class,
+    "csidrivers": drivers.csi_driver,
+    "csinodes": drivers.csi_node,
+    "csistoragecapacities": drivers.storage_capacity,
+    "volumeattachments": drivers.attachment,
+    "volumeattributesclasses": plain_kinds.attributes_class,
+    "podtemplates": plain_kinds.pod_template,
+    "runtimeclasses": plain_kinds.runtime_class,
+    "certificatesigningrequests": plain_kinds.signing_request,
+    "ipaddresses": plain_kinds.ip_address,
+    "servicecidrs": plain_kinds.service_cidr,
+    "deviceclasses": drivers.device_class,
+    "resourceclaims": drivers.resource_claim,
+    "resourceclaimtemplates": drivers.resource_claim_template,
+    "resourceslices": drivers.resource_slice,
     "ingresses": networks.ingress,
     "networkpolicies": networks.policy,
     "endpoints": networks.endpoints,
     "endpointslices": networks.endpoint_slice,
-    "events": networks.event,
+    "events": events.event,
+    "leases": _lease,
+    "ingressclasses": networks.ingress_class,
     "deployments": workloads.deployment,
     "replicasets": workloads.replicaset,
     "replicationcontrollers": workloads.replication_controller,
     "statefulsets": workloads.statefulset,
     "daemonsets": workloads.daemonset,
     "controllerrevisions": _revision,
-    "jobs": workloads.job,
-    "cronjobs": workloads.cronjob,
-    "horizontalpodautoscalers": workloads.autoscaler,
+    "jobs": jobs.job,
+    "cronjobs": jobs.cronjob,
+    "horizontalpodautoscalers": autoscalers.autoscaler,
     "verticalpodautoscalers": vertical.check,
     "poddisruptionbudgets": _budget,
     "priorityclasses": priority_classes.check_class,

@@ -1,7 +1,7 @@
 """Pod specs that were admitted before: controllers make many pods of one template.
 
 Guarantee: what is skipped would have given the same spec again; it depends on the spec and on the
-PriorityClasses alone, and with LimitRanges in the cluster nothing is skipped.
+PriorityClasses and RuntimeClasses alone, and with LimitRanges in the cluster nothing is skipped.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class KnownSpecs(Part):
             self._known[mark] = obj["spec"]
 
     def forget(self) -> None:
-        """Look at every spec again: a PriorityClass has changed."""
+        """Look at every spec again: a PriorityClass or a RuntimeClass has changed."""
         self._known.clear()
 
 

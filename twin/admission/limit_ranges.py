@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
+from twin.admission import rules
+from twin.admission.amounts import STANDARD
+from twin.admission.findings import Findings
 from twin.quantity import parse_quantity
 from twin.records import Object
 
@@ -29,6 +32,89 @@ def complete(entry: Object) -> None:
     for field, amounts in (("default", limits), ("defaultRequest", requests)):
         if amounts:
             entry[field] = amounts
+
+
+_TYPES = ("Container", "PersistentVolumeClaim", "Pod")
+_BOUNDS = ("min", "max", "default", "defaultRequest", "maxLimitRequestRatio")
+
+
+def check(limits: list[Object], findings: Findings) -> None:
+    """Check the completed entries of `spec.limits`."""
+    types: list[str] = []
+    for index, entry in enumerate(limits):
+        path, kind = f"spec.limits[{index}]", entry.get("type") or ""
+        if kind in types:
+            findings.duplicate(f"{path}.type", kind)
+        types.append(kind)
+        if "/" not in kind and kind not in _TYPES:
+            if not kind:
+                rules.qualified_name(f"{path}.type", kind, findings)
+            findings.bad(f"{path}.type", kind, "must be a standard limit type or fully qualified")
+        for field in ("default", "defaultRequest") if kind == "Pod" else ():
+            if entry.get(field):
+                findings.forbid(f"{path}.{field}", "may not be specified when `type` is 'Pod'")
+        if kind == "PersistentVolumeClaim" and not any(
+            "storage" in (entry.get(field) or {}) for field in ("min", "max")
+        ):
+            why = "either minimum or maximum storage value is required, but neither was provided"
+            findings.require(f"{path}.limits", why)
+        names = dict.fromkeys(name for field in _BOUNDS for name in entry.get(field) or ())
+        for name in names:
+            _check_bounds(name, entry, findings, path)
+
+
+def _check_bounds(name: str, entry: Object, findings: Findings, path: str) -> None:
+    """Check that what an entry says of one resource can be met."""
+    stated = {field: (entry.get(field) or {}).get(name) for field in _BOUNDS}
+    for field in _BOUNDS:
+        if stated[field] is not None:
+            check_name(name, findings, f"{path}.{field}[{name}]")
+
+    def ordered(low: str, high: str, where: str, words: str) -> None:
+        less, more = stated[low], stated[high]
+        if less is None or more is None or parse_quantity(less) <= parse_quantity(more):
+            return
+        findings.bad(f"{path}.{where}[{name}]", stated[where], words.format(less, more))
+
+    ordered("min", "max", "min", "min value {} is greater than max value {}")
+    ordered(
+        "min",
+        "defaultRequest",
+        "defaultRequest",
+        "min value {} is greater than default request value {}",
+    )
+    ordered(
+        "defaultRequest",
+        "max",
+        "defaultRequest",
+        "default request value {} is greater than max value {}",
+    )
+    ordered("defaultRequest", "default", "defaultRequest",
+            "default request value {} is greater than default limit value {}")  # fmt: skip
+    ordered("min", "default", "default", "min value {} is greater than default value {}")
+    ordered("default", "max", "default", "default value {} is greater than max value {}")
+    ratio, where = stated["maxLimitRequestRatio"], f"{path}.maxLimitRequestRatio[{name}]"
+    if ratio is None:
+        return
+    if parse_quantity(ratio) < 1:
+        findings.bad(where, str(ratio), f"ratio {ratio} is less than 1")
+    low, high = stated["min"], stated["max"]
+    if low is not None and high is not None and parse_quantity(low):
+        most = parse_quantity(high) / parse_quantity(low)
+        if parse_quantity(ratio) > most:
+            why = f"ratio {ratio} is greater than max/min = {float(most):.6f}"
+            findings.bad(where, str(ratio), why)
+
+
+def check_name(name: str, findings: Findings, path: str) -> None:
+    """Check the name of a resource that a limit or a quota is about."""
+    if (
+        "/" not in name
+        and name not in STANDARD
+        and not name.startswith(("hugepages-", "requests."))
+    ):
+        rules.qualified_name(path, name, findings)
+        findings.bad(path, name, "must be a standard resource type or fully qualified")
 
 
 def fill(spec: Object, limits: Iterable[Object], metadata: Object) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from twin.admission import metadata, rules
 from twin.admission.findings import Findings
 from twin.records import Object
 
@@ -26,13 +27,25 @@ def admit_placement(spec: Object, findings: Findings, path: str) -> None:
     _node_affinity(affinity.get("nodeAffinity") or {}, findings, f"{path}.affinity.nodeAffinity")
     for kind in ("podAffinity", "podAntiAffinity"):
         _pod_affinity(affinity.get(kind) or {}, findings, f"{path}.affinity.{kind}")
+    pairs: dict[tuple[str, str], int] = {}
     for index, entry in enumerate(spec.get("topologySpreadConstraints") or ()):
-        _spread(entry, findings, f"{path}.topologySpreadConstraints[{index}]")
+        where = f"{path}.topologySpreadConstraints[{index}]"
+        _spread(entry, findings, where)
+        pair = (str(entry.get("topologyKey")), str(entry.get("whenUnsatisfiable")))
+        if pair in pairs:
+            earlier = f"{path}.topologySpreadConstraints[{pairs[pair]}]"
+            place = f"{earlier}.{{topologyKey, whenUnsatisfiable}}"
+            findings.add(place, f'Duplicate value: "{{{pair[0]}, {pair[1]}}}"')
+        pairs[pair] = index
     for index, entry in enumerate(spec.get("tolerations") or ()):
         _toleration(entry, findings, f"{path}.tolerations[{index}]")
+    gates: set[str] = set()
     for index, gate in enumerate(spec.get("schedulingGates") or ()):
-        if not gate.get("name"):
-            findings.require(f"{path}.schedulingGates[{index}].name")
+        name, where = gate.get("name") or "", f"{path}.schedulingGates[{index}]"
+        rules.qualified_name(where, name, findings)
+        if name in gates:
+            findings.add(where, f'Duplicate value: "{name}"')
+        gates.add(name)
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(kind) or ()):
             _ports(container, findings, f"{path}.{kind}[{index}].ports")
@@ -59,6 +72,8 @@ def _node_term(term: Object, findings: Findings, path: str) -> None:
         for index, rule in enumerate(term.get(field) or ()):
             where = f"{path}.{field}[{index}]"
             _rule(rule, _NODE_OPERATORS, findings, where)
+            if field == "matchFields" and rule.get("key") != "metadata.name":
+                findings.bad(f"{where}.key", rule.get("key"), "not a valid field selector key")
             values = rule.get("values") or []
             if rule.get("operator") in ("Gt", "Lt") and len(values) != 1:
                 findings.add(f"{where}.values", "Required value: must be specified single value "
@@ -77,8 +92,12 @@ def _pod_affinity(affinity: Object, findings: Findings, path: str) -> None:
 def _pod_term(term: Object, findings: Findings, path: str) -> None:
     if not term.get("topologyKey"):
         findings.add(f"{path}.topologyKey", "Required value: can not be empty")
-    _selector(term.get("labelSelector"), findings, f"{path}.labelSelector")
-    _selector(term.get("namespaceSelector"), findings, f"{path}.namespaceSelector")
+    else:
+        rules.qualified_name(f"{path}.topologyKey", term["topologyKey"], findings)
+    check_selector(term.get("labelSelector"), findings, f"{path}.labelSelector")
+    check_selector(term.get("namespaceSelector"), findings, f"{path}.namespaceSelector")
+    for name in term.get("namespaces") or ():
+        rules.dns_label(f"{path}.namespace", name, findings)
 
 
 def _spread(entry: Object, findings: Findings, path: str) -> None:
@@ -96,12 +115,16 @@ def _spread(entry: Object, findings: Findings, path: str) -> None:
     for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
         if entry.get(field) is not None:
             _one_of(entry[field], _POLICIES, findings, f"{path}.{field}")
-    _selector(entry.get("labelSelector"), findings, f"{path}.labelSelector")
+    check_selector(entry.get("labelSelector"), findings, f"{path}.labelSelector")
 
 
 def _toleration(entry: Object, findings: Findings, path: str) -> None:
     operator = entry.get("operator") or "Equal"
     _one_of(operator, ("Equal", "Exists"), findings, f"{path}.operator")
+    if entry.get("key"):
+        rules.qualified_name(f"{path}.key", entry["key"], findings)
+    if operator == "Equal":
+        metadata.check_label_value(f"{path}.operator", entry.get("value") or "", findings)
     if not entry.get("key") and operator != "Exists":
         findings.bad(f"{path}.operator", operator, "operator must be Exists when `key` is empty, "
                      'which means "match all values and all keys"')  # fmt: skip
@@ -125,14 +148,15 @@ def _ports(container: Object, findings: Findings, path: str) -> None:
                 findings.bad(where, number, f"must be between 1 and {_MOST_PORT}, inclusive")
 
 
-def _selector(selector: Any, findings: Findings, path: str) -> None:
+def check_selector(selector: Any, findings: Findings, path: str) -> None:
+    """Check a label selector at `path`; None is none."""
+    metadata.check_labels(f"{path}.matchLabels", (selector or {}).get("matchLabels"), findings)
     for index, rule in enumerate((selector or {}).get("matchExpressions") or ()):
         _rule(rule, _LABEL_OPERATORS, findings, f"{path}.matchExpressions[{index}]")
 
 
 def _rule(rule: Object, operators: tuple[str, ...], findings: Findings, path: str) -> None:
-    if not rule.get("key"):
-        findings.require(f"{path}.key")
+    rules.qualified_name(f"{path}.key", rule.get("key") or "", findings)
     operator, values = rule.get("operator"), rule.get("values") or []
     if operator not in operators:
         findings.bad(f"{path}.operator", operator or "", "not a valid selector operator")
@@ -151,13 +175,9 @@ def _weight(entry: Object, findings: Findings, path: str) -> None:
 
 
 def _positive(number: Any, findings: Findings, path: str) -> None:
-    if number is None:
-        findings.require(path)
-    elif type(number) is not int or number < 1:
-        findings.bad(path, number, "must be greater than zero")
+    if type(number) is not int or number < 1:
+        findings.bad(path, number or 0, "must be greater than zero")
 
 
 def _one_of(value: Any, known: tuple[str, ...], findings: Findings, path: str) -> None:
-    if value not in known:
-        listed = ", ".join(f'"{name}"' for name in known)
-        findings.add(path, f'Unsupported value: "{value}": supported values: {listed}')
+    rules.one_of(path, value, known, findings)

@@ -1,14 +1,12 @@
-"""Probes, volumes and variables of a pod spec: the API server's defaults and checks.
+"""Probes, volumes and variables of a pod spec: the API server's defaults.
 
-Upstream: pkg/apis/core/v1/defaults.go and pkg/apis/core/validation/validation.go of kubernetes/kubernetes.
+Upstream: pkg/apis/core/v1/defaults.go of kubernetes/kubernetes.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
-from twin.admission.findings import Findings
 from twin.records import Object
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -22,29 +20,30 @@ _MODE = 0o644
 _TOKEN_SECONDS = 3_600
 
 
-def admit_parts(spec: Object, findings: Findings, path: str) -> None:
-    """Default and check volumes, and what containers say about probes, hooks, variables and mounts, in place."""
-    volumes = _volumes(spec, findings, path)
+def default_parts(spec: Object) -> None:
+    """Fill in volumes, and what containers say about probes, hooks, variables and ports, in place."""
+    for volume in spec.get("volumes") or ():
+        _default_volume(volume)
     for kind in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(spec.get(kind) or ()):
+        for container in spec.get(kind) or ():
             _default_container(container)
-            if kind == "initContainers":
-                default_container(container)
+            default_container(container)
             if spec.get("hostNetwork"):
                 for port in container.get("ports") or ():
                     port.setdefault("hostPort", port.get("containerPort"))
-            where = f"{path}.{kind}[{index}]"
-            _check_mounts(container, volumes, findings, where)
 
 
 def default_container(container: Object) -> None:
     """Fill in what every container has, amounts aside."""
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
-    image = str(container.get("image", ""))
-    latest = image.endswith(":latest") or ":" not in image.rpartition("/")[2]
-    container.setdefault("imagePullPolicy", "Always" if latest else "IfNotPresent")
+    container.setdefault("imagePullPolicy", _pull_policy(str(container.get("image", ""))))
     container.setdefault("resources", {})
+
+
+def _pull_policy(image: str) -> str:
+    latest = image.endswith(":latest") or ":" not in image.rpartition("/")[2]
+    return "Always" if latest else "IfNotPresent"
 
 
 def _default_container(container: Object) -> None:
@@ -74,19 +73,6 @@ def _default_handler(handler: Object) -> None:
         call.setdefault("service", "")
 
 
-def _volumes(spec: Object, findings: Findings, path: str) -> set[str]:
-    names: set[str] = set()
-    for index, volume in enumerate(spec.get("volumes") or ()):
-        name, where = volume.get("name") or "", f"{path}.volumes[{index}]"
-        if not name:
-            findings.require(f"{where}.name")
-        elif name in names:
-            findings.add(f"{where}.name", f"Duplicate value: {json.dumps(name)}")
-        names.add(name)
-        _default_volume(volume)
-    return names
-
-
 def _default_volume(volume: Object) -> None:
     if not any(source for source in volume if source != "name"):
         volume["emptyDir"] = {}
@@ -95,6 +81,9 @@ def _default_volume(volume: Object) -> None:
             volume[source].setdefault("defaultMode", _MODE)
     if volume.get("hostPath") is not None:
         volume["hostPath"].setdefault("type", "")
+    image = volume.get("image")
+    if image is not None:
+        image.setdefault("pullPolicy", _pull_policy(image.get("reference", "")))
     for part in _projections(volume):
         if part.get("serviceAccountToken") is not None:
             part["serviceAccountToken"].setdefault("expirationSeconds", _TOKEN_SECONDS)
@@ -111,19 +100,3 @@ def _projections(volume: Object) -> Iterator[Object]:
     yield from (volume.get("projected") or {}).get("sources") or ()
     if volume.get("downwardAPI") is not None:
         yield {"downwardAPI": volume["downwardAPI"]}
-
-
-def _check_mounts(container: Object, volumes: set[str], findings: Findings, path: str) -> None:
-    places: set[str] = set()
-    for index, mount in enumerate(container.get("volumeMounts") or ()):
-        where, name = f"{path}.volumeMounts[{index}]", mount.get("name") or ""
-        if not name:
-            findings.require(f"{where}.name")
-        elif name not in volumes:
-            findings.add(f"{where}.name", f"Not found: {json.dumps(name)}")
-        place = mount.get("mountPath") or ""
-        if not place:
-            findings.require(f"{where}.mountPath")
-        elif place in places:
-            findings.bad(f"{where}.mountPath", place, "must be unique")
-        places.add(place)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from twin.admission.amounts import check_amounts, default_requests
+from twin.admission.containers import check_containers
 from twin.admission.findings import Findings
 from twin.admission.placement import admit_placement
-from twin.admission.pod_parts import admit_parts, default_container
+from twin.admission.pod_fields import check_fields
+from twin.admission.pod_parts import default_parts
 from twin.admission.resizing import check_resize_policy
-from twin.quantity import parse_quantity
+from twin.admission.security import check_pod_security
+from twin.admission.volumes import check_volumes
 from twin.records import Object
 
 NOT_READY = "node.kubernetes.io/not-ready"
@@ -23,6 +27,9 @@ _DEFAULTS: Object = {
 
 def admit(spec: Object, findings: Findings, path: str) -> None:
     """Default and check a pod's own spec in place (not a template's: that only gets defaults)."""
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1  # as the API server reads it
+    default_requests(spec)
     admit_template(spec, findings, path)
     spec.setdefault("enableServiceLinks", True)
     spec.setdefault("priority", 0)
@@ -35,52 +42,20 @@ def admit_template(spec: Object, findings: Findings, path: str) -> None:
     for field, value in _DEFAULTS.items():
         if field not in spec:
             spec[field] = dict(value) if isinstance(value, dict) else value
-    if spec["restartPolicy"] not in ("Always", "OnFailure", "Never"):
-        findings.bad(f"{path}.restartPolicy", spec["restartPolicy"], "must be Always, OnFailure "
-                     "or Never")  # fmt: skip
-    findings.count(f"{path}.terminationGracePeriodSeconds", spec["terminationGracePeriodSeconds"])
-    admit_placement(spec, findings, path)
-    admit_parts(spec, findings, path)
-    containers = spec.get("containers")
-    if not isinstance(containers, list) or not containers:
+    if not spec.get("containers"):
         findings.require(f"{path}.containers")
-        return
-    names: list[str] = []
-    for index, container in enumerate(containers):
-        _admit_container(container, findings, f"{path}.containers[{index}]")
-        policies = container.get("resizePolicy") or ()
-        where = f"{path}.containers[{index}].resizePolicy"
-        check_resize_policy(policies, findings, where, spec["restartPolicy"])
-        name = container.get("name", "")
-        if name in names:
-            findings.add(f"{path}.containers[{index}].name", f'Duplicate value: "{name}"')
-        names.append(name)
-
-
-def _admit_container(container: Object, findings: Findings, path: str) -> None:
-    for field in ("name", "image"):
-        if not container.get(field):
-            findings.require(f"{path}.{field}")
-    default_container(container)
-    resources = container["resources"]
-    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-    before = len(findings.causes)
-    findings.quantities(f"{path}.resources.limits", limits)
-    findings.quantities(f"{path}.resources.requests", requests)
-    if len(findings.causes) > before:
-        return
-    if limits:  # a limit without a request is the request too
-        resources["requests"] = requests = {**limits, **requests}
-    for name, limit in limits.items():
-        if parse_quantity(requests[name]) > parse_quantity(limit):
-            why = f"must be less than or equal to {name} limit of {limit}"
-            findings.bad(f"{path}.resources.requests", str(requests[name]), why)
-    for name, request in requests.items():
-        if "/" in name and name not in limits:
-            findings.require(f"{path}.resources.limits[{name}]")
-        elif "/" in name and parse_quantity(request) != parse_quantity(limits[name]):
-            findings.bad(f"{path}.resources.requests", str(request), f"must be equal to {name} "
-                         f"limit of {limits[name]}")  # fmt: skip
+    default_parts(spec)
+    admit_placement(spec, findings, path)
+    check_fields(spec, findings, path)
+    check_pod_security(spec, findings, path)
+    volumes = check_volumes(spec, findings, path)
+    check_containers(spec, volumes, findings, path)
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(kind) or ()):
+            where = f"{path}.{kind}[{index}]"
+            check_amounts(container["resources"], findings, f"{where}.resources")
+            policies = container.get("resizePolicy") or ()
+            check_resize_policy(policies, findings, f"{where}.resizePolicy", spec["restartPolicy"])
 
 
 def _default_tolerations(spec: Object) -> None:
@@ -125,19 +100,28 @@ def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
         "Forbidden: pod updates may not change fields other than image, "
         "activeDeadlineSeconds and added tolerations"
     )
-    if ours != theirs or len(old["containers"]) != len(new["containers"]):
+    if len(old["containers"]) != len(new["containers"]):
+        findings.forbid("spec.containers", "pod updates may not add or remove containers")
+        return
+    if ours != theirs:
         findings.add("spec", why)
         return
     for mine, other in zip(old["containers"], new["containers"], strict=True):
         if {**mine, "image": ""} != {**other, "image": ""}:
             findings.add("spec", why)
     gates = [gate["name"] for gate in old.get("schedulingGates") or ()]
-    for gate in new.get("schedulingGates") or ():
+    for index, gate in enumerate(new.get("schedulingGates") or ()):
         if gate.get("name") not in gates:
             name = gate.get("name")
             findings.add(
-                "spec.schedulingGates",
+                f"spec.schedulingGates[{index}].name",
                 f"Forbidden: only deletion is allowed, but found new scheduling gate '{name}'",
             )
-    if new["tolerations"][: len(old["tolerations"])] != old["tolerations"]:
+    kept = [_timeless(toleration) for toleration in new["tolerations"]]
+    if any(_timeless(toleration) not in kept for toleration in old["tolerations"]):
         findings.add("spec.tolerations", "Forbidden: existing toleration can not be modified")
+
+
+def _timeless(toleration: Object) -> Object:
+    """Return a toleration without its seconds, which may change."""
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}

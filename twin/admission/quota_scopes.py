@@ -18,18 +18,61 @@ _SCOPES = (
 )
 
 
+_OF_PODS = frozenset(
+    {
+        "pods",
+        *(f"{kind}{name}" for kind in ("", "requests.", "limits.") for name in ("cpu", "memory")),
+    }
+)
+_PODS_ALONE = frozenset({"pods"})
+_PAIRS = (("Terminating", "NotTerminating"), ("BestEffort", "NotBestEffort"))
+
+
 def check(spec: Object, findings: Findings) -> None:
     """Check the scopes of a quota."""
-    for index, scope in enumerate(spec.get("scopes") or ()):
-        if scope not in _SCOPES:
-            findings.bad(f"spec.scopes[{index}]", scope, "unsupported scope")
+    scopes = spec.get("scopes") or []
+    _check_scopes(scopes, spec, findings, "spec.scopes")
     selector = spec.get("scopeSelector") or {}
-    for index, rule in enumerate(selector.get("matchExpressions") or ()):
-        path = f"spec.scopeSelector.matchExpressions[{index}]"
-        if rule.get("scopeName") not in _SCOPES:
-            findings.bad(f"{path}.scopeName", rule.get("scopeName"), "unsupported scope")
-        if rule.get("operator") not in ("In", "NotIn", "Exists", "DoesNotExist"):
-            findings.bad(f"{path}.operator", rule.get("operator"), "not a valid selector operator")
+    path = "spec.scopeSelector.matchExpressions"
+    named = []
+    for rule in selector.get("matchExpressions") or ():
+        named.append(rule.get("scopeName") or "")
+        _check_rule(rule, findings, path)
+    if any(pair[0] in named and pair[1] in named for pair in _PAIRS):
+        findings.bad("spec.scopeSelector", named, "conflicting scopes")
+
+
+def _check_scopes(scopes: list[str], spec: Object, findings: Findings, path: str) -> None:
+    if any(scope not in _SCOPES for scope in scopes):
+        findings.bad(path, scopes, "unsupported scope")
+        return
+    if any(pair[0] in scopes and pair[1] in scopes for pair in _PAIRS):
+        findings.bad(path, scopes, "conflicting scopes")
+    for scope in scopes:
+        known = _PODS_ALONE if scope == "BestEffort" else _OF_PODS
+        if any(name not in known and "/" not in name for name in spec.get("hard") or ()):
+            findings.bad(path, scopes, "unsupported scope applied to resource")
+
+
+def _check_rule(rule: Object, findings: Findings, path: str) -> None:
+    """Check a rule of a scope selector, which upstream names without its index."""
+    scope, operator, values = rule.get("scopeName"), rule.get("operator"), rule.get("values") or []
+    if scope not in _SCOPES:
+        findings.bad(f"{path}.scopeName", scope or "", "unsupported scope")
+    if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+        findings.bad(f"{path}.operator", operator or "", "not a valid selector operator")
+    elif scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
+        listed = ", ".join(
+            f"ResourceQuotaScope{name}" for name in _SCOPES if name != "PriorityClass"
+        )
+        why = f"must be 'Exists' when scope is any of {listed}"
+        findings.bad(f"{path}.operator", operator, why)
+    elif operator in ("In", "NotIn") and not values:
+        why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+        findings.require(f"{path}.values", why)
+    elif operator in ("Exists", "DoesNotExist") and values:
+        why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+        findings.bad(f"{path}.values", values, why)
 
 
 def has_scopes(spec: Object) -> bool:

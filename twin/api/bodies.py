@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from twin.admission import vertical
 from twin.admission.structural import prune
 from twin.api.custom_bodies import check_type, clean_custom, clean_definition
 from twin.api.limits import MOST_DEFINED_VALUES, MOST_VALUES, read_json, read_yaml
-from twin.api.messages import JSON, Object, Request, Response
+from twin.api.messages import JSON, Object, Request, Response, options_of
 from twin.api.schema import Field, message, root_of
 from twin.api.schema.checking import Check
 from twin.api.schema.wire import CONTENT_TYPE as PROTOBUF
@@ -75,13 +75,19 @@ def read_object(request: Request, kind: Kind) -> ClientObject:
     obj = read_body(request, twice, values=most_values(kind))
     if kind.custom is not None:
         check_type(obj, kind)
+    check_stated_type(obj, kind)
+    return check_object(obj, kind, request, twice)
+
+
+def check_stated_type(obj: Any, kind: Kind) -> None:
+    """Raise ApiError 400 for an object that says to be of another kind or version."""
+    obj = require_object(obj)
     stated_type = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
     if stated_type != (kind.api_version, kind.kind):
         raise bad_request(
             f'{stated_type[1]} in version "{str(stated_type[0]).rpartition("/")[2]}" cannot be handled as a '
             f"{kind.kind}: this path serves {kind.api_version} {kind.kind}"
         )
-    return check_object(obj, kind, request, twice)
 
 
 def check_object(
@@ -95,7 +101,9 @@ def check_object(
     """
     mode = request.query.get("fieldValidation") or "Warn"
     if mode not in VALIDATIONS:
-        raise bad_request(f'invalid fieldValidation "{mode}": use Strict, Warn or Ignore')
+        words = ", ".join(f'"{word}"' for word in ("", *sorted(VALIDATIONS)))
+        why = ("fieldValidation", f'Unsupported value: "{mode}": supported values: {words}')
+        raise invalid(options_of(request.method), "meta.k8s.io", "", [why])
     applies = request.headers.get("content-type", "").startswith(APPLY)
     check = Check(kind.kind, kind.version, keeps_empty=applies)
     root = root_of(kind.group, kind.version, kind.kind)
@@ -169,11 +177,14 @@ def read_body(
         )
         raise ApiError(415, "UnsupportedMediaType", message)
 
+    found: list[str] = []
+
     def members(pairs: list[tuple[str, Any]]) -> Object:
         content = dict(pairs)
-        if twice is not None and len(content) != len(pairs):
+        if len(content) != len(pairs):
             times = Counter(name for name, _ in pairs)
-            twice.extend(name for name in content if times[name] > 1)
+            found.extend(name for name in content if times[name] > 1)
+            return Repeated(content, {name for name in content if times[name] > 1})
         return content
 
     try:
@@ -185,9 +196,37 @@ def read_body(
         )
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error
+    if content is None and request.body:
+        return {}
     if not isinstance(content, dict):
         raise bad_request("the body must be an object")
+    if found and twice is not None:
+        twice.extend(_paths_of(content, ""))
+        return require_object(read_json(request.body, values=values))
     return content
+
+
+class Repeated(dict[str, Any]):
+    """An object whose text has some members twice; the later ones count."""
+
+    def __init__(self, content: Object, twice: Collection[str]) -> None:
+        """Keep the names of those that are there `twice`."""
+        super().__init__(content)
+        self.twice = twice
+
+
+def _paths_of(value: Any, path: str) -> Iterator[str]:
+    """Yield the paths of members that are given twice, in order."""
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _paths_of(each, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        names = value.twice if isinstance(value, Repeated) else ()
+        for name, each in value.items():
+            inner = f"{path}.{name}" if path else name
+            if name in names:
+                yield inner
+            yield from _paths_of(each, inner)
 
 
 def delete_options(request: Request) -> Object:
@@ -195,6 +234,9 @@ def delete_options(request: Request) -> Object:
     ApiError 400.
     """
     body = read_body(request) if request.body else {}
+    if body.get("kind", "DeleteOptions") not in ("", "DeleteOptions"):
+        version = body.get("apiVersion") or "v1"
+        raise bad_request(f'no kind "{body["kind"]}" is registered for version "{version}"')
     named = {"kind": "DeleteOptions", "apiVersion": "v1"}
     place = Field("", 0, message("meta.v1.DeleteOptions").name)
     options: Object = Check("DeleteOptions", "v1").clean({**body, **named}, place)
@@ -209,7 +251,8 @@ def delete_options(request: Request) -> Object:
         words = '"Foreground", "Background", "Orphan", "nil"'
         raise _bad_options(f'Unsupported value: "{policy}": supported values: {words}')
     if orphan is not None:
-        options["propagationPolicy"] = "Orphan" if orphan in (True, "true") else "Background"
+        dropped = orphan in (False, "false", "False", "0")
+        options["propagationPolicy"] = "Background" if dropped else "Orphan"
     return options
 
 

@@ -23,6 +23,7 @@ from twin.api.cells import (
     value_at,
 )
 from twin.api.karpenter_columns import KARPENTER
+from twin.api.plain_columns import PLAIN
 from twin.api.policy_columns import POLICIES
 from twin.api.rights_columns import role_reference, subjects_of
 from twin.api.server_columns import SERVER
@@ -337,6 +338,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("Parameters", storage.parameters),
         Column("Age", age_cell),
     ),
+    **{kind: tuple(Column(*row) for row in rows) for kind, rows in PLAIN.items()},
     "networkpolicies": (
         Column("Pod-Selector", lambda obj, _now: selector_text(value_at(obj, "spec.podSelector"))),
     ),

@@ -6,9 +6,12 @@ those of definitions, version by version.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import Any
 
+from twin.api.core_kinds import UNKEPT
 from twin.api.custom_metrics import VERSIONS, served_resources
 from twin.api.reviews import REVIEWS
 from twin.custom.version import version_rank
@@ -18,6 +21,10 @@ Kinds = Sequence[Kind]
 VERSION = {
     "major": KUBERNETES_VERSION[1:].split(".")[0],
     "minor": KUBERNETES_VERSION.split(".")[1],
+    "emulationMajor": KUBERNETES_VERSION[1:].split(".")[0],
+    "emulationMinor": KUBERNETES_VERSION.split(".")[1],
+    "minCompatibilityMajor": KUBERNETES_VERSION[1:].split(".")[0],
+    "minCompatibilityMinor": str(int(KUBERNETES_VERSION.split(".")[1]) - 1),
     "gitVersion": f"{KUBERNETES_VERSION}+foresail",
     "gitCommit": "",
     "gitTreeState": "clean",
@@ -56,6 +63,9 @@ SHORT_NAMES = {
     "ingresses": ["ing"],
     "networkpolicies": ["netpol"],
     "storageclasses": ["sc"],
+    "volumeattributesclasses": ["vac"],
+    "certificatesigningrequests": ["csr"],
+    "ipaddresses": ["ip"],
     "customresourcedefinitions": ["crd", "crds"],
 }
 CATEGORIES = {
@@ -83,9 +93,16 @@ _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deploym
            "ingresses", "resourceclaims", "volumeattachments",
            "customresourcedefinitions", "validatingadmissionpolicies", "verticalpodautoscalers",
            "apiservices", "flowschemas", "prioritylevelconfigurations",
+           "certificatesigningrequests", "servicecidrs",
            "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
 _SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
-_OF_PODS = {"binding": "Binding", "eviction": "Eviction", "log": "Pod", "resize": "Pod"}
+_OF_PODS = {
+    "binding": "Binding",
+    "ephemeralcontainers": "Pod",
+    "eviction": "Eviction",
+    "log": "Pod",
+    "resize": "Pod",
+}
 _PART_VERBS = ["get", "patch", "update"]
 
 
@@ -105,11 +122,16 @@ def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
     if kind.resource == "pods":
         verbs = {
             "binding": ["create"],
+            "ephemeralcontainers": _PART_VERBS,
             "eviction": ["create"],
             "log": ["get"],
             "resize": _PART_VERBS,
         }
         subresources |= {name: (of, verbs[name]) for name, of in _OF_PODS.items()}
+    if kind.resource == "certificatesigningrequests":
+        subresources["approval"] = (kind.kind, _PART_VERBS)
+    if kind.resource == "namespaces":
+        subresources["finalize"] = ("Namespace", ["update"])
     if kind.resource == "serviceaccounts":
         subresources["token"] = ("TokenRequest", ["create"])
     return subresources
@@ -136,12 +158,28 @@ def group_versions(custom: Kinds = ()) -> list[tuple[str, str]]:
         for group, versions in VERSIONS.items()
         for place, version in enumerate(versions)
     }
-    return sorted(pairs, key=lambda pair: (pair[0], -pairs[pair], pair[1]))
+    return sorted(pairs, key=lambda pair: (*_group_rank(pair[0]), -pairs[pair], pair[1]))
 
 
-def api_versions() -> dict[str, Any]:
-    """Return GET /api."""
-    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+_FIRST_GROUPS = (
+    *("apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io"),
+    *("authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io", "networking.k8s.io"),
+    *("policy", "rbac.authorization.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io"),
+    *("apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io"),
+    *("discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io"),
+)
+"""Groups in a real server's order, by which clients choose where several have a resource of a name."""
+
+
+def _group_rank(group: str) -> tuple[int, str]:
+    place = _FIRST_GROUPS.index(group) if group in _FIRST_GROUPS else len(_FIRST_GROUPS)
+    return (place, group)
+
+
+def api_versions(address: str) -> dict[str, Any]:
+    """Return GET /api of a server at `address`, a host and a port."""
+    addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}] if address else []
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses}
 
 
 def _by_rank(pair: tuple[str, str]) -> tuple[Any, ...]:
@@ -151,12 +189,17 @@ def _by_rank(pair: tuple[str, str]) -> tuple[Any, ...]:
 def api_groups(custom: Kinds = ()) -> dict[str, Any]:
     """Return GET /apis."""
     names = dict.fromkeys(group for group, _ in group_versions(custom))
-    groups = [api_group(name, custom) for name in names]
+    groups = [_api_group(name, custom) for name in names]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def api_group(group: str, custom: Kinds = ()) -> dict[str, Any] | None:
     """Return GET /apis/GROUP; None for one that is not served."""
+    content = _api_group(group, custom)
+    return content and {"kind": "APIGroup", "apiVersion": "v1", **content}
+
+
+def _api_group(group: str, custom: Kinds) -> dict[str, Any] | None:
     versions = [
         {"groupVersion": f"{group}/{version}", "version": version}
         for name, version in group_versions(custom)
@@ -165,8 +208,6 @@ def api_group(group: str, custom: Kinds = ()) -> dict[str, Any] | None:
     if not versions:
         return None
     return {
-        "kind": "APIGroup",
-        "apiVersion": "v1",
         "name": group,
         "versions": versions,
         "preferredVersion": versions[0],
@@ -202,10 +243,13 @@ def resource_list(group: str, version: str, custom: Kinds = ()) -> dict[str, Any
         _plain(plural, kind, namespaced, ["create"])
         for plural, (kind, namespaced) in REVIEWS.get((group, version), {}).items()
     ]
+    if not group:
+        resources += UNKEPT
+    resources.sort(key=lambda entry: str(entry["name"]).split("/"))
     name = f"{group}/{version}" if group else version
     return {
         "kind": "APIResourceList",
-        "apiVersion": "v1",
+        **({"apiVersion": "v1"} if group else {}),  # the oldest list says no version of its own
         "groupVersion": name,
         "resources": resources,
     }
@@ -275,12 +319,24 @@ def _resource(kind: Kind) -> dict[str, Any]:
         if kind.custom.categories:
             entry["categories"] = list(kind.custom.categories)
         return entry
-    entry = _plain(kind.resource, kind.kind, kind.namespaced, VERBS)
+    verbs = _NO_COLLECTION if kind.resource == "namespaces" else VERBS
+    entry = _plain(kind.resource, kind.kind, kind.namespaced, verbs)
+    entry["storageVersionHash"] = _storage_hash(kind)
     if kind.resource in SHORT_NAMES:
         entry["shortNames"] = SHORT_NAMES[kind.resource]
     if kind.resource in CATEGORIES:
         entry["categories"] = CATEGORIES[kind.resource]
     return entry
+
+
+_NO_COLLECTION = [verb for verb in VERBS if verb != "deletecollection"]
+
+
+def _storage_hash(kind: Kind) -> str:
+    """Return by what clients tell in which version the objects of a kind are kept."""
+    kept = KINDS[kind.resource]
+    text = f"{kept.group}/{kept.version}/{kept.kind}"
+    return b64encode(sha256(text.encode()).digest()[:8]).decode()
 
 
 def _served_kinds(group: str, version: str, custom: Kinds) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from twin.api import discovery, openapi
 from twin.api.access import Requester
+from twin.api.health import CHECKS, health, health_paths
 from twin.api.messages import JSON, Request, Response, respond
 from twin.api.objects import method_not_allowed
 from twin.errors import ApiError
@@ -36,13 +37,14 @@ def document(
 
 def _document(path: str, request: Request, custom: Sequence[Kind]) -> Response | None:
     accept = request.headers.get("accept", "")
-    match path.strip("/").split("/"):
-        case ["healthz" | "readyz" | "livez", *_]:
-            return Response(200, b"ok", "text/plain")
+    parts = path.strip("/").split("/")
+    if parts[0] in CHECKS:
+        return health(parts[0], "/".join(parts[1:]), request)
+    match parts:
         case ["version"]:
             return respond(200, discovery.VERSION)
         case ["api" | "apis" as root]:
-            return _groups(root, accept, custom)
+            return _groups(root, request, custom)
         case ["api", "v1"]:
             return respond(200, discovery.resource_list("", "v1"))
         case ["apis", group]:
@@ -62,14 +64,23 @@ def _document(path: str, request: Request, custom: Sequence[Kind]) -> Response |
         ) in discovery.group_versions(custom):
             return Response(200, openapi.document_v3(group, version, custom))
         case [""]:
-            paths = ["/api", "/apis", "/healthz", "/openapi/v2", "/openapi/v3", "/version"]
-            return respond(200, {"paths": paths})
+            return respond(200, {"paths": _paths(custom)})
     return None
 
 
-def _groups(root: str, accept: str, custom: Sequence[Kind]) -> Response:
+def _paths(custom: Sequence[Kind]) -> list[str]:
+    """Return what there is to read besides objects."""
+    pairs = discovery.group_versions(custom)
+    of_groups = dict.fromkeys(f"/apis/{group}" for group, _ in pairs)
+    of_versions = [f"/apis/{group}/{version}" for group, version in pairs]
+    others = ("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics",
+              "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version")  # fmt: skip
+    return sorted([*others, *of_groups, *of_versions, *health_paths()])
+
+
+def _groups(root: str, request: Request, custom: Sequence[Kind]) -> Response:
     """Answer in the first supported form that the client accepts."""
-    for part in accept.split(","):
+    for part in request.headers.get("accept", "").split(","):
         version = _VERSION.search(part)
         if not _AGGREGATED.search(part) or version is None:
             if part.strip() == JSON:
@@ -80,7 +91,7 @@ def _groups(root: str, accept: str, custom: Sequence[Kind]) -> Response:
         body = respond(200, discovery.aggregated_document(groups, version[1], custom)).body
         return Response(200, body, kind)
     if root == "api":
-        return respond(200, discovery.api_versions())
+        return respond(200, discovery.api_versions(request.headers.get("host", "")))
     return respond(200, discovery.api_groups(custom))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from twin.api.schema import Field
-from twin.errors import bad_request
+from twin.errors import ApiError, bad_request
 
 Path = tuple[str, ...]
 Paths = frozenset[Path]
@@ -47,15 +47,30 @@ def owned_paths(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
     """Yield the paths that a configuration owns: leaves, empty objects, items of lists.
 
     Raises:
-        ApiError: 400, an item of a list lacks a field that tells it apart.
+        ApiError: 400, an item of a list lacks a field that tells it apart; 500, two have the same.
     """
     parts = children(value, place)
     if at and at[-1].startswith("i:"):
         raise bad_request(f"{path_text(at)}: this item of a list lacks the field that names it")
+    if isinstance(value, list) and parts is not None and len(parts) < len(value):
+        raise ApiError(
+            500, "", f"{path_text(at)}: duplicate entries for key {_repeated(value, place)}"
+        )
     if at and (not parts or at[-1].startswith("k:")):
         yield at
     for element, (each, inner) in (parts or {}).items():
         yield from owned_paths(each, inner, (*at, element))
+
+
+def _repeated(items: list[Any], place: Field) -> str:
+    """Return the key that a list has twice."""
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        key = f"v:{_compact(item)}" if place.is_set else _item_key(item, place, index)
+        if key in seen:
+            return path_text((key,))
+        seen.add(key)
+    return ""
 
 
 def every_path(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:

@@ -54,7 +54,7 @@ def _apply_step(document: Any, step: dict[str, Any]) -> Any:
         case "remove":
             return _remove(document, path)
         case "replace":
-            _find(document, path)
+            _find(document, path[:-1])  # a member that is not there yet is added, as upstream does
             return _replace(document, path, copy_object(step["value"]))
         case "move":
             source = _parts(step["from"])

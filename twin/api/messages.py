@@ -46,7 +46,7 @@ class Request:
     def dry_run(self) -> bool:
         """Whether nothing is to be stored; raises ApiError 422 for any other word than All."""
         words = [self.query["dryRun"]] if "dryRun" in self.query else []
-        return is_dry_run(words, _OPTIONS.get(self.method, "DeleteOptions"))
+        return is_dry_run(words, options_of(self.method))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,11 @@ class WatchResponse:
     feed: Callable[[Callable[[bytes], None]], Callable[[], None]] | None = None
     """Gives the function that it is called with what does not come from changes of the store, until the
     function that it returns is called."""
+
+
+def options_of(method: str) -> str:
+    """Return the kind of the options that the query of a write holds."""
+    return _OPTIONS.get(method, "DeleteOptions")
 
 
 def is_dry_run(words: Any, options: str = "DeleteOptions") -> bool:

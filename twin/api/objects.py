@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from twin.api import ownership
-from twin.api.access import Attributes
 from twin.api.admitting import Admission, write_of
 from twin.api.bodies import (
     ClientObject,
@@ -45,9 +44,13 @@ from twin.api.watching import watch
 from twin.api.write_rules import (
     MADE_BY_PUT,
     SHOWN_WHEN_GONE,
+    check_application,
+    check_named,
+    check_patched,
     check_same_uid,
     is_place,
     most_stored_values,
+    require_creation,
     require_version,
     status_is_plain,
 )
@@ -65,7 +68,10 @@ UNKNOWN_MANAGER = "unknown"
 def method_not_allowed() -> ApiError:
     """405 of a verb that a path does not have."""
     return ApiError(
-        405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
+        405,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+        {},
     )
 
 
@@ -106,15 +112,16 @@ class Objects:
         raise method_not_allowed()
 
     def _list(self, kind: Kind, namespace: str | None, request: Request) -> Answer:
-        form = Form.for_request(request, kind)
         if request.flag("watch"):
+            form = Form.for_request(request, kind)
             return watch(self._store, kind, namespace, request, form)
+        form = Form.for_request(request, kind, "PartialObjectMetadataList")
         if form.kind != "table":
             return list_answer(self._store, kind, namespace, request)
         return table_answer(self._store, kind, namespace, request, form)
 
     def _get(self, kind: Kind, namespace: str, name: str, request: Request) -> Answer:
-        form = Form.for_request(request, kind)
+        form = Form.for_request(request, kind, "PartialObjectMetadata")
         if request.flag("watch"):
             narrowed = {**request.query, "fieldSelector": f"metadata.name={name}"}
             only = Request("GET", request.path, narrowed, request.headers)
@@ -134,7 +141,8 @@ class Objects:
         check_place(client_object.obj, namespace)
         self._store.custom.require_creatable(kind)
         if require_map(client_object.obj, "metadata").get("resourceVersion"):
-            raise bad_request("resourceVersion should not be set on objects to be created")
+            why = "resourceVersion should not be set on objects to be created"
+            raise ApiError(500, "", why)
         new = self._create(kind, namespace, client_object.obj, request, self._owning(kind, request))
         return self._written_response(kind, new, request, 201, client_object)
 
@@ -144,14 +152,10 @@ class Objects:
         """Replace an object, or its subresource; raises ApiError."""
         client_object = read_object(request, kind)
         check_place(client_object.obj, namespace, name)
-        if not require_map(client_object.obj, "metadata").get("name"):
-            raise bad_request(
-                f"the name of the object ({name} based on URL) was undeterminable: name must be "
-                "provided"
-            )
+        check_named(client_object.obj, name)
         absent = self._store.find(kind.resource, namespace, name) is None
         if absent and kind.resource in MADE_BY_PUT and not subresource:
-            _require_creation(kind, namespace, name, request)
+            require_creation(kind, namespace, name, request)
             client_object.obj["metadata"].pop("resourceVersion", None)
             return self.create(kind, namespace, request)
         if kind.custom is not None or kind.resource == DEFINITIONS:
@@ -187,9 +191,15 @@ class Objects:
             write = write_of("CREATE", kind, (namespace, name), request)
             obj = self.admission.mutated(write, obj, None, request, self._reading(kind, request))
             review = self.admission.reviewing(write, request)
-        return self._store.create(
+        new = self._store.create(
             kind.resource, namespace, obj, dry_run=request.dry_run, own=own, review=review
         )
+        if not request.dry_run:
+            return new
+        metadata = {
+            key: value for key, value in new["metadata"].items() if key != "resourceVersion"
+        }
+        return {**new, "metadata": metadata}
 
     def _replace(
         self,
@@ -242,7 +252,8 @@ class Objects:
             )
         current = self._shown(kind, self._store.get(kind.resource, namespace, name))
         root = root_field(kind)
-        client_object = check_object(apply_patch(current, media, patch, root), kind, request)
+        client_object = check_patched(apply_patch(current, media, patch, root), kind, request)
+        check_named(client_object.obj, name)
         check_place(client_object.obj, namespace, name)
         check_same_uid(kind, current, client_object.obj)
         new = self.replace(kind, namespace, name, client_object.obj, request, subresource)
@@ -264,7 +275,7 @@ class Objects:
         if absent and subresource:
             self._store.get(kind.resource, namespace, name)  # says that it is not found
         if absent:
-            _require_creation(kind, namespace, name, request)
+            require_creation(kind, namespace, name, request)
         live: Object = (
             {"metadata": {}}
             if absent
@@ -307,7 +318,7 @@ class Objects:
                 f"an applied configuration has to say its apiVersion and kind, which are "
                 f"{kind.api_version} {kind.kind} here"
             )
-        client_object = check_object(config, kind, request)
+        client_object = check_application(config, kind, request)
         metadata = client_object.obj.setdefault("metadata", {})
         metadata.setdefault("name", name)
         if metadata.get("managedFields"):
@@ -378,10 +389,3 @@ class Objects:
         if kind.custom is None or obj["apiVersion"] == kind.api_version:
             return obj
         return kind.custom.show(obj, kind.api_version)
-
-
-def _require_creation(kind: Kind, namespace: str, name: str, request: Request) -> None:
-    """Raise ApiError 403 when who replaces or applies what is not there may not create it."""
-    if request.requester is not None:
-        wanted = Attributes("create", kind.group, kind.resource, "", namespace, name)
-        request.requester.require(wanted)

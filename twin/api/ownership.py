@@ -240,7 +240,7 @@ def _claimed_owners(old: Object, stated_fields: Any) -> bool:
 def _changeable_part(obj: Object, writer: Writer) -> Object:
     """Return the part of an object that a write can change."""
     if writer.subresource == "status":
-        return {name: value for name, value in obj.items() if name == "status"}
+        return {name: value for name, value in obj.items() if name in ("status", "metadata")}
     if writer.plain_status:
         return obj
     return {name: value for name, value in obj.items() if name != "status"}

@@ -27,6 +27,8 @@ _ORDER = "$setElementOrder/"
 _DROPPED = "$deleteFromPrimitiveList/"
 _KEPT = "$retainKeys"
 _GONE = object()
+SHOWN = 500
+"""Characters of a patch that a refusal repeats."""
 
 
 def not_strategic() -> ApiError:
@@ -69,6 +71,8 @@ def apply_patch(obj: Object, kind: str, patch: Any, place: Field | None) -> Any:
     """
     if kind == JSON_PATCH:
         return apply_json_patch(obj, patch)
+    if kind == STRATEGIC and patch is None:
+        return obj
     if not isinstance(patch, dict):
         raise bad_request("a merge patch must be an object")
     if kind == MERGE:
@@ -94,6 +98,8 @@ def strategic_merge(target: Any, change: Any, place: Field = ANY) -> Any:
         return rest
     if directive == "delete":
         return {}
+    if directive not in (None, "merge"):
+        raise ApiError(500, "", f"unknown patch type: {directive} in map: {str(change)[:SHOWN]}")
     return _merge_object(dict(target) if isinstance(target, dict) else {}, rest, place)
 
 
@@ -134,6 +140,8 @@ def _merge_object(result: Object, change: Object, place: Field) -> Object:
 
 def _merge_list(live: list[Any], change: list[Any], place: Field, order: Any) -> list[Any]:
     key = place.merge_key
+    if order is None:  # items of the patch stay in its order; others keep their places around them
+        order = [item for item in change if not (isinstance(item, dict) and _DIRECTIVE in item)]
     if not key:
         known = {_text(item) for item in live}
         result = [*live, *(item for item in change if _text(item) not in known)]
@@ -152,7 +160,8 @@ def _by_key(live: list[Any], change: list[Any], key: str, element: Field) -> lis
         places.setdefault(_text(_key(own, key)), []).append(at)
     for item in change:
         if not isinstance(item, dict) or key not in item:
-            raise bad_request(f"map: {str(item)[:500]} does not contain declared merge key: {key}")
+            why = f"map: {str(item)[:SHOWN]} does not contain declared merge key: {key}"
+            raise ApiError(500, "", why)
         name = _text(item[key])
         position = places.get(name)
         if item.get(_DIRECTIVE) == "delete":

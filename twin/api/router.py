@@ -13,21 +13,24 @@ from twin.api.access import ADMIN, Attributes, Identity, Requester
 from twin.api.account_tokens import AccountTokens
 from twin.api.administration import PREFIX, administer
 from twin.api.bodies import with_warning
+from twin.api.core_kinds import BINDINGS, COMPONENTS
 from twin.api.custom_metrics import answer_metrics
 from twin.api.documents import document
+from twin.api.health import NOT_SNIFFED, TEXT
 from twin.api.limits import check_request
 from twin.api.listing import list_pieces, plain_list
 from twin.api.messages import WRITING, Request, Response, StreamedResponse, WatchResponse, respond
 from twin.api.objects import Objects, method_not_allowed
 from twin.api.rbac_access import Access
 from twin.api.reviews import REVIEWS, review
+from twin.api.server_kinds import answer_server_kind
 from twin.api.subresources import Subresources
 from twin.api.targets import read_path, read_target
 from twin.api.token_requests import issuer_document
 from twin.api.views import View
 from twin.api.visibility import answer_pending
 from twin.engine import Engine
-from twin.errors import ApiError, not_found, unknown_resource
+from twin.errors import ApiError, PageNotFound, not_found, unknown_resource
 from twin.exporters.registry import CONTENT_TYPE, exposition
 from twin.kinds import KINDS, Kind
 from twin.rbac.attributes import Decision, User
@@ -35,6 +38,8 @@ from twin.records import Object
 from twin.webhooks.hearing import Hearing
 
 Answer = Response | StreamedResponse | WatchResponse
+_OLD_COMPONENTS = "v1 ComponentStatus is deprecated in v1.19+"
+_OLD_ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 _WHOLE = frozenset({"watch", "fieldSelector", "labelSelector"})
 """Parameters that ask for something else than a whole list."""
 
@@ -62,6 +67,9 @@ class Router:
             if request.hearing is None:
                 return self._handle(request, requester)
             return self._hear(request, request.hearing, requester)
+        except PageNotFound as error:
+            text = f"{error.message}\n".encode()
+            return Response(error.status, text, TEXT, NOT_SNIFFED)
         except ApiError as error:
             seconds = error.details.get("retryAfterSeconds")
             headers = {"Retry-After": str(seconds)} if seconds else {}
@@ -123,6 +131,8 @@ class Router:
         if target is None:
             if requester.strict:
                 requester.require_path(request.method, request.path)
+            if not self._is_served(path.split("/")):
+                raise PageNotFound
             raise unknown_resource(path)
         attributes, namespace, version = target.attributes, target.namespace, target.version
         group, resource, name = attributes.group, attributes.resource, attributes.name
@@ -137,6 +147,9 @@ class Router:
         elsewhere = View.elsewhere(group, version, resource)
         if elsewhere is not None and not attributes.subresource:
             return elsewhere.answer(self._store, self._objects, (namespace, name), request)
+        if not group and resource in (BINDINGS, COMPONENTS):
+            answer = answer_server_kind(self.subresources, resource, (namespace, name), request)
+            return with_warning(answer, _OLD_COMPONENTS) if resource == COMPONENTS else answer
         kind = self._kind(group, version, resource, inside=bool(namespace))
         if kind.version != version:
             return self._answer_view(kind, version, (namespace, name), attributes, request)
@@ -150,8 +163,17 @@ class Router:
             if kind is not None and inside and not kind.namespaced:
                 kind = None
         if kind is None:
+            if not self._is_served(["", "apis" if group else "api", group]):
+                raise PageNotFound
             raise unknown_resource(resource)
         return kind
+
+    def _is_served(self, parts: list[str]) -> bool:
+        """Say whether a path is inside an API group that is served."""
+        if parts[1] != "apis":
+            return parts[1] == "api"
+        groups = {group for group, _ in discovery.group_versions(self._store.custom.served)}
+        return len(parts) > 2 and parts[2] in groups
 
     def _answer_about_server(
         self, path: str, request: Request, requester: Requester
@@ -186,10 +208,12 @@ class Router:
     def _answer_stored(
         self, kind: Kind, namespace: str | None, attributes: Attributes, request: Request
     ) -> Answer:
+        answer = self._answer_kind(kind, namespace, attributes, request)
         if kind.custom is not None and kind.custom.warning:
-            answer = self._answer_kind(kind, namespace, attributes, request)
             return with_warning(answer, kind.custom.warning)
-        return self._answer_kind(kind, namespace, attributes, request)
+        if kind.resource == "endpoints":
+            return with_warning(answer, _OLD_ENDPOINTS)
+        return answer
 
     def _answer_kind(
         self, kind: Kind, namespace: str | None, attributes: Attributes, request: Request

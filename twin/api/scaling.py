@@ -47,12 +47,8 @@ def with_scale(obj: Object, scale: Object) -> Object:
     """Return the object with the replicas of a Scale; raises ApiError 422."""
     replicas: Any = (scale.get("spec") or {}).get("replicas", 0)
     if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
-        raise invalid(
-            "Scale",
-            "autoscaling",
-            obj["metadata"]["name"],
-            [("spec.replicas", "must be greater than or equal to 0")],
-        )
+        why = f"Invalid value: {json.dumps(replicas)}: must be greater than or equal to 0"
+        raise invalid("Scale", "autoscaling", obj["metadata"]["name"], [("spec.replicas", why)])
     metadata = _with_version(obj, scale)
     return {**obj, "metadata": metadata, "spec": {**obj["spec"], "replicas": replicas}}
 
@@ -61,6 +57,9 @@ def _with_version(obj: Object, scale: Object) -> Object:
     """Return the object's metadata with the version that a Scale names, or none."""
     metadata = dict(obj["metadata"])
     resource_version = (scale.get("metadata") or {}).get("resourceVersion")
+    uid = (scale.get("metadata") or {}).get("uid")
+    if uid:
+        metadata["uid"] = uid
     if resource_version:
         metadata["resourceVersion"] = resource_version
     else:

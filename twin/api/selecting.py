@@ -46,6 +46,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "spec.hostNetwork": "false",
         "status.phase": "",
         "status.podIP": "",
+        "status.podIPs": "",
         "status.nominatedNodeName": "",
     },
     "nodes": {"spec.unschedulable": "false"},
@@ -64,8 +65,10 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     },
     "jobs": {"status.successful": "0"},
     "namespaces": {"status.phase": ""},
-    "replicasets": {"status.replicas": "0"},
     "replicationcontrollers": {"status.replicas": "0"},
+    "certificatesigningrequests": {"spec.signerName": ""},
+    "ipaddresses": {"spec.parentRef.resource": ""},
+    "resourceslices": {"spec.nodeName": "", "spec.driver": ""},
     "secrets": {"type": ""},
     "services": {"spec.clusterIP": "", "spec.type": ""},
 }
@@ -73,6 +76,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
 _ELSEWHERE = {
     ("events", "source"): "source.component",
     ("jobs", "status.successful"): "status.succeeded",
+    ("pods", "status.podIPs"): "status.podIP",
 }
 """Fields whose name in selectors is not their path."""
 

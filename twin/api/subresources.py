@@ -7,7 +7,7 @@ from typing import Any
 from twin.api import discovery
 from twin.api.account_tokens import AccountTokens
 from twin.api.admitting import write_of
-from twin.api.bodies import read_body, require_map
+from twin.api.bodies import check_place, read_body, read_object, require_map
 from twin.api.logs import pod_log
 from twin.api.messages import Object, Request, Response, is_dry_run, respond
 from twin.api.objects import Answer, Objects, method_not_allowed
@@ -15,10 +15,11 @@ from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
 from twin.api.scaling import to_custom_scale, to_scale, with_custom_scale, with_scale
 from twin.api.schema import root_of
 from twin.api.token_requests import request_token
+from twin.api.write_rules import check_named, check_patched
 from twin.behaviour.pod_work import is_local
 from twin.copying import copy_object
 from twin.engine import Engine
-from twin.errors import ApiError, invalid, not_found, unknown_resource
+from twin.errors import ApiError, bad_request, not_found, unknown_resource
 from twin.kinds import KINDS, Kind
 from twin.local_pods.runner import Runner
 from twin.records import PodRecord
@@ -30,7 +31,6 @@ NOT_SIMULATED = {
     "attach": "has no process to attach to",
     "portforward": "has no network",
     "proxy": "has no network",
-    "ephemeralcontainers": "takes no ephemeral containers",
 }
 """Subresources of pods that a simulation cannot have, and why."""
 _SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
@@ -38,6 +38,8 @@ OVER_WEBSOCKETS = frozenset({"exec", "attach", "portforward"})
 """Those that pods have which really run (`twin.api.channels`)."""
 
 
+SCALES = Kind("scales", "Scale", "autoscaling", "v1", True)
+"""What a scale is read as; no such objects are kept."""
 SCALE, EVICTION = ("autoscaling", "v1", "Scale"), ("policy", "v1", "Eviction")
 """What webhooks are shown of these subresources."""
 
@@ -73,12 +75,18 @@ class Subresources:
         match subresource:
             case "scale":
                 return self._scale(kind, namespace, name, request)
+            case "ephemeralcontainers":
+                return self._part(kind, namespace, name, subresource, request)
             case "eviction":
                 return self._evict(namespace, name, request)
             case "binding":
-                return self._bind(namespace, name, request)
+                return self.bind(namespace, name, request)
             case "token":
                 return request_token(self._store, self._tokens, (namespace, name), request)
+            case "finalize":
+                if request.method != "PUT":
+                    raise method_not_allowed()
+                return self._objects.put(kind, namespace, name, request, subresource)
             case "log":
                 return pod_log(self._store, namespace, name, request, self.runner)
         return self._part(kind, namespace, name, subresource, request)
@@ -124,10 +132,10 @@ class Subresources:
                 return respond(200, scale)
             case "PATCH":
                 scale = self._patch_scale(scale, request)
-            case "PUT":
-                scale = read_body(request)
             case _:
-                raise method_not_allowed()
+                scale = read_object(request, SCALES).obj
+                check_named(scale, name)
+                check_place(scale, namespace, name)
         write = write_of(
             "UPDATE", kind, (namespace, name), request, subresource="scale", shown=SCALE
         )
@@ -155,21 +163,27 @@ class Subresources:
             raise ApiError(
                 415, "UnsupportedMediaType", "a scale takes merge and JSON patches, or a PUT"
             )
-        changed = apply_patch(
-            scale, media, read_patch(request, media), root_of("autoscaling", "v1", "Scale")
-        )
-        return changed if isinstance(changed, dict) else {}
+        root = root_of("autoscaling", "v1", "Scale")
+        changed = apply_patch(scale, media, read_patch(request, media), root)
+        return check_patched(changed, SCALES, request).obj
 
-    def _bind(self, namespace: str, name: str, request: Request) -> Response:
+    def bind(self, namespace: str, name: str, request: Request) -> Response:
         """Give a pod its node, as a scheduler does."""
         if request.method != "POST":
             raise method_not_allowed()
         body = read_body(request)
         target, metadata = require_map(body, "target"), require_map(body, "metadata")
         node = str(target.get("name") or "")
-        if target.get("kind", "Node") not in ("", "Node") or not node:
-            cause = ("target", "Required value: the name of a Node")
-            raise invalid("Binding", "", name, [cause])
+        if metadata.get("name") not in (None, "", name):
+            raise bad_request("name in URL does not match name in Binding object")
+        if not node:
+            raise ApiError(500, "", "target.name: Required value")
+        if target.get("kind", "Node") not in ("", "Node"):
+            stated = target["kind"]
+            words = (
+                f'target.kind: Unsupported value: "{stated}": supported values: "Node", "<empty>"'
+            )
+            raise ApiError(500, "", words)
         bind_pod(
             self._engine.world,
             self.pod(namespace, name),
@@ -183,6 +197,7 @@ class Subresources:
         if request.method != "POST":
             raise method_not_allowed()
         body = read_body(request) if request.body else {}
+        _check_eviction(body, name)
         write = write_of(
             "CREATE", KINDS["pods"], (namespace, name), request, subresource="eviction",
             shown=EVICTION,
@@ -197,3 +212,13 @@ class Subresources:
             grace_period_seconds=options.get("gracePeriodSeconds"),
         )
         return respond(201, {**_SUCCESS, "code": 201})
+
+
+def _check_eviction(body: Object, name: str) -> None:
+    """Raise ApiError 400 for an eviction of another pod, or what is none."""
+    stated = body.get("kind") or "Eviction"
+    if stated != "Eviction":
+        version = str(body.get("apiVersion") or "policy/v1").rpartition("/")[2]
+        raise bad_request(f'{stated} in version "{version}" cannot be handled as a Eviction')
+    if require_map(body, "metadata").get("name") not in (None, "", name):
+        raise bad_request("name in URL does not match name in Eviction object")

@@ -14,10 +14,14 @@ from twin.api.columns import columns_of
 from twin.api.custom_columns import custom_cells, custom_heads
 from twin.api.messages import Object, Request
 from twin.custom.version import ServedVersion
-from twin.errors import ApiError
+from twin.errors import ApiError, bad_request
 from twin.kinds import Kind
 
 META = "meta.k8s.io/v1"
+_OLDER_META = "meta.k8s.io/v1beta1"
+_PARTIAL = ("PartialObjectMetadata", "PartialObjectMetadataList")
+SHOWN = 100
+"""Characters of a malformed text that a refusal repeats."""
 _OURS = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
 _DOCUMENT = re.compile(r"as=(\w+)")
 
@@ -31,22 +35,30 @@ class Form:
     """What a Table's rows carry of the objects: None, Metadata or Object."""
     custom: ServedVersion | None = None
     """What a definition says about the columns; None for a built-in kind."""
+    version: str = META
+    """Version of a Table."""
 
     @classmethod
-    def for_request(cls, request: Request, kind: Kind | None = None) -> Form:
-        """Return the first form of a request's Accept that is served; raises ApiError 406."""
+    def for_request(cls, request: Request, kind: Kind | None = None, asked: str = "") -> Form:
+        """Return the first form of a request's Accept that is served; raises ApiError 400 or 406.
+
+        `asked` is the form of metadata alone that fits the answer, where only one does.
+        """
         accept = request.headers.get("accept", "")
         for part in filter(None, (part.strip() for part in accept.split(","))):
             media, _, parameters = part.partition(";")
             match = _DOCUMENT.search(parameters)
+            meta_version = _OLDER_META if "v=v1beta1" in parameters else META
             if media.strip() not in _OURS:
                 continue
             if match is None:
                 return cls()
             if "g=meta.k8s.io" in parameters and match[1] == "Table":
-                include = request.query.get("includeObject", "Metadata")
-                return cls("table", include, None if kind is None else kind.custom)
-            if "g=meta.k8s.io" in parameters and match[1].startswith("PartialObjectMetadata"):
+                include = _inclusion(request)
+                return cls("table", include, None if kind is None else kind.custom, meta_version)
+            if "g=meta.k8s.io" in parameters and match[1] in _PARTIAL:
+                if asked in _PARTIAL and match[1] != asked:
+                    _refuse_partial(match[1], kind)
                 return cls("partial")
         if accept:
             raise ApiError(
@@ -94,7 +106,7 @@ class Form:
     ) -> Object:
         return {
             "kind": "Table",
-            "apiVersion": META,
+            "apiVersion": self.version,
             "metadata": metadata,
             "columnDefinitions": self.heading(resource)["columnDefinitions"] if head else None,
             "rows": [self.row(resource, obj, kind, now) for obj in objects],
@@ -104,7 +116,7 @@ class Form:
         """Return a Table without metadata and rows."""
         if self.custom is not None:
             heads = custom_heads(self.custom)
-            return {"kind": "Table", "apiVersion": META, "columnDefinitions": heads}
+            return {"kind": "Table", "apiVersion": self.version, "columnDefinitions": heads}
         columns = [
             {
                 "name": column.name,
@@ -115,7 +127,7 @@ class Form:
             }
             for column in columns_of(resource)
         ]
-        return {"kind": "Table", "apiVersion": META, "columnDefinitions": columns}
+        return {"kind": "Table", "apiVersion": self.version, "columnDefinitions": columns}
 
     def row(self, resource: str, obj: Object, kind: Object, now: float) -> Object:
         """Return the row of one object; `kind` holds its kind and apiVersion."""
@@ -124,9 +136,28 @@ class Form:
         else:
             cells = custom_cells(self.custom, obj, now)
         if self.include == "None":
-            return {"cells": cells}
+            return {"cells": cells, "object": None}
         whole = self.include == "Object"
         return {"cells": cells, "object": {**kind, **obj} if whole else _partial_metadata(obj)}
+
+
+def _inclusion(request: Request) -> str:
+    """Return what rows are to carry; raises ApiError 400."""
+    include = request.query.get("includeObject") or "Metadata"
+    if include not in ("Metadata", "Object", "None"):
+        raise bad_request(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{include[:SHOWN]}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        )
+    return include
+
+
+def _refuse_partial(wanted: str, kind: Kind | None) -> None:
+    """Raise ApiError 406 for the form of a list that is asked of an object, or the other way round."""
+    name = "" if kind is None else kind.kind
+    what = f"is not a list ({name})" if wanted.endswith("List") else f"is a list ({name}List)"
+    message = f"you requested {wanted}, but the requested object {what}"
+    raise ApiError(406, "NotAcceptable", message)
 
 
 def _partial_metadata(obj: Object) -> Object:

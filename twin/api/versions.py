@@ -56,7 +56,10 @@ def list_options(query: Mapping[str, str]) -> ListOptions:
         causes.append((_MATCH, f"Forbidden: {_MATCH} is forbidden when continue is provided"))
     if match not in {"", EXACT, AT_LEAST}:
         causes.append(
-            (_MATCH, f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"')
+            (
+                _MATCH,
+                f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""',
+            )
         )
     if match == EXACT and version == "0":
         causes.append((_MATCH, f'Forbidden: {_MATCH} "exact" is forbidden for resourceVersion "0"'))
@@ -64,7 +67,7 @@ def list_options(query: Mapping[str, str]) -> ListOptions:
         causes.append((_INITIAL, f"Forbidden: {_INITIAL} is forbidden for list"))
     _refuse(causes)
     _seconds(query.get("timeoutSeconds", ""))
-    limit = max(0, _whole_number(query.get("limit", ""), "limit"))
+    limit = max(0, _whole_number(query.get("limit", "")))
     requested = _version(version)
     if token and requested:
         raise bad_request("specifying resource version is not allowed when using continue")
@@ -83,17 +86,28 @@ def watch_options(query: Mapping[str, str]) -> WatchOptions:
         causes.append((_MATCH, sentence))
     if match not in {"", AT_LEAST}:
         causes.append((_MATCH, f'Unsupported value: "{match}": supported values: "NotOlderThan"'))
+    if query.get("continue"):
+        causes.append((_MATCH, f"Forbidden: {_MATCH} is forbidden when continue is provided"))
     _refuse(causes)
-    version = _version(query.get("resourceVersion", ""))
+    version = _alone(query.get("resourceVersion", ""))
     bookmarks = bool(_flag(query, "allowWatchBookmarks"))
     return WatchOptions(version, initial, bookmarks, _seconds(query.get("timeoutSeconds", "")))
 
 
 def check_reached(text: str, newest: int) -> None:
-    """Raise ApiError 504 for a read of a future version, 400 for an invalid one."""
-    requested = _version(text)
+    """Raise ApiError 504 for a read of a future version, 500 (as upstream) for an invalid one."""
+    requested = _alone(text)
     if requested is not None and requested > newest:
         raise too_new(requested, newest)
+
+
+def _alone(text: str) -> int | None:
+    """As `_version`, where upstream answers an invalid one with 500."""
+    try:
+        return _version(text)
+    except ApiError as error:
+        why = error.message.removeprefix("invalid resource version: ")
+        raise ApiError(500, "", why) from error
 
 
 def too_new(requested: int, newest: int) -> ApiError:
@@ -121,18 +135,18 @@ def _version(text: str) -> int | None:
     return int(text)
 
 
-def _whole_number(text: str, name: str) -> int:
+def _whole_number(text: str) -> int:
     if not text:
         return 0
     if not re.fullmatch(r"-?[0-9]{1,18}", text):
         shown = text[:SHOWN]
-        raise bad_request(f'{name}: strconv.ParseInt: parsing "{shown}": invalid syntax')
+        raise bad_request(f'strconv.ParseInt: parsing "{shown}": invalid syntax')
     return int(text)
 
 
 def _seconds(text: str) -> float | None:
     """Return a time-out; 0 is none, as on a real server."""
-    seconds = min(_whole_number(text, "timeoutSeconds"), LONGEST_TIMEOUT_SECONDS)
+    seconds = min(_whole_number(text), LONGEST_TIMEOUT_SECONDS)
     return max(0.0, float(seconds)) or None
 
 

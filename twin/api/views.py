@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from twin import conversion, event_forms
-from twin.api.bodies import check_object, read_object
+from twin.admission.events import check_shown
+from twin.admission.findings import Findings
+from twin.api.bodies import check_object, read_object, require_map
 from twin.api.listing import list_objects
 from twin.api.messages import Object, Request, Response, WatchResponse, json_bytes, respond
 from twin.api.objects import Answer, Objects
@@ -20,7 +22,7 @@ from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
 from twin.api.schema import root_of
 from twin.api.tables import Form
 from twin.api.watching import watch
-from twin.errors import ApiError
+from twin.errors import ApiError, bad_request
 from twin.kinds import ELSEWHERE, KINDS, Kind
 from twin.store import Store
 
@@ -64,6 +66,8 @@ class View:
     ) -> Answer:
         """Answer a request; `place` is namespace and name. Raises ApiError."""
         namespace, name = place
+        if self.shown.group == event_forms.GROUP:
+            request = _with_kept_fields(request)
         if request.method == "GET":
             if request.flag("watch"):
                 return self._convert_watch(
@@ -73,7 +77,14 @@ class View:
         if request.method == "PATCH":
             return self._patch(store, objects, (namespace or "", name), request)
         if request.method in ("POST", "PUT"):
-            stored_form = self.back(read_object(request, self.shown).obj)
+            written = read_object(request, self.shown).obj
+            if request.method == "POST" and self.shown.group == event_forms.GROUP:
+                findings = Findings()
+                check_shown(written, findings)
+                findings.raise_if_any(
+                    self.shown, str(require_map(written, "metadata").get("name", ""))
+                )
+            stored_form = self.back(written)
             headers = {**request.headers, "content-type": "application/json"}
             request = replace(request, body=json_bytes(stored_form), headers=headers)
         if name:
@@ -143,6 +154,21 @@ class View:
         elif event["type"] != "ERROR":
             event["object"] = self.convert(event["object"])
         return json_bytes(event) + b"\n"
+
+
+def _with_kept_fields(request: Request) -> Request:
+    """Return a request for events whose field selector has the names of the kept form; raises ApiError 400."""
+    text = request.query.get("fieldSelector", "")
+    if not text:
+        return request
+    terms = []
+    for term in text.split(","):
+        name = term.partition("=")[0].removesuffix("!")
+        kept = event_forms.kept_field(name)
+        if kept is None:
+            raise bad_request(f"field label not supported: {name}")
+        terms.append(kept + term[len(name) :])
+    return replace(request, query={**request.query, "fieldSelector": ",".join(terms)})
 
 
 def _request_with_name(request: Request, name: str) -> Request:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from twin.api.bodies import most_values
+from dataclasses import replace
+from typing import Any
+
+from twin.api.access import Attributes
+from twin.api.bodies import (
+    ClientObject,
+    check_object,
+    check_stated_type,
+    most_values,
+    require_map,
+)
 from twin.api.limits import MOST_STORED_VALUES
-from twin.api.messages import Object
-from twin.errors import invalid
+from twin.api.messages import Object, Request, json_bytes
+from twin.api.patching import SHOWN
+from twin.api.schema import root_of
+from twin.errors import ApiError, bad_request, invalid
 from twin.kinds import Kind
 
 MADE_BY_PUT = frozenset(
@@ -61,3 +73,50 @@ def check_same_uid(kind: Kind, current: Object, patched: Object) -> None:
 def is_place(kind: Kind, namespace: str | None) -> bool:
     """Say whether objects can be written by a path; all namespaces together can only be read."""
     return namespace is not None or not kind.namespaced
+
+
+def check_named(obj: Object, name: str) -> None:
+    """Raise ApiError 400 when an object does not say its name."""
+    if not require_map(obj, "metadata").get("name"):
+        raise bad_request(
+            f"the name of the object ({name} based on URL) was undeterminable: name must be "
+            "provided"
+        )
+
+
+def check_patched(obj: Any, kind: Kind, request: Request) -> ClientObject:
+    """Return what a patch led to; raises ApiError 422 when that is no object of its kind."""
+    try:
+        check_stated_type(obj, kind)
+        return check_object(obj, kind, request)
+    except ApiError as error:
+        if error.status != 400:
+            raise
+        shown = json_bytes(obj).decode()[:SHOWN]
+        why = f"Invalid value: {json_bytes(shown).decode()}: {error.message}"
+        raise invalid("", "", "", [("patch", why)]) from error
+
+
+def check_application(config: Object, kind: Kind, request: Request) -> ClientObject:
+    """Return an applied configuration; raises ApiError 500, as upstream, for one that does not fit its type."""
+    if kind.custom is not None or root_of(kind.group, kind.version, kind.kind) is None:
+        return check_object(config, kind, request)
+    strict = replace(request, query={**request.query, "fieldValidation": "Strict"})
+    try:
+        return check_object(config, kind, strict)
+    except ApiError as error:
+        if error.status != 400:
+            raise
+        metadata = config.get("metadata")
+        head = metadata if isinstance(metadata, dict) else {}
+        what = f"{head.get('namespace', '')}/{head.get('name', '')}; {kind.api_version}, Kind={kind.kind}"
+        why = error.message.partition("cannot be handled as a ")[2].partition(": ")[2]
+        message = f"failed to create typed patch object ({what}): {why or error.message}"
+        raise ApiError(500, "", message) from error
+
+
+def require_creation(kind: Kind, namespace: str, name: str, request: Request) -> None:
+    """Raise ApiError 403 when who replaces or applies what is not there may not create it."""
+    if request.requester is not None:
+        wanted = Attributes("create", kind.group, kind.resource, "", namespace, name)
+        request.requester.require(wanted)

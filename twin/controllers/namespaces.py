@@ -72,13 +72,14 @@ class Namespaces:
                     finalizers.update(record.finalizers)
         if store.find(_RESOURCE, "", name) is not home:
             return
-        if not left and not home.finalizers:
+        if not left and not home.finalizers and not _others(home):
             store.remove(_RESOURCE, home)
             return
+        spec = {"finalizers": _others(home)} if _others(home) and not left else home.body["spec"]
         status = {"phase": "Terminating", "conditions": self._conditions(home, left, finalizers)}
-        if home.body.get("status") != status:
+        if home.body.get("status") != status or home.body["spec"] != spec:
             before = home.clone()
-            home.body = {**home.body, "status": status}
+            home.body = {**home.body, "spec": spec, "status": status}
             store.touch(_RESOURCE, home, before)
 
     def _conditions(
@@ -104,6 +105,12 @@ class Namespaces:
             reason = "SomeFinalizersRemain"
         truth = str(bool(finalizers))
         return set_condition(known, "NamespaceFinalizersRemaining", truth, reason, text, now)
+
+
+def _others(home: ObjectRecord) -> list[str]:
+    """Return the finalizers of a namespace's spec that somebody else takes away."""
+    finalizers = (home.body.get("spec") or {}).get("finalizers") or []
+    return [name for name in finalizers if name != "kubernetes"]
 
 
 def _qualified_name(resource: str) -> str:

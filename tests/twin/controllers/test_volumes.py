@@ -28,7 +28,7 @@ def add_volume(cluster: Cluster, name: str, node: str = "", **spec: Any) -> None
     whole = {
         "capacity": {"storage": "1Gi"},
         "accessModes": ["ReadWriteOnce"],
-        "local": {"path": "/d"},
+        "hostPath": {"path": "/d"},
         **spec,
     }
     if node:
@@ -194,7 +194,7 @@ def test_without_the_binder_claims_are_left_to_another_one() -> None:
     spec = {
         "accessModes": ["ReadWriteOnce"],
         "capacity": {"storage": "1Gi"},
-        "local": {"path": "/d"},
+        "hostPath": {"path": "/d"},
     }
     engine.store.create("persistentvolumes", "", {"metadata": {"name": "v"}, "spec": spec})
     engine.advance(engine.now + 60.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +52,12 @@ MODELS = {
     "ingresses": "V1Ingress",
     "ingressclasses": "V1IngressClass",
     "networkpolicies": "V1NetworkPolicy",
+    "podtemplates": "V1PodTemplate",
+    "volumeattributesclasses": "V1VolumeAttributesClass",
+    "runtimeclasses": "V1RuntimeClass",
+    "certificatesigningrequests": "V1CertificateSigningRequest",
+    "ipaddresses": "V1IPAddress",
+    "servicecidrs": "V1ServiceCIDR",
     "roles": "V1Role",
     "rolebindings": "V1RoleBinding",
     "clusterroles": "V1ClusterRole",
@@ -64,7 +71,6 @@ MODELS = {
     "apiservices": "V1APIService",
     "flowschemas": "V1FlowSchema",
     "prioritylevelconfigurations": "V1PriorityLevelConfiguration",
-    "runtimeclasses": "V1RuntimeClass",
 }
 CUSTOM = {"kwoknodeclasses", "nodeclaims", "nodepools", "verticalpodautoscalers"}
 """Kinds of custom resources: the official client has no models of them."""
@@ -90,7 +96,11 @@ KEPT: dict[str, dict[str, Any]] = {
         }
     },
     "persistentvolumes": {
-        "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/x"},
+        }
     },
     "validatingadmissionpolicies": {
         "spec": {
@@ -114,7 +124,6 @@ KEPT: dict[str, dict[str, Any]] = {
     "validatingwebhookconfigurations": {},
     "flowschemas": {"spec": {"priorityLevelConfiguration": {"name": "exempt"}}},
     "prioritylevelconfigurations": {"spec": {"type": "Exempt"}},
-    "runtimeclasses": {"handler": "simulated"},
     "replicationcontrollers": {
         "spec": {
             "replicas": 1,
@@ -144,6 +153,26 @@ KEPT: dict[str, dict[str, Any]] = {
     "ingresses": {"spec": {"defaultBackend": {"resource": {"kind": "K", "name": "n"}}}},
     "ingressclasses": {"spec": {"controller": "example.com/x"}},
     "networkpolicies": {"spec": {"podSelector": {}}},
+    "podtemplates": {
+        "template": {
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        }
+    },
+    "volumeattributesclasses": {"driverName": "example.com", "parameters": {"a": "b"}},
+    "runtimeclasses": {"handler": "h"},
+    "certificatesigningrequests": {
+        "spec": {
+            "request": b64encode(b"-----BEGIN CERTIFICATE REQUEST-----").decode(),
+            "signerName": "example.com/x",
+            "usages": ["client auth"],
+        }
+    },
+    "ipaddresses": {
+        "metadata": {"name": "10.1.2.3"},
+        "spec": {"parentRef": {"resource": "services", "name": "s"}},
+    },
+    "servicecidrs": {"spec": {"cidrs": ["10.1.0.0/24"]}},
     "roles": {"rules": []},
     "rolebindings": {
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}

@@ -73,7 +73,10 @@ def test_the_first_use_of_an_image_waits_for_its_pull(engine: Engine, pod: Build
 def test_readiness_follows_the_probe(engine: Engine, pod: Build) -> None:
     """A pod with a readiness probe runs before it is ready."""
     obj = pod("a")
-    obj["spec"]["containers"][0]["readinessProbe"] = {"initialDelaySeconds": 20}
+    obj["spec"]["containers"][0]["readinessProbe"] = {
+        "tcpSocket": {"port": 80},
+        "initialDelaySeconds": 20,
+    }
     engine.store.create("pods", "default", obj)
     engine.advance(engine.now + 15)
     early = record_of(engine, "a")

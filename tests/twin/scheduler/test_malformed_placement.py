@@ -19,7 +19,7 @@ SPREAD: Object = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoN
     ("spec", "field", "why"),
     [
         ({"topologySpreadConstraints": [{}]}, "spec.topologySpreadConstraints[0].maxSkew",
-         "Required value"),
+         "must be greater than zero"),
         ({"topologySpreadConstraints": [{**SPREAD, "maxSkew": 0}]},
          "spec.topologySpreadConstraints[0].maxSkew", "must be greater than zero"),
         ({"topologySpreadConstraints": [{**SPREAD, "whenUnsatisfiable": "Never"}]},
@@ -41,7 +41,7 @@ SPREAD: Object = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoN
         ({"tolerations": [{"key": "k", "operator": "Exists", "effect": "NoSchedule",
                            "tolerationSeconds": 3}]},
          "spec.tolerations[0].effect", "must be 'NoExecute'"),
-        ({"schedulingGates": [{}]}, "spec.schedulingGates[0].name", "Required value"),
+        ({"schedulingGates": [{}]}, "spec.schedulingGates[0]", "name part must be non-empty"),
         ({"ports": [{"containerPort": 80, "hostPort": 70_000}]},
          "spec.containers[0].ports[0].hostPort", "must be between 1 and 65535"),
     ],

@@ -21,10 +21,11 @@ def build(rng: Random, cluster: Cluster, *, nodes: int, pods: int) -> None:
         labels = {ZONE: f"z{rng.randrange(3)}"} if rng.random() < 0.85 else {}
         if rng.random() < 0.5:
             labels["disk"] = rng.choice(["ssd", "hdd"])
-        taints = [
+        drawn = [
             {"key": rng.choice("xy"), "value": "1", "effect": rng.choice(EFFECTS)}
             for _ in range(rng.choice([0, 0, 0, 1, 2]))
         ]
+        taints = list({(taint["key"], taint["effect"]): taint for taint in drawn}.values())
         images = tuple(
             (f"{app}:1", rng.randrange(30, 900) * 2**20) for app in APPS if rng.random() < 0.5
         )
@@ -56,7 +57,9 @@ def add_pod(rng: Random, cluster: Cluster, name: str, on: str = "", **fields: An
     if affinity:
         spec["affinity"] = affinity
     if rng.random() < 0.4:
-        spec["topologySpreadConstraints"] = [spreading(rng) for _ in range(rng.choice([1, 2]))]
+        drawn = [spreading(rng) for _ in range(rng.choice([1, 2]))]
+        pairs = {(entry["topologyKey"], entry["whenUnsatisfiable"]): entry for entry in drawn}
+        spec["topologySpreadConstraints"] = list(pairs.values())
     ports = [{"containerPort": 80, "hostPort": rng.choice([80, 81])}] if rng.random() < 0.15 else []
     requests = {"example.com/nic": "1"} if rng.random() < 0.1 else {}
     cluster.pod(

@@ -7,6 +7,7 @@ are refused, warned about or ignored is up to the client's `fieldValidation`.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from typing import Any
 
 from twin.api.schema.model import Field
@@ -100,6 +101,8 @@ class Check:
             raise self._mismatch(value, kind, path)
         if kind in ("Quantity", _RESOURCES):
             return self._quantity(value, milli=kind == _RESOURCES)
+        if kind == "bytes" and not _is_base64(value):
+            raise self._refusal("illegal base64 data")
         if kind == "MicroTime" and not _MICRO_TIME.fullmatch(value):
             raise self._refusal(
                 f'parsing time "{value}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse it'
@@ -117,7 +120,8 @@ class Check:
         if self._keeps_empty or field.pointer or field.required or path.startswith("status"):
             return False
         if field.shape:
-            return field.name != "rules"  # of roles: empty is shown
+            # rules of roles: empty is shown; managedFields: empty takes all owners away
+            return field.name not in ("rules", "managedFields")
         return field.type in _SCALARS
 
     def _mismatch(self, value: Any, expected_type: str, path: str) -> ApiError:
@@ -149,6 +153,14 @@ def _fits(value: Any, kind: str) -> bool:
         case "Quantity" | "ResourceQuantity":
             return isinstance(value, str | int | float) and not isinstance(value, bool)
     return isinstance(value, str)
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _without_nulls(value: Any, depth: int) -> Any:

@@ -132,7 +132,8 @@ class Message:
     @cached_property
     def typed(self) -> bool:
         """Whether it is a top-level object, which may carry `kind` and `apiVersion`."""
-        alone = "metadata" in self.fields and not self.name.endswith(("TemplateSpec", "Template"))
+        part = self.name.endswith(("TemplateSpec", "VolumeClaimTemplate"))
+        alone = "metadata" in self.fields and not part
         return alone or self.name == "meta.v1.DeleteOptions"
 
     @property

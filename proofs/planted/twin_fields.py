@@ -1,0 +1,53 @@
+"""Careless changes to what the simulated API checks field by field, and the tests that must notice them."""
+
+from __future__ import annotations
+
+from proofs.planted.defect import Defect
+
+FIELDS = "tests/twin/contract/test_fields.py::test_fields_are_checked_as_on_a_real_server"
+REQUESTS = "tests/twin/contract/test_requests.py::"
+PARTS = "tests/twin/contract/test_parts.py::"
+TWIN_FIELDS = (
+    Defect(
+        "a probe may do nothing",
+        "twin/admission/containers.py",
+        '        findings.require(path, "must specify a handler type")\n',
+        "",
+        f"{FIELDS}[in process-api/v1/pods]",
+    ),
+    Defect(
+        "a selector need not be one",
+        "twin/admission/workloads.py",
+        '    check_selector(stated, findings, "spec.selector")\n',
+        "",
+        f"{FIELDS}[in process-apis/apps/v1/deployments]",
+    ),
+    Defect(
+        "a later deletion policy is not heard",
+        "twin/admission/deletion.py",
+        '    if policy is not None and resource != "namespaces":\n',
+        '    if policy is not None and resource != "namespaces" and record.deletion_at is None:\n',
+        f"{REQUESTS}test_a_later_policy_replaces_the_earlier_one[in process]",
+    ),
+    Defect(
+        "a status is written without its metadata",
+        "twin/part_writes.py",
+        '    return subresource is None or (subresource == "status" and of_status)\n',
+        "    return subresource is None and of_status is not None\n",
+        f"{PARTS}test_a_status_is_written_with_the_metadata[in process-services]",
+    ),
+    Defect(
+        "an ephemeral container can be changed",
+        "twin/admission/ephemeral.py",
+        "        elif known[name] != container:\n",
+        "        elif not known[name]:\n",
+        f"{PARTS}test_ephemeral_containers[in process]",
+    ),
+    Defect(
+        "what a patch adds comes last",
+        "twin/api/patching.py",
+        "    if order is None:  # items",
+        "    if order is None and not live:  # items",
+        f"{REQUESTS}test_new_items_of_a_strategic_patch_come_in_its_order[in process]",
+    ),
+)

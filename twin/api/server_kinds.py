@@ -1,0 +1,49 @@
+"""Kinds of the core group that are not kept: bindings, and how the parts of the control plane do."""
+
+from __future__ import annotations
+
+from twin.api.bodies import read_body, require_map
+from twin.api.core_kinds import BINDINGS
+from twin.api.messages import Object, Request, Response, respond
+from twin.api.objects import Answer, method_not_allowed
+from twin.api.subresources import Subresources
+from twin.errors import bad_request, not_found, unknown_resource
+
+_PARTS = {"controller-manager": "ok", "etcd-0": "ok", "scheduler": "ok"}
+
+
+def answer_server_kind(
+    subresources: Subresources, resource: str, place: tuple[str | None, str], request: Request
+) -> Answer:
+    """Answer a request for one of these kinds; `place` is namespace and name. Raises ApiError."""
+    namespace, name = place
+    if resource == BINDINGS:
+        if request.method != "POST" or name:
+            raise method_not_allowed()
+        if namespace is None:
+            raise unknown_resource(resource)
+        pod = require_map(read_body(request), "metadata").get("name")
+        if not pod:
+            raise bad_request("name is required")
+        return subresources.bind(namespace, str(pod), request)
+    if request.method != "GET":
+        raise method_not_allowed()
+    return _components(name)
+
+
+def _components(name: str) -> Response:
+    """Return how the parts of the control plane do, or one of them: all run in this process."""
+    if name and name not in _PARTS:
+        raise not_found("componentstatus", name)
+    items = [
+        {
+            "metadata": {"name": part},
+            "conditions": [{"type": "Healthy", "status": "True", "message": message}],
+        }
+        for part, message in _PARTS.items()
+    ]
+    head: Object = {"kind": "ComponentStatus", "apiVersion": "v1"}
+    if name:
+        (found,) = [item for item in items if item["metadata"] == {"name": name}]
+        return respond(200, {**head, **found})
+    return respond(200, {**head, "kind": "ComponentStatusList", "metadata": {}, "items": items})
