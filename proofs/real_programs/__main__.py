@@ -38,7 +38,8 @@ def main(arguments: list[str]) -> int:
 def _play(program: Program, folder: Path, options: argparse.Namespace) -> int:
     began = time.monotonic()
     failed = rounds = 0
-    chosen = [one for one in program.scenarios if options.only in (None, one.__name__)]
+    all_of_it = program.scenarios if options.built_in else (*program.scenarios, *program.own)
+    chosen = [one for one in all_of_it if options.only in (None, one.__name__)]
     run = program.built_in if options.built_in else program.real
     with run(folder) as (cluster, logs):
         while not rounds or time.monotonic() - began < 60 * options.minutes:

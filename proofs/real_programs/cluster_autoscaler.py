@@ -243,6 +243,23 @@ def expendable(cluster: Cluster) -> None:
     always("the machine", lambda: cluster.names() == before, 2 * BUILT_IN_SECONDS)
 
 
+def priorities(cluster: Cluster) -> None:
+    """The priority expander takes the group that its ConfigMap prefers, though it wastes more."""
+    _prefer(cluster, {10: [".*"], 50: ["large"]})
+    try:
+        cluster.deploy("web", 1, "1500m")
+        until("a running pod", cluster.running("web", 1), 60)
+        assert cluster.kinds() == ["large"], cluster.kinds()
+    finally:
+        _prefer(cluster, {10: [".*"]})
+
+
+def _prefer(cluster: Cluster, priorities: dict[int, list[str]]) -> None:
+    data = {"priorities": yaml.safe_dump(priorities)}
+    path = f"/api/v1/namespaces/{HOME}/configmaps/{PRIORITIES}"
+    cluster.api.ask("PATCH", path, {"data": data})
+
+
 def _in_little_use(cluster: Cluster, annotations: Object | None = None) -> None:
     """Have two small machines: one full, one with a pod that would fit elsewhere."""
     cluster.deploy("fill", 1, "1200m", nodeSelector={GROUP: "small"}, annotations={SAFE: "false"})
@@ -263,3 +280,5 @@ SCENARIOS: tuple[Callable[[Cluster], None], ...] = (
     scale_up, several, too_big, wrong_kind, most_nodes, scale_down, drained, kept_by_budget, not_safe,
     expendable,
 )  # fmt: skip
+OWN: tuple[Callable[[Cluster], None], ...] = (priorities,)
+"""What the program alone can do."""

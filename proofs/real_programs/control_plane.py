@@ -26,8 +26,10 @@ ALLOWED = {
     "not as new as written version|is not as new as": (
         "1.36 tries an object again while its cache is behind its own write"
     ),
-    r'pods \\?"[-a-z0-9]+\\?" not found': "a pod was deleted while its scheduler looked at it",
-    r'failed with replicasets.apps \\?"[-a-z0-9]+\\?" not found': "the same, of a ReplicaSet and its controller",
+    r'(pods?|statefulsets.apps|replicasets.apps|poddisruptionbudgets.policy) \\?"[-a-z0-9]+\\?" not found': (
+        "an object was deleted while the program looked at it"
+    ),
+    "Error getting updated StatefulSet from lister": "the same",
     "broadcaster already stopped": "it was told to end",
     "the object has been modified": "another writer was faster, and it tries again",
     "Failed to update lock optimistically": "the same, of its lease",

@@ -26,6 +26,8 @@ class Program:
     """Takes everything away that a scenario made."""
     allowed: Mapping[str, str]
     """Patterns of log lines that a real cluster would cause as well, with the reason."""
+    own: tuple[Callable[[Cluster], None], ...] = ()
+    """Scenarios of the program alone: the twin's own part cannot do that."""
 
 
 PROGRAMS: dict[str, Program] = {
@@ -35,6 +37,7 @@ PROGRAMS: dict[str, Program] = {
         cluster_autoscaler.SCENARIOS,
         cluster_autoscaler.clear,
         cluster_autoscaler.ALLOWED,
+        cluster_autoscaler.OWN,
     ),
     "control-plane": Program(
         control_plane.real,

@@ -23,7 +23,7 @@ def _rows(*, real: bool) -> list[object]:
     return [
         pytest.param((name, real), scenario.__name__, id=f"{name} {scenario.__name__}")
         for name, program in PROGRAMS.items()
-        for scenario in program.scenarios
+        for scenario in (*program.scenarios, *(program.own if real else ()))
     ]
 
 
@@ -65,6 +65,7 @@ def test_the_real_program_decides_so(world: World, scenario: str) -> None:
 
 def _play(program: Program, cluster: Cluster, scenario: str) -> None:
     try:
-        next(one for one in program.scenarios if one.__name__ == scenario)(cluster)
+        every = (*program.scenarios, *program.own)
+        next(one for one in every if one.__name__ == scenario)(cluster)
     finally:
         program.clear(cluster)
