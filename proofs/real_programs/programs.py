@@ -17,6 +17,8 @@ Run = Callable[[Path], AbstractContextManager[tuple[Cluster, Sequence[Path]]]]
 class Program:
     """One program."""
 
+    executable: str
+    """Its name on PATH or in KUBEBUILDER_ASSETS."""
     real: Run
     """Runs it on a twin of its own in a folder; yields the cluster and the program's logs."""
     built_in: Run
@@ -32,6 +34,7 @@ class Program:
 
 PROGRAMS: dict[str, Program] = {
     "cluster-autoscaler": Program(
+        "cluster-autoscaler",
         cluster_autoscaler.real,
         cluster_autoscaler.built_in,
         cluster_autoscaler.SCENARIOS,
@@ -40,6 +43,7 @@ PROGRAMS: dict[str, Program] = {
         cluster_autoscaler.OWN,
     ),
     "control-plane": Program(
+        "kube-scheduler",
         control_plane.real,
         control_plane.built_in,
         control_plane.SCENARIOS,
@@ -47,6 +51,11 @@ PROGRAMS: dict[str, Program] = {
         control_plane.ALLOWED,
     ),
     "karpenter": Program(
-        karpenter.real, karpenter.built_in, karpenter.SCENARIOS, karpenter.clear, karpenter.ALLOWED
+        "karpenter-kwok",
+        karpenter.real,
+        karpenter.built_in,
+        karpenter.SCENARIOS,
+        karpenter.clear,
+        karpenter.ALLOWED,
     ),
 }

@@ -13,6 +13,7 @@ import pytest
 from proofs.real_programs.cluster import Cluster
 from proofs.real_programs.log_lines import complaints
 from proofs.real_programs.processes import Missing
+from proofs.real_programs.processes import program as find_program
 from proofs.real_programs.programs import PROGRAMS, Program
 
 World = tuple[Program, Cluster, Sequence[Path]]
@@ -31,9 +32,16 @@ def _rows(*, real: bool) -> list[object]:
 def world(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[World]:
-    """A twin with a program beside it, or with its own part; skips where the program is not on this machine."""
+    """A twin with a program beside it, or with its own part; skips where the program is not on this machine.
+
+    The twin's own parts take minutes at speed 1 and are tested elsewhere: here the program is held against them.
+    """
     name, real = request.param
     program = PROGRAMS[name]
+    try:
+        find_program(program.executable)
+    except Missing as missing:
+        pytest.skip(str(missing))
     run = (program.real if real else program.built_in)(tmp_path_factory.mktemp(name))
     try:
         cluster, logs = run.__enter__()
