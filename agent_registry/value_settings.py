@@ -103,7 +103,8 @@ class ValueSettings(DataModel):
     pods_moved: int = Field(default=2, ge=0)
     """A machine with more pods is not emptied to save its energy, as `executor.pods_per_migration`."""
     room_pods: int = Field(default=4, ge=0)
-    """At most so many pods move so that one that waits has a place, as `executor.named_pods_per_migration`."""
+    """At most so many pods move so that one that waits has a place; `foresail up` takes it from
+    `executor.named_pods_per_migration`."""
     moves: int = Field(default=6, ge=0)
     """Machines emptied within `changes_seconds` at most; 0: none."""
     rested_seconds: float = Field(default=900.0, ge=0)

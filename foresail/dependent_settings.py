@@ -129,6 +129,7 @@ def priced(settings: StackSettings) -> ValueSettings:
         "machines_rented": settings.run.provisioner != "none",
         "surge_pods": caps_of(settings).surge_pods,
         "overdue_seconds": settings.collector.overdue_seconds,
+        "room_pods": settings.executor.named_pods_per_migration,
     }
     if "agents.value" in settings.origins:
         filled = {name: filled[name] for name in filled.keys() - value.model_fields_set}

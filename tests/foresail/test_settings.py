@@ -242,6 +242,21 @@ def test_agents_and_executor_bound_added_pods_alike(
     assert settings.executor.caps.per_node == (5 if "per_node" in str(given) else 3)
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, 4),
+        ({"FORESAIL_EXECUTOR__NAMED_PODS_PER_MIGRATION": "2"}, 2),
+        ({"FORESAIL_AGENTS__VALUE": '{"room_pods": 0}'}, 0),
+    ],
+)
+def test_agents_move_no_more_pods_than_the_executor_would(
+    given: dict[str, str], expected: int
+) -> None:
+    """What it would refuse is not wished for; 0 makes no room at all."""
+    assert fill_dependent(resolve(None, given, {})).agents.value.room_pods == expected
+
+
 def test_expectations_are_corrected_by_what_was_measured_unless_given() -> None:
     """The shipped factors reach the agents; what the user names in the same table stays, and the rest is filled in."""
     environment = {"FORESAIL_AGENTS__VALUE": '{"calibration": {"power_state:sleep": 0}}'}
