@@ -16,7 +16,7 @@ from proofs.real_programs.processes import (
     running,
     running_twin,
 )
-from proofs.real_programs.requests import Api, Object, always, until
+from proofs.real_programs.requests import Api, Object, always, make_account, until
 
 NAME = "cluster-autoscaler"
 HOME, ACCOUNT = "kube-system", "cluster-autoscaler"
@@ -100,14 +100,7 @@ def built_in(folder: Path) -> Iterator[tuple[Cluster, list[Path]]]:
 
 
 def _install(api: Api) -> None:
-    rights = "/apis/rbac.authorization.k8s.io/v1"
-    rules = [{"verbs": v, "apiGroups": [g], "resources": r} for v, g, r in _RULES]
-    api.ask("POST", f"{rights}/clusterroles", {"metadata": {"name": ACCOUNT}, "rules": rules})
-    api.ask("POST", f"/api/v1/namespaces/{HOME}/serviceaccounts", {"metadata": {"name": ACCOUNT}})
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": ACCOUNT}
-    subject = {"kind": "ServiceAccount", "namespace": HOME, "name": ACCOUNT}
-    binding = {"metadata": {"name": ACCOUNT}, "roleRef": reference, "subjects": [subject]}
-    api.ask("POST", f"{rights}/clusterrolebindings", binding)
+    make_account(api, HOME, ACCOUNT, _RULES)
     config = {
         "apiVersion": "v1alpha1",
         "readNodesFrom": "configmap",

@@ -19,7 +19,7 @@ from proofs.real_programs.processes import (
     running,
     running_twin,
 )
-from proofs.real_programs.requests import Api, Object, always, until
+from proofs.real_programs.requests import Api, Object, always, make_account, until
 
 NAME, DEFINITIONS = "karpenter-kwok", "karpenter-crds.yaml"
 HOME, ACCOUNT = "kube-system", "karpenter"
@@ -101,14 +101,7 @@ def built_in(folder: Path) -> Iterator[tuple[Cluster, list[Path]]]:
 def _install(api: Api) -> None:
     for obj in yaml.safe_load_all(beside(NAME, DEFINITIONS).read_text(encoding="utf-8")):
         api.apply("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", obj)
-    rights = "/apis/rbac.authorization.k8s.io/v1"
-    rules = [{"verbs": v, "apiGroups": [g], "resources": r} for v, g, r in _RULES]
-    api.ask("POST", f"{rights}/clusterroles", {"metadata": {"name": ACCOUNT}, "rules": rules})
-    api.ask("POST", f"/api/v1/namespaces/{HOME}/serviceaccounts", {"metadata": {"name": ACCOUNT}})
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": ACCOUNT}
-    subject = {"kind": "ServiceAccount", "namespace": HOME, "name": ACCOUNT}
-    binding = {"metadata": {"name": ACCOUNT}, "roleRef": reference, "subjects": [subject]}
-    api.ask("POST", f"{rights}/clusterrolebindings", binding)
+    make_account(api, HOME, ACCOUNT, _RULES)
     api.ask("POST", NODE_CLASSES, {"metadata": {"name": "default"}, "spec": {}})
 
 

@@ -8,7 +8,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -118,3 +118,17 @@ def _message(content: bytes) -> str:
         return str(json.loads(content)["message"])
     except (ValueError, KeyError, TypeError):
         return content.decode(errors="replace")
+
+
+def make_account(
+    api: Api, namespace: str, name: str, rules: Iterable[tuple[list[str], str, list[str]]]
+) -> None:
+    """Make a service account with rights of its own: (verbs, API group, resources) each, in the whole cluster."""
+    rights = "/apis/rbac.authorization.k8s.io/v1"
+    allowed = [{"verbs": v, "apiGroups": [g], "resources": r} for v, g, r in rules]
+    api.ask("POST", f"{rights}/clusterroles", {"metadata": {"name": name}, "rules": allowed})
+    api.ask("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": name}})
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    subject = {"kind": "ServiceAccount", "namespace": namespace, "name": name}
+    binding = {"metadata": {"name": name}, "roleRef": reference, "subjects": [subject]}
+    api.ask("POST", f"{rights}/clusterrolebindings", binding)
