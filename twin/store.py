@@ -202,6 +202,7 @@ class Store(Part):
         name = metadata.get("name") or draw_name(kind, metadata, identity.uid, shelf.records)
         metadata["name"] = name
         home = metadata.get("namespace", "")
+        obj = admission.as_defined(self.custom.laid_over.get(resource), obj, None, None)
         ranged = any(self._shelves[name].records for name in _CHANGE_PODS)
         self._known_specs.admit(kind, home, obj, self.gates, fresh=fresh, ranged=ranged)
         key = (home, name)
@@ -254,6 +255,7 @@ class Store(Part):
         candidate = record.clone()
         new = copy_object(shelf.kept_form(obj))
         old = render(resource, record)
+        new = admission.as_defined(self.custom.laid_over.get(resource), new, old, subresource)
         admission.admit_change(shelf.kind_of(new), old, new, subresource)
         if review is not None:
             review(old, new)

@@ -12,6 +12,7 @@ from twin.admission.custom import objects as custom_objects
 from twin.admission.deletion import GRACEFUL, mark_deleted
 from twin.admission.ephemeral import check_ephemeral
 from twin.admission.findings import Findings
+from twin.copying import copy_object
 from twin.admission.pod_fields import check_of_pod
 from twin.admission.pod_parts import default_parts
 from twin.definitions.registry import DEFINITIONS
@@ -78,6 +79,20 @@ def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) 
     findings.raise_if_any(kind, old["metadata"]["name"])
 
 
+def as_defined(
+    definition: Kind | None, obj: Object, old: Object | None, subresource: str | None
+) -> Object:
+    """Return an object of a kind of the simulation's own as somebody's definition of it has it; raises ApiError 422.
+
+    Its fields, defaults and rules are then those of the definition. Without one it is returned as it is.
+    """
+    if definition is None:
+        return obj
+    defined: Object = copy_object(obj)
+    custom_objects.admit_pruned(definition, defined, old, subresource)
+    return defined
+
+
 def _check_type(kind: Kind, obj: Object) -> None:
     stated_type = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
     if stated_type != (kind.api_version, kind.kind):
@@ -94,4 +109,4 @@ def check_qos(kind: Kind, name: str, before: str, after: str) -> None:
     findings.raise_if_any(kind, name)
 
 
-__all__ = ["GRACEFUL", "admit_change", "admit_new", "check_qos", "mark_deleted"]
+__all__ = ["GRACEFUL", "admit_change", "admit_new", "as_defined", "check_qos", "mark_deleted"]

@@ -24,6 +24,8 @@ class CustomKinds:
         """Every version that is served, in order of resource and then of version."""
         self.stored: dict[str, Kind] = {}
         """The version that each resource is kept in, in order of resource."""
+        self.laid_over: dict[str, Kind] = {}
+        """What definitions say of kinds that the simulation has itself, by resource."""
         self._ending: set[str] = set()
         self._by_path: dict[tuple[str, str, str], Kind] = {}
         self._by_kind: dict[tuple[str, str], str] = {}
@@ -32,16 +34,19 @@ class CustomKinds:
     def read(self, definitions: Iterable[Record]) -> None:
         """Read all definitions, in order of name; unchanged ones are not read again."""
         known, served = self._known, []
-        self._known, self.stored, self._ending = {}, {}, set()
+        self._known, self.stored, self._ending, self.laid_over = {}, {}, set(), {}
         for record in definitions:
             assert isinstance(record, ObjectRecord)
-            if not is_established(record) or _is_built_in(record):
+            if not is_established(record):
                 continue
             entry = known.get(record.uid)
             if entry is None or entry[0] != record.generation:
                 kept = kinds_of_definition(record.body, stored=True)
                 entry = (record.generation, kept, kinds_of_definition(record.body))
             self._known[record.uid] = entry
+            if _is_built_in(record):
+                self._lay_over(entry[2])
+                continue
             self.stored[record.name] = entry[1][0]
             if record.deletion_at is not None:
                 self._ending.add(record.name)
@@ -49,6 +54,13 @@ class CustomKinds:
         self.served = tuple(served)
         self._by_path = {(kind.group, kind.version, kind.plural): kind for kind in served}
         self._by_kind = {(kind.group, kind.kind): name for name, kind in self.stored.items()}
+
+    def _lay_over(self, served: Iterable[Kind]) -> None:
+        """Note what a definition says of the version that the simulation has."""
+        for kind in served:
+            plural = kind.resource.partition(".")[0]
+            if kind.version == KINDS[plural].version:
+                self.laid_over[plural] = kind
 
     def require_creatable(self, kind: Kind) -> None:
         """Raise ApiError 405 for a kind whose definition is being deleted."""
@@ -78,7 +90,7 @@ class CustomKinds:
 
 
 def _is_built_in(record: ObjectRecord) -> bool:
-    """Say whether the simulation has this kind itself: its own rules hold, not the definition's."""
+    """Say whether the simulation has this kind itself: the definition adds what objects have to keep to."""
     plural, _, group = record.name.partition(".")
     return plural in KINDS and KINDS[plural].group == group
 

@@ -22,6 +22,7 @@ def admit(kind: Kind, obj: Object, old: Object | None, subresource: str | None) 
         metadata.check_unchanged(old["metadata"], head, findings)
     pruning.fill(obj, schema)
     _keep_other_part(obj, old, subresource, apart=kind.custom.has_status)
+    pruning.fill(obj, schema)  # a new object's status has its defaults, though nothing of it can be written
     obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
     if subresource == "status":
         _check_status(obj, old or {}, schema, findings)
@@ -32,6 +33,14 @@ def admit(kind: Kind, obj: Object, old: Object | None, subresource: str | None) 
     if not rules.note_blocked(schema, findings):
         rules.evaluate(obj, schema, findings, checking.NEW if old is None else old)
     findings.raise_if_any(kind, head.get("name", ""))
+
+
+def admit_pruned(kind: Kind, obj: Object, old: Object | None, subresource: str | None) -> None:
+    """As `admit`, for an object that was not read by its schema: what that has no place for goes first."""
+    assert kind.custom is not None
+    for _ in pruning.prune(obj, kind.custom.schema):
+        pass
+    admit(kind, obj, old, subresource)
 
 
 def _keep_other_part(
