@@ -41,9 +41,9 @@ from bus.clock import SystemClock
 from bus.nats_adapter import NatsBus
 from schemas import subjects
 from schemas.identity import Origin
-from services.cluster import OfficialClientTransport
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
+from services.official_client import OfficialClientTransport
 
 TARGET_EVENTS = 2_000.0
 TARGET_GROWTH = 1.05

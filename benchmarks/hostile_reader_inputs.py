@@ -147,7 +147,7 @@ READ_KUBECONFIG = """
 import sys
 from pathlib import Path
 from bus.errors import InputError
-from services.cluster import OfficialClientTransport
+from services.official_client import OfficialClientTransport
 try:
     OfficialClientTransport(Path(sys.argv[1]))
 except InputError as error:

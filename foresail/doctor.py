@@ -288,8 +288,8 @@ async def _nats(url: str) -> str:
 
 async def _means(kubeconfig: str, context: str | None, namespaces: tuple[str, ...]) -> Finding:
     """Ask which kinds of action could be done in active mode, without doing anything."""
-    from services.cluster import OfficialClientTransport  # noqa: PLC0415 - as below
     from services.executor.means_reading import read_missing_means  # noqa: PLC0415 - likewise
+    from services.official_client import OfficialClientTransport  # noqa: PLC0415 - as below
 
     try:
         transport = OfficialClientTransport(Path(kubeconfig), context)
@@ -305,7 +305,7 @@ async def _means(kubeconfig: str, context: str | None, namespaces: tuple[str, ..
 
 
 async def _cluster(kubeconfig: str, context: str | None) -> str:
-    from services.cluster import OfficialClientTransport  # noqa: PLC0415 - the Kubernetes client takes a second to import
+    from services.official_client import OfficialClientTransport  # noqa: PLC0415 - the Kubernetes client takes a second to import
 
     transport = OfficialClientTransport(Path(kubeconfig), context)
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bus.process import ProcessContext, run_process, settings_from
 from schemas.config import CODE_VERSION
-from services.cluster import OfficialClientTransport
+from services.official_client import OfficialClientTransport
 
 
 def run_cluster_process(name: str, kind: type[Any], run: Callable[..., Awaitable[None]]) -> int:

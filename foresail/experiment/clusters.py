@@ -12,7 +12,8 @@ from pathlib import Path
 from bus.errors import ConfigError
 from foresail.stack.preflight import check_file
 from foresail.stack.real_cluster import PAGE
-from services.cluster import ClusterRefused, ClusterUnavailable, OfficialClientTransport, Transport
+from services.cluster import ClusterRefused, ClusterUnavailable, Transport
+from services.official_client import OfficialClientTransport
 from services.protection import OWN_NAMESPACES
 
 SHADOW, ACTIVE = "shadow", "active"

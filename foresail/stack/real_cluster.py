@@ -16,8 +16,9 @@ from bus.errors import ConfigError
 from foresail.dependent_settings import fill_dependent, mode_of
 from foresail.settings import StackSettings
 from schemas.outcome import Mode
-from services.cluster import ClusterRefused, ClusterUnavailable, OfficialClientTransport, Transport
+from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.exerciser.cluster import NAMESPACE as EXERCISE_NAMESPACE
+from services.official_client import OfficialClientTransport
 
 PAGE = "docs/real-clusters.md"
 READ = (

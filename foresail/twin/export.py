@@ -25,11 +25,11 @@ from schemas.envelope import attributes_of
 from schemas.frames import FullState, apply_frame
 from schemas.registry import UnknownEvent
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
-from services.cluster import OfficialClientTransport
 from services.collector.assemble import assemble
 from services.collector.cluster import read_every_list
 from services.collector.pod_rows import SnapshotLimits
 from services.collector.snapshot import Snapshot
+from services.official_client import OfficialClientTransport
 from twin.workloads.start_state import ClusterTables, start_state
 from twin.workloads.trace_file import write_trace_file
 

@@ -11,7 +11,8 @@ from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from foresail.stack.preflight import check_file
 from foresail.twin.place import find_kubeconfig
-from services.cluster import ClusterRefused, ClusterUnavailable, OfficialClientTransport
+from services.cluster import ClusterRefused, ClusterUnavailable
+from services.official_client import OfficialClientTransport
 from twin.faults import read_scenario
 
 PATH = "/foresail/v1/scenario"

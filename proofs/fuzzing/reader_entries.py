@@ -32,12 +32,12 @@ from schemas.identity import Origin
 from schemas.limited_json import BadJson, load_json
 from schemas.registry import EVENT_TYPES, UnknownEvent, decode, encode, to_json
 from schemas.subjects import build
-from services.cluster import OfficialClientTransport
 from services.dashboard.app import _event_json, _number
 from services.dashboard.arrival import arrival_of
 from services.dashboard.page import Page, evolve
 from services.dashboard.sections import row_json, sections_of
 from services.model_folders import read_manifest
+from services.official_client import OfficialClientTransport
 from twin.faults.reading import read_scenario
 from twin.workloads.trace_file import read_trace_file
 

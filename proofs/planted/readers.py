@@ -193,7 +193,7 @@ READERS = (
     ),
     Defect(
         "kubeconfig: aliases are left to the client",
-        "services/cluster.py",
+        "services/official_client.py",
         "            _check_kubeconfig(kubeconfig)\n",
         "",
         f"{FILES}::test_a_kubeconfig_is_small",

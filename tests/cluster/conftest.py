@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from bus.clock import SystemClock
-from services.cluster import OfficialClientTransport, Transport, TwinTransport
+from services.cluster import Transport, TwinTransport
+from services.official_client import OfficialClientTransport
 from tests.real_api_server import ApiServer, api_server  # noqa: F401 - a fixture
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload

@@ -21,8 +21,8 @@ from services.cluster import (
     ApiResponse,
     ClusterRefused,
     ClusterUnavailable,
-    OfficialClientTransport,
 )
+from services.official_client import OfficialClientTransport
 
 DATE = "Thu, 01 Jan 2026 00:00:07 GMT"
 TOKEN = "a-token-of-the-test"

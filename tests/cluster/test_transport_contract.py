@@ -10,12 +10,7 @@ from typing import Any
 
 import pytest
 
-from services.cluster import (
-    MERGE_PATCH,
-    ClusterRefused,
-    OfficialClientTransport,
-    Transport,
-)
+from services.cluster import MERGE_PATCH, ClusterRefused, Transport
 from services.collector.cluster import read_every_list
 from services.exerciser.cluster import (
     NAMESPACE,
@@ -27,6 +22,7 @@ from services.exerciser.cluster import (
 from services.exerciser.plan import PlannedLoad
 from services.kube_lists import list_decoder, read_list
 from services.kube_workloads import Deployment
+from services.official_client import OfficialClientTransport
 
 LOADS = [PlannedLoad(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
 IMAGE = "rancher/mirrored-pause:3.10"

@@ -14,15 +14,8 @@ from typing import Any
 import pytest
 
 from bus.clock import SystemClock
-from services.cluster import (
-    JSON,
-    MERGE_PATCH,
-    ClusterRefused,
-    Method,
-    OfficialClientTransport,
-    Transport,
-    TwinTransport,
-)
+from services.cluster import JSON, MERGE_PATCH, ClusterRefused, Method, Transport, TwinTransport
+from services.official_client import OfficialClientTransport
 from tests.executor.api_server import ApiServer
 from tests.real_api_server import ApiServer as RealApiServer
 from tests.real_api_server import api_server  # noqa: F401 - a fixture

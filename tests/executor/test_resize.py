@@ -16,11 +16,11 @@ from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, Verb, VerificationStatus
 from schemas.reasons import Reason
-from services.cluster import OfficialClientTransport
 from services.executor.harm import AffectedPods, harm_checks
 from services.executor.ledger import evolve
 from services.executor.resizing import resize_trouble
 from services.executor.usage_peaks import MOST_PODS, Sample, UsagePeaks
+from services.official_client import OfficialClientTransport
 from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
 from tests.executor.ground import PODS, Ground

@@ -27,9 +27,9 @@ from projections.spans import SpanBuilder
 from proofs.fuzzing.reader_entries import ALIASES, HEADERS, KUBECONFIG
 from schemas.manifest import content_version
 from services import model_directory
-from services.cluster import OfficialClientTransport
 from services.model_directory import read_model
 from services.model_folders import SHIPPED, read_manifest
+from services.official_client import OfficialClientTransport
 from twin.faults.reading import read_scenario
 from twin.workloads import row_files
 from twin.workloads.trace_file import check_trace_file, read_trace_file

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bus.errors import InputError
-from services.cluster import OfficialClientTransport
+from services.official_client import OfficialClientTransport
 from tests.fuzz.mutation import FUZZ, broken_encodings, mutated_bytes
 
 pytestmark = pytest.mark.timeout(300)

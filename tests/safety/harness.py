@@ -13,10 +13,10 @@ from schemas.control import Command, Control
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, Mode, Operation, OutcomeExecution
 from schemas.registry import decode
-from services.cluster import OfficialClientTransport
 from services.executor.ledger import Ledger, evolve
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
+from services.official_client import OfficialClientTransport
 from tests.builders import ORIGIN, cycle_time, make_action, make_control, make_decision, stamp_event
 from tests.builders import make_observation as observation
 from tests.safety.world import NAMED, World

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from lab.workloads.convert import main as convert
-from services.cluster import OfficialClientTransport
+from services.official_client import OfficialClientTransport
 from tests.architecture.source_tree import ROOT
 
 pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(240)]
