@@ -1,0 +1,147 @@
+"""Lists that are followed say what lists that are read say, on every server that can be watched."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from bus.clock import SystemClock
+from services.cluster import JSON, MERGE_PATCH, ClusterRefused, Transport
+from services.collector.cluster import (
+    DEPLOYMENTS,
+    NODE_METRICS,
+    NODES,
+    WATCHED,
+    ApiList,
+    read_every_source,
+    read_one_list,
+)
+from services.collector.following import FollowedSources
+from services.collector.settings import CollectorSettings
+from services.exerciser.cluster import NAMESPACE, create_load, deployments_path, remove_all
+from services.exerciser.plan import PlannedLoad
+from services.kube_follow import WatchTransport
+
+LOADS = [PlannedLoad(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
+IMAGE = "rancher/mirrored-pause:3.10"
+PATH = deployments_path(NAMESPACE)
+PATIENCE_SECONDS = 30.0
+
+
+@pytest.fixture
+async def watched(transport: Transport) -> WatchTransport:
+    """Return a transport that can watch."""
+    if not isinstance(transport, WatchTransport):
+        pytest.skip("the cluster in process is not watched: its lists cost what has changed anyway")
+    return transport
+
+
+@pytest.fixture
+async def followed(watched: WatchTransport) -> AsyncIterator[FollowedSources]:
+    """Follow everything that a collector follows."""
+    sources = FollowedSources(WATCHED, watched, SystemClock(), CollectorSettings(), Random(1))
+    async with sources.running():
+        await sources.settle(PATIENCE_SECONDS)
+        yield sources
+    await remove_all(watched)
+
+
+async def agree(followed: FollowedSources, transport: Transport, source: ApiList[Any]) -> None:
+    """Wait until a followed list is equal to one that is read now."""
+    for _ in range(round(PATIENCE_SECONDS / 0.2)):
+        listed = await read_one_list(transport, source, 0.0)
+        known = await followed.read(source, 0.0)
+        if known.items == listed.items:
+            return
+        await asyncio.sleep(0.2)
+    assert known.items == listed.items
+
+
+async def test_every_list_is_the_one_that_is_read(
+    followed: FollowedSources, watched: WatchTransport
+) -> None:
+    """After objects were made, changed and deleted; nothing was listed a second time for it."""
+    await create_load(watched, LOADS, IMAGE, {})
+    await watched.request(
+        "PATCH", f"{PATH}/exercise-1", None, {"spec": {"paused": True}}, MERGE_PATCH
+    )
+    await watched.request("DELETE", f"{PATH}/exercise-2", None, {}, JSON)
+    for source in WATCHED:
+        await agree(followed, watched, source)
+    known = await followed.read(DEPLOYMENTS, 0.0)
+    ours = {one.metadata.name: one for one in known.items if one.metadata.namespace == NAMESPACE}
+    assert sorted(ours) == ["exercise-0", "exercise-1", "exercise-3", "exercise-4"]
+    assert ours["exercise-1"].spec.paused
+    assert {name: each.lists for name, each in followed.lists.items()} == {
+        source.name: 1 for source in WATCHED
+    }
+
+
+async def test_reads_are_marked_as_watched(followed: FollowedSources) -> None:
+    """With the version that the watch has come to, and when the server was last heard."""
+    read = (await followed.read(NODES, 0.0)).source
+    now = followed.cluster_time_seconds
+    assert read.ok
+    assert read.watched
+    assert read.resource_version
+    assert now is not None
+    assert 0.0 <= now - read.read_time_seconds < PATIENCE_SECONDS
+
+
+async def test_metrics_are_listed_at_most_every_15_seconds(
+    followed: FollowedSources, watched: WatchTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They cannot be watched; between two samples the list would be the same."""
+    asked: list[str] = []
+    send = watched.request
+
+    async def counted(method: Any, path: str, *rest: Any, **named: Any) -> Any:
+        asked.append(path)
+        return await send(method, path, *rest, **named)
+
+    monkeypatch.setattr(watched, "request", counted)
+    first = await followed.read(NODE_METRICS, 0.0)
+    for _ in range(3):
+        assert (await followed.read(NODE_METRICS, 0.0)).items == first.items
+    assert asked == [NODE_METRICS.path]  # also of a server that has none
+
+
+async def test_a_cycle_asks_for_metrics_alone(
+    followed: FollowedSources, watched: WatchTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything else is known."""
+    asked: list[str] = []
+    send = watched.request
+
+    async def counted(method: Any, path: str, *rest: Any, **named: Any) -> Any:
+        asked.append(path)
+        return await send(method, path, *rest, **named)
+
+    monkeypatch.setattr(watched, "request", counted)
+    reading = await read_every_source(watched, 0.0, lists_from=followed)
+    assert asked == [NODE_METRICS.path]
+    assert reading.budgets is not None
+    assert reading.stateful_sets is not None
+    assert all(source.watched for source in reading.sources if source.source != NODE_METRICS.name)
+
+
+async def test_a_watch_that_is_refused_says_so(watched: WatchTransport) -> None:
+    """By the server's own words, before anything is yielded."""
+    pieces = watched.watch("/api/v1/nowhere", {"watch": "true"}, silent_seconds=5.0)
+    with pytest.raises(ClusterRefused) as raised:
+        await anext(pieces)
+    assert raised.value.status == 404
+
+
+async def test_who_stops_reading_a_watch_does_not_wait(watched: WatchTransport) -> None:
+    """Its connection is closed, even while its thread waits for the next byte."""
+    pieces = watched.watch(
+        DEPLOYMENTS.path, {"watch": "true", "timeoutSeconds": "300"}, silent_seconds=300.0
+    )
+    await anext(pieces)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await pieces.aclose()
