@@ -30,7 +30,7 @@ COLLECTING = (
 """The controllers that contract suites need."""
 TOKEN = "token-of-the-contract-suite"
 START_SECONDS = 120.0
-END_SECONDS = 20.0
+END_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)

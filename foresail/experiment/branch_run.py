@@ -26,7 +26,8 @@ from schemas.observation import Observation
 from schemas.outcome import Operation, OperationResult, OutcomeExecution
 from schemas.view import ObservationView, update_view
 from services.cluster import TwinTransport
-from services.collector.service import Collector, Look
+from services.collector.looks import Look
+from services.collector.service import Collector
 from services.executor.cluster import apply_operation, read_facts
 from services.executor.plans import PLANS
 from services.executor.plans.planned import PlanRefusal

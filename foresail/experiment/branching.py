@@ -27,7 +27,7 @@ from services.cluster import (
     Method,
     Transport,
 )
-from services.collector.service import Look
+from services.collector.looks import Look
 from twin.api.messages import WRITING
 from twin.engine import Engine
 

@@ -17,8 +17,8 @@ from schemas.config import CODE_VERSION
 from schemas.identity import Origin
 from services.agents.service import build as build_agent
 from services.cluster import Transport
-from services.collector.service import NAME as COLLECTOR
-from services.collector.service import Look
+from services.collector.looks import NAME as COLLECTOR
+from services.collector.looks import Look
 from services.collector.service import run as run_collector
 from services.executor.service import run as run_executor
 from services.exerciser.service import run as run_exerciser

@@ -40,7 +40,7 @@ from schemas.envelope import Event
 from schemas.identity import Origin
 from schemas.outcome import Mode
 from services.cluster import Transport, TwinTransport
-from services.collector.service import Look
+from services.collector.looks import Look
 from services.executor.settings import HandBack
 from twin.config import START_2026, TwinConfig
 from twin.config.health import HealthConfig

@@ -27,7 +27,8 @@ from schemas.untouched import (
     UntouchedWorkloads,
 )
 from services.cluster import TwinTransport
-from services.collector.service import Collector, PublishedKinds
+from services.collector.looks import PublishedKinds
+from services.collector.service import Collector
 from services.collector.settings import CollectorSettings
 
 NAME = "untouched"

@@ -22,7 +22,7 @@ from services.cluster import (
     Method,
     Transport,
 )
-from services.collector.service import Look
+from services.collector.looks import Look
 from twin.api.messages import WRITING, Request
 from twin.api.router import Router
 from twin.engine import Engine

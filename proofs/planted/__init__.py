@@ -34,6 +34,7 @@ from proofs.planted.score import SCORE
 from proofs.planted.supervision import SUPERVISION
 from proofs.planted.switchback import SWITCHBACK
 from proofs.planted.twin import TWIN
+from proofs.planted.watching import WATCHING
 from proofs.results import Results, fingerprint
 from proofs.row import Row, Scale
 
@@ -57,6 +58,7 @@ LONGEST_RUN_SECONDS = 3_600.0
 """What all named tests together may take without a defect."""
 DEFECTS: tuple[Defect, ...] = (
     *DECISIONS,
+    *WATCHING,
     *EXECUTION,
     *MEANS,
     *EXPERIMENTS,

@@ -6,7 +6,8 @@ import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import sys
 
 from services.cluster_process import run_cluster_process
-from services.collector.service import NAME, run
+from services.collector.looks import NAME
+from services.collector.service import run
 from services.collector.settings import CollectorSettings
 
 if __name__ == "__main__":

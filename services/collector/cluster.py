@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
@@ -29,43 +29,71 @@ class ApiList(Generic[T]):
 
     name: str
     path: str
+    kind: type[T]
     decoder: ListDecoder[T]
     optional: bool = False
     """A 404 means that the cluster does not have it."""
 
 
-NODES = ApiList("nodes", "/api/v1/nodes", list_decoder(Node))
-PODS = ApiList("pods", "/api/v1/pods", list_decoder(Pod))
-DEPLOYMENTS = ApiList("deployments", "/apis/apps/v1/deployments", list_decoder(Deployment))
-JOBS = ApiList("jobs", "/apis/batch/v1/jobs", list_decoder(Job))
-NODE_METRICS = ApiList(
-    "node_metrics",
-    "/apis/metrics.k8s.io/v1beta1/nodes",
-    list_decoder(NodeMetrics),
-    optional=True,
+def api_list(name: str, path: str, kind: type[T], *, optional: bool = False) -> ApiList[T]:
+    """Return a list whose items are of one kind."""
+    return ApiList(name, path, kind, list_decoder(kind), optional)
+
+
+NODES = api_list("nodes", "/api/v1/nodes", Node)
+PODS = api_list("pods", "/api/v1/pods", Pod)
+DEPLOYMENTS = api_list("deployments", "/apis/apps/v1/deployments", Deployment)
+JOBS = api_list("jobs", "/apis/batch/v1/jobs", Job)
+NODE_METRICS = api_list(
+    "node_metrics", "/apis/metrics.k8s.io/v1beta1/nodes", NodeMetrics, optional=True
 )
-AUTOSCALERS = ApiList(
-    "autoscalers",
-    "/apis/autoscaling/v2/horizontalpodautoscalers",
-    list_decoder(Autoscaler),
-    optional=True,
+AUTOSCALERS = api_list(
+    "autoscalers", "/apis/autoscaling/v2/horizontalpodautoscalers", Autoscaler, optional=True
 )
-BUDGETS = ApiList("budgets", PATH, list_decoder(Budget), optional=True)
-STATEFUL_SETS = ApiList("stateful_sets", "/apis/apps/v1/statefulsets", list_decoder(Deployment))
-SERVICES = ApiList("services", "/api/v1/services", list_decoder(Service))
+BUDGETS = api_list("budgets", PATH, Budget, optional=True)
+STATEFUL_SETS = api_list("stateful_sets", "/apis/apps/v1/statefulsets", Deployment)
+SERVICES = api_list("services", "/api/v1/services", Service)
+WATCHED = (NODES, PODS, DEPLOYMENTS, JOBS, AUTOSCALERS, BUDGETS, STATEFUL_SETS)
+"""What is followed where the server can be watched."""
+
+
+class Lists(Protocol):
+    """Where lists are read from: `ListingSources`, or `services.collector.following`."""
+
+    async def read(self, source: ApiList[T], otherwise_time_seconds: float) -> ListRead[T]:
+        """Return a list; never raises for what the API server or the network does."""
+        ...
+
+
+class ListingSources:
+    """Asks the server for the whole list each time."""
+
+    def __init__(self, transport: Transport) -> None:
+        """Ask through `transport`."""
+        self._transport = transport
+
+    async def read(self, source: ApiList[T], otherwise_time_seconds: float) -> ListRead[T]:
+        """Return a list; see `Lists.read`."""
+        return await read_one_list(self._transport, source, otherwise_time_seconds)
 
 
 async def read_every_source(
-    transport: Transport, otherwise_time_seconds: float, *, simulated: bool = False
+    transport: Transport,
+    otherwise_time_seconds: float,
+    *,
+    simulated: bool = False,
+    lists_from: Lists | None = None,
 ) -> CycleReads:
     """Read every source; a failed one carries `otherwise_time_seconds` as its time.
 
-    Only the embedded cluster counts requests and CPU time at its own /metrics.
+    Only the embedded cluster counts requests and CPU time at its own /metrics. Without `lists_from`
+    the server is asked for each list.
     """
-    lists = await read_every_list(transport, otherwise_time_seconds)
-    budgets = await read_one_list(transport, BUDGETS, otherwise_time_seconds)
+    source = lists_from or ListingSources(transport)
+    lists = await read_every_list(transport, otherwise_time_seconds, lists_from=source)
+    budgets = await source.read(BUDGETS, otherwise_time_seconds)
     known = budgets.source.ok or budgets.source.reason is Reason.NOT_INSTALLED
-    sets = await read_one_list(transport, STATEFUL_SETS, otherwise_time_seconds)
+    sets = await source.read(STATEFUL_SETS, otherwise_time_seconds)
     lists = replace(
         lists,
         budgets=budgets.items if known else None,
@@ -73,13 +101,15 @@ async def read_every_source(
     )
     if not simulated:
         return lists
-    return replace(lists, work=await read_work(transport, otherwise_time_seconds))
+    return replace(lists, work=await read_work(transport, otherwise_time_seconds, source))
 
 
-async def read_work(transport: Transport, otherwise_time_seconds: float) -> WorkRead:
+async def read_work(
+    transport: Transport, otherwise_time_seconds: float, lists_from: Lists
+) -> WorkRead:
     """Read the counters of work; never raises for what the API server or the network does."""
     name, reason = "work_metrics", Reason.SOURCE_ERROR
-    services = await read_one_list(transport, SERVICES, otherwise_time_seconds)
+    services = await lists_from.read(SERVICES, otherwise_time_seconds)
     try:
         answer = await transport.request("GET", work_metrics.PATH, work_metrics.QUERY)
         metrics = work_metrics.read_work_metrics(answer.body)
@@ -100,15 +130,18 @@ async def read_work(transport: Transport, otherwise_time_seconds: float) -> Work
     return WorkRead(failed_read(name, otherwise_time_seconds, reason, message))
 
 
-async def read_every_list(transport: Transport, otherwise_time_seconds: float) -> CycleReads:
-    """Read all pages of every list; a failed one carries `otherwise_time_seconds` as its time."""
+async def read_every_list(
+    transport: Transport, otherwise_time_seconds: float, *, lists_from: Lists | None = None
+) -> CycleReads:
+    """Read every list; a failed one carries `otherwise_time_seconds` as its time."""
+    source = lists_from or ListingSources(transport)
     nodes, pods, deployments, jobs, metrics, autoscalers = await asyncio.gather(
-        read_one_list(transport, NODES, otherwise_time_seconds),
-        read_one_list(transport, PODS, otherwise_time_seconds),
-        read_one_list(transport, DEPLOYMENTS, otherwise_time_seconds),
-        read_one_list(transport, JOBS, otherwise_time_seconds),
-        read_one_list(transport, NODE_METRICS, otherwise_time_seconds),
-        read_one_list(transport, AUTOSCALERS, otherwise_time_seconds),
+        source.read(NODES, otherwise_time_seconds),
+        source.read(PODS, otherwise_time_seconds),
+        source.read(DEPLOYMENTS, otherwise_time_seconds),
+        source.read(JOBS, otherwise_time_seconds),
+        source.read(NODE_METRICS, otherwise_time_seconds),
+        source.read(AUTOSCALERS, otherwise_time_seconds),
     )
     return CycleReads(nodes, pods, deployments, jobs, metrics, autoscalers)
 
@@ -119,25 +152,27 @@ async def read_one_list(
     """Read all pages of one list; never raises for what the API server or the network does."""
     try:
         listed = await read_list(transport, source.path, source.decoder)
-    except ClusterUnavailable as error:
-        reason, message = Reason.API_UNREACHABLE, str(error)
-    except ClusterRefused as error:
-        reason, message = _failure_reason(error, source), error.message
-    else:
-        record = SourceRead(
-            source=source.name,
-            ok=True,
-            read_time_seconds=listed.cluster_time_seconds,
-            resource_version=listed.resource_version,
-            items=len(listed.items),
-        )
-        return ListRead(record, listed.items)
-    return ListRead(failed_read(source.name, otherwise_time_seconds, reason, message))
+    except (ClusterUnavailable, ClusterRefused) as error:
+        return ListRead(read_failure(source, error, otherwise_time_seconds))
+    record = SourceRead(
+        source=source.name,
+        ok=True,
+        read_time_seconds=listed.cluster_time_seconds,
+        resource_version=listed.resource_version,
+        items=len(listed.items),
+    )
+    return ListRead(record, listed.items)
 
 
-def _failure_reason(error: ClusterRefused, source: ApiList[T]) -> Reason:
+def read_failure(
+    source: ApiList[T], error: ClusterUnavailable | ClusterRefused, time_seconds: float
+) -> SourceRead:
+    """Return the record of a list that could not be read."""
+    if isinstance(error, ClusterUnavailable):
+        return failed_read(source.name, time_seconds, Reason.API_UNREACHABLE, str(error))
+    reason = Reason.SOURCE_ERROR
     if error.status == 404 and source.optional:
-        return Reason.NOT_INSTALLED
-    if error.status in {401, 403}:
-        return Reason.FORBIDDEN
-    return Reason.SOURCE_ERROR
+        reason = Reason.NOT_INSTALLED
+    elif error.status in {401, 403}:
+        reason = Reason.FORBIDDEN
+    return failed_read(source.name, time_seconds, reason, error.message)

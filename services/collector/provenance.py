@@ -27,8 +27,9 @@ def api_signal(
     snapshot: Snapshot, name: str, sources: tuple[str, ...], settings: CollectorSettings
 ) -> Signal:
     """Return the signal of lists read in this cycle; missing when one of them failed."""
-    limit = settings.limits.kubernetes_api_seconds
     reads = [snapshot.source(source) for source in sources]
+    watched, limits = any(read.watched for read in reads), settings.limits
+    limit = limits.watched_seconds if watched else limits.kubernetes_api_seconds
     bad = next((read for read in reads if not read.ok), None)
     if bad is not None:
         return _missing_signal(name, API, limit, bad.reason, simulated=snapshot.simulated)

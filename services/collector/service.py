@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from random import Random
 from typing import TypeVar
 
 import structlog
@@ -28,21 +29,19 @@ from schemas.frames import FramedData, FullState, frame_of
 from schemas.identity import Origin
 from schemas.means import MissingMeans, OutcomeMeans
 from schemas.model import EventData
-from schemas.observation import Observation, ObservedState
+from schemas.observation import ObservedState
 from schemas.reaction import Reaction
 from schemas.snapshot import (
     NodesState,
-    PlacementsState,
-    SnapshotNodes,
-    SnapshotPlacements,
-    SnapshotWorkloads,
     WorkloadsState,
 )
 from schemas.tables import Table
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.cluster_version import is_simulated
 from services.collector.assemble import assemble
-from services.collector.cluster import read_every_source
+from services.collector.cluster import SERVICES, WATCHED, read_every_source
+from services.collector.following import FollowedSources
+from services.collector.looks import NAME, OWN_KINDS, Look, Memory, PublishedKinds
 from services.collector.observe import interpret_snapshot
 from services.collector.outages import dated_failures, failing_since
 from services.collector.pod_rows import SnapshotLimits
@@ -53,55 +52,10 @@ from services.collector.scalings import autoscaler_states
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
 from services.collector.work_ledger import CountedObjects, WorkLedger, WorkRules, count_work
+from services.kube_follow import WatchTransport
 
-NAME = "collector"
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedKinds:
-    """Under which types, and as which process, a collector says what it saw."""
-
-    producer: str
-    nodes: type[NodesState]
-    placements: type[PlacementsState]
-    workloads: type[WorkloadsState]
-    observation: type[ObservedState]
-    reactions: bool = True
-
-    @property
-    def numbered(self) -> tuple[type[EventData], ...]:
-        """What it numbers; a restart continues after the highest cycle of any."""
-        reactions = (Reaction,) if self.reactions else ()
-        return (self.nodes, self.placements, self.workloads, self.observation, *reactions)
-
-
-OWN_KINDS = PublishedKinds(NAME, SnapshotNodes, SnapshotPlacements, SnapshotWorkloads, Observation)
 F = TypeVar("F", bound=FramedData)
 Progress = Callable[[str, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What a collector carries from one look at the cluster to the next."""
-
-    simulated: bool | None = None
-    """Whether the cluster is a simulated one; None: not known yet."""
-    failing_since: Mapping[str, float] = field(default_factory=dict)
-    """By source (cluster time)."""
-    newest_answer: tuple[float, float] | None = None
-    """Cluster time and monotonic clock of the newest answer."""
-    newest_time_seconds: float = 0.0
-    """Cluster time of the newest look."""
-    work: WorkLedger = field(default_factory=WorkLedger)
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One look at the cluster: what was seen, and what the collector remembers of it."""
-
-    cycle: int
-    snapshot: Snapshot
-    memory: Memory
 
 
 async def run(
@@ -125,6 +79,27 @@ async def run(
     progress = on_progress or (lambda _state, _cycle: None)
     await collector.resume()
     progress("live", collector.cycle)
+    if not isinstance(transport, WatchTransport):
+        await _collect(collector, settings, clock, progress)
+        return
+    simulated = await collector.learn_provenance()
+    followed = FollowedSources(
+        (*WATCHED, SERVICES) if simulated else WATCHED,
+        transport,
+        clock,
+        settings,
+        Random(f"{origin.cluster} {NAME}"),
+    )
+    collector.lists_from = followed
+    async with followed.running():
+        await followed.settle(settings.request_timeout_seconds)
+        await _collect(collector, settings, clock, progress)
+
+
+async def _collect(
+    collector: Collector, settings: CollectorSettings, clock: Clock, progress: Progress
+) -> None:
+    """Publish one cycle per interval."""
     due = clock.monotonic()
     while True:
         if await collector.collect_once():
@@ -172,6 +147,8 @@ class Collector:
         """Number of the newest cycle."""
         self.on_look: Callable[[Look], None] | None = None
         """Called with each look before it is published."""
+        self.lists_from: FollowedSources | None = None
+        """What follows the lists; None: each cycle reads them."""
 
     @property
     def cluster_time_seconds(self) -> float:
@@ -244,15 +221,20 @@ class Collector:
 
     async def _read_cluster(self) -> Snapshot | None:
         expected = self._expected_time()
-        await self._learn_provenance()
+        await self.learn_provenance()
         reading = await read_every_source(
-            self._transport, expected or 0.0, simulated=bool(self._simulated)
+            self._transport,
+            expected or 0.0,
+            simulated=bool(self._simulated),
+            lists_from=self.lists_from,
         )
         answers = [source.read_time_seconds for source in reading.sources if source.ok]
         for source in reading.sources:
             if not source.ok:
                 self._log.warning("source failed", source=source.source, error=source.message)
         if answers:
+            if self.lists_from is not None:  # what watches have brought holds until now
+                answers.append(self.lists_from.cluster_time_seconds or 0.0)
             self._newest_answer = (max(answers), self._clock.monotonic())
         elif expected is None:
             return None
@@ -304,13 +286,14 @@ class Collector:
         answered, at = self._newest_answer
         return answered + (self._clock.monotonic() - at) * self._settings.speed
 
-    async def _learn_provenance(self) -> None:
-        if self._simulated is not None:
-            return
-        try:
-            self._simulated = await is_simulated(self._transport)
-        except (ClusterUnavailable, ClusterRefused) as error:
-            self._log.warning("version not readable", error=str(error))
+    async def learn_provenance(self) -> bool | None:
+        """Return whether the cluster is a simulated one, and remember it; None: it does not say."""
+        if self._simulated is None:
+            try:
+                self._simulated = await is_simulated(self._transport)
+            except (ClusterUnavailable, ClusterRefused) as error:
+                self._log.warning("version not readable", error=str(error))
+        return self._simulated
 
     async def _publish(self, snapshot: Snapshot, before: tuple[str, ...]) -> None:
         at = snapshot.cluster_time_seconds

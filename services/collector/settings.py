@@ -34,6 +34,8 @@ class AgeLimits(DataModel):
 
     kubernetes_api_seconds: float = Field(default=30.0, gt=0)
     """Lists are read anew in every cycle, so only a read that took this long is stale."""
+    watched_seconds: float = Field(default=120.0, gt=0)
+    """Where they are watched instead: since the server was last heard; above `watch_silence_seconds`."""
     node_usage_seconds: float = Field(default=90.0, gt=0)
     """Metrics Server samples every 15 to 60 s and answers up to one window late."""
 
@@ -57,15 +59,16 @@ class CollectorSettings(DataModel):
     """Coefficients of the power model."""
     limits: AgeLimits = AgeLimits()
     """Ages from which signals are stale."""
+    watch_silence_seconds: float = Field(default=90.0, ge=5)
+    """Wall seconds without a byte after which a watch is opened anew; servers send bookmarks once a minute."""
+    metrics_seconds: float = Field(default=15.0, ge=0)
+    """Wall seconds between lists of node metrics, which cannot be watched and are sampled every 15 s at most."""
     failed_pod_seconds: float = Field(default=300.0, ge=0)
-    """Cluster seconds for which a pod that Failed counts as unhealthy. The baseline counts it for as
-    long as the API keeps the object, so one failed Job marks its node for hours."""
+    """Cluster seconds for which a pod that Failed counts as unhealthy; by the baseline, as long as it is listed."""
     listed_pods: int = Field(default=500, ge=1)
-    """Most single pods listed in one snapshot (the message must stay under 1 MiB); the queue counts
-    the others too."""
+    """Most single pods listed in a snapshot (its message stays under 1 MiB); the queue counts all."""
     overdue_seconds: float = Field(default=300.0, ge=0)
-    """Cluster seconds that a pod may be Pending before its waiting counts as overdue (`outcome.score`): our
-    own choice, about what a new machine takes to come."""
+    """Cluster seconds Pending after which a pod is overdue (`outcome.score`): about what a new machine takes."""
     listed_reactions: int = Field(default=200, ge=1)
     """Most reactions listed in one cycle."""
     request_timeout_seconds: float = Field(default=10.0, gt=0)

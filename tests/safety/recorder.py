@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -31,6 +31,7 @@ class Asked:
     dry: bool
     body: Any
     status: int
+    watch: bool = False
 
     @property
     def writes(self) -> bool:
@@ -58,41 +59,71 @@ class Recorder:
         return [one for one in self.asked if one.method != "GET" and one.path != REVIEWS]
 
 
+class _PassingOn(BaseHTTPRequestHandler):
+    """Passes each request on and notes it."""
+
+    protocol_version = "HTTP/1.1"
+    onward: httpx.Client
+    recorder: Recorder
+
+    def handle_any(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        raw = self.rfile.read(length)
+        parts = urlsplit(self.path)
+        if self.recorder.before is not None:
+            self.recorder.before(self.command, parts.path)
+        headers = {name: self.headers[name] for name in SENT_ON if name in self.headers}
+        query = parse_qs(parts.query)
+        if query.get("watch") == ["true"]:
+            self._pass_on_stream(parts.path, headers)
+            return
+        answer = self.onward.request(self.command, self.path, content=raw, headers=headers)
+        dry = query.get("dryRun") == ["All"]
+        body = json.loads(raw) if raw else None
+        self.recorder.asked.append(Asked(self.command, parts.path, dry, body, answer.status_code))
+        self._answer_head(answer)
+        self.send_header("Content-Length", str(len(answer.content)))
+        self.end_headers()
+        self.wfile.write(answer.content)
+
+    def _pass_on_stream(self, path: str, headers: dict[str, str]) -> None:
+        """Pass a watch on, piece by piece, until either side ends it."""
+        self.close_connection = True
+        with (
+            suppress(httpx.HTTPError, OSError),
+            self.onward.stream("GET", self.path, headers=headers, timeout=None) as answer,
+        ):
+            asked = Asked("GET", path, False, None, answer.status_code, watch=True)
+            self.recorder.asked.append(asked)
+            self._answer_head(answer)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            for piece in answer.iter_raw():
+                self.wfile.write(piece)
+                self.wfile.flush()
+
+    def _answer_head(self, answer: httpx.Response) -> None:
+        self.send_response(answer.status_code)
+        for name in SENT_BACK:
+            if name in answer.headers:
+                self.send_header(name, answer.headers[name])
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any  # noqa: N815 - http.server's names
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's name
+        """Print nothing."""
+
+
 @contextmanager
 def recording(target: OverHttp) -> Iterator[Recorder]:
     """Serve on a loopback port what `target` answers."""
-    onward = httpx.Client(base_url=target.server, verify=target.trust, timeout=20)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def handle_any(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            raw = self.rfile.read(length)
-            parts = urlsplit(self.path)
-            if recorder.before is not None:
-                recorder.before(self.command, parts.path)
-            headers = {name: self.headers[name] for name in SENT_ON if name in self.headers}
-            answer = onward.request(self.command, self.path, content=raw, headers=headers)
-            dry = parse_qs(parts.query).get("dryRun") == ["All"]
-            body = json.loads(raw) if raw else None
-            recorder.asked.append(Asked(self.command, parts.path, dry, body, answer.status_code))
-            self.send_response(answer.status_code)
-            for name in SENT_BACK:
-                if name in answer.headers:
-                    self.send_header(name, answer.headers[name])
-            self.send_header("Content-Length", str(len(answer.content)))
-            self.end_headers()
-            self.wfile.write(answer.content)
-
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any  # noqa: N815 - http.server's names
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's name
-            """Print nothing."""
+    class Handler(_PassingOn):
+        onward = httpx.Client(base_url=target.server, verify=target.trust, timeout=20)
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    recorder = Recorder(f"http://127.0.0.1:{server.server_address[1]}")
+    recorder = Handler.recorder = Recorder(f"http://127.0.0.1:{server.server_address[1]}")
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -101,7 +132,7 @@ def recording(target: OverHttp) -> Iterator[Recorder]:
         server.shutdown()
         server.server_close()
         thread.join()
-        onward.close()
+        Handler.onward.close()
 
 
 def kubeconfig_of(path: Path, server: str, token: str) -> Path:

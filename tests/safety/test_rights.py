@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from foresail.stack.real_cluster import READ
+from services.collector.cluster import WATCHED
 from services.executor.owners import RESOURCES
 
 FILE = Path(__file__).parents[2] / "deploy" / "rbac.yaml"
@@ -30,15 +31,21 @@ def rules(name: str) -> set[tuple[str, str, str]]:
     }
 
 
+def _group_and_resource(path: str) -> tuple[str, str]:
+    group = path.split("/")[2] if path.startswith("/apis/") else ""
+    return group, path.rsplit("/", maxsplit=1)[-1]
+
+
 def test_everything_that_is_read_may_be_read() -> None:
-    """What the start reads, and every kind of owner, is there to get and to list."""
+    """What the start reads, and every kind of owner, is there to get and to list; what is followed, to watch."""
     allowed = rules("foresail-read")
     for path in READ:
-        group = path.split("/")[2] if path.startswith("/apis/") else ""
-        assert {(group, path.split("/")[-1], verb) for verb in ("get", "list")} <= allowed
+        assert {(*_group_and_resource(path), verb) for verb in ("get", "list")} <= allowed
     for (version, _), resource in RESOURCES.items():
         assert (version.split("/")[0], resource, "get") in allowed
-    assert {verb for _, _, verb in allowed} == {"get", "list"}
+    followed = {_group_and_resource(source.path) for source in WATCHED}
+    assert {(group, resource) for group, resource, verb in allowed if verb == "watch"} == followed
+    assert {verb for _, _, verb in allowed} == {"get", "list", "watch"}
 
 
 def test_writes_are_those_of_the_plans() -> None:

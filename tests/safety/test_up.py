@@ -23,6 +23,7 @@ from bus.exit_codes import ExitCode
 from foresail.__main__ import main
 from foresail.settings import resolve
 from foresail.stack.real_cluster import early_label, early_note
+from services.collector.cluster import STATEFUL_SETS, WATCHED
 from tests.e2e.conftest import Cli, wait_until
 from tests.safety.recorder import kubeconfig_of
 from tests.safety.world import World
@@ -125,12 +126,17 @@ def test_one_named_node_is_all_that_sleeps(cli: Cli, world: World) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_shadow_mode_writes_nothing(cli: Cli, world: World) -> None:
-    """Without a mode every write is a dry run, and some are tried."""
+    """Without a mode every write is a dry run, and some are tried; what is watched is listed once."""
+    before = len(world.recorder.asked)
     done = run(cli, world, until=lambda: world.recorder.attempts)
 
     assert done.code == ExitCode.GOOD, done.errors
     assert world.recorder.writes == []
     assert world.recorder.attempts != []
+    asked = world.recorder.asked[before:]
+    assert {source.path for source in WATCHED} <= {one.path for one in asked if one.watch}
+    lists = [one for one in asked if one.path == STATEFUL_SETS.path and not one.watch]
+    assert len(lists) == 2  # one at the start, to see whether it may be read, and one to watch from
 
 
 def test_the_start_says_what_is_early() -> None:

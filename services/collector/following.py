@@ -1,0 +1,111 @@
+"""The collector's lists, each followed by a watch instead of read in every cycle.
+
+What cannot be watched (node metrics) is listed every `metrics_seconds`. A list that the server lets us
+read but not watch is listed in every cycle, as without following.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any, cast
+
+import structlog
+
+from bus.clock import Clock
+from schemas.snapshot import SourceRead
+from services.cluster import ClusterUnavailable
+from services.collector.cluster import NODE_METRICS, ApiList, T, read_failure, read_one_list
+from services.collector.reading import ListRead
+from services.collector.settings import CollectorSettings
+from services.kube_follow import ClusterTime, FollowedList, FollowTimes, WatchTransport
+
+
+class FollowedSources:
+    """Answers reads of lists from what watches have brought; `run` keeps them up to date."""
+
+    def __init__(
+        self,
+        sources: Sequence[ApiList[Any]],
+        transport: WatchTransport,
+        clock: Clock,
+        settings: CollectorSettings,
+        random: Random,
+    ) -> None:
+        """Follow `sources`; `random` spreads requests over time and decides nothing else."""
+        self._transport = transport
+        self._clock = clock
+        self._settings = settings
+        self._time = ClusterTime(clock, settings.speed)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._metrics: tuple[float, ListRead[Any]] | None = None
+        self._log = structlog.get_logger("follow")
+        times = FollowTimes(silent_seconds=settings.watch_silence_seconds)
+        self.lists: dict[str, FollowedList[Any]] = {
+            source.name: FollowedList(
+                source.path, source.kind, transport, clock, self._time, random, times
+            )
+            for source in sources
+        }
+
+    @property
+    def cluster_time_seconds(self) -> float | None:
+        """The server's time now, as its newest answer and our clock imply; None before the first."""
+        return self._time.now()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Keep every list up to date within the context."""
+        self._tasks = [asyncio.create_task(each.run()) for each in self.lists.values()]
+        try:
+            yield
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def settle(self, seconds: float) -> None:
+        """Wait until each list has been read or refused for the first time, at most so long."""
+        try:
+            async with asyncio.timeout(seconds):
+                for followed in self.lists.values():
+                    await followed.settled.wait()
+        except TimeoutError:
+            self._log.warning("lists are still being read", seconds=seconds)
+
+    async def read(self, source: ApiList[T], otherwise_time_seconds: float) -> ListRead[T]:
+        """Return what is known of a list now; never raises for what the API server or the network does."""
+        for task in self._tasks:
+            if task.done():
+                task.result()  # following ends by an error of ours alone
+        followed = cast("FollowedList[T] | None", self.lists.get(source.name))
+        if source.name == NODE_METRICS.name:
+            return await self._read_metrics(source, otherwise_time_seconds)
+        if followed is None or followed.may_not_watch:
+            return await read_one_list(self._transport, source, otherwise_time_seconds)
+        if followed.failure is not None or followed.heard_seconds is None:
+            failure = followed.failure or ClusterUnavailable("not read yet")
+            return ListRead(read_failure(source, failure, otherwise_time_seconds))
+        objects = followed.index.objects()
+        record = SourceRead(
+            source=source.name,
+            ok=True,
+            read_time_seconds=followed.heard_seconds,
+            resource_version=followed.index.version,
+            items=len(objects),
+            watched=True,
+        )
+        return ListRead(record, objects)
+
+    async def _read_metrics(self, source: ApiList[T], otherwise_time_seconds: float) -> ListRead[T]:
+        """Return the newest list of metrics, or why there is none; its samples say when they were made."""
+        now = self._clock.monotonic()
+        if self._metrics is not None and now - self._metrics[0] < self._settings.metrics_seconds:
+            return cast("ListRead[T]", self._metrics[1])
+        listed = await read_one_list(self._transport, source, otherwise_time_seconds)
+        self._metrics = (now, listed)
+        if listed.source.ok:
+            self._time.note(listed.source.read_time_seconds)
+        return listed
