@@ -12,9 +12,9 @@ from twin.admission.custom import objects as custom_objects
 from twin.admission.deletion import GRACEFUL, mark_deleted
 from twin.admission.ephemeral import check_ephemeral
 from twin.admission.findings import Findings
-from twin.copying import copy_object
 from twin.admission.pod_fields import check_of_pod
 from twin.admission.pod_parts import default_parts
+from twin.copying import copy_object
 from twin.definitions.registry import DEFINITIONS
 from twin.kinds import Kind
 from twin.part_writes import writes_metadata

@@ -22,7 +22,9 @@ def admit(kind: Kind, obj: Object, old: Object | None, subresource: str | None) 
         metadata.check_unchanged(old["metadata"], head, findings)
     pruning.fill(obj, schema)
     _keep_other_part(obj, old, subresource, apart=kind.custom.has_status)
-    pruning.fill(obj, schema)  # a new object's status has its defaults, though nothing of it can be written
+    pruning.fill(
+        obj, schema
+    )  # a new object's status has its defaults, though nothing of it can be written
     obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
     if subresource == "status":
         _check_status(obj, old or {}, schema, findings)
