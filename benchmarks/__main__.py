@@ -12,6 +12,7 @@ NAMES = (
     "adapter",
     "decision_latency",
     "bytes_per_cycle",
+    "follow_scale",
     "held_load",
     "start_up",
     "cost_curves",

@@ -34,7 +34,7 @@ CHECKPOINT = "foresail.dev/checkpoint-seconds"
 """Annotation of a pod that keeps its work: how many seconds of it are done again at most."""
 
 
-class KubeStruct(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+class KubeStruct(msgspec.Struct, rename="camel", frozen=True, kw_only=True, gc=False):
     """Base: camelCase names of the API, snake_case here."""
 
 
@@ -116,7 +116,7 @@ class NodeStatus(KubeStruct, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class Node(KubeStruct, frozen=True, dict=True):
+class Node(KubeStruct, frozen=True, dict=True, gc=True):
     """A node."""
 
     metadata: Meta = Meta()
@@ -217,7 +217,7 @@ class PodStatus(KubeStruct, frozen=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
-class Pod(KubeStruct, frozen=True, dict=True):
+class Pod(KubeStruct, frozen=True, dict=True, gc=True):
     """A pod."""
 
     metadata: PodMeta = PodMeta()
@@ -281,7 +281,7 @@ class Pod(KubeStruct, frozen=True, dict=True):
         return f"{self.metadata.namespace}/{kind}/{name}"
 
 
-class NodeMetrics(KubeStruct, frozen=True, dict=True):
+class NodeMetrics(KubeStruct, frozen=True, dict=True, gc=True):
     """One item of metrics.k8s.io NodeMetrics."""
 
     metadata: Meta = Meta()

@@ -31,7 +31,7 @@ class DeploymentStatus(KubeStruct, frozen=True):
     ready_replicas: int = 0
 
 
-class Deployment(KubeStruct, frozen=True, dict=True):
+class Deployment(KubeStruct, frozen=True, dict=True, gc=True):
     """A Deployment."""
 
     metadata: Meta = Meta()
@@ -45,7 +45,7 @@ class ServiceSpec(KubeStruct, frozen=True):
     selector: dict[str, str] = {}
 
 
-class Service(KubeStruct, frozen=True, dict=True):
+class Service(KubeStruct, frozen=True, dict=True, gc=True):
     """A Service."""
 
     metadata: Meta = Meta()
@@ -70,7 +70,7 @@ class JobStatus(KubeStruct, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class Job(KubeStruct, frozen=True, dict=True):
+class Job(KubeStruct, frozen=True, dict=True, gc=True):
     """A Job."""
 
     metadata: Meta = Meta()
