@@ -29,6 +29,7 @@ NAMES = (
     "idle_weight",
     "inference_cycle",
     "twin_api",
+    "twin_creations",
     "twin_hostile",
     "twin_long_run",
     "forecast_build",

@@ -22,7 +22,7 @@ import psutil
 import uvicorn
 
 from bus.clock import SystemClock
-from twin.__main__ import check_folder, listen, serve
+from twin.__main__ import check_folder, listen, prepare_credentials, serve
 from twin.engine import Engine
 from twin.settings import TwinSettings
 from twin.store import Store
@@ -55,9 +55,11 @@ def main() -> int:
         kubeconfig_dir=options.kubeconfig_dir, workload="idle", seed=options.seed
     )
     check_folder(settings)
+    clock = SystemClock()
+    credentials = prepare_credentials(settings, clock)
     loop = uvicorn.Config("twin").get_loop_factory()
     with asyncio.Runner(loop_factory=loop) as runner:
-        runner.run(serve(settings, engine, listen(settings), SystemClock()))
+        runner.run(serve(settings, engine, listen(settings), clock, credentials))
     return 0
 
 

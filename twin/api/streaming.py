@@ -69,8 +69,12 @@ class Backlog:
         self._cut.set()
         self._news.set()
 
+    def wake(self) -> None:
+        """Let who waits go on, though nothing is new."""
+        self._news.set()
+
     async def wait(self) -> None:
-        """Return when there is something to take, or when it is overrun."""
+        """Return when there is something to take, when it is overrun, or when it was woken."""
         await self._news.wait()
 
     async def wait_overrun(self) -> None:
@@ -86,6 +90,41 @@ class Backlog:
     def empty(self) -> bool:
         """Whether nothing waits."""
         return not self._lines
+
+
+class Heart:
+    """Tells when a watch has been silent for `BOOKMARK_SECONDS`.
+
+    One timer runs all the time and looks when it ends; one that each line began anew would cost more than
+    the line.
+    """
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        """Begin now; `wake` is called when it is due."""
+        self._loop = asyncio.get_running_loop()
+        self._wake = wake
+        self._beat_at = self._loop.time()
+        self._timer = self._loop.call_later(BOOKMARK_SECONDS, self._look)
+
+    @property
+    def due(self) -> bool:
+        """Whether it has been silent for so long."""
+        return self._loop.time() >= self._beat_at + BOOKMARK_SECONDS
+
+    def beat(self) -> None:
+        """Note that something was sent."""
+        self._beat_at = self._loop.time()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        if self.due:
+            self._wake()
+            self._timer = self._loop.call_later(BOOKMARK_SECONDS, self._look)
+        else:
+            self._timer = self._loop.call_at(self._beat_at + BOOKMARK_SECONDS, self._look)
 
 
 async def stream(
@@ -161,28 +200,21 @@ async def _send_lines(
     await _body(send, b"")
     async for lines in initial:
         await _body(send, lines)
-    while not disconnected.done() and not (backlog.overrun and backlog.empty):
-        if answer.over is not None and answer.over() and backlog.empty:
-            return
-        line = await _next_lines(answer, backlog, disconnected)
-        if line:
-            await _body(send, line)
-
-
-async def _next_lines(
-    answer: WatchResponse, backlog: Backlog, disconnected: asyncio.Future[None]
-) -> bytes:
-    waiting = asyncio.ensure_future(backlog.wait())
-    both: set[asyncio.Future[Any]] = {waiting, disconnected}
+    disconnected.add_done_callback(lambda _done: backlog.wake())
+    heart = Heart(backlog.wake)
     try:
-        done, _ = await asyncio.wait(
-            both, timeout=BOOKMARK_SECONDS, return_when=asyncio.FIRST_COMPLETED
-        )
+        while not disconnected.done() and not (backlog.overrun and backlog.empty):
+            if answer.over is not None and answer.over() and backlog.empty:
+                return
+            await backlog.wait()
+            lines = backlog.take()
+            if not lines and heart.due and answer.bookmark is not None:
+                lines = answer.bookmark()
+            if lines:
+                await _body(send, lines)
+                heart.beat()
     finally:
-        waiting.cancel()
-    if not done:
-        return b"" if answer.bookmark is None else answer.bookmark()
-    return backlog.take()
+        heart.stop()
 
 
 async def _body(send: Send, content: bytes) -> None:

@@ -74,6 +74,8 @@ class View:
         return self._event("DELETED", last)
 
     def _event(self, kind: str, record: Record) -> bytes:
+        if isinstance(self.form, LastBytes):
+            return self.form.line(kind, self.kind.resource, record)
         return _line(kind, self.form(self.kind.resource, record))
 
 
@@ -84,12 +86,21 @@ class LastBytes:
         """Begin with an empty cache."""
         self._record: Record | None = None
         self._bytes = b""
+        self._lines: dict[str, bytes] = {}
 
     def __call__(self, resource: str, record: Record) -> bytes:
         """Return the object of a change's record, which is final."""
         if record is not self._record:
             self._record, self._bytes = record, object_bytes(resource, record)
+            self._lines.clear()
         return self._bytes
+
+    def line(self, kind: str, resource: str, record: Record) -> bytes:
+        """Return the line of an event, one object for all watches that are told of it."""
+        obj = self(resource, record)
+        if kind not in self._lines:
+            self._lines[kind] = _line(kind, obj)
+        return self._lines[kind]
 
 
 _LAST_BYTES = LastBytes()  # a cache of pure results

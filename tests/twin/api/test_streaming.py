@@ -100,3 +100,23 @@ def test_a_backlog_is_bounded(lines: int, size: int) -> None:
     assert backlog.overrun
     assert backlog.take() == b"000000000\n000000001\n000000002\n"
     assert backlog.empty
+
+
+async def test_a_silent_watch_gets_bookmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watch to which nothing was sent for a while gets a bookmark, again and again; one without gets nothing."""
+    monkeypatch.setattr(streaming, "BOOKMARK_SECONDS", 0.01)
+    bodies = []
+    for bookmark in (lambda: b"mark\n", None):
+        engine, client = Engine(None, 1), Client()
+        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        answer = WatchResponse(iter(()), lambda _change: None, bookmark, None)
+        task = asyncio.ensure_future(stream(engine.store, answer, [], client.send, gone, uncut))
+        async with asyncio.timeout(120):
+            while bookmark is not None and client.bodies.count(b"mark\n") < 3:
+                await asyncio.sleep(0)
+        await asyncio.sleep(0.05)
+        gone.set_result(None)
+        await task
+        bodies.append(b"".join(client.bodies))
+    assert bodies[0].startswith(b"mark\nmark\nmark\n")
+    assert bodies[1] == b""
