@@ -45,6 +45,13 @@ WATCHING = (
         f"{FOLLOW}::test_an_outage_is_a_loss_until_the_server_answers",
     ),
     Defect(
+        "watch: a server that hangs is taken to be quiet",
+        "services/collector/following.py",
+        "            return asked, error\n",
+        "            return None\n",
+        "tests/cluster/test_following.py::test_a_server_that_hangs_is_noticed_although_its_watches_stay_open",
+    ),
+    Defect(
         "watch: attempts follow each other at once",
         "services/kube_follow.py",
         "        await self._clock.sleep(wait * self._random.uniform(1.0, 1.5))\n",

@@ -1,7 +1,9 @@
 """The collector's lists, each followed by a watch instead of read in every cycle.
 
 What cannot be watched (node metrics) is listed every `metrics_seconds`. A list that the server lets us
-read but not watch is listed in every cycle, as without following.
+read but not watch is listed in every cycle, as without following. A server that hangs keeps its
+connections, so its watches are only quiet: when metrics do not come, it is asked for its version, and
+without an answer every list is lost that it has not spoken of since.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from typing import Any, cast
 import structlog
 
 from bus.clock import Clock
+from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
-from services.cluster import ClusterUnavailable
+from services.cluster import ClusterRefused, ClusterUnavailable
 from services.collector.cluster import NODE_METRICS, ApiList, T, read_failure, read_one_list
 from services.collector.reading import ListRead
 from services.collector.settings import CollectorSettings
@@ -41,6 +44,7 @@ class FollowedSources:
         self._time = ClusterTime(clock, settings.speed)
         self._tasks: list[asyncio.Task[None]] = []
         self._metrics: tuple[float, ListRead[Any]] | None = None
+        self._hanging: tuple[float, ClusterUnavailable] | None = None
         self._log = structlog.get_logger("follow")
         times = FollowTimes(silent_seconds=settings.watch_silence_seconds)
         self.lists: dict[str, FollowedList[Any]] = {
@@ -85,8 +89,9 @@ class FollowedSources:
             return await self._read_metrics(source, otherwise_time_seconds)
         if followed is None or followed.may_not_watch:
             return await read_one_list(self._transport, source, otherwise_time_seconds)
-        if followed.failure is not None or followed.heard_seconds is None:
-            failure = followed.failure or ClusterUnavailable("not read yet")
+        failure = followed.failure or self._hangs_since(followed.heard_seconds)
+        if failure is not None or followed.heard_seconds is None:
+            failure = failure or ClusterUnavailable("not read yet")
             return ListRead(read_failure(source, failure, otherwise_time_seconds))
         objects = followed.index.objects()
         record = SourceRead(
@@ -108,4 +113,23 @@ class FollowedSources:
         self._metrics = (now, listed)
         if listed.source.ok:
             self._time.note(listed.source.read_time_seconds)
+        unreachable = listed.source.reason is Reason.API_UNREACHABLE
+        self._hanging = await self._probe() if unreachable else None
         return listed
+
+    async def _probe(self) -> tuple[float, ClusterUnavailable] | None:
+        """Ask for the version, which every account may read; without an answer, since when and why."""
+        asked = self._time.now() or 0.0
+        try:
+            await self._transport.request("GET", "/version")
+        except ClusterUnavailable as error:
+            return asked, error
+        except ClusterRefused:
+            return None
+        return None
+
+    def _hangs_since(self, heard_seconds: float | None) -> ClusterUnavailable | None:
+        """Return why nothing is known since `heard_seconds`; None while the server answers."""
+        if self._hanging is None or (heard_seconds or 0.0) > self._hanging[0]:
+            return None
+        return self._hanging[1]

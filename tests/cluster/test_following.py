@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from random import Random
 from typing import Any
 
 import pytest
 
 from bus.clock import SystemClock
-from services.cluster import JSON, MERGE_PATCH, ClusterRefused, Transport
+from bus.virtual_loop import run_virtual
+from schemas.reasons import Reason
+from services.cluster import (
+    JSON,
+    MERGE_PATCH,
+    ApiResponse,
+    ClusterRefused,
+    ClusterUnavailable,
+    Transport,
+)
 from services.collector.cluster import (
     DEPLOYMENTS,
     NODE_METRICS,
     NODES,
+    PODS,
     WATCHED,
     ApiList,
     read_every_source,
@@ -25,6 +35,7 @@ from services.collector.settings import CollectorSettings
 from services.exerciser.cluster import NAMESPACE, create_load, deployments_path, remove_all
 from services.exerciser.plan import PlannedLoad
 from services.kube_follow import WatchTransport
+from tests.cluster.test_kube_follow import LoopClock, ScriptedServer
 
 LOADS = [PlannedLoad(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
 IMAGE = "rancher/mirrored-pause:3.10"
@@ -127,6 +138,43 @@ async def test_a_cycle_asks_for_metrics_alone(
     assert reading.budgets is not None
     assert reading.stateful_sets is not None
     assert all(source.watched for source in reading.sources if source.source != NODE_METRICS.name)
+
+
+def test_a_server_that_hangs_is_noticed_although_its_watches_stay_open() -> None:
+    """Metrics do not come, nor does the version; what the server speaks of again is known again."""
+    server = ScriptedServer()
+    metrics: list[Exception | None] = [None, ClusterUnavailable("timed out")]
+    version: list[Exception | None] = [ClusterUnavailable("timed out")]
+
+    async def request(
+        method: Any, path: str, query: Mapping[str, str] | None = None, *_: Any
+    ) -> ApiResponse:
+        if path == PODS.path:
+            return await listed(method, path, query)
+        error = (version if path == "/version" else metrics)[0]
+        if error is not None:
+            raise error
+        return ApiResponse(200, b'{"items":[]}', server.now)
+
+    listed, server.request = server.request, request  # type: ignore[method-assign]
+
+    async def run() -> None:
+        sources = FollowedSources([PODS], server, LoopClock(), CollectorSettings(), Random(1))
+        async with sources.running():
+            await sources.settle(1.0)
+            assert (await sources.read(NODE_METRICS, 0.0)).source.ok
+            assert (await sources.read(PODS, 0.0)).source.ok
+            metrics.pop(0)
+            await asyncio.sleep(16.0)
+            assert not (await sources.read(NODE_METRICS, 0.0)).source.ok
+            lost = (await sources.read(PODS, 0.0)).source
+            assert (lost.ok, lost.reason) == (False, Reason.API_UNREACHABLE)
+            version[0] = None  # only what serves the metrics is away
+            await asyncio.sleep(16.0)
+            assert not (await sources.read(NODE_METRICS, 0.0)).source.ok
+            assert (await sources.read(PODS, 0.0)).source.ok
+
+    run_virtual(run)
 
 
 async def test_a_watch_that_is_refused_says_so(watched: WatchTransport) -> None:
