@@ -134,6 +134,8 @@ _WARNINGS = frozenset(
         "Evicted",
         "DeadlineExceeded",
         "PodFailurePolicy",
+        "FailedIndexes",
+        "MaxFailedIndexesExceeded",
         "FailedGetScale",
         "FailedGetResourceMetric",
         "FailedGetContainerResourceMetric",

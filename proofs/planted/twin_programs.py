@@ -7,6 +7,7 @@ from proofs.planted.defect import Defect
 _AGGREGATION = "tests/twin/api/test_aggregation.py::"
 _CONTRACT = "tests/twin/contract/test_api_services.py::"
 _DEFINED = "tests/twin/contract/test_defined_kinds.py::"
+_FLOWS = "tests/twin/controller_flows/test_flows.py::test_the_built_in_controllers_leave_the_same"
 TWIN_PROGRAMS = (
     Defect(
         "requests are handed on to another API server whoever asks",
@@ -42,5 +43,26 @@ TWIN_PROGRAMS = (
         "admission.as_defined(self.custom.laid_over.get(resource), new, old, subresource)",
         "new",
         f"{_DEFINED}test_changes_are_held_against_what_was_there[in process-own words]",
+    ),
+    Defect(
+        "a Job's pods are counted at every look",
+        "twin/controllers/job_counting.py",
+        "        fresh, index = TRACKING in pod.finalizers, index_of(pod)\n",
+        "        fresh, index = True, index_of(pod)\n",
+        f"{_FLOWS}[job: completes]",
+    ),
+    Defect(
+        "a surge knows no bounds",
+        "twin/controllers/daemon_rollout.py",
+        "    step.create += candidates[: max(0, limits.surge - extra)]\n",
+        "    step.create += candidates\n",
+        f"{_FLOWS}[daemonset: new ones first, and they are not ready]",
+    ),
+    Defect(
+        "a deleted pod that is held runs on",
+        "twin/behaviour/kubelet.py",
+        "            if not pod.terminal:\n                self._fail(",
+        "            if pod.terminal:\n                self._fail(",
+        f"{_FLOWS}[job: replacement waits for failure]",
     ),
 )

@@ -8,7 +8,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -64,6 +64,13 @@ class Api:
             with error:
                 raise Refused(error.code, _message(error.read())) from None
         return json.loads(content) if content.startswith(b"{") else content.decode()
+
+    def stream(self, path: str) -> Iterator[bytes]:
+        """Yield the lines of a watch until the server ends it."""
+        request = urllib.request.Request(f"{self.server}{path}")
+        request.add_header("Authorization", f"Bearer {self._token}")
+        with urllib.request.urlopen(request, context=self._context, timeout=90) as answer:
+            yield from answer
 
     def apply(self, path: str, body: Object) -> Any:
         """Apply an object on the server's side."""

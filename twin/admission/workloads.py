@@ -15,6 +15,8 @@ from twin.admission.volumes import check_claim_spec
 from twin.records import Object
 from twin.selectors import matches
 
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+"""Annotation in which apps/v1 shows spec.templateGeneration of a DaemonSet."""
 _ROLLING: Object = {"maxSurge": "25%", "maxUnavailable": "25%"}
 _PERCENT = re.compile(r"[0-9]+%")
 _ALL_PERCENT = 100
@@ -231,7 +233,18 @@ def daemonset(obj: Object, findings: Findings) -> None:
         findings.unsupported(path, strategy, ("RollingUpdate", "OnDelete"))
     findings.count("spec.revisionHistoryLimit", spec.setdefault("revisionHistoryLimit", 10))
     annotations = obj["metadata"].setdefault("annotations", {})
-    annotations.setdefault("deprecated.daemonset.template.generation", "1")
+    annotations.setdefault(TEMPLATE_GENERATION, "1")
     counts = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
               "numberReady")  # fmt: skip
     obj.setdefault("status", dict.fromkeys(counts, 0))
+
+
+def count_template(old: Object, new: Object) -> None:
+    """Number the templates of a DaemonSet: its own number stays, and is one more for another template.
+
+    kube-controller-manager takes pods of the present number for up to date, whatever their hash.
+    """
+    before = str((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, ""))
+    number = int(before) if before.isdigit() else 1
+    changed = old["spec"]["template"] != new["spec"]["template"]
+    new["metadata"]["annotations"][TEMPLATE_GENERATION] = str(number + changed)

@@ -2,8 +2,8 @@
 `sh -c "sleep 5 && exit 1"`.
 
 Only what takes a known time is understood: sleep, exit, true, false, echo and the like, one after
-the other. Everything else (a program, a loop, a pipe, a variable) is unknown; such a container
-lasts what the settings say.
+the other, and variables that the container's `env` says, such as a Job's JOB_COMPLETION_INDEX.
+Everything else (a program, a loop, a pipe) is unknown; such a container lasts what the settings say.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from twin.records import PodShape
+from twin.records import Object, PodRecord, PodShape
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _OPTIONS = frozenset({"-c", "-ec", "-ce", "-xc", "-exc", "-euc"})
@@ -23,6 +23,8 @@ _INSTANT = frozenset({"echo", "printf", "true", ":", "date", "hostname"})
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _TIME = re.compile(r"(\d+\.?\d*|\.\d+)([smhd]?)\Z")
 _SPECIAL = re.compile(r"[`$<>*?(){}\[\]]|(?<!&)&(?!&)|(?<!\|)\|(?!\|)")
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_KEYED_FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
 _MOST_TEXT = 4_096
 _MOST_CODE = 255
 
@@ -35,18 +37,42 @@ class Course:
     code: int = 0
 
 
-def course_of(shape: PodShape) -> Course | None:
+def course_of(shape: PodShape, pod: PodRecord | None = None) -> Course | None:
     """Return the course of a pod's containers together: until the last ends, with the first code
     that is not 0; None when it is not known of one of them.
     """
     seconds, code = 0.0, 0
     for container in shape.spec["containers"]:
         words = (*(container.get("command") or ()), *(container.get("args") or ()))
+        if any("$" in str(word) for word in words):
+            words = _with_variables(words, _variables(pod, container))
         course = _course(tuple(map(str, words))) if container.get("command") else None
         if course is None:
             return None
         seconds, code = max(seconds, course.seconds), code or course.code
     return Course(seconds, code)
+
+
+def _variables(pod: PodRecord | None, container: Object) -> dict[str, str]:
+    """Return the variables whose values are in the spec, or in the pod's labels and annotations."""
+    found = {}
+    for entry in container.get("env") or ():
+        path = ((entry.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath", "")
+        keyed = _KEYED_FIELD.match(path)
+        if keyed is not None and pod is not None:
+            found[entry["name"]] = getattr(pod, keyed[1]).get(keyed[2], "")
+        elif "valueFrom" not in entry:
+            found[entry["name"]] = str(entry.get("value", ""))
+    return found
+
+
+def _with_variables(words: tuple[object, ...], values: dict[str, str]) -> tuple[str, ...]:
+    """Return the words with their values; a name that is not known stays, and so does what is quoted."""
+
+    def value(match: re.Match[str]) -> str:
+        return values.get(match[1] or match[2], match[0])
+
+    return tuple(w if "'" in w else _VARIABLE.sub(value, w) for w in map(str, words))
 
 
 @lru_cache(maxsize=1_024)

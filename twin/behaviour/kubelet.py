@@ -179,17 +179,21 @@ class Kubelet(Part):
         if pod.terminal or pod.deletion_at is not None:
             return
         self._usage.drop(pod.uid)
-        before, now = pod.clone(), self._clock(pod.node_name)
-        ran = pod.container_state == "running"
-        if ran or pod.ended is None:
-            why = "Error" if ran else "ContainerStatusUnknown"
+        before = pod.clone()
+        self._fail(pod, "Error" if pod.container_state == "running" else "ContainerStatusUnknown")
+        pod.reason, pod.message = reason, message
+        pod.disruption = _TERMINATED
+        self._world.store.touch("pods", pod, before)
+
+    def _fail(self, pod: PodRecord, why: str) -> None:
+        """Let a pod's container have been killed, and the pod have failed."""
+        now = self._clock(pod.node_name)
+        if pod.container_state == "running" or pod.ended is None:
             pod.ended = Ended(KILLED, why, pod.container_since or now, now)
         pod.container_state, pod.container_reason, pod.container_message = "terminated", "", ""
-        pod.phase, pod.reason, pod.message = "Failed", reason, message
-        pod.disruption = _TERMINATED
+        pod.phase = "Failed"
         if pod.containers_are_ready:
             set_ready(pod, False, now)
-        self._world.store.touch("pods", pod, before)
 
     # ---- one handler per event
 
@@ -303,7 +307,7 @@ class Kubelet(Part):
 
     def _stop(self, uid: str) -> None:
         pod = self._world.pods.get(uid)
-        if pod is None or pod.deletion_at is None or pod.finalizers:
+        if pod is None or pod.deletion_at is None:
             return
         node_exists = self._world.node(pod.node_name) is not None
         if node_exists and not self._world.up(pod.node_name):
@@ -313,6 +317,11 @@ class Kubelet(Part):
             self._report(pod, "Killing", f"Stopping container {names[0]}")
         self._usage.drop(uid)
         before = pod.clone()
+        if pod.finalizers:  # it stays, but nothing of it runs any more
+            if not pod.terminal:
+                self._fail(pod, "Error")
+                self._world.store.touch("pods", pod, before)
+            return
         if not pod.disruption:  # the moment of a disruption is read off these
             pod.deletion_at, pod.deletion_grace_seconds = self._world.now, 0
         self._world.store.remove("pods", pod, before)

@@ -64,7 +64,7 @@ def read_work(pod: PodRecord, config: TwinConfig) -> PodWork:
         cpu, memory = mean_usage(pod, windows[0])
     if is_local(pod, config):
         return PodWork(cpu, memory, math.inf)
-    course = course_of(shape)
+    course = course_of(shape, pod)
     if course is not None:
         lasts = course.seconds
     else:
@@ -82,7 +82,7 @@ def exit_code_of(pod: PodRecord) -> int:
     outcome = pod.annotations.get(OUTCOME)
     if outcome is not None or WORK_SECONDS in pod.annotations:
         return 1 if outcome == "fail" else 0
-    course = course_of(pod.shape)
+    course = course_of(pod.shape, pod)
     return 0 if course is None else course.code
 
 

@@ -35,6 +35,5 @@ class ControllerConfig:
     (pkg/controller/disruption/disruption.go DeletionTimeout)."""
     job_backoff_seconds: float = 10.0
     """First delay before a Job replaces a failed pod (pkg/controller/job/job_controller.go)."""
-    job_backoff_most_seconds: float = 360.0
-    """Longest delay before a Job replaces a failed pod (website concepts/workloads/controllers/job:
-    capped at six minutes)."""
+    job_backoff_most_seconds: float = 600.0
+    """Longest delay before a Job replaces a failed pod (same file, MaxJobPodFailureBackOff)."""

@@ -1,4 +1,4 @@
-"""Pods that sets give away and take in: by their selectors, as their labels change.
+"""Pods that workloads give away and take in: by their selectors, as their labels change.
 
 A pod whose labels no longer fit loses its owner and is replaced; one without an owner whose labels fit is taken in.
 Source: kubernetes/kubernetes pkg/controller/controller_ref_manager.go. Sets that a Deployment makes look for pods only
@@ -18,6 +18,8 @@ from twin.selectors import matches
 from twin.world import World
 
 SETS = ("replicasets", "replicationcontrollers")
+CLAIMING = (*SETS, "statefulsets", "daemonsets", "jobs")
+"""Resources whose objects look for pods."""
 _Key = tuple[str, str, str]
 _Label = tuple[str, str, str]
 
@@ -48,7 +50,7 @@ class Adoption(Part):
                 known.pop(key, None)
         if change.type == "DELETED":
             self._looking.pop(key, None)
-        elif record.controller_uid() is None:
+        elif record.controller_uid() is None and not _selects_itself(record):
             self._looking[key] = None
 
     def follow_pod(self, pod: PodRecord, before: Record | None) -> None:
@@ -77,7 +79,7 @@ class Adoption(Part):
         if self._looking.pop((resource, record.namespace, record.name), False) is False:
             return
         for pod in self._ownerless(record.namespace):
-            if matches(selector, pod.labels):
+            if matches(selector, pod.labels) and _may_be_of(resource, record, pod):
                 self._set_owners(pod, [*pod.owners, owner_reference(resource, record)])
 
     def _ownerless(self, namespace: str) -> Iterator[PodRecord]:
@@ -91,7 +93,7 @@ class Adoption(Part):
         """Return the sets by one label that their selectors need; made anew after a restart."""
         if self._by_label is None:
             self._by_label = {}
-            for resource in SETS:
+            for resource in CLAIMING:
                 for record in self._world.store.records(resource):
                     assert isinstance(record, ObjectRecord)
                     key = (resource, record.namespace, record.name)
@@ -103,6 +105,20 @@ class Adoption(Part):
         obj = store.get("pods", pod.namespace, pod.name)
         metadata = {**obj["metadata"], "ownerReferences": owners}
         store.replace("pods", pod.namespace, pod.name, {**obj, "metadata": metadata})
+
+
+def _selects_itself(record: ObjectRecord) -> bool:
+    """True for a Job whose selector is made of its uid: no pod was there for it before it."""
+    spec = record.body["spec"]
+    return "completionMode" in spec and not spec.get("manualSelector")
+
+
+def _may_be_of(resource: str, record: ObjectRecord, pod: PodRecord) -> bool:
+    """True when a pod's name is one that the workload gives; only a StatefulSet's names say whose they are."""
+    if resource != "statefulsets":
+        return True
+    parent, _, number = pod.name.rpartition("-")
+    return parent == record.name and number.isdigit()
 
 
 def set_selector(record: ObjectRecord) -> Object:

@@ -2,19 +2,21 @@
 
 Each pod is made for one node, by required affinity to its name, and bound by the scheduler, as
 upstream does since 1.12; it tolerates what upstream's daemon pods tolerate, so it stays on a node
-that fails and starts on a cordoned one. A rolling update replaces pods within maxUnavailable.
-Source: kubernetes/kubernetes pkg/controller/daemon. Not modelled: maxSurge (kept, not acted upon).
+that fails and starts on a cordoned one. Rolling updates: `daemon_rollout.py`.
+Source: kubernetes/kubernetes pkg/controller/daemon.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
+from twin.admission.workloads import TEMPLATE_GENERATION
 from twin.changes import Change
+from twin.controllers.adoption import Adoption
+from twin.controllers.daemon_rollout import NodeState, limits_of, replace, surge
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import create_pod, delete_pod, owned_pods, report, set_status
 from twin.controllers.revisions import POD_REVISION, current_revision, forget_revisions
-from twin.controllers.rollout import part_of
 from twin.intake import pod_shape
 from twin.part import Part
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape
@@ -48,9 +50,10 @@ class DaemonSets(Part):
     KEEPS = ("_looks",)
     LEAVES = ("_verdicts",)  # pure results of the nodes and a template
 
-    def __init__(self, world: World, loop: ControllerLoop) -> None:
+    def __init__(self, world: World, loop: ControllerLoop, adoption: Adoption) -> None:
         self._world = world
         self._loop = loop
+        self._adoption = adoption
         self._looks: dict[str, Object] = {}  # what placement depends on, by node, as last seen
         self._verdicts: dict[str, tuple[int, Verdicts]] = {}  # by uid, with the generation
 
@@ -78,13 +81,15 @@ class DaemonSets(Part):
         record = self._world.store.find(_RESOURCE, namespace, name)
         if not isinstance(record, ObjectRecord) or record.deletion_at is not None:
             return True
+        self._adoption.claim(_RESOURCE, record)
         revision = current_revision(self._world, _RESOURCE, record)
         runs, by_node = self._runs(record), self._by_node(record)
         made, accepted = self._manage(record, revision, runs, by_node)
         if made:
             by_node = self._by_node(record)
         if (record.body["spec"].get("updateStrategy") or {}).get("type") != "OnDelete":
-            self._roll(record, revision, runs, by_node)
+            accepted = self._roll(record, revision, runs, by_node) and accepted
+            by_node = self._by_node(record)
         self._write_status(record, revision, runs, by_node)
         marks = {pod.labels.get(POD_REVISION, "") for pods in by_node.values() for pod in pods}
         in_use = {f"{record.name}-{mark}" for mark in marks}
@@ -110,46 +115,62 @@ class DaemonSets(Part):
         for node, pods in by_node.items():
             stays = runs.get(node, (False, False))[1]
             live = [pod for pod in pods if pod.deletion_at is None]
-            healthy = [pod for pod in live if not pod.terminal]
+            extra = {pod.uid for pod in self._second_pods(record, revision, live)}
             for pod in live:
                 if pod.terminal:
                     self._report_ended(record, pod, node)
                     delete_pod(self._world, _RESOURCE, record, pod)
-                elif not stays or pod is not min(healthy, key=lambda p: (p.created_at, p.name)):
+                elif not stays or pod.uid in extra:
                     delete_pod(self._world, _RESOURCE, record, pod)
         missing = [node for node, (starts, _) in runs.items() if starts and node not in by_node]
         accepted = all(self._create(record, revision, node) for node in missing)
         return bool(missing), accepted
 
+    def _second_pods(
+        self, record: ObjectRecord, revision: ObjectRecord, live: list[PodRecord]
+    ) -> list[PodRecord]:
+        """Return what a node has beyond one pod, or beyond an old and a new one during a surge."""
+        healthy = sorted((p for p in live if not p.terminal), key=lambda p: (p.created_at, p.name))
+        if len(healthy) <= 1 or not limits_of(record.body["spec"], 1).surge:
+            return healthy[1:]
+        mark = revision.labels[POD_REVISION]
+        new = [pod for pod in healthy if pod.labels.get(POD_REVISION) == mark]
+        old = [pod for pod in healthy if pod.labels.get(POD_REVISION) != mark]
+        replaced = new and old and (not old[0].ready or self._available(record, new[0]))
+        return [*new[1:], *(old if replaced else old[1:])]
+
     def _roll(
         self, record: ObjectRecord, revision: ObjectRecord, runs: Verdicts, by_node: Pods
-    ) -> None:
-        """Delete outdated pods: unavailable ones at once, others within maxUnavailable."""
-        mark = revision.labels[POD_REVISION]
-        unavailable, candidates = 0, []
-        for node, (starts, _) in runs.items():
-            if not starts:
-                continue
-            pods = by_node.get(node, [])
-            outdated = [pod for pod in pods if pod.labels.get(POD_REVISION) != mark]
-            if not any(self._available(record, pod) for pod in pods):
-                unavailable += 1
-                for pod in outdated:
-                    if pod.deletion_at is None:
-                        delete_pod(self._world, _RESOURCE, record, pod)
-            else:
-                candidates += [pod for pod in outdated if pod.deletion_at is None]
-        room = max(0, _most_unavailable(record, sum(starts for starts, _ in runs.values()))
-                   - unavailable)  # fmt: skip
-        for pod in candidates[:room]:
+    ) -> bool:
+        """Take the next step of a rolling update; False when a pod was refused."""
+        nodes = [node for node, (starts, _) in runs.items() if starts]
+        limits = limits_of(record.body["spec"], len(nodes))
+        states = {
+            node: self._state(record, revision.labels[POD_REVISION], by_node.get(node, ()))
+            for node in nodes
+        }
+        step = (surge if limits.surge else replace)(states, limits)
+        for pod in step.delete:
             delete_pod(self._world, _RESOURCE, record, pod)
+        return all(self._create(record, revision, node) for node in step.create)
+
+    def _state(self, record: ObjectRecord, mark: str, pods: Sequence[PodRecord]) -> NodeState:
+        live = [pod for pod in pods if not pod.terminal]
+        new = [pod for pod in live if pod.labels.get(POD_REVISION) == mark]
+        old = [pod for pod in live if pod.labels.get(POD_REVISION) != mark]
+        return NodeState(
+            new=new,
+            old=old,
+            new_available=any(self._available(record, pod) for pod in new),
+            old_available=any(self._available(record, pod) for pod in old),
+        )
 
     def _create(self, record: ObjectRecord, revision: ObjectRecord, node: str) -> bool:
         mark = revision.labels[POD_REVISION]
         labels = {
             **((record.body["spec"]["template"].get("metadata") or {}).get("labels") or {}),
             POD_REVISION: mark,
-            GENERATION: str(record.generation),
+            GENERATION: record.annotations.get(TEMPLATE_GENERATION, "1"),
         }
         spec = _bind_to_node(daemon_spec(record), node)
         metadata = {"labels": labels}
@@ -252,8 +273,3 @@ def _verdict(node: NodeRecord, shape: PodShape) -> tuple[bool, bool]:
     open_ = [taint for taint in node.taints if taint["effect"] in ("NoSchedule", "NoExecute")
              and not any(covers(entry, taint) for entry in shape.tolerations)]  # fmt: skip
     return not open_, not any(taint["effect"] == "NoExecute" for taint in open_)
-
-
-def _most_unavailable(record: ObjectRecord, desired: int) -> int:
-    rolling = (record.body["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
-    return math.ceil(part_of(rolling.get("maxUnavailable", 1), desired))

@@ -21,7 +21,7 @@ from twin.controllers.pods_of import (
     report,
     set_status,
 )
-from twin.controllers.replicaset import REPLICA_FAILURE, live_pods
+from twin.controllers.replicaset import REPLICA_FAILURE, live_pods, terminating_pods
 from twin.controllers.rollout import Size, new_replicas, old_replicas, proportional, room
 from twin.names import suffix
 from twin.records import Object, ObjectRecord
@@ -275,6 +275,9 @@ class Deployments:
             "unavailableReplicas": max(0, sum(map(_replicas, owned)) - counts.available),
         }
         status.update({key: value for key, value in amounts.items() if value})
+        status["terminatingReplicas"] = sum(
+            terminating_pods(owned_pods(self._world, entry.uid)) for entry in owned
+        )
         stored = record.body.get("status") or {}
         look = Look(
             name=record.name,

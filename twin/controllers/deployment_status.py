@@ -53,14 +53,14 @@ class Look:
 def conditions(stored: Object, look: Look) -> list[Object]:
     """Return the new list of conditions."""
     known: list[Object] = list(stored.get("conditions") or [])
+    endless = look.deadline_seconds == _NO_DEADLINE
+    known = remove_condition(known, "Progressing") if endless else _begin(known, look)
     good = look.counts.available >= look.least_available
     reason = "MinimumReplicasAvailable" if good else "MinimumReplicasUnavailable"
     text = f"Deployment {'has' if good else 'does not have'} minimum availability."
     known = _set_condition(known, "Available", str(good), reason, text, look.now)
-    if look.deadline_seconds == _NO_DEADLINE:
-        known = remove_condition(known, "Progressing")
-    else:
-        known = _progress(known, Counts.of(stored), look)
+    if not (endless or look.paused or look.resized):
+        known = _rollout(known, Counts.of(stored), look)
     if look.failure is None:
         return remove_condition(known, "ReplicaFailure")
     failure = look.failure
@@ -69,7 +69,8 @@ def conditions(stored: Object, look: Look) -> list[Object]:
     )
 
 
-def _progress(known: list[Object], before: Counts, look: Look) -> list[Object]:
+def _begin(known: list[Object], look: Look) -> list[Object]:
+    """Say that the Deployment was paused or resumed, and which ReplicaSet is its new one."""
     current = find(known, "Progressing")
     reason = "" if current is None else current["reason"]
     if reason != TIMED_OUT and look.paused != (reason == _PAUSED):
@@ -85,9 +86,7 @@ def _progress(known: list[Object], before: Counts, look: Look) -> list[Object]:
     elif look.event == "found" and current is None:
         text = f'Found new replica set "{look.new_set}"'
         known = _set_condition(known, "Progressing", "True", "FoundNewReplicaSet", text, look.now)
-    if look.paused or look.resized:
-        return known
-    return _rollout(known, before, look)
+    return known
 
 
 def _rollout(known: list[Object], before: Counts, look: Look) -> list[Object]:
@@ -140,7 +139,7 @@ def _condition(kind: str, status: str, reason: str, message: str, at: float) -> 
 def _set_condition(
     known: list[Object], kind: str, status: str, reason: str, message: str, at: float
 ) -> list[Object]:
-    """Return the list with a condition set; same status and reason leave it as it is."""
+    """Return the list with a condition set, at its end; same status and reason leave it as it is."""
     fresh = _condition(kind, status, reason, message, at)
     for place, entry in enumerate(known):
         if entry["type"] == kind:
@@ -148,5 +147,5 @@ def _set_condition(
                 return known
             if entry["status"] == status:
                 fresh["lastTransitionTime"] = entry["lastTransitionTime"]
-            return [*known[:place], fresh, *known[place + 1 :]]
+            return [*known[:place], *known[place + 1 :], fresh]
     return [*known, fresh]

@@ -1,35 +1,37 @@
-"""Job: pods until enough have succeeded, or more failed than the back-off limit allows.
+"""Job: pods until enough have succeeded, or more failed than the back-off limits allow.
 
-Non-indexed and indexed completion, suspension, the active deadline and the pod failure policy work
-as in kubernetes/kubernetes pkg/controller/job. A pod that was deleted while it ran counts as
-failed, unless it was disrupted (evicted, its node lost) and the failure policy ignores that, as the
-workload's own Jobs do. Not modelled: backoffLimitPerIndex, successPolicy, elastic replacement.
+Non-indexed and indexed completion, limits for each index, success and failure policies, replacement of pods,
+suspension and the active deadline work as in kubernetes/kubernetes pkg/controller/job. A pod holds a tracking finalizer
+until it has been counted, so none is counted twice and none goes uncounted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from twin.changes import Change
-from twin.controllers.job_rules import (
-    INDEX,
-    apply_failure_policy,
-    index_of,
-    indexes_text,
-    missing_indexes,
-    with_index,
+from twin.controllers.adoption import Adoption
+from twin.controllers.job_counting import (
+    TRACKING,
+    Tally,
+    is_indexed,
+    replaces_failed_only,
+    successor_notes,
+    tally_of,
 )
+from twin.controllers.job_rules import INDEX, index_of, indexes_text, missing_indexes, with_index
 from twin.controllers.job_status import (
     Verdict,
     finish_time,
     is_finished,
+    judge_completions,
     judge_job,
     with_suspension,
 )
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import (
     FIRST_NAME,
+    by_least_loss,
     create_pod,
     delete_pod,
     owned_pods,
@@ -49,136 +51,163 @@ IGNORE_DISRUPTION: Object = {
         }
     ]
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The pods of a Job, those counted that are gone included."""
-
-    active: list[PodRecord]
-    terminating: int
-    succeeded: int
-    failed: int
-    indexes: frozenset[int]  # completed ones of an indexed Job
-    fatal: str  # what a FailJob rule says, empty without one
+OURS = "kubernetes.io/job-controller"
 
 
 class Jobs(Part):
     """Reconciles jobs."""
 
-    KEEPS = ("_lost", "_done", "_last_failure", "_expiries", "_dismissed")
+    KEEPS = ("_failures", "_expiries")
 
-    def __init__(self, world: World, loop: ControllerLoop) -> None:
+    def __init__(self, world: World, loop: ControllerLoop, adoption: Adoption) -> None:
         self._world = world
         self._loop = loop
-        self._lost: dict[str, int] = {}  # failed pods that are gone, by uid of the job
-        self._done: dict[str, tuple[int, ...]] = {}  # indexes of succeeded pods that are gone
-        self._last_failure: dict[str, float] = {}
+        self._adoption = adoption
+        self._failures: dict[str, tuple[int, float]] = {}
+        """By uid, or uid and index: failures since the last success, and when the last one was."""
         self._expiries: dict[str, float] = {}
-        self._dismissed: dict[str, None] = {}  # uids of pods that a Job deleted: no failures
         world.clock.handle("job.expire", self._expire)
+        world.clock.handle("job.release", self._release_orphan)
+        world.clock.handle("job.release-all", self._release_all)
 
     def follow(self, change: Change) -> None:
-        """Note pods that went away or failed."""
+        """Let a pod go that lost its Job before it was counted."""
         pod = change.record
-        if not isinstance(pod, PodRecord) or not pod.owners:
-            return
-        owner = next((entry for entry in pod.owners if entry.get("controller")), None)
-        if owner is None or owner["kind"] != "Job":
-            return
-        uid = str(owner["uid"])
-        if change.type == "DELETED":
-            self._note_gone(pod, uid, owner["name"])
-        elif pod.phase == "Failed" and change.previous_fields and not pod.ready:  # noqa: SIM102
-            if change.previous_fields[1] != "Failed":
-                self._last_failure[uid] = self._world.now
-
-    def _note_gone(self, pod: PodRecord, uid: str, name: str) -> None:
-        if pod.uid in self._dismissed:
-            del self._dismissed[pod.uid]
-            return
-        job = self._world.store.find("jobs", pod.namespace, name)
-        if not isinstance(job, ObjectRecord) or job.uid != uid:
-            return
-        if is_finished(job.body.get("status") or {}):
-            return
-        if pod.phase == "Succeeded":
-            self._done[uid] = (*self._done.get(uid, ()), index_of(pod))
-        elif not pod.disruption or apply_failure_policy(_policy(job), pod).action != "Ignore":
-            self._lost[uid] = self._lost.get(uid, 0) + 1
+        if (
+            isinstance(pod, PodRecord)
+            and change.type != "DELETED"
+            and TRACKING in pod.finalizers
+            and pod.controller_uid() is None
+        ):
+            self._world.clock.after(0.1, "job.release", pod.uid)
 
     def forget(self, change: Change) -> None:
-        """Drop what is remembered of a Job that is gone."""
-        uid = change.record.uid
-        for memory in (self._lost, self._done, self._last_failure, self._expiries):
-            memory.pop(uid, None)
+        """Drop what is remembered of a Job that is gone, and let its pods go."""
+        job = change.record
+        self._expiries.pop(job.uid, None)
+        for key in [key for key in self._failures if key.startswith(job.uid)]:
+            del self._failures[key]
+        if owned_pods(self._world, job.uid):
+            self._world.clock.after(0.1, "job.release-all", job.uid)
 
     def reconcile(self, namespace: str, name: str) -> bool:
         """Create or delete pods, then write status and conditions; False when one was refused."""
         job = self._world.store.find("jobs", namespace, name)
-        if not isinstance(job, ObjectRecord) or job.deletion_at is not None:
+        if not isinstance(job, ObjectRecord):
             return True
+        if job.body["spec"].get("managedBy", OURS) != OURS:
+            return True
+        if job.deletion_at is None:
+            self._adoption.claim("jobs", job)
         status = dict(job.body.get("status") or {})
         if is_finished(status):
+            self._untrack_all(owned_pods(self._world, job.uid))
             self._plan_expiry(job, status)
             return True
-        tally, accepted = self._tally(job), True
-        verdict = judge_job(job.body["spec"], status, tally.succeeded, tally.failed,
-                         len(tally.active), tally.fatal, self._world.now)  # fmt: skip
+        return self._sync(job, status)
+
+    def _sync(self, job: ObjectRecord, status: Object) -> bool:
+        spec, accepted = job.body["spec"], True
+        tally = tally_of(spec, status, owned_pods(self._world, job.uid))
+        self._note_failures(job, tally)
+        verdict = judge_job(spec, status, tally, self._world.now)
+        if verdict is None and job.deletion_at is None:
+            if spec.get("suspend"):
+                self._suspend(job, status, tally)
+            else:
+                self._resume(job, status)
+                accepted = self._scale(job, tally)
+            active = self._active(job)
+            verdict = judge_completions(spec, tally.succeeded, len(active))
         if verdict is not None:
             self._end(job, status, tally, verdict)
-        elif job.body["spec"].get("suspend"):
-            self._suspend(job, status, tally)
-        else:
-            self._resume(job, status)
-            accepted = self._scale(job, tally)
+        elif job.deletion_at is not None:
+            tally.counted = [
+                p for p in owned_pods(self._world, job.uid) if TRACKING in p.finalizers
+            ]
         self._count(job, status, tally)
         set_status(self._world, "jobs", job, status)
+        self._untrack_all(tally.counted)
         return accepted
 
     # ---- counting
 
-    def _tally(self, job: ObjectRecord) -> Tally:
-        policy, uid = _policy(job), job.uid
-        active: list[PodRecord] = []
-        terminating, failed, fatal = 0, self._lost.get(uid, 0), ""
-        done = list(self._done.get(uid, ()))
-        for pod in owned_pods(self._world, uid):
-            if pod.phase == "Succeeded":
-                done.append(index_of(pod))
-            elif pod.phase == "Failed":
-                ruling = apply_failure_policy(policy, pod)
-                failed += ruling.action != "Ignore"
-                fatal = fatal or (ruling.message if ruling.action == "FailJob" else "")
-            elif pod.deletion_at is None:
-                active.append(pod)
-            else:
-                terminating += 1
-        indexed = job.body["spec"].get("completionMode") == "Indexed"
-        indexes = frozenset(index for index in done if index >= 0) if indexed else frozenset()
-        succeeded = len(indexes) if indexed else len(done)
-        return Tally(active, terminating, succeeded, failed, indexes, fatal)
+    def _active(self, job: ObjectRecord) -> list[PodRecord]:
+        pods = owned_pods(self._world, job.uid)
+        return [pod for pod in pods if not pod.terminal and pod.deletion_at is None]
 
     def _count(self, job: ObjectRecord, status: Object, tally: Tally) -> None:
-        pods = owned_pods(self._world, job.uid)
-        active = [pod for pod in pods if not pod.terminal and pod.deletion_at is None]
-        counts = {"active": len(active), "succeeded": tally.succeeded, "failed": tally.failed}
+        spec, active = job.body["spec"], self._active(job)
+        kept = {pod.uid for pod in tally.delayed.values()}
+        failed = int(status.get("failed", 0))
+        failed += sum(pod.uid not in kept for pod in tally.new_failed)
+        counts = {"active": len(active), "succeeded": tally.succeeded, "failed": failed}
         for field, count in counts.items():
             status[field] = count
             if not count:
                 del status[field]
         status["ready"] = sum(pod.ready for pod in active)
+        pods = owned_pods(self._world, job.uid)
         status["terminating"] = sum(not p.terminal and p.deletion_at is not None for p in pods)
-        if tally.indexes:
+        status["uncountedTerminatedPods"] = {}
+        if is_indexed(spec) and (tally.indexes or "completedIndexes" in status):
             status["completedIndexes"] = indexes_text(tally.indexes)
+        if spec.get("backoffLimitPerIndex") is not None:
+            status["failedIndexes"] = indexes_text(tally.failed_indexes)
+
+    def _note_failures(self, job: ObjectRecord, tally: Tally) -> None:
+        """Remember failures since the last success, for the back-off; by index where each has its own."""
+        by_index = job.body["spec"].get("backoffLimitPerIndex") is not None
+        for pod in tally.new_succeeded:
+            self._failures.pop(f"{job.uid}/{index_of(pod)}" if by_index else job.uid, None)
+        for pod in tally.new_failed:
+            key = f"{job.uid}/{index_of(pod)}" if by_index else job.uid
+            ended = _end_of(pod)
+            count, last = self._failures.get(key, (0, 0.0))
+            if pod.uid not in {kept.uid for kept in tally.delayed.values()} or ended > last:
+                self._failures[key] = (count + 1, max(last, ended))
+
+    def _wait(self, key: str) -> float:
+        """Return for how many seconds a failed pod is not replaced yet."""
+        count, last = self._failures.get(key, (0, 0.0))
+        if not count:
+            return 0.0
+        config = self._world.config.controllers
+        delay = config.job_backoff_seconds * 2.0 ** min(count - 1, 10)
+        return last + min(config.job_backoff_most_seconds, delay) - self._world.now
+
+    # ---- finalizers
+
+    def _untrack(self, pod: PodRecord) -> None:
+        if TRACKING in pod.finalizers:
+            before = pod.clone()
+            pod.finalizers = tuple(entry for entry in pod.finalizers if entry != TRACKING)
+            self._world.store.touch("pods", pod, before)
+
+    def _untrack_all(self, pods: Iterable[PodRecord]) -> None:
+        for pod in list(pods):
+            self._untrack(pod)
+
+    def _release_orphan(self, uid: str) -> None:
+        pod = self._world.pods.get(uid)
+        if pod is not None and pod.controller_uid() is None:
+            self._untrack(pod)
+
+    def _release_all(self, job_uid: str) -> None:
+        self._untrack_all(owned_pods(self._world, job_uid))
 
     # ---- the end
 
     def _end(self, job: ObjectRecord, status: Object, tally: Tally, verdict: Verdict) -> None:
         """Delete what still runs; the final condition waits until it is gone."""
         world = self._world
-        for pod in tally.active:
-            self._dismiss(job, pod)
+        tracked = [pod for pod in owned_pods(world, job.uid) if TRACKING in pod.finalizers]
+        if not verdict.complete:  # what had not ended when a Job fails has failed
+            rest = [pod for pod in tracked if not pod.terminal and pod not in tally.new_failed]
+            tally.new_failed += rest
+        tally.counted, tally.delayed = tracked, {}
+        for pod in self._active(job):
+            delete_pod(world, "jobs", job, pod)
         left = any(not pod.terminal for pod in owned_pods(world, job.uid))
         now = rfc3339(world.now)
         status["conditions"] = verdict.conditions(
@@ -191,8 +220,6 @@ class Jobs(Part):
             report(world, "jobs", job, "Completed", "Job completed")
         else:
             report(world, "jobs", job, verdict.reason, verdict.message)
-        for memory in (self._lost, self._done, self._last_failure):
-            memory.pop(job.uid, None)
         self._plan_expiry(job, status)
 
     def _plan_expiry(self, job: ObjectRecord, status: Object) -> None:
@@ -211,13 +238,14 @@ class Jobs(Part):
             ttl = job.body["spec"].get("ttlSecondsAfterFinished")
             ended = finish_time(job.body.get("status") or {})
             if ttl is not None and ended is not None and ended + ttl <= self._world.now + 1.0:
-                self._world.store.delete_record("jobs", namespace, name)
+                self._world.store.delete_record("jobs", namespace, name, propagation="Foreground")
 
     # ---- suspension
 
     def _suspend(self, job: ObjectRecord, status: Object, tally: Tally) -> None:
         for pod in tally.active:
             self._dismiss(job, pod)
+        status.pop("startTime", None)
         if with_suspension(status, truth=True, now=rfc3339(self._world.now)):
             report(self._world, "jobs", job, "Suspended", "Job suspended")
 
@@ -236,63 +264,89 @@ class Jobs(Part):
     # ---- pods
 
     def _scale(self, job: ObjectRecord, tally: Tally) -> bool:
-        spec, world = job.body["spec"], self._world
-        desired, active = spec["parallelism"], tally.active
+        spec, active = job.body["spec"], tally.active
+        desired = spec["parallelism"]
         if spec.get("completions") is not None:
             desired = min(desired, spec["completions"] - tally.succeeded)
         elif tally.succeeded:  # a work queue whose first success means: no new pods
             desired = min(desired, len(active))
-        indexed = spec.get("completionMode") == "Indexed"
-        for pod in _surplus(active, max(0, desired), indexed=indexed):
+        for pod in _surplus(spec, active, max(0, desired)):
             self._dismiss(job, pod)
-        missing = desired - len(active)
+        occupied = len(active)
+        if replaces_failed_only(spec):
+            occupied += len(tally.terminating)
+        missing = desired - occupied
         if missing <= 0:
             return True
-        wait = self._wait(job.uid, tally.failed)
+        if is_indexed(spec):
+            return self._create_missing(job, tally, missing)
+        if self._waits(job, job.uid):
+            return True
+        fresh = FIRST_NAME in job.annotations and not owned_pods(self._world, job.uid)
+        return all(self._create(job, first=fresh and n == 0) for n in range(missing))
+
+    def _waits(self, job: ObjectRecord, key: str) -> bool:
+        wait = self._wait(key)
         if wait > 0.0:
             self._loop.note_later(wait, "jobs", job.namespace, job.name)
+        return wait > 0.0
+
+    def _create_missing(self, job: ObjectRecord, tally: Tally, missing: int) -> bool:
+        """Create pods for the lowest indexes that have none, but for those that wait."""
+        spec = job.body["spec"]
+        by_index = spec.get("backoffLimitPerIndex") is not None
+        if not by_index and self._waits(job, job.uid):
             return True
-        if indexed:
-            taken = [*sorted(tally.indexes), *(index_of(pod) for pod in active)]
-            indexes = missing_indexes(spec["completions"], taken, missing)
-            return all(self._create_indexed(job, index) for index in indexes)
-        fresh = FIRST_NAME in job.annotations and not owned_pods(world, job.uid)
-        return all(
-            create_pod(world, "jobs", job, first=fresh and number == 0) is None
-            for number in range(missing)
-        )
+        busy = [*tally.active, *(tally.terminating if replaces_failed_only(spec) else ())]
+        taken = {*tally.indexes, *tally.failed_indexes, *map(index_of, busy)}
+        if by_index:
+            taken |= {i for i in sorted(tally.delayed) if self._waits(job, f"{job.uid}/{i}")}
+        indexes = missing_indexes(spec["completions"], taken, missing)
+        return all(self._create_indexed(job, index, tally) for index in indexes)
 
     def _dismiss(self, job: ObjectRecord, pod: PodRecord) -> None:
-        self._dismissed[pod.uid] = None
+        """Delete a pod that is too many, uncounted."""
+        self._untrack(pod)
         delete_pod(self._world, "jobs", job, pod)
 
-    def _create_indexed(self, job: ObjectRecord, index: int) -> bool:
-        spec = with_index(job.body["spec"]["template"]["spec"], job.name, index)
+    def _create(self, job: ObjectRecord, *, first: bool) -> bool:
+        metadata = {"finalizers": [TRACKING]}
+        return create_pod(self._world, "jobs", job, first=first, metadata=metadata) is None
+
+    def _create_indexed(self, job: ObjectRecord, index: int, tally: Tally) -> bool:
+        spec = job.body["spec"]
+        pods = with_index(spec["template"]["spec"], job.name, index)
+        notes = {INDEX: str(index)}
+        before = tally.delayed.pop(index, None)
+        if spec.get("backoffLimitPerIndex") is not None:
+            notes |= successor_notes(spec, before)
         metadata = {
             "generateName": f"{job.name}-{index}-",
             "labels": {INDEX: str(index)},
-            "annotations": {INDEX: str(index)},
+            "annotations": notes,
+            "finalizers": [TRACKING],
         }
-        return create_pod(self._world, "jobs", job, metadata=metadata, spec=spec) is None
-
-    def _wait(self, uid: str, failed: int) -> float:
-        last = self._last_failure.get(uid)
-        if last is None or not failed:
-            return 0.0
-        config = self._world.config.controllers
-        delay = config.job_backoff_seconds * 2.0 ** min(failed - 1, 10)
-        return last + min(config.job_backoff_most_seconds, delay) - self._world.now
+        if create_pod(self._world, "jobs", job, metadata=metadata, spec=pods) is not None:
+            return False
+        tally.counted += [] if before is None else [before]
+        return True
 
 
-def _policy(job: ObjectRecord) -> Object | None:
-    policy: Object | None = job.body["spec"].get("podFailurePolicy")
-    return policy
+def _end_of(pod: PodRecord) -> float:
+    """Return when a failed pod ended, or was asked to."""
+    if pod.terminal and pod.ended is not None:
+        return pod.ended.finished_at
+    asked = None if pod.deletion_at is None else pod.deletion_at - (pod.deletion_grace_seconds or 0)
+    return pod.created_at if asked is None else asked
 
 
-def _surplus(active: Sequence[PodRecord], desired: int, *, indexed: bool) -> list[PodRecord]:
-    """Return the pods that are too many: those that run least, or the highest indexes."""
-    if len(active) <= desired:
-        return []
-    if indexed:
-        return sorted(active, key=index_of)[desired:]
-    return list(active[desired:])
+def _surplus(spec: Object, active: list[PodRecord], desired: int) -> list[PodRecord]:
+    """Return the pods that are too many: second ones of an index, beyond the last index, then those that run least."""
+    if not is_indexed(spec):
+        return by_least_loss(active)[: max(0, len(active) - desired)]
+    seen, doubled, rest = set[int](), list[PodRecord](), list[PodRecord]()
+    for pod in sorted(active, key=index_of):
+        beyond = index_of(pod) in seen or index_of(pod) >= spec["completions"]
+        (doubled if beyond else rest).append(pod)
+        seen.add(index_of(pod))
+    return [*doubled, *by_least_loss(rest)[: max(0, len(rest) - desired)]]

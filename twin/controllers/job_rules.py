@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from twin.records import Object, PodRecord
 
 INDEX = "batch.kubernetes.io/job-completion-index"
+FAILURES = "batch.kubernetes.io/job-index-failure-count"
+IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-failure-count"
 _NO_INDEX = -1
 
 
@@ -18,7 +20,7 @@ _NO_INDEX = -1
 class Ruling:
     """What a rule of the failure policy says of one failed pod."""
 
-    action: str  # FailJob, Ignore or Count
+    action: str  # FailJob, FailIndex, Ignore or Count
     message: str
 
 
@@ -37,6 +39,15 @@ def indexes_text(indexes: Iterable[int]) -> str:
         else:
             runs.append([index, index])
     return ",".join(_run(first, last) for first, last in runs)
+
+
+def indexes_of(text: str) -> list[int]:
+    """Return the indexes that a text such as `0-2,5` names."""
+    found: list[int] = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
 
 
 def _run(first: int, last: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from twin.controllers.conditions import remove_condition
+from twin.controllers.job_counting import Tally, is_indexed, matched_rule, restarts_of
 from twin.records import Object
 from twin.timestamps import unix
 
@@ -40,32 +41,45 @@ class Verdict:
         }
 
 
-def judge_job(
-    spec: Object,
-    status: Object,
-    is_succeeded: int,
-    failed: int,
-    active: int,
-    fatal: str,
-    now: float,
-) -> Verdict | None:
-    """Return the verdict when the Job is over; `fatal` is what a FailJob rule said."""
+def judge_job(spec: Object, status: Object, tally: Tally, now: float) -> Verdict | None:
+    """Return the verdict when the Job is over, its completions aside."""
     targeted = _earlier_verdict(status)
     if targeted is not None:
         return targeted
-    if fatal:
-        return Verdict(complete=False, reason="PodFailurePolicy", message=fatal)
-    if failed > spec["backoffLimit"]:
+    if tally.fatal:
+        return Verdict(complete=False, reason="PodFailurePolicy", message=tally.fatal)
+    if tally.failed > spec["backoffLimit"] or _restarted_too_often(spec, tally):
         text = "Job has reached the specified backoff limit"
         return Verdict(complete=False, reason="BackoffLimitExceeded", message=text)
     limit, started = spec.get("activeDeadlineSeconds"), status.get("startTime")
     if limit is not None and started and not spec.get("suspend") and now - unix(started) >= limit:
         text = "Job was active longer than specified deadline"
         return Verdict(complete=False, reason="DeadlineExceeded", message=text)
-    completions = spec.get("completions")
-    enough = (
-        is_succeeded >= completions if completions is not None else is_succeeded > 0 and not active
-    )
+    return _judge_indexes(spec, tally) if is_indexed(spec) else None
+
+
+def _restarted_too_often(spec: Object, tally: Tally) -> bool:
+    """True when restarts within the pods of a Job have used up its limit."""
+    policy = spec["template"]["spec"].get("restartPolicy")
+    restarts, limit = restarts_of(tally), spec["backoffLimit"]
+    return policy == "OnFailure" and restarts > 0 and restarts >= limit
+
+
+def _judge_indexes(spec: Object, tally: Tally) -> Verdict | None:
+    lost, most = len(tally.failed_indexes), spec.get("maxFailedIndexes")
+    if most is not None and lost > most:
+        text = "Job has exceeded the specified maximal number of failed indexes"
+        return Verdict(complete=False, reason="MaxFailedIndexesExceeded", message=text)
+    if lost and lost + len(tally.indexes) >= spec["completions"]:
+        return Verdict(complete=False, reason="FailedIndexes", message="Job has failed indexes")
+    rule = matched_rule(spec, tally.indexes)
+    return Verdict(complete=True, reason="SuccessPolicy", message=rule) if rule else None
+
+
+def judge_completions(spec: Object, succeeded: int, active: int) -> Verdict | None:
+    """Return the verdict when enough pods have succeeded."""
+    wanted = spec.get("completions")
+    enough = succeeded >= wanted if wanted is not None else succeeded > 0 and not active
     text = "Reached expected number of succeeded pods"
     return Verdict(complete=True, reason="CompletionsReached", message=text) if enough else None
 

@@ -22,7 +22,7 @@ class ControllerLoop(Part):
     """A queue of (resource, namespace, name) without duplicates."""
 
     KEEPS = ("_noted", "_failures")
-    LEAVES = ("_reconcilers",)  # registered when the engine is built
+    LEAVES = ("_reconcilers", "_waits")  # registered when the engine is built
 
     def __init__(self, clock: Clock, config: ControllerConfig) -> None:
         self._clock = clock
@@ -30,12 +30,20 @@ class ControllerLoop(Part):
         self._noted: dict[Key, None] = {}
         self._failures: dict[Key, int] = {}  # in a row
         self._reconcilers: dict[str, Reconcile] = {}
+        self._waits: dict[str, tuple[float, float]] = {}
         clock.handle("controllers.run", self._run)
         clock.handle("controllers.note", self.note)
 
-    def register(self, resource: str, reconcile: Reconcile) -> None:
-        """Let `reconcile` bring objects of `resource` to what their spec says."""
+    def register(
+        self, resource: str, reconcile: Reconcile, waits: tuple[float, float] | None = None
+    ) -> None:
+        """Let `reconcile` bring objects of `resource` to what their spec says.
+
+        `waits` are the first and the longest delay after a failure, if they are not the usual ones.
+        """
         self._reconcilers[resource] = reconcile
+        config = self._config
+        self._waits[resource] = waits or (config.retry_first_seconds, config.retry_most_seconds)
 
     def note(self, resource: str, namespace: str, name: str) -> None:
         """Have an object looked at soon, if it has a controller; writes nothing now."""
@@ -60,6 +68,6 @@ class ControllerLoop(Part):
     def _retry(self, key: Key) -> None:
         count = self._failures.get(key, 0)
         self._failures[key] = count + 1
-        config = self._config
-        delay = min(config.retry_first_seconds * 2.0 ** min(count, 40), config.retry_most_seconds)
+        first, most = self._waits[key[0]]
+        delay = min(first * 2.0 ** min(count, 40), most)
         self.note_later(delay, *key)

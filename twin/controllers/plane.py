@@ -7,7 +7,7 @@ cluster without autoscalers, sets, CronJobs and quotas pays nothing for them.
 from __future__ import annotations
 
 from twin.changes import Change
-from twin.controllers.adoption import SETS, Adoption
+from twin.controllers.adoption import CLAIMING, SETS, Adoption
 from twin.controllers.api_services import API_SERVICES, ApiServices
 from twin.controllers.autoscaler import Autoscalers, Sample
 from twin.controllers.budget import Budgets
@@ -40,6 +40,8 @@ _POD_OWNERS = {
     "DaemonSet": "daemonsets",
 }
 _OWN_STATUS = frozenset({"deployments", "statefulsets", "daemonsets", "jobs", *SETS})
+_RETRIES = {"jobs": (1.0, 60.0)}
+"""Delays after a failure that are not the usual ones (pkg/controller/job: DefaultJobApiBackOff, MaxJobApiBackOff)."""
 _SET_OWNERS = {"replicasets": ("Deployment", "deployments"), "jobs": ("CronJob", "cronjobs"),
                "endpointslices": ("Service", "services"), "endpoints": ("Service", "services")}  # fmt: skip
 
@@ -51,13 +53,13 @@ class ControlPlane:
         self._world = world
         off = world.config.controllers.switched_off
         self.loop = loop = ControllerLoop(world.clock, world.config.controllers)
-        self.jobs = Jobs(world, loop)
         self.adoption = adoption = Adoption(world, loop)
+        self.jobs = Jobs(world, loop, adoption)
         self.budgets = Budgets(world, loop)
         self.garbage = Garbage(world)
         self.namespaces = Namespaces(world)
         self.definitions = Definitions(world)
-        self.daemons = DaemonSets(world, loop)
+        self.daemons = DaemonSets(world, loop, adoption)
         self.crons = CronJobs(world, loop)
         self.quotas = Quotas(world, loop)
         self.endpoints = Endpoints(world, loop)
@@ -68,7 +70,7 @@ class ControlPlane:
         reconcilers: tuple[tuple[str, Reconcile], ...] = (
             ("deployments", Deployments(world, loop).reconcile),
             *((name, ReplicaSets(world, loop, adoption, name).reconcile) for name in SETS),
-            ("statefulsets", StatefulSets(world, loop).reconcile),
+            ("statefulsets", StatefulSets(world, loop, adoption).reconcile),
             ("daemonsets", self.daemons.reconcile),
             ("jobs", self.jobs.reconcile),
             ("cronjobs", self.crons.reconcile),
@@ -81,7 +83,7 @@ class ControlPlane:
         )
         for resource, reconcile in reconcilers:
             if resource not in off:
-                loop.register(resource, reconcile)
+                loop.register(resource, reconcile, _RETRIES.get(resource))
         if CLAIMS not in off:
             loop.register(VOLUMES, volumes.reconcile_volume)
             loop.register("pods", volumes.reconcile_pod)
@@ -128,7 +130,7 @@ class ControlPlane:
         resource, record = change.resource, change.record
         if resource in STORAGE:
             self.volumes.follow(change)
-        if resource in SETS:
+        if resource in CLAIMING:
             self.adoption.follow_set(change)
         if resource in ("services", "endpoints") and self._world.store.count(API_SERVICES):
             self.api_services.follow(change)

@@ -75,7 +75,6 @@ def create_pod(
     wanted = owner.annotations.get(FIRST_NAME)
     if first and wanted and world.store.find("pods", owner.namespace, wanted) is None:
         given["name"] = wanted
-    if "name" in given:
         given.pop("generateName")
     spec = template["spec"] if spec is None else spec
     if START_NODES in owner.annotations:
@@ -85,7 +84,8 @@ def create_pod(
             "pods", owner.namespace, {"metadata": given, "spec": spec}, stands_for=stands_for
         )
     except ApiError as error:
-        report(world, resource, owner, "FailedCreate", f"Error creating: {error.message}")
+        if resource != "statefulsets":
+            report(world, resource, owner, "FailedCreate", f"Error creating: {error.message}")
         return error
     if world.config.controllers.success_events and resource != "statefulsets":
         report(world, resource, owner, "SuccessfulCreate", f"Created pod: {made.name}")

@@ -41,11 +41,13 @@ class ReplicaSets:
             return True
         if record.deletion_at is None:
             self._adoption.claim(self._resource, record)
-        live, refusal = live_pods(owned_pods(self._world, record.uid)), None
+        owned = owned_pods(self._world, record.uid)
+        live, refusal = live_pods(owned), None
         if record.deletion_at is None and record.body["spec"]["replicas"] != len(live):
             refusal = self._scale(record, live)
-            live = live_pods(owned_pods(self._world, record.uid))
-        self._write_status(record, live, refusal)
+            owned = owned_pods(self._world, record.uid)
+            live = live_pods(owned)
+        self._write_status(record, live, refusal, terminating_pods(owned))
         return refusal is None
 
     def _scale(self, record: ObjectRecord, live: list[PodRecord]) -> ApiError | None:
@@ -66,11 +68,17 @@ class ReplicaSets:
         return None
 
     def _write_status(
-        self, record: ObjectRecord, live: list[PodRecord], refusal: ApiError | None
+        self,
+        record: ObjectRecord,
+        live: list[PodRecord],
+        refusal: ApiError | None,
+        terminating: int,
     ) -> None:
         world, spec = self._world, record.body["spec"]
         ready = sum(pod.ready for pod in live)
         status: Object = {"replicas": len(live), "observedGeneration": record.generation}
+        if self._resource == "replicasets":
+            status["terminatingReplicas"] = terminating
         if live:
             status["fullyLabeledReplicas"] = len(live)
         if ready:
@@ -106,3 +114,8 @@ class ReplicaSets:
 def live_pods(pods: list[PodRecord]) -> list[PodRecord]:
     """Return the pods that count: neither ended nor being deleted."""
     return [pod for pod in pods if pod.deletion_at is None and not pod.terminal]
+
+
+def terminating_pods(pods: list[PodRecord]) -> int:
+    """Count the pods that are being deleted and have not ended."""
+    return sum(pod.deletion_at is not None and not pod.terminal for pod in pods)

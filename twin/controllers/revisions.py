@@ -52,7 +52,7 @@ def current_revision(world: World, resource: str, owner: ObjectRecord) -> Object
         "metadata": {
             "name": name,
             "labels": labels,
-            "annotations": _shared_annotations(owner),
+            "annotations": dict(owner.annotations),
             "ownerReferences": [owner_reference(resource, owner)],
         },
         "data": data,
@@ -75,9 +75,3 @@ def template_of(revision: ObjectRecord) -> Object:
     """Return the template that a revision holds."""
     template = revision.body["data"]["spec"]["template"]
     return {key: value for key, value in template.items() if key != "$patch"}
-
-
-def _shared_annotations(owner: ObjectRecord) -> dict[str, str]:
-    """Return annotations that a revision takes over, such as the cause of a change."""
-    key = "kubernetes.io/change-cause"
-    return {key: owner.annotations[key]} if key in owner.annotations else {}

@@ -1,13 +1,16 @@
 """StatefulSet: pods with stable names, made and replaced one after the other.
 
 OrderedReady waits for each pod to be available before the next one; Parallel does not. A rolling
-update replaces pods from the highest ordinal down to the partition, one at a time, in both modes;
+update replaces pods from the highest ordinal down to the partition, as many at a time as may be unavailable;
 OnDelete replaces none. Source: kubernetes/kubernetes pkg/controller/statefulset.
-Claims of its templates: `claim_templates.py`. Not modelled: maxUnavailable.
+Claims of its templates: `claim_templates.py`.
 """
 
 from __future__ import annotations
 
+import math
+
+from twin.controllers.adoption import Adoption
 from twin.controllers.claim_templates import (
     give_claims_to,
     make_claims,
@@ -23,6 +26,7 @@ from twin.controllers.revisions import (
     revisions_of,
     template_of,
 )
+from twin.controllers.rollout import part_of
 from twin.records import Object, ObjectRecord, PodRecord
 from twin.world import World
 
@@ -34,9 +38,10 @@ POD_INDEX = "apps.kubernetes.io/pod-index"
 class StatefulSets:
     """Reconciles statefulsets."""
 
-    def __init__(self, world: World, loop: ControllerLoop) -> None:
+    def __init__(self, world: World, loop: ControllerLoop, adoption: Adoption) -> None:
         self._world = world
         self._loop = loop
+        self._adoption = adoption
 
     def reconcile(self, namespace: str, name: str) -> bool:
         """Take the next step, then write the status; False when a pod was refused."""
@@ -45,12 +50,13 @@ class StatefulSets:
             return True
         if record.deletion_at is not None:
             return True
+        self._adoption.claim(_RESOURCE, record)
         update = current_revision(self._world, _RESOURCE, record)
         stored = record.body.get("status") or {}
         names = {entry.name: entry for entry in revisions_of(self._world, record)}
         current = names.get(stored.get("currentRevision", ""), update)
         accepted = self._step(record, current, update)
-        self._write_status(record, current, update)
+        current = self._write_status(record, current, update)
         in_use = {pod.labels.get(POD_REVISION, "") for pod in self._pods(record)}
         forget_revisions(self._world, record, {*in_use, current.name, update.name})
         return accepted
@@ -114,20 +120,20 @@ class StatefulSets:
         pods: dict[int, PodRecord],
         update: ObjectRecord,
     ) -> None:
-        """Replace the highest pod that is not up to date; wait while one is unavailable."""
+        """Replace the highest pods that are not up to date, as long as few enough are unavailable."""
         rolling = (record.body["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
-        least = max(ordinals.start, int(rolling.get("partition", 0)))
+        least = ordinals.start + int(rolling.get("partition", 0))
+        found = [pods.get(ordinal) for ordinal in ordinals]
+        gone = sum(pod is None or not self._available(record, pod) for pod in found)
+        room = most_unavailable(rolling.get("maxUnavailable", 1), len(ordinals)) - gone
         for ordinal in reversed(ordinals):
             pod = pods.get(ordinal)
-            if ordinal < least:
+            if ordinal < least or room <= 0:
                 return
-            if pod is None:  # made a moment ago, and not ready yet
-                return
-            if pod.labels.get(POD_REVISION) != update.name and pod.deletion_at is None:
+            outdated = pod is not None and pod.labels.get(POD_REVISION) != update.name
+            if pod is not None and outdated and pod.deletion_at is None:
                 self._delete(record, pod)
-                return
-            if not self._available(record, pod):
-                return
+                room -= 1
 
     # ---- pods
 
@@ -160,17 +166,21 @@ class StatefulSets:
             spec["subdomain"] = service
         metadata = {"name": name, "labels": labels}
         refusal = create_pod(self._world, _RESOURCE, record, metadata=metadata, spec=spec)
-        self._tell(record, "create", name)
+        if refusal is None:
+            self._tell(record, "Create", name)
+        elif refusal.reason != "AlreadyExists":
+            text = f"Create Pod {name} in StatefulSet {record.name} failed error: {refusal.message}"
+            report(self._world, _RESOURCE, record, "FailedCreate", text)
         return refusal is None
 
     def _delete(self, record: ObjectRecord, pod: PodRecord) -> None:
         self._world.store.delete("pods", pod.namespace, pod.name)
-        self._tell(record, "delete", pod.name)
+        self._tell(record, "Delete", pod.name)
 
     def _tell(self, record: ObjectRecord, verb: str, name: str) -> None:
         if self._world.config.controllers.success_events:
             text = f"{verb} Pod {name} in StatefulSet {record.name} successful"
-            report(self._world, _RESOURCE, record, f"Successful{verb.capitalize()}", text)
+            report(self._world, _RESOURCE, record, f"Successful{verb}", text)
 
     def _pods(self, record: ObjectRecord) -> list[PodRecord]:
         return owned_pods(self._world, record.uid)
@@ -189,7 +199,8 @@ class StatefulSets:
 
     def _write_status(
         self, record: ObjectRecord, current: ObjectRecord, update: ObjectRecord
-    ) -> None:
+    ) -> ObjectRecord:
+        """Write the counts; return the revision that is the current one now."""
         pods = self._pods(record)
         live = [pod for pod in pods if pod.deletion_at is None]
         updated = sum(pod.labels.get(POD_REVISION) == update.name for pod in live)
@@ -201,18 +212,24 @@ class StatefulSets:
         status: Object = {
             "observedGeneration": record.generation,
             "replicas": len(pods),
-            "availableReplicas": sum(self._available(record, pod) for pod in pods),
             "currentRevision": current.name,
             "updateRevision": update.name,
             "collisionCount": 0,
         }
         counts = {
+            "availableReplicas": sum(self._available(record, pod) for pod in pods),
             "readyReplicas": ready,
             "currentReplicas": on_current,
             "updatedReplicas": updated,
         }
         status.update({name: count for name, count in counts.items() if count})
         set_status(self._world, _RESOURCE, record, status)
+        return current
+
+
+def most_unavailable(amount: int | str, replicas: int) -> int:
+    """Return how many pods may be unavailable in a rolling update; percentages round down, one at least."""
+    return max(1, math.floor(part_of(amount, replicas)))
 
 
 def ordinal_of(record: ObjectRecord, pod: PodRecord) -> int:

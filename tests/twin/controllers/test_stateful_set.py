@@ -43,7 +43,7 @@ def test_pods_come_one_after_the_other(cluster: Any, workload: Build) -> None:
     assert status["currentRevision"] == status["updateRevision"]
     assert (
         "SuccessfulCreate",
-        "create Pod db-0 in StatefulSet db successful",
+        "Create Pod db-0 in StatefulSet db successful",
     ) in cluster.kube_events("db")
 
 

@@ -1,0 +1,202 @@
+"""Plays a flow, written down as data, on a cluster: what a user does, and what is waited for in between.
+
+A step is `create: OBJECT`, `patch: {PLACE: MERGE}`, `delete: PLACE` (with `propagation`), `undo: PLACE`,
+`until: {PLACE: {PATH: VALUE}}`, `label: {SELECTOR: LABELS}`, `wait: SECONDS`, or what befalls the first pod of
+a selector: `delete_pod`, `evict`, `disown`, `hold`, `cheapen`. A place is `RESOURCE/NAME`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from twin.kinds import KINDS
+
+Object = dict[str, Any]
+LATE_SECONDS = 120.0
+MERGE = "application/merge-patch+json"
+
+
+class World(Protocol):
+    """A cluster, and how time passes on it."""
+
+    look_seconds: float
+    """How often one looks whether something has come."""
+
+    def ask(self, method: str, path: str, body: Any = None, media: str = "application/json",
+            **query: str) -> Any:  # fmt: skip
+        """Send one request; raises where it is refused."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Let cluster time pass."""
+        ...
+
+    def history(self, path: str, version: str) -> list[Object]:
+        """Return what a watch from a version says."""
+        ...
+
+
+class Late(AssertionError):
+    """What a flow waited for did not come."""
+
+
+class Player:
+    """Plays one flow in a namespace of its own."""
+
+    def __init__(self, world: World, namespace: str) -> None:
+        """Play on `world`."""
+        self._world, self.namespace = world, namespace
+
+    def play(self, steps: list[Object]) -> None:
+        """Do every step."""
+        for step in steps:
+            for verb, given in step.items():
+                if verb != "propagation":
+                    getattr(self, f"_{verb}")(given, step)
+
+    def path(self, resource: str, name: str = "") -> str:
+        """Return the path of a resource, or of one object."""
+        kind = KINDS[resource]
+        root = f"/apis/{kind.api_version}" if "/" in kind.api_version else "/api/v1"
+        inside = f"/namespaces/{self.namespace}" if kind.namespaced else ""
+        return f"{root}{inside}/{resource}" + (f"/{name}" if name else "")
+
+    def _at(self, place: str) -> str:
+        resource, _, name = place.partition("/")
+        return self.path(resource, name)
+
+    def _create(self, obj: Object, _: Object) -> None:
+        resource = next(name for name, kind in KINDS.items() if kind.kind == obj["kind"])
+        self._world.ask("POST", self.path(resource), expanded(obj))
+
+    def _patch(self, places: Object, _: Object) -> None:
+        for place, given_body in places.items():
+            body = given_body
+            spec = body.get("spec") or {}
+            given = spec.get("template")
+            if isinstance(given, str) or (given and not {"spec", "metadata"} & given.keys()):
+                name = place.partition("/")[2]
+                body = {**body, "spec": {**spec, "template": template(name, spec["template"])}}
+            self._world.ask("PATCH", self._at(place), body, MERGE)
+
+    def _delete(self, place: str, step: Object) -> None:
+        options = {"propagationPolicy": step["propagation"]} if "propagation" in step else {}
+        self._world.ask("DELETE", self._at(place), options or None)
+
+    def _delete_pod(self, selector: str, _: Object) -> None:
+        self._world.ask("DELETE", self.path("pods", self._first(selector)))
+
+    def _evict(self, selector: str, _: Object) -> None:
+        name = self._first(selector)
+        body = {"metadata": {"name": name, "namespace": self.namespace}}
+        self._world.ask("POST", f"{self.path('pods', name)}/eviction", body)
+
+    def _disown(self, selector: str, _: Object) -> None:
+        body = {"metadata": {"ownerReferences": None}}
+        self._world.ask("PATCH", self.path("pods", self._first(selector)), body, MERGE)
+
+    def _hold(self, selector: str, _: Object) -> None:
+        """Keep a pod from going by a finalizer of somebody else."""
+        body = {"metadata": {"finalizers": ["example.com/hold"]}}
+        self._world.ask("PATCH", self.path("pods", self._first(selector)), body, MERGE)
+
+    def _cheapen(self, selector: str, _: Object) -> None:
+        body = {"metadata": {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-5"}}}
+        self._world.ask("PATCH", self.path("pods", self._first(selector)), body, MERGE)
+
+    def _label(self, places: Object, _: Object) -> None:
+        for selector, labels in places.items():
+            body = {"metadata": {"labels": labels}}
+            self._world.ask("PATCH", self.path("pods", self._first(selector)), body, MERGE)
+
+    def _first(self, selector: str) -> str:
+        found = self._world.ask("GET", self.path("pods"), labelSelector=selector)["items"]
+        living = [one for one in found if "deletionTimestamp" not in one["metadata"]]
+        return str(min(one["metadata"]["name"] for one in living))
+
+    def _undo(self, place: str, _: Object) -> None:
+        """Write the template of the oldest ReplicaSet again, as `kubectl rollout undo` does."""
+        found = self._world.ask("GET", self.path("replicasets"))["items"]
+        notes = "deployment.kubernetes.io/revision"
+        first = min(found, key=lambda one: int(one["metadata"]["annotations"][notes]))
+        pods = first["spec"]["template"]
+        pods["metadata"]["labels"].pop("pod-template-hash")
+        patch = [{"op": "replace", "path": "/spec/template", "value": pods}]
+        self._world.ask("PATCH", self._at(place), patch, "application/json-patch+json")
+
+    def _wait(self, seconds: float, _: Object) -> None:
+        self._world.wait(seconds)
+
+    def _until(self, places: Object, _: Object) -> None:
+        for place, wanted in places.items():
+            self._wait_for(str(place), lambda p=place, w=wanted: self._unlike(p, w))
+
+    def _wait_for(self, place: str, unlike: Callable[[], str]) -> None:
+        waited = 0.0
+        while said := unlike():
+            if waited > LATE_SECONDS:
+                raise Late(f"{place}: {said}")
+            self._world.wait(self._world.look_seconds)
+            waited += self._world.look_seconds
+
+    def _unlike(self, place: str, wanted: Any) -> str:
+        """Return what is not as it is waited for."""
+        resource, _, name = place.partition("/")
+        if not name:
+            found = self._world.ask("GET", self.path(resource))["items"]
+            return "" if len(found) == wanted else f"there are {len(found)}"
+        found = self._world.ask("GET", self.path(resource), fieldSelector=f"metadata.name={name}")
+        if not found["items"]:
+            return "" if wanted is None else "is not there"
+        if wanted is None:
+            return "is still there"
+        one = found["items"][0]
+        observed = (one.get("status") or {}).get("observedGeneration")
+        if observed not in (None, one["metadata"].get("generation")):
+            return "has not been looked at"
+        seen = {path: _value(one, path.split(".")) for path in wanted}
+        return "" if seen == wanted else f"has {seen}, not {wanted}"
+
+
+def _value(obj: Any, path: list[str]) -> Any:
+    """Return a member; of a list of conditions the status of one; 0 for a missing count."""
+    for part in path:
+        if isinstance(obj, list):
+            return next((one["status"] for one in obj if one["type"] == part), None)
+        obj = (obj or {}).get(part)
+    return obj
+
+
+def expanded(obj: Object) -> Object:
+    """Return an object whose short forms are written out."""
+    name = obj["metadata"]["name"]
+    kind = next(one for one in KINDS.values() if one.kind == obj["kind"])
+    spec = dict(obj.get("spec") or {})
+    if "jobTemplate" in spec:
+        inner = spec["jobTemplate"]["spec"]
+        inner = {**inner, "template": template(name, inner["template"], job=True)}
+        spec["jobTemplate"] = {**spec["jobTemplate"], "spec": inner}
+    if "template" in spec:
+        spec["template"] = template(name, spec["template"], job=obj["kind"] == "Job")
+    if obj["kind"] in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
+        spec.setdefault("selector", {"matchLabels": {"app": name}})
+    body = {"apiVersion": kind.api_version, **obj}
+    return {**body, "spec": spec} if spec else body
+
+
+def template(name: str, given: Any, *, job: bool = False) -> Object:
+    """Return a pod template; a text is what its shell runs."""
+    given = {"run": given} if isinstance(given, str) else dict(given)
+    if "spec" in given:
+        return given
+    container: Object = {"name": "c", "image": given.pop("image", "i:1")}
+    if given.get("run"):
+        container["command"] = ["sh", "-c", given["run"]]
+    container.update(given.pop("container", {}))
+    given.pop("run", None)
+    labels, notes = given.pop("labels", {"app": name}), given.pop("annotations", {})
+    spec: Object = {"containers": [container], "terminationGracePeriodSeconds": 1}
+    if job:
+        spec["restartPolicy"] = "Never"
+    return {"metadata": {"labels": labels, "annotations": notes}, "spec": {**spec, **given}}

@@ -1,0 +1,74 @@
+"""Flows by group, and both ways to play them."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+import yaml
+
+from tests.twin.controller_flows.playing import Object, Player, World
+from tests.twin.controller_flows.seeing import look
+from tests.twin.controller_flows.worlds import Virtual
+
+HERE = Path(__file__).parent
+AT_ONCE = 8
+GROUPS = tuple(sorted(path.stem for path in (HERE / "flows").glob("*.yaml")))
+
+
+def table(group: str) -> dict[str, Object]:
+    """Return the flows of a group by name."""
+    text = (HERE / "flows" / f"{group}.yaml").read_text(encoding="utf-8")
+    return {flow["flow"]: flow for flow in yaml.safe_load(text)}
+
+
+def expected(group: str) -> dict[str, Object]:
+    """Return what the real controllers left, by flow."""
+    found: dict[str, Object] = json.loads(expected_path(group).read_text(encoding="utf-8"))
+    return found
+
+
+def expected_path(group: str) -> Path:
+    """Return where what the real controllers left is written down."""
+    return HERE / "expected" / f"{group}.json"
+
+
+def played(world: World, flow: Object, namespace: str) -> Object:
+    """Play a flow in a namespace of its own; return what is to see then."""
+    made = world.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    player = Player(world, namespace)
+    player.play(flow["steps"])
+    world.wait(flow.get("settle", 3))
+    seen = look(world, player, made["metadata"]["resourceVersion"])
+    if not flow.get("order", True):
+        del seen["conditions in order"]
+    return seen
+
+
+def built_in(flow: Object) -> Object:
+    """Play a flow with the twin's own controllers, in virtual time."""
+    return played(Virtual(), flow, "flow")
+
+
+def play_real(world: World, chosen: dict[str, Object], group: str) -> Iterator[tuple[str, Object]]:
+    """Play flows with the real controllers, some at once; yield what each left, or its error."""
+
+    def one(pair: tuple[int, str]) -> tuple[str, Object]:
+        try:
+            return pair[1], played(world, chosen[pair[1]], f"{group}-{pair[0]}")
+        except Exception as error:  # noqa: BLE001 - said, and the other flows go on
+            return pair[1], {"error": f"{type(error).__name__}: {error}"}
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for done in as_completed([pool.submit(one, pair) for pair in enumerate(sorted(chosen))]):
+            yield done.result()
+
+
+def differences(wanted: Object, seen: Object) -> list[str]:
+    """Return the lines that differ."""
+    pair = [json.dumps(one, indent=1, sort_keys=True).splitlines() for one in (wanted, seen)]
+    lines = difflib.unified_diff(*pair, "real", "built-in", lineterm="", n=3)
+    return list(lines)

@@ -1,0 +1,60 @@
+"""The twin's own controllers leave what kube-controller-manager 1.36.2 left: statuses, conditions, pods, KubeEvents.
+
+`expected/` holds what the real programs left of each flow, on the twin as their kubelet; `__main__.py` writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from proofs.real_programs.control_plane import MANAGER, SCHEDULER, real
+from proofs.real_programs.processes import Missing, program
+from tests.twin.controller_flows.playing import Object
+from tests.twin.controller_flows.running import (
+    GROUPS,
+    built_in,
+    differences,
+    expected,
+    play_real,
+    table,
+)
+from tests.twin.controller_flows.worlds import Real
+
+ROWS = [
+    pytest.param(flow, expected(group)[name], id=f"{group}: {name}")
+    for group in GROUPS
+    for name, flow in table(group).items()
+]
+
+
+@pytest.mark.parametrize(("flow", "wanted"), ROWS)
+def test_the_built_in_controllers_leave_the_same(flow: Object, wanted: Object) -> None:
+    """Each flow ends as it does with the real programs, in virtual time."""
+    assert differences(wanted, built_in(flow)) == []
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
+    """A twin whose controllers are the real programs; skips where these are not on this machine."""
+    try:
+        program(SCHEDULER), program(MANAGER)
+    except Missing as missing:
+        pytest.skip(str(missing))
+    with real(tmp_path_factory.mktemp("flows")) as (found, _):
+        yield Real(found.api)
+
+
+@pytest.mark.twin
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_real_programs_still_leave_it(cluster: Real, group: str) -> None:
+    """What is written down is what they leave."""
+    wanted = expected(group)
+    found = {
+        name: differences(wanted[name], one)
+        for name, one in play_real(cluster, table(group), group)
+    }
+    assert {name: lines for name, lines in found.items() if lines} == {}
