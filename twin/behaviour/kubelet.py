@@ -310,7 +310,8 @@ class Kubelet(Part):
         if pod is None or pod.deletion_at is None:
             return
         node_exists = self._world.node(pod.node_name) is not None
-        if node_exists and not self._world.up(pod.node_name):
+        forced = pod.deletion_grace_seconds == 0 and not pod.finalizers
+        if node_exists and not self._world.up(pod.node_name) and not forced:
             return  # nobody there to confirm: it stays Terminating
         if pod.container_state == "running":
             names = pod.shape.containers

@@ -76,6 +76,14 @@ def test_everything_else_is_unknown(command: list[str]) -> None:
     assert course(command) is None
 
 
+def test_variables_that_the_spec_says_are_followed() -> None:
+    """`env` counts, in both spellings; what is quoted, or not said, is not guessed."""
+    env = [{"name": "N", "value": "3"}]
+    assert course(["sh", "-c", "sleep $N; exit ${N}"], env=env) == Course(3.0, 3)
+    assert course(["sh", "-c", "sleep '$N'"], env=env) is None
+    assert course(["sh", "-c", "sleep $M"], env=env) is None
+
+
 def test_a_pod_lasts_as_long_as_its_longest_container() -> None:
     """Of two containers the longer decides; one that is unknown makes the pod unknown."""
     assert course(["sleep", "3"], ["sleep", "5"]) == Course(5.0)

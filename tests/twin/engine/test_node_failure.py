@@ -99,3 +99,21 @@ def test_random_failures_come_at_the_rate_asked_for() -> None:
         down |= set(engine.world.down.items())
 
     assert 5 <= len(down) <= 40
+
+
+def test_a_held_pod_of_a_dead_node_goes_with_its_finalizer(engine: Engine, pod: Build) -> None:
+    """Deleted with grace 0 it waits for its finalizer only: nobody on the machine has to confirm."""
+    made = pod("p")
+    made["metadata"]["finalizers"] = ["example.com/hold"]
+    engine.store.create("pods", "default", made)
+    engine.advance(engine.now + 30)
+    engine.fail_node(engine.store.get("pods", "default", "p")["spec"]["nodeName"], 1_000.0)
+    engine.advance(engine.now + 60)
+    engine.store.delete("pods", "default", "p", grace_period_seconds=0)
+    engine.advance(engine.now + 5)
+    held = engine.store.get("pods", "default", "p")
+    held["metadata"].pop("finalizers")
+    engine.store.replace("pods", "default", "p", held)
+    engine.advance(engine.now + 5)
+
+    assert list(engine.store.list("pods", "default")) == []
