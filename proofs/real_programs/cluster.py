@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from proofs.real_programs.processes import Supervised
 from proofs.real_programs.requests import Api, Object, until
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -21,6 +22,8 @@ class Cluster:
     def __init__(self, api: Api, label: str) -> None:
         """Look at nodes with this label."""
         self.api, self.label = api, label
+        self.programs: list[Supervised] = []
+        """What runs beside the cluster."""
         self._classes: list[str] = []
 
     # ---- what a user does

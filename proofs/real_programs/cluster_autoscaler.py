@@ -9,12 +9,16 @@ from pathlib import Path
 import yaml
 
 from proofs.real_programs.cluster import Cluster
+from proofs.real_programs.grounds import Ground, twin_ground
+from proofs.real_programs.log_lines import allowed_of
 from proofs.real_programs.processes import (
+    Command,
     account_kubeconfig,
     free_port,
+    lease_flags,
     program,
-    running,
     running_twin,
+    supervised,
 )
 from proofs.real_programs.requests import Api, Object, always, make_account, until
 
@@ -24,7 +28,7 @@ GROUP = "foresail.dev/node-group"
 SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 STATUS = f"/api/v1/namespaces/{HOME}/configmaps/cluster-autoscaler-status"
 PRIORITIES = "cluster-autoscaler-priority-expander"
-ALLOWED: dict[str, str] = {}
+ALLOWED = allowed_of("cluster-autoscaler")
 BUILT_IN_SPEED = "30"
 """Cluster seconds per second of the twin's own Cluster Autoscaler, whose times are the documented ones."""
 UNNEEDED_SECONDS, BUILT_IN_SECONDS = 15, 20
@@ -59,20 +63,25 @@ _RULES = (
 
 
 @contextmanager
-def real(folder: Path) -> Iterator[tuple[Cluster, list[Path]]]:
-    """Run the real program on a twin; yield the cluster and the program's log."""
+def real(folder: Path, ground: Ground = twin_ground) -> Iterator[tuple[Cluster, list[Path]]]:
+    """Run the real program on a cluster; yield the cluster and the program's log."""
     program(NAME)
-    with running_twin(folder, "--nodes", "1") as api:
+    with ground(folder) as api:
         _install(api)
         kubeconfig = account_kubeconfig(api, HOME, ACCOUNT, folder / "kubeconfig")
         environment = {"KUBECONFIG": str(kubeconfig), "KWOK_PROVIDER_MODE": "local",
                        "POD_NAMESPACE": HOME}  # fmt: skip
-        command = [str(program(NAME)), *_FLAGS, f"--kubeconfig={kubeconfig}"]
-        command.append(f"--address=127.0.0.1:{free_port()}")
+        command = [str(program(NAME)), *_FLAGS, *lease_flags()]
+        command.append(f"--kubeconfig={kubeconfig}")
+
+        def make() -> Command:
+            return [*command, f"--address=127.0.0.1:{free_port()}"], environment
+
         log = folder / "cluster-autoscaler.log"
         cluster = Cluster(api, GROUP)
         cluster.cordon()
-        with running(command, log, environment):
+        with supervised(make, log) as one:
+            cluster.programs.append(one)
             until("its first look", lambda: api.find(STATUS), 60)
             yield cluster, [log]
 

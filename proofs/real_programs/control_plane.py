@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from proofs.real_programs.cluster import DEPLOYMENTS, NODES, PODS, Cluster
-from proofs.real_programs.processes import account_kubeconfig, program, running, running_twin
+from proofs.real_programs.grounds import Ground, twin_ground
+from proofs.real_programs.log_lines import allowed_of
+from proofs.real_programs.processes import (
+    account_kubeconfig,
+    lease_flags,
+    program,
+    running,
+    running_twin,
+)
 from proofs.real_programs.requests import Api, Object, always, until
 
 SCHEDULER, MANAGER = "kube-scheduler", "kube-controller-manager"
@@ -21,36 +29,22 @@ APPS, BATCH = "/apis/apps/v1/namespaces/default", "/apis/batch/v1/namespaces/def
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 SERVICES = "/api/v1/namespaces/default/services"
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
-ALLOWED = {
-    "manifest file is empty": "nobody gave it a manifest of admission",
-    "not as new as written version|is not as new as": (
-        "1.36 tries an object again while its cache is behind its own write"
-    ),
-    r'(pods?|statefulsets.apps|replicasets.apps|poddisruptionbudgets.policy) \\?"[-a-z0-9]+\\?" not found': (
-        "an object was deleted while the program looked at it"
-    ),
-    "Error getting updated StatefulSet from lister": "the same",
-    "broadcaster already stopped": "it was told to end",
-    "the object has been modified": "another writer was faster, and it tries again",
-    "Failed to update lock optimistically": "the same, of its lease",
-}
+ALLOWED = allowed_of(SCHEDULER, MANAGER)
 
 
 @contextmanager
-def real(folder: Path) -> Iterator[tuple[Cluster, list[Path]]]:
-    """Run both programs on a twin without its own; yield the cluster and their logs."""
+def real(folder: Path, ground: Ground = twin_ground) -> Iterator[tuple[Cluster, list[Path]]]:
+    """Run both programs on a cluster without others of their kind; yield the cluster and their logs."""
     program(SCHEDULER), program(MANAGER)
-    flags = ("--nodes", "3", "--without", "scheduler,controller-manager")
-    with running_twin(folder, *flags) as api, ExitStack() as stack:
+    with ground(folder, 3, CONTROLLERS.split(",")) as api, ExitStack() as stack:
+        cluster = Cluster(api, "kubernetes.io/hostname")
         for name in (SCHEDULER, MANAGER):
-            stack.enter_context(running(_command(api, folder, name), folder / f"{name}.log"))
+            one = running(_command(api, folder, name), folder / f"{name}.log")
+            cluster.programs.append(stack.enter_context(one))
         for name in (SCHEDULER, MANAGER):
             lease = f"/apis/coordination.k8s.io/v1/namespaces/{HOME}/leases/{name}"
             until(f"{name} to lead", lambda path=lease: api.find(path), 60)
-        yield (
-            Cluster(api, "kubernetes.io/hostname"),
-            [folder / f"{n}.log" for n in (SCHEDULER, MANAGER)],
-        )
+        yield cluster, [folder / f"{name}.log" for name in (SCHEDULER, MANAGER)]
 
 
 @contextmanager
@@ -76,7 +70,7 @@ def _command(api: Api, folder: Path, name: str) -> list[str]:
     body = {**_binding(f"{name}-{reader}", name), "roleRef": reference}
     api.ask("POST", f"/apis/rbac.authorization.k8s.io/v1/namespaces/{HOME}/rolebindings", body)
     path = account_kubeconfig(api, HOME, name, folder / f"{name}.kubeconfig")
-    words = [str(program(name)), "--secure-port=0", "--leader-elect=true"]
+    words = [str(program(name)), "--secure-port=0", "--leader-elect=true", *lease_flags()]
     flags = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
     words += [f"--{flag}={path}" for flag in flags]
     return [*words, f"--controllers={CONTROLLERS}"] if name == MANAGER else words

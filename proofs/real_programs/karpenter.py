@@ -11,13 +11,16 @@ from typing import Any
 import yaml
 
 from proofs.real_programs.cluster import Cluster
+from proofs.real_programs.grounds import Ground, twin_ground
+from proofs.real_programs.log_lines import allowed_of
 from proofs.real_programs.processes import (
+    Command,
     account_kubeconfig,
     beside,
     free_port,
     program,
-    running,
     running_twin,
+    supervised,
 )
 from proofs.real_programs.requests import Api, Object, always, make_account, until
 
@@ -28,9 +31,7 @@ CAPACITY = "karpenter.sh/capacity-type"
 POOLS, CLAIMS = "/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.sh/v1/nodeclaims"
 NODE_CLASSES = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"
 KEEP = "karpenter.sh/do-not-disrupt"
-ALLOWED = {
-    r'"message":"could not schedule pod"': "it says so of every pod that fits no machine of any pool",
-}
+ALLOWED = allowed_of("karpenter")
 BUILT_IN_SPEED = "5"
 """Cluster seconds per second of the twin's own Karpenter."""
 _MACHINES = (("k2", 2, 0.10), ("k4", 4, 0.20), ("k8", 8, 0.40))
@@ -59,10 +60,10 @@ _RULES = (
 
 
 @contextmanager
-def real(folder: Path) -> Iterator[tuple[Cluster, list[Path]]]:
-    """Run the real program on a twin; yield the cluster and the program's log."""
+def real(folder: Path, ground: Ground = twin_ground) -> Iterator[tuple[Cluster, list[Path]]]:
+    """Run the real program on a cluster; yield the cluster and the program's log."""
     program(NAME), beside(NAME, DEFINITIONS)
-    with running_twin(folder, "--nodes", "1") as api:
+    with ground(folder) as api:
         _install(api)
         types = folder / "instance_types.json"
         types.write_text(json.dumps([_type(*row) for row in _MACHINES]), encoding="utf-8")
@@ -70,12 +71,16 @@ def real(folder: Path) -> Iterator[tuple[Cluster, list[Path]]]:
             "KUBECONFIG": str(account_kubeconfig(api, HOME, ACCOUNT, folder / "kubeconfig")),
             "INSTANCE_TYPES_FILE_PATH": str(types),
             "LEADER_ELECTION_NAMESPACE": HOME,
-            "METRICS_PORT": str(free_port()),
-            "HEALTH_PROBE_PORT": str(free_port()),
         }
+
+        def make() -> Command:
+            ports = (("METRICS_PORT", free_port()), ("HEALTH_PROBE_PORT", free_port()))
+            return [str(program(NAME))], environment | {name: str(port) for name, port in ports}
+
         log = folder / "karpenter.log"
-        with running([str(program(NAME))], log, environment):
+        with supervised(make, log) as one:
             cluster = Cluster(api, TYPE)
+            cluster.programs.append(one)
             cluster.cordon()
             yield cluster, [log]
 
@@ -102,6 +107,7 @@ def _install(api: Api) -> None:
     for obj in yaml.safe_load_all(beside(NAME, DEFINITIONS).read_text(encoding="utf-8")):
         api.apply("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", obj)
     make_account(api, HOME, ACCOUNT, _RULES)
+    until("its kinds", lambda: all(map(api.serves, (NODE_CLASSES, POOLS, CLAIMS))))
     api.ask("POST", NODE_CLASSES, {"metadata": {"name": "default"}, "spec": {}})
 
 

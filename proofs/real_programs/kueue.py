@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from proofs.real_programs.processes import account_kubeconfig, beside, program, running
+from proofs.real_programs.cluster import Cluster
+from proofs.real_programs.grounds import Ground, twin_ground
+from proofs.real_programs.log_lines import allowed_of
+from proofs.real_programs.processes import (
+    Command,
+    Supervised,
+    account_kubeconfig,
+    beside,
+    free_port,
+    program,
+    supervised,
+)
 from proofs.real_programs.requests import Api, Object, Refused, until
 
 NAME, MANIFESTS = "kueue", "kueue-manifests.yaml"
@@ -21,20 +33,10 @@ ACCOUNT = "kueue-controller-manager"
 LEASE = "c1f6bfd2.kueue.x-k8s.io"
 SECRET = "kueue-webhook-server-cert"
 WEBHOOKS, VISIBILITY = "kueue-webhook-service", "kueue-visibility-server"
-ALLOWED = {
-    r"secret is not well-formed, cannot update webhook configurations.*missing ca.crt": (
-        "the release's Secret is empty until the program has filled it"
-    ),
-    r"workloads.kueue.x-k8s.io .* already exists": (
-        "a second look at a Job reads a cache that lacks the Workload that the first one made, and is tried again; "
-        "kube-apiserver 1.36.2 under the same load: 8 of 40 Jobs"
-    ),
-    r"WorkloadPriorityClass.kueue.x-k8s.io .* not found": "a case of the table is about a class that is not there",
-    r"Skipping admission check controller setup: Provisioning Requests not supported": (
-        "the ProvisioningRequest kinds are Cluster Autoscaler's to install; said on every cluster without them"
-    ),
-}
-START_SECONDS = 120.0
+ALLOWED = allowed_of("kueue")
+START_SECONDS = 300.0
+_LEASE_TIMES = {"leaseDuration": "90s", "renewDeadline": "60s", "retryPeriod": "5s"}
+"""Longer than the defaults: it ends when a busy machine lets it renew too late."""
 _PLURALS = {
     "APIService": "apiservices",
     "ClusterRole": "clusterroles",
@@ -61,19 +63,38 @@ class Ports:
     health: int
 
 
-def install(api: Api, ports: Ports) -> None:
-    """Apply the release's manifests but the Deployment: the program runs here, and two Services lead to it."""
+def install(api: Api, ports: Ports, *, by_name: bool = False) -> None:
+    """Apply the release's manifests but the Deployment: the program runs here, and two Services lead to it.
+
+    A twin finds it by Endpoints of loopback. A real server refuses such: there (`by_name`) the Services are names of
+    this machine, and whoever calls one says the port.
+    """
     text = beside(NAME, MANIFESTS).read_text(encoding="utf-8")
     for obj in yaml.safe_load_all(text):
         if obj["kind"] == "Deployment":
             continue
-        if obj["kind"] == "Service":
+        if obj["kind"] == "Service" and by_name:
+            obj["spec"] = {"type": "ExternalName", "externalName": "localhost"}
+        elif obj["kind"] == "Service":
             del obj["spec"]["selector"]
+        if by_name:
+            _set_ports(obj, ports)
         api.apply(_collection(obj), obj)
+    if by_name:
+        return
     for name, port in ((WEBHOOKS, ports.webhooks), (VISIBILITY, ports.visibility)):
         subset = {"addresses": [{"ip": "127.0.0.1"}], "ports": [{"port": port}]}
         where = f"/api/v1/namespaces/{HOME}/endpoints"
         api.ask("POST", where, {"metadata": {"name": name}, "subsets": [subset]})
+
+
+def _set_ports(value: Any, ports: Ports) -> None:
+    """Write the program's ports wherever an object names one of the two Services."""
+    for key, one in enumerate(value) if isinstance(value, list) else value.items():
+        if key == "service" and one.get("name") in (WEBHOOKS, VISIBILITY):
+            one["port"] = ports.webhooks if one["name"] == WEBHOOKS else ports.visibility
+        elif isinstance(one, dict | list):
+            _set_ports(one, ports)
 
 
 def _collection(obj: Object) -> str:
@@ -86,13 +107,69 @@ def _collection(obj: Object) -> str:
 
 @contextmanager
 def running_kueue(
-    api: Api, folder: Path, ports: Ports, configuration: Object | None = None, **more: Any
+    api: Api, folder: Path, ports: Ports, configuration: Object | None = None
 ) -> Iterator[Path]:
     """Run the controller manager with a part of its Configuration; yield its log once its webhooks answer."""
+    with _supervised(api, folder, lambda: ports, configuration) as (_, log):
+        yield log
+
+
+@contextmanager
+def real(folder: Path, ground: Ground = twin_ground) -> Iterator[tuple[Cluster, list[Path]]]:
+    """Run it on a twin, so that it can be restarted; yield the cluster and the program's log."""
+    program(NAME), beside(NAME, MANIFESTS)
+    first = Ports(free_port(), free_port(), free_port())
+    given = [first]
+
+    def ports() -> Ports:
+        """Return ports of its own for each one that is started."""
+        taken = given[-1]
+        given.append(Ports(free_port(), free_port(), free_port()))
+        return taken
+
+    with ground(folder) as api:
+        install(api, first)
+        lead = partial(_lead_to_newest, api, given)
+        with _supervised(api, folder / "program", ports, None, lead) as (one, log):
+            cluster = Cluster(api, "kubernetes.io/hostname")
+            cluster.programs.append(one)
+            yield cluster, [log]
+
+
+@contextmanager
+def _supervised(
+    api: Api,
+    folder: Path,
+    ports: Callable[[], Ports],
+    configuration: Object | None,
+    turn: Callable[[], None] | None = None,
+) -> Iterator[tuple[Supervised, Path]]:
     folder.mkdir(exist_ok=True)
     certificates = folder / "certificates"
     certificates.mkdir(exist_ok=True)
-    settings = {
+    kubeconfig = account_kubeconfig(api, HOME, ACCOUNT, folder / "kubeconfig")
+
+    def make() -> Command:
+        own = ports()
+        settings = {**_settings(own, certificates), **(configuration or {})}
+        file = folder / f"configuration-{own.webhooks}.yaml"
+        file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        words = [str(program(NAME)), f"--config={file}", f"--kubeconfig={kubeconfig}"]
+        return [*words, "--zap-log-level=2"], {}
+
+    log = folder / "kueue.log"
+    with _mounted_secret(api, certificates), supervised(make, log, turn) as one:
+        until(
+            "Kueue's webhooks",
+            lambda: one.deaths > 0 or _admits(api),
+            START_SECONDS,
+        )
+        assert not one.deaths, log.read_text(encoding="utf-8")[-2_000:]
+        yield one, log
+
+
+def _settings(ports: Ports, certificates: Path) -> Object:
+    return {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
         "namespace": HOME,
@@ -104,25 +181,19 @@ def running_kueue(
             "leaderElect": True,
             "resourceName": LEASE,
             "resourceNamespace": HOME,
+            **_LEASE_TIMES,
         },
         "integrations": {"frameworks": ["batch/job"]},
-        **more,
-        **(configuration or {}),
     }
-    file = folder / "configuration.yaml"
-    file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    kubeconfig = account_kubeconfig(api, HOME, ACCOUNT, folder / "kubeconfig")
-    command = [str(program(NAME)), f"--config={file}", f"--kubeconfig={kubeconfig}"]
-    command += ["--zap-log-level=2"]
-    log = folder / "kueue.log"
-    with _mounted_secret(api, certificates), running(command, log) as process:
-        until(
-            "Kueue's webhooks",
-            lambda: process.poll() is not None or _admits(api),
-            START_SECONDS,
-        )
-        assert process.poll() is None, log.read_text(encoding="utf-8")[-2_000:]
-        yield log
+
+
+def _lead_to_newest(api: Api, given: list[Ports]) -> None:
+    """Let the Services lead to the newest program's ports, as their controller would; the last are the next one's."""
+    ports = given[-2]
+    for name, port in ((WEBHOOKS, ports.webhooks), (VISIBILITY, ports.visibility)):
+        subset = {"addresses": [{"ip": "127.0.0.1"}], "ports": [{"port": port}]}
+        path = f"/api/v1/namespaces/{HOME}/endpoints/{name}"
+        api.ask("PATCH", path, {"subsets": [subset]})
 
 
 def _admits(api: Api) -> bool:
@@ -164,3 +235,67 @@ def _mounted_secret(api: Api, folder: Path) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+
+
+# ---- what it has to do while it is disturbed
+
+QUEUES, FLAVORS = f"/apis/{KUEUE}/clusterqueues", f"/apis/{KUEUE}/resourceflavors"
+LOCAL_QUEUES = f"/apis/{KUEUE}/namespaces/default/localqueues"
+WORKLOADS = f"/apis/{KUEUE}/namespaces/default/workloads"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+
+
+def in_turn(cluster: Cluster) -> None:
+    """Of three Jobs for one place each runs when the one before it is gone."""
+    api = cluster.api
+    quota = {"name": "f", "resources": [{"name": "cpu", "nominalQuota": 1}]}
+    groups = [{"coveredResources": ["cpu"], "flavors": [quota]}]
+    api.ask("POST", FLAVORS, {**_head("ResourceFlavor", "f"), "spec": {}})
+    spec: Object = {"namespaceSelector": {}, "resourceGroups": groups}
+    api.ask("POST", QUEUES, {**_head("ClusterQueue", "cq"), "spec": spec})
+    api.ask("POST", LOCAL_QUEUES, {**_head("LocalQueue", "lq"), "spec": {"clusterQueue": "cq"}})
+    names = [f"job-{number}" for number in range(3)]
+    for name in names:
+        until(f"{name} to be taken", lambda name=name: _made(api, name))
+    for _ in names:
+        running = until("one that runs", lambda: _running(api))
+        assert len(running) == 1, running
+        api.ask("DELETE", f"{JOBS}/{running[0]}", propagationPolicy="Background")
+        until("it to be gone", lambda gone=running[0]: gone not in _running(api))
+    until("no workloads", lambda: not api.items(WORKLOADS))
+
+
+def clear(cluster: Cluster) -> None:
+    """Take everything away that the scenario made."""
+    api = cluster.api
+    api.ask("DELETE", JOBS, propagationPolicy="Background")
+    until("no workloads", lambda: not api.items(WORKLOADS), 120)
+    for path in (f"{LOCAL_QUEUES}/lq", f"{QUEUES}/cq", f"{FLAVORS}/f"):
+        api.remove(path)
+    until("no queues", lambda: not api.items(QUEUES) and not api.items(FLAVORS), 60)
+
+
+def _head(kind: str, name: str) -> Object:
+    return {"apiVersion": KUEUE, "kind": kind, "metadata": {"name": name}}
+
+
+def _made(api: Api, name: str) -> bool:
+    """Create a Job, unless nobody answers for its webhook at the moment."""
+    container = {"name": "c", "image": "work:1", "resources": {"requests": {"cpu": "1"}}}
+    template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    template["metadata"] = {"annotations": {"foresail.dev/work-seconds": "3600"}}
+    labels = {"kueue.x-k8s.io/queue-name": "lq"}
+    spec = {"parallelism": 1, "completions": 1, "suspend": True, "template": template}
+    try:
+        api.ask("POST", JOBS, {"metadata": {"name": name, "labels": labels}, "spec": spec})
+    except Refused as refusal:
+        if refusal.status < 500:
+            raise
+        return False
+    return True
+
+
+def _running(api: Api) -> list[str]:
+    """Return the names of the Jobs that are not suspended."""
+    jobs = [one for one in api.items(JOBS) if "deletionTimestamp" not in one["metadata"]]
+    return [str(one["metadata"]["name"]) for one in jobs if not one["spec"].get("suspend")]

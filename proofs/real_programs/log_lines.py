@@ -1,10 +1,16 @@
-"""What a program complains about in its log, and which complaints it would make on a real cluster as well."""
+"""What a program complains about in its log, and which complaints it makes on a real API server as well.
+
+`log_lines.tsv` is the evidence: a line is allowed on the twin only if it was seen on a real server (1.36.2
+with its controllers, and pods whose statuses `lab/fidelity/real/node_keeper.py` writes).
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 _KLOG = re.compile(r"[EF]\d{4} ")
@@ -15,6 +21,44 @@ EVERYWHERE = {
     r"context canceled|http: Server closed": "it was told to end",
 }
 """Patterns with the reason why a line is no complaint about the server."""
+
+
+_TABLE = Path(__file__).with_name("log_lines.tsv")
+_COLUMNS = ("program", "version", "pattern", "real", "twin", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLine:
+    """A pattern of complaints that a real server causes."""
+
+    program: str
+    version: str
+    pattern: str
+    real: int
+    """How many were seen on a real server, and then on a twin."""
+    twin: int
+    reason: str
+
+
+def known_lines() -> list[KnownLine]:
+    """Read the evidence; raises ValueError for a row that is not complete."""
+    rows = []
+    for number, line in enumerate(_TABLE.read_text(encoding="utf-8").splitlines(), 1):
+        if not line or line.startswith(("#", "program\t")):
+            continue
+        cells = line.split("\t")
+        if len(cells) != len(_COLUMNS):
+            raise ValueError(
+                f"{_TABLE.name}:{number}: give {', '.join(_COLUMNS)}, with tabs between"
+            )
+        program, version, pattern, real, twin, reason = cells
+        rows.append(KnownLine(program, version, pattern, int(real), int(twin), reason))
+    return rows
+
+
+def allowed_of(*programs: str) -> dict[str, str]:
+    """Return the patterns of programs with their reasons."""
+    return {row.pattern: row.reason for row in known_lines() if row.program in programs}
 
 
 def is_complaint(line: str) -> bool:
@@ -28,6 +72,17 @@ def is_complaint(line: str) -> bool:
     except ValueError:
         return False
     return str(found.get("level", "")).lower() in _LEVELS
+
+
+def tally(logs: Iterable[Path], allowed: Mapping[str, str]) -> Counter[str]:
+    """Count the complaints of logs by the first pattern that they meet."""
+    met: Counter[str] = Counter()
+    for log in logs:
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+            first = (one for one in (*EVERYWHERE, *allowed) if re.search(one, line))
+            if is_complaint(line) and (pattern := next(first, None)) is not None:
+                met[pattern] += 1
+    return met
 
 
 def complaints(log: Path, allowed: Mapping[str, str]) -> list[str]:

@@ -8,13 +8,14 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import yaml
 
-from proofs.real_programs.requests import Api
+from proofs.real_programs.requests import Api, patience
 
 ASSETS = "KUBEBUILDER_ASSETS"
 """Folder of programs and of what is installed with them."""
@@ -42,6 +43,14 @@ def beside(name: str, file: str) -> Path:
     return path
 
 
+def lease_flags() -> list[str]:
+    """Return flags by which a program of Kubernetes leads as long as a busy machine needs to renew its Lease."""
+    return [
+        f"--leader-elect-lease-duration={15 * patience():g}s",
+        f"--leader-elect-renew-deadline={10 * patience():g}s",
+    ]
+
+
 def free_port() -> int:
     """Return a port of loopback that nobody listens on."""
     with socket.socket() as free:
@@ -50,32 +59,139 @@ def free_port() -> int:
         return port
 
 
+class Twin:
+    """A twin whose Roles and bindings count, at speed 1, as a process that can be started again."""
+
+    def __init__(self, folder: Path, flags: Sequence[str]) -> None:
+        """Start it and wait until it answers; with `--port` and `--journal` among its flags it can be restarted."""
+        self._command = [sys.executable, "-m", "twin", "--workload", "idle"]
+        self._command += ["--authorization", "rbac", "--metrics-scrape-seconds", "0"]
+        self._command += ["--kubeconfig-dir", str(folder), *flags]
+        self._log = folder / "twin.log"
+        self._process = self._start()
+        self.api = Api(self._kubeconfig)
+
+    def _start(self) -> subprocess.Popen[str]:
+        with self._log.open("ab") as log:
+            twin = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert twin.stdout is not None
+        self._kubeconfig = Path(json.loads(twin.stdout.readline())["admin_kubeconfig"])
+        return twin
+
+    def restart(self) -> None:
+        """Kill it as a machine that fails, and start it again from its journal."""
+        self._process.kill()
+        self.end()
+        self._process = self._start()
+
+    def end(self) -> None:
+        """Stop it."""
+        _end(self._process)
+
+
 @contextmanager
 def running_twin(folder: Path, *flags: str) -> Iterator[Api]:
-    """Start a twin whose Roles and bindings count, at speed 1; yield its administrator."""
-    command = [sys.executable, "-m", "twin", "--workload", "idle", "--authorization", "rbac"]
-    command += ["--kubeconfig-dir", str(folder), "--metrics-scrape-seconds", "0", *flags]
-    with (folder / "twin.log").open("wb") as log:
-        twin = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+    """Start a twin; yield its administrator."""
+    twin = Twin(folder, flags)
     try:
-        assert twin.stdout is not None
-        yield Api(Path(json.loads(twin.stdout.readline())["admin_kubeconfig"]))
+        yield twin.api
     finally:
-        _end(twin)
+        twin.end()
+
+
+Command = tuple[Sequence[str], Mapping[str, str]]
+"""A command line and what its environment has besides ours."""
+
+
+class Supervised:
+    """A program that is started again whenever it ends, can be killed, and have a second one beside it."""
+
+    def __init__(
+        self, make: Callable[[], Command], log: Path, turn: Callable[[], None] | None = None
+    ) -> None:
+        """Start what `make` says, which is asked at each start; all output goes to `log`.
+
+        `turn` leads clients to the newest one when an older one is gone.
+        """
+        self._make, self._log, self._turn = make, log, turn
+        self.deaths = 0
+        """How often it ended by itself, and was started again as by a kubelet."""
+        self._ended = threading.Event()
+        self._changing = threading.Lock()
+        self.process = self._start()
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
+        self._keeper.start()
+
+    def _keep(self) -> None:
+        while not self._ended.wait(1.0):
+            with self._changing:
+                if self.process.poll() is not None and not self._ended.is_set():
+                    self.deaths += 1
+                    self.process = self._start()
+                    self._turn_clients()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command, environment = self._make()
+        with self._log.open("ab") as file:
+            own = {**os.environ, **environment}
+            return subprocess.Popen(command, stdout=file, stderr=file, env=own)
+
+    def restart(self) -> None:
+        """Kill it as a machine that fails, and start it again."""
+        with self._changing:
+            self._kill()
+            self.process = self._start()
+            self._turn_clients()
+
+    def _kill(self) -> None:
+        """End it at once: it gives nothing back."""
+        self.process.kill()
+        _end(self.process)
+
+    def replace(self, wait: Callable[[], object]) -> None:
+        """Start a second one beside it, wait for something, and kill the first."""
+        second = self._start()
+        try:
+            wait()
+        except BaseException:
+            _end(second)
+            raise
+        with self._changing:
+            self._kill()
+            self.process = second
+            self._turn_clients()
+
+    def _turn_clients(self) -> None:
+        if self._turn is not None:
+            self._turn()
+
+    def end(self) -> None:
+        """Tell it to end."""
+        self._ended.set()
+        with self._changing:
+            _end(self.process)
+        self._keeper.join()
 
 
 @contextmanager
 def running(
     command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
+) -> Iterator[Supervised]:
     """Run a program, its output in `log`, until the block ends."""
-    with log.open("ab") as file:
-        own = {**os.environ, **(environment or {})}
-        process = subprocess.Popen(command, stdout=file, stderr=file, env=own)
+    with supervised(lambda: (command, environment or {}), log) as program:
+        yield program
+
+
+@contextmanager
+def supervised(
+    make: Callable[[], Command], log: Path, turn: Callable[[], None] | None = None
+) -> Iterator[Supervised]:
+    """Run a program whose command line is made anew at each start, until the block ends."""
+    one = Supervised(make, log, turn)
     try:
-        yield process
+        yield one
     finally:
-        _end(process)
+        one.end()
 
 
 def account_kubeconfig(api: Api, namespace: str, account: str, path: Path) -> Path:

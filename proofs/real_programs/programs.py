@@ -10,7 +10,7 @@ from pathlib import Path
 from proofs.real_programs import cluster_autoscaler, control_plane, karpenter
 from proofs.real_programs.cluster import Cluster
 
-Run = Callable[[Path], AbstractContextManager[tuple[Cluster, Sequence[Path]]]]
+Run = Callable[..., AbstractContextManager[tuple[Cluster, Sequence[Path]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Program:
     executable: str
     """Its name on PATH or in KUBEBUILDER_ASSETS."""
     real: Run
-    """Runs it on a twin of its own in a folder; yields the cluster and the program's logs."""
+    """Runs it in a folder, on a ground (by default a twin); yields the cluster and the program's logs."""
     built_in: Run
     """Runs a twin whose own part does its work."""
     scenarios: tuple[Callable[[Cluster], None], ...]

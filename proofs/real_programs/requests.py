@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
+from http.client import RemoteDisconnected
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -17,7 +18,28 @@ import yaml
 
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
+PATIENCE_SECONDS = 60.0
+"""How long nobody may listen: a server is being restarted."""
 Object = dict[str, Any]
+
+
+class _Patience:
+    """How many times as long as on an idle machine things may take."""
+
+    factor = 1.0
+
+
+_patience = _Patience()
+
+
+def patience() -> float:
+    """Return how many times as long things may take here."""
+    return _patience.factor
+
+
+def be_patient(factor: float) -> None:
+    """Let whatever is waited for come so many times as late: the machine is busy."""
+    _patience.factor = factor
 
 
 class Refused(Exception):
@@ -45,6 +67,8 @@ class Api:
             authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
         self.kubeconfig, self.server = kubeconfig, str(cluster["server"])
         self._token = content["users"][0]["user"]["token"]
+        self.restart_server: Callable[[], None] | None = None
+        """Ends the server as by a failure and starts it again, where somebody can."""
         self._context = ssl.create_default_context(cadata=authority)
 
     def ask(
@@ -57,12 +81,7 @@ class Api:
         request.add_header("Authorization", f"Bearer {self._token}")
         kind = media or (MERGE if method == "PATCH" else "application/json")
         request.add_header("Content-Type", kind)
-        try:
-            with urllib.request.urlopen(request, context=self._context, timeout=90) as answer:
-                content = answer.read()
-        except urllib.error.HTTPError as error:
-            with error:
-                raise Refused(error.code, _message(error.read())) from None
+        content = self._send(request)
         return json.loads(content) if content.startswith(b"{") else content.decode()
 
     def stream(self, path: str) -> Iterator[bytes]:
@@ -71,6 +90,24 @@ class Api:
         request.add_header("Authorization", f"Bearer {self._token}")
         with urllib.request.urlopen(request, context=self._context, timeout=90) as answer:
             yield from answer
+
+    def _send(self, request: urllib.request.Request) -> bytes:
+        """Send a request, again while nobody listens; what was cut is asked again if it only reads."""
+        end = time.monotonic() + PATIENCE_SECONDS * _patience.factor
+        while True:
+            try:
+                with urllib.request.urlopen(request, context=self._context, timeout=90) as answer:
+                    return bytes(answer.read())
+            except urllib.error.HTTPError as error:
+                with error:
+                    raise Refused(error.code, _message(error.read())) from None
+            except urllib.error.URLError as error:
+                if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() > end:
+                    raise
+            except (RemoteDisconnected, ConnectionResetError):
+                if request.get_method() != "GET" or time.monotonic() > end:
+                    raise
+            time.sleep(0.2)
 
     def apply(self, path: str, body: Object) -> Any:
         """Apply an object on the server's side."""
@@ -91,6 +128,15 @@ class Api:
             return None
         return found
 
+    def serves(self, path: str) -> bool:
+        """Say whether there is a resource of this path; a new one is refused for a moment on a real server."""
+        try:
+            return self.find(path) is not None
+        except Refused as refusal:
+            if refusal.status not in (429, 503):
+                raise
+            return False
+
     def remove(self, path: str) -> None:
         """Delete an object, if it is there."""
         try:
@@ -102,7 +148,7 @@ class Api:
 
 def until(what: str, so: Callable[[], Any], seconds: float = 60.0) -> Any:
     """Wait until something is so, and return it; raises Late."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * _patience.factor
     while True:
         found = so()
         if found:

@@ -1,7 +1,8 @@
 """Nodes without machines: what a kubelet tells the API server, told in fixed times and nothing run.
 
 The same for every program: leases and Ready for nodes, Running and Ready for pods after the twin's start-up
-time, the end of pods after the twin's stop time. It changes no decision of the programs under test.
+time, the end of pods after the twin's stop time or when their annotation says that their work is done. It changes no
+decision of the programs under test.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ START_SECONDS = 1.7
 STOP_SECONDS = 1.0
 """From the deletion to the end: the twin's median."""
 LEASE_SECONDS = 10.0
+WORK = "foresail.dev/work-seconds"
 _LEASES = "kube-node-lease"
 
 
@@ -25,7 +27,8 @@ class NodeKeeper:
         self._renewed: dict[str, float] = {}
         self._ready_since: dict[str, str] = {}
         self._bound: dict[str, float] = {}
-        self._started: set[str] = set()
+        self._started: dict[str, float] = {}
+        self._done: set[str] = set()
         self._stopping: dict[str, float] = {}
         self._dead: set[str] = set()
 
@@ -78,15 +81,42 @@ class NodeKeeper:
                     "DELETE", path_of("pods", meta["name"], namespace=space), body
                 )
             return
-        if uid in self._started or now - self._bound.setdefault(uid, now) < START_SECONDS:
-            return
         path = path_of("pods", meta["name"], "status", namespace=space)
-        status, _ = self._cluster.request("PATCH", path, _running(pod, stamp[:19] + "Z"), STRATEGIC)
+        second = stamp[:19] + "Z"
+        if uid in self._started:
+            work = (meta.get("annotations") or {}).get(WORK)
+            late = work is not None and now - self._started[uid] >= float(work)
+            if late and uid not in self._done:
+                status, _ = self._cluster.request("PATCH", path, _done(pod, second), STRATEGIC)
+                if status < 300:
+                    self._done.add(uid)
+            return
+        if now - self._bound.setdefault(uid, now) < START_SECONDS:
+            return
+        number = len(self._started) + 1
+        address = f"10.1.{number // 250 % 250}.{number % 250 + 1}"
+        status, _ = self._cluster.request("PATCH", path, _running(pod, second, address), STRATEGIC)
         if status < 300:
-            self._started.add(uid)
+            self._started[uid] = now
 
 
-def _running(pod: Object, second: str) -> Object:
+def _done(pod: Object, second: str) -> Object:
+    """Return the status of a pod whose work is done."""
+    began = (pod.get("status") or {}).get("startTime", second)
+    ended = {"exitCode": 0, "reason": "Completed", "startedAt": began, "finishedAt": second}
+    rows = [
+        {"type": kind, "status": "False", "reason": "PodCompleted", "lastTransitionTime": second}
+        for kind in ("ContainersReady", "Ready")
+    ]
+    containers = [
+        {"name": one["name"], "image": one["image"], "imageID": "", "ready": False, "started": False,
+         "restartCount": 0, "state": {"running": None, "terminated": ended}}
+        for one in pod["spec"]["containers"]
+    ]  # fmt: skip
+    return {"status": {"phase": "Succeeded", "conditions": rows, "containerStatuses": containers}}
+
+
+def _running(pod: Object, second: str, address: str) -> Object:
     kinds = ("PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready")
     conditions = [{"type": kind, "status": "True", "lastTransitionTime": second} for kind in kinds]
     containers = [
@@ -95,4 +125,11 @@ def _running(pod: Object, second: str) -> Object:
         for one in pod["spec"]["containers"]
     ]  # fmt: skip
     status = {"phase": "Running", "startTime": second, "conditions": conditions}
-    return {"status": {**status, "containerStatuses": containers, "podIP": "10.1.0.1"}}
+    return {
+        "status": {
+            **status,
+            "containerStatuses": containers,
+            "podIP": address,
+            "podIPs": [{"ip": address}],
+        }
+    }

@@ -41,6 +41,11 @@ class ControlPlane:
 
     binaries: Path
     folder: Path
+    controllers: Sequence[str] = CONTROLLERS
+    scheduler: bool = True
+    accounts: bool = False
+    """Whether every pod has a service account, which a controller makes for its namespace."""
+    server_flags: Sequence[str] = ()
     port: int = 0
     token: str = field(default_factory=secrets.token_hex)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -73,6 +78,10 @@ class ControlPlane:
         known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
         return str(known.get(name, "version not stated"))
 
+    @property
+    def _authority(self) -> Path:
+        return self.folder / "certificates" / "apiserver.crt"  # the server signs for itself
+
     async def start(self, clock: Clock) -> HttpCluster:
         """Start etcd, kube-apiserver, kube-controller-manager and kube-scheduler; return the API."""
         self.folder.mkdir(parents=True)
@@ -84,19 +93,21 @@ class ControlPlane:
         self._write_kubeconfig()
         self.run("kube-controller-manager", [
             f"--kubeconfig={self.kubeconfig}",
-            f"--controllers={','.join(CONTROLLERS)}",
+            f"--controllers={','.join(self.controllers)}",
             "--leader-elect=false",
             "--bind-address=127.0.0.1",
             f"--secure-port={free_port()}",
             f"--cert-dir={self.folder / 'controllers'}",
+            f"--root-ca-file={self._authority}",
         ])  # fmt: skip
-        self.run("kube-scheduler", [
-            f"--kubeconfig={self.kubeconfig}",
-            "--leader-elect=false",
-            "--bind-address=127.0.0.1",
-            f"--secure-port={free_port()}",
-            f"--cert-dir={self.folder / 'scheduler'}",
-        ])  # fmt: skip
+        if self.scheduler:
+            self.run("kube-scheduler", [
+                f"--kubeconfig={self.kubeconfig}",
+                "--leader-elect=false",
+                "--bind-address=127.0.0.1",
+                f"--secure-port={free_port()}",
+                f"--cert-dir={self.folder / 'scheduler'}",
+            ])  # fmt: skip
         return cluster
 
     def run(
@@ -174,14 +185,14 @@ class ControlPlane:
             f"--service-account-signing-key-file={key}",
             "--service-account-issuer=https://kubernetes.default.svc",
             "--service-cluster-ip-range=10.96.0.0/16",
-            "--disable-admission-plugins=ServiceAccount",  # nobody makes the accounts here
+            *(() if self.accounts else ("--disable-admission-plugins=ServiceAccount",)),
+            *self.server_flags,
         ]
 
     def _write_kubeconfig(self) -> None:
-        authority = self.folder / "certificates" / "apiserver.crt"  # the server signs for itself
         cluster = {
             "server": f"https://127.0.0.1:{self.port}",
-            "certificate-authority": str(authority),
+            "certificate-authority": str(self._authority),
         }
         content = {
             "apiVersion": "v1",

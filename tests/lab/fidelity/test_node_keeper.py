@@ -7,7 +7,13 @@ from typing import Any
 from lab.fidelity.cluster import JSON, Object
 from lab.fidelity.player import Player
 from lab.fidelity.real.metrics_server import RATIO, pod_metrics
-from lab.fidelity.real.node_keeper import LEASE_SECONDS, START_SECONDS, STOP_SECONDS, NodeKeeper
+from lab.fidelity.real.node_keeper import (
+    LEASE_SECONDS,
+    START_SECONDS,
+    STOP_SECONDS,
+    WORK,
+    NodeKeeper,
+)
 from lab.fidelity.scenario import Scenario
 
 STAMP = "2026-01-01T00:00:00.000000Z"
@@ -60,6 +66,22 @@ def test_a_bound_pod_runs_after_its_start_time_and_once() -> None:
     for _ in range(2):
         keeper.work(START_SECONDS, STAMP, pods, [node("n1")])
     assert cluster.asked == [("PATCH", "/namespaces/default/pods/bound/status")]
+
+
+def test_a_pod_ends_when_its_work_is_done() -> None:
+    """So many seconds after its start as its annotation says, and once; without one it runs on."""
+    cluster = Recorder()
+    keeper = NodeKeeper(cluster)
+    pods = [pod("job", "n1", annotations={WORK: "5"}), pod("server", "n1")]
+    for now in (0.0, START_SECONDS):
+        keeper.work(now, STAMP, pods, [node("n1")])
+    cluster.asked.clear()
+    keeper.work(START_SECONDS + 4.9, STAMP, pods, [])
+    keeper.work(START_SECONDS + 4.9, STAMP, pods, [node("n1")])
+    assert cluster.asked == []
+    for _ in range(2):
+        keeper.work(START_SECONDS + 5.0, STAMP, pods, [node("n1")])
+    assert cluster.asked == [("PATCH", "/namespaces/default/pods/job/status")]
 
 
 def test_a_deleted_pod_ends_after_its_stop_time() -> None:

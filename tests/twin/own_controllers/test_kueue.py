@@ -16,6 +16,7 @@ from proofs.real_programs.processes import Missing, beside, free_port, running_t
 from proofs.real_programs.requests import Api
 from tests.twin.kueue.table import CASES
 from tests.twin.own_controllers.kueue_cases import (
+    CHOSEN,
     RealPlay,
     RealPort,
     clear,
@@ -23,18 +24,6 @@ from tests.twin.own_controllers.kueue_cases import (
     prepare_nodes,
 )
 
-CHOSEN = (
-    "a job of an empty flavor is admitted and starts",
-    "a flavor's node labels become the pods' node selector",
-    "a tainted flavor is for jobs that tolerate it, and gives them no toleration",
-    "under StrictFIFO the older job blocks the newer one",
-    "a queue preempts its own jobs of lower priority",
-    "a queue takes back what was borrowed from it",
-    "Hold admits nothing new and lets the rest finish",
-    "a job that ends finishes its Workload and frees its quota",
-    "of what waits, priority comes first and age second",
-    "the visibility API has both versions",
-)
 BY_NAME = {case["case"]: case for case in CASES}
 pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(300)]
 
