@@ -102,7 +102,10 @@ class Api:
                 with error:
                     raise Refused(error.code, _message(error.read())) from None
             except urllib.error.URLError as error:
-                if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() > end:
+                cut = isinstance(error.reason, ConnectionResetError)
+                unheard = isinstance(error.reason, ConnectionRefusedError)
+                again = unheard or (cut and request.get_method() == "GET")
+                if not again or time.monotonic() > end:
                     raise
             except (RemoteDisconnected, ConnectionResetError):
                 if request.get_method() != "GET" or time.monotonic() > end:
