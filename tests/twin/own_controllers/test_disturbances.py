@@ -1,6 +1,6 @@
-"""A program goes on with its work when it is killed, and when another one takes over.
+"""A program goes on with its work when it is killed, when another one takes over, and when the twin is restarted.
 
-`python -m proofs.real_programs NAME --disturb` does it to each of the programs, and restarts the twin as well.
+`python -m proofs.real_programs NAME --disturb` does it to each of the programs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import pytest
 from proofs.real_programs.cluster import Cluster
 from proofs.real_programs.disturbances import (
     CAUSED,
+    DISTURBANCES,
     DISTURBED,
     Disturbed,
-    program_killed,
-    taken_over,
 )
 from proofs.real_programs.log_lines import complaints
 from proofs.real_programs.processes import Missing
@@ -44,7 +43,7 @@ def world(
         run.__exit__(None, None, None)
 
 
-@pytest.mark.parametrize("disturb", [program_killed, taken_over], ids=lambda one: str(one.__name__))
+@pytest.mark.parametrize("disturb", DISTURBANCES, ids=lambda one: str(one.__name__))
 def test_the_work_is_done_all_the_same(world: World, disturb: Callable[..., None]) -> None:
     """The scenario holds, and the program complains about nothing but a server that was away."""
     disturbed, cluster, logs = world
