@@ -79,7 +79,8 @@ async def run(
     progress = on_progress or (lambda _state, _cycle: None)
     await collector.resume()
     progress("live", collector.cycle)
-    if not isinstance(transport, WatchTransport):
+    if settings.speed != 1.0 or not isinstance(transport, WatchTransport):
+        # In time lapse a bookmark a minute would be an hour old.
         await _collect(collector, settings, clock, progress)
         return
     simulated = await collector.learn_provenance()
