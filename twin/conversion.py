@@ -45,6 +45,7 @@ def to_v1(obj: Object) -> Object:
         notes[_CURRENT] = json.dumps(rest, separators=(",", ":"))
     if notes:
         metadata["annotations"] = notes
+    status = {"currentReplicas": 0, "desiredReplicas": 0, **status}
     return {**obj, "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec,
             "status": status}  # fmt: skip
 

@@ -106,6 +106,13 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[tuple[str, str]])
     return ApiError(422, "Invalid", message, details)
 
 
+def invalid_metadata(kind: Any, name: str, causes: Sequence[tuple[str, str]]) -> ApiError:
+    """422 of an update of metadata, which a real server checks twice: each cause is there twice, and told once."""
+    error = invalid(kind.kind, kind.group, name, causes)
+    error.details["causes"] = error.details["causes"] * 2
+    return error
+
+
 def _reason(sentence: str) -> str:
     """Return the word for what a sentence says about a field."""
     if " in body must be of type " in sentence:

@@ -78,7 +78,7 @@ def apply(record: Record, obj: Object, subresource: str | None, resource: str) -
         if "kind" in record.body:
             _apply_custom(record, obj, subresource)
         else:
-            _apply_object(record, obj, subresource)
+            _apply_object(resource, record, obj, subresource)
     elif isinstance(record, PodRecord):
         _apply_pod(record, obj, subresource)
     elif isinstance(record, NodeRecord) and subresource is None:
@@ -137,7 +137,9 @@ def resources_of(shape: PodShape) -> list[Object]:
     return [container.get("resources") or {} for container in shape.spec["containers"]]
 
 
-def _apply_object(record: ObjectRecord, obj: Object, subresource: str | None) -> None:
+def _apply_object(
+    resource: str, record: ObjectRecord, obj: Object, subresource: str | None
+) -> None:
     if subresource == "finalize":
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
         record.body = {**record.body, "spec": {"finalizers": finalizers} if finalizers else {}}
@@ -148,7 +150,11 @@ def _apply_object(record: ObjectRecord, obj: Object, subresource: str | None) ->
     body = _body(obj)
     if "status" in record.body:
         body["status"] = record.body["status"]
-    if record.generation and _wish(body) != _wish(record.body):
+    if (record.generation or resource == "csidrivers") and _wish(body) != _wish(record.body):
+        record.generation += (
+            resource != "priorityclasses"
+        )  # of which only the description can change
+    elif resource == "endpointslices" and (obj["metadata"].get("labels") or {}) != record.labels:
         record.generation += 1
     record.body = body
 

@@ -61,15 +61,46 @@ def check_written(kind: Kind, record: Record, metadata: Object) -> None:
     check_version(kind, record, wanted)
 
 
+def check_deletion(kind: Kind, record: Record, uid: str | None, version: str | None) -> None:
+    """Raise ApiError 409 when a deletion is meant for another uid or version than the current one."""
+    if uid and uid != record.uid:
+        why = (
+            f"the UID in the precondition ({uid}) does not match the UID in record ({record.uid}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise errors.conflict(kind.kind, record.name, why, group=kind.group)
+    if version and str(version) != str(record.resource_version):
+        why = (
+            f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion "
+            f"in record ({record.resource_version}). The object might have been modified"
+        )
+        raise errors.conflict(kind.kind, record.name, why, group=kind.group)
+
+
 def check_version(kind: Kind, record: Record, wanted: Object) -> None:
     """Raise ApiError 409 when a write names another uid or version than the current one."""
     version, uid = wanted.get("resourceVersion"), wanted.get("uid")
     if uid and uid != record.uid:
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
-        raise errors.conflict(kind.resource, record.name, why + record.uid, group=kind.group)
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {_storage_key(kind, record)}, ResourceVersion: 0, "
+            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
+            f"UID in object meta: {record.uid}"
+        )
+        raise errors.conflict(kind.resource, record.name, why, group=kind.group)
     if version and str(version) != str(record.resource_version):
         why = (
             "the object has been modified; please apply your changes to the latest version "
             "and try again"
         )
         raise errors.conflict(kind.resource, record.name, why, group=kind.group)
+
+
+_STORED_AS = {"nodes": "minions", "services": "services/specs", "endpoints": "services/endpoints"}
+"""Where a real server keeps resources, if not under their own names."""
+
+
+def _storage_key(kind: Kind, record: Record) -> str:
+    """Return where a real server keeps an object: its refusals show it."""
+    group = f"{kind.group}/" if "." in kind.group and not kind.group.endswith(".k8s.io") else ""
+    place = f"{group}{_STORED_AS.get(kind.resource, kind.plural)}"
+    return "/".join(filter(None, ("/registry", place, record.namespace, record.name)))

@@ -21,7 +21,7 @@ from twin.definitions.shelves import serve_shelves
 from twin.identity import Identities, draw_name
 from twin.kinds import KINDS, Kind
 from twin.part import Kept, Part
-from twin.preconditions import DeleteOptions, check_version, check_written, set_namespace
+from twin.preconditions import DeleteOptions, check_deletion, check_written, set_namespace
 from twin.records import Object, PodRecord, Record
 from twin.render import render
 from twin.render.item_cache import ItemCache
@@ -303,8 +303,7 @@ class Store(Part):
         shelf = self._shelf(resource)
         record = self.record(resource, namespace, name)
         dry_run = options.get("dry_run", False)
-        known = {"uid": options.get("uid"), "resourceVersion": options.get("resource_version")}
-        check_version(shelf.kind, record, known)
+        check_deletion(shelf.kind, record, options.get("uid"), options.get("resource_version"))
         before = record.clone()
         target = record.clone() if dry_run else record
         grace, propagation = options.get("grace_period_seconds"), options.get("propagation")
@@ -371,7 +370,8 @@ class Store(Part):
     def _finish_if_released(self, resource: str, record: Record) -> None:
         if record.deletion_at is None or record.finalizers:
             return
-        if resource not in admission.GRACEFUL:
+        ended = isinstance(record, PodRecord) and record.deletion_grace_seconds == 0
+        if resource not in admission.GRACEFUL or ended:
             self.remove(resource, record)
 
     def _commit(

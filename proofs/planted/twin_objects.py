@@ -7,8 +7,44 @@ from proofs.planted.defect import Defect
 CLAIMS = "tests/twin/controllers/test_volumes.py::"
 REFERENCES = "tests/twin/behaviour/test_references.py::"
 POLICIES = "tests/twin/contract/test_policies.py::"
+FLOWS = "tests/twin/contract/test_flows.py::test_answers_are_those_of_a_real_server"
 
 TWIN_OBJECTS: tuple[Defect, ...] = (
+    Defect(
+        "a Job takes its pods with it unasked",
+        "twin/api/deleting.py",
+        '_ORPHANING = frozenset({"jobs", "replicationcontrollers"})',
+        '_ORPHANING = frozenset({"replicationcontrollers"})',
+        f"{FLOWS}[in process-what is left behind unasked]",
+    ),
+    Defect(
+        "who creates an object owns what it cannot be without",
+        "twin/api/schema/model.py",
+        '        return self.shape == "" and not self.pointer and self.message is not None',
+        "        return False",
+        f"{FLOWS}[in process-life of services]",
+    ),
+    Defect(
+        "a port in use is given out again",
+        "twin/controllers/service_addresses.py",
+        "taken = {**self._taken_ports((namespace, name)), **dict.fromkeys(own)}",
+        "taken = dict.fromkeys(own)",
+        f"{FLOWS}[in process-ports of balancers]",
+    ),
+    Defect(
+        "ports that are there twice go unmentioned",
+        "twin/advice/pods.py",
+        '        return "duplicate"\n',
+        '        return ""\n',
+        "tests/twin/advice/test_advice.py::test_ports_in_each_others_way",
+    ),
+    Defect(
+        "an apply that changes nothing leaves a time",
+        "twin/api/ownership.py",
+        "    if not (difference.changed or difference.removed):",
+        "    if not (difference.changed or difference.removed or mine.at):",
+        f"{FLOWS}[in process-autoscalers of v1]",
+    ),
     Defect(
         "a claim in use goes at once",
         "twin/controllers/volumes.py",

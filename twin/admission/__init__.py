@@ -43,6 +43,18 @@ def admit_new(kind: Kind, obj: Object, *, spec_known: bool = False) -> None:
     findings.raise_if_any(kind, obj["metadata"].get("name", ""))
 
 
+_CHECKS = {
+    "poddisruptionbudgets": 2,
+    **dict.fromkeys(("configmaps", "secrets", "serviceaccounts", "endpoints", "pods", "jobs"), 4),
+    **dict.fromkeys(("persistentvolumeclaims", "persistentvolumes", "ingresses", "nodes"), 4),
+    **dict.fromkeys(("ipaddresses", "ingressclasses", "csistoragecapacities", "resourceclaims"), 4),
+    **dict.fromkeys(("roles", "rolebindings", "clusterroles", "clusterrolebindings"), 4),
+    **dict.fromkeys(("runtimeclasses", "storageclasses", "deviceclasses", "namespaces"), 4),
+    "controllerrevisions": 4,
+}
+"""How often a real server checks labels and annotations of an update, where it is not three times."""
+
+
 def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) -> None:
     """Default and check a full object in place before it replaces `old`."""
     if kind.custom is not None:
@@ -52,8 +64,10 @@ def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) 
     _check_type(kind, new)
     head = new.setdefault("metadata", {})
     metadata.check_unchanged(old["metadata"], head, findings)
+    findings.repeat(2)
     if subresource is None:
         metadata.check(head, findings, kind.resource)
+        findings.repeat(_CHECKS.get(kind.resource, 3))
         if kind.resource == "pods":
             pods.keep_resolved(old["spec"], new.setdefault("spec", {}))
             pods.admit(new["spec"], findings, "spec")

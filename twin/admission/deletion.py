@@ -62,7 +62,10 @@ def _mark_object(resource: str, record: Record, now: float, policy: str | None) 
     if resource not in GRACEFUL and not record.finalizers:
         return True
     record.deletion_at = now
-    record.deletion_grace_seconds = 0
+    record.deletion_grace_seconds = None if resource == "namespaces" else 0
+    if isinstance(record, ObjectRecord) and record.generation:
+        record.generation += 1
     if resource == "namespaces" and isinstance(record, ObjectRecord):
-        record.body = {**record.body, "status": {"phase": "Terminating"}}
+        status = {**(record.body.get("status") or {}), "phase": "Terminating"}
+        record.body = {**record.body, "status": status}
     return False

@@ -64,7 +64,8 @@ def storage_capacity(obj: Object, findings: Findings) -> None:
 
 
 def attachment(obj: Object, findings: Findings) -> None:
-    """Check a VolumeAttachment."""
+    """Complete and check a VolumeAttachment."""
+    obj.setdefault("status", {"attached": False})
     spec = obj.setdefault("spec", {})
     if not spec.get("attacher"):
         findings.require("spec.attacher")

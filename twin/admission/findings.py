@@ -17,6 +17,10 @@ class Findings:
 
     def __init__(self) -> None:
         self.causes: list[tuple[str, str]] = []
+        self.again: dict[int, int] = {}
+        """How many times more a cause is named, by its place: a real server checks metadata of an update
+        several times over, and says so.
+        """
 
     def add(self, path: str, sentence: str) -> None:
         """Note one bad field."""
@@ -46,7 +50,12 @@ class Findings:
     def raise_if_any(self, kind: Kind, name: str) -> None:
         """Raise ApiError 422 when something was found."""
         if self.causes:
-            raise invalid(kind.kind, kind.group, name, self.causes)
+            error = invalid(kind.kind, kind.group, name, self.causes)
+            told = error.details["causes"]
+            told[:0] = [
+                cause for at, cause in enumerate(told) for _ in range(self.again.get(at, 0))
+            ]
+            raise error
 
     def quantities(self, path: str, amounts: Mapping[str, Any]) -> None:
         """Check that every amount is a quantity and not below zero."""
@@ -58,6 +67,11 @@ class Findings:
                 continue
             if negative:
                 self.bad(f"{path}[{name}]", amount, "must be greater than or equal to 0")
+
+    def repeat(self, times: int) -> None:
+        """Name what was found since the last call so many times."""
+        for at in range(len(self.again), len(self.causes)):
+            self.again[at] = times - 1
 
     def count(self, path: str, value: object, least: int = 0) -> None:
         """Check a whole number of at least `least`."""

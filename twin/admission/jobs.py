@@ -123,7 +123,11 @@ def cronjob(obj: Object, findings: Findings) -> None:
     if not spec.get("schedule"):
         findings.require("spec.schedule")
     else:
-        _check("spec.schedule", spec["schedule"], parse_schedule, findings)
+        if "TZ" in spec["schedule"]:
+            why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+            findings.bad("spec.schedule", spec["schedule"], why)
+        else:
+            _check("spec.schedule", spec["schedule"], parse_schedule, findings)
     if spec.get("timeZone") is not None:
         _check("spec.timeZone", spec["timeZone"], zone_of, findings)
     policy = spec.setdefault("concurrencyPolicy", "Allow")

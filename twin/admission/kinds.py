@@ -79,8 +79,13 @@ _UNCHANGED: dict[str, Callable[[Object, Object, Findings], None]] = {
 
 
 def check_status(resource: str, old: Object, new: Object, findings: Findings) -> None:
-    """Check what a client writes into `status`."""
+    """Complete and check what a client writes into `status`."""
     status = new.get("status") or {}
+    for condition in status.get("conditions") or ():
+        for name in _TIMED.get(resource, ()):
+            condition.setdefault(name, None)
+    if resource == "horizontalpodautoscalers" and status:
+        status.setdefault("currentMetrics", None)
     balanced = (status.get("loadBalancer") or {}).get("ingress")
     if resource == "services" and balanced and old["spec"].get("type") != "LoadBalancer":
         why = "may only be used when `spec.type` is 'LoadBalancer'"
@@ -99,6 +104,18 @@ def check_status(resource: str, old: Object, new: Object, findings: Findings) ->
                 findings.count(f"status.{name}", value)
 
 
+_TIMED = {
+    **dict.fromkeys(
+        ("pods", "persistentvolumeclaims", "jobs"), ("lastProbeTime", "lastTransitionTime")
+    ),
+    "nodes": ("lastHeartbeatTime", "lastTransitionTime"),
+    "deployments": ("lastUpdateTime", "lastTransitionTime"),
+    **dict.fromkeys(("replicasets", "statefulsets", "daemonsets"), ("lastTransitionTime",)),
+    **dict.fromkeys(("replicationcontrollers", "namespaces", "services"), ("lastTransitionTime",)),
+    **dict.fromkeys(("flowschemas", "prioritylevelconfigurations"), ("lastTransitionTime",)),
+    "horizontalpodautoscalers": ("lastTransitionTime",),
+}
+"""The times of conditions that are shown where nobody has written them."""
 _COUNTING = ("deployments", "replicasets", "statefulsets", "daemonsets", "replicationcontrollers")
 _FIXED = {
     "runtimeclasses": ("handler",),

@@ -186,12 +186,19 @@ def _check_peer(peer: Object, findings: Findings, path: str) -> None:
         if not block.get("cidr"):
             findings.require(f"{path}.ipBlock.cidr")
             return
-        check_cidr(f"{path}.ipBlock.cidr", block["cidr"], findings)
+        _check_range(f"{path}.ipBlock.cidr", block["cidr"], findings)
         for index, text in enumerate(block.get("except") or ()):
             where = f"{path}.ipBlock.except[{index}]"
-            check_cidr(where, text, findings)
+            _check_range(where, text, findings)
             if is_cidr(text) and is_cidr(block["cidr"]) and not _is_inside(text, block["cidr"]):
                 findings.bad(where, text, "must be a strict subset of `cidr`")
+
+
+def _check_range(path: str, text: str, findings: Findings) -> None:
+    """Check a range of addresses that begins with its first one."""
+    check_cidr(path, text, findings)
+    if is_cidr(text) and ipaddress.ip_interface(text).network[0] != ipaddress.ip_interface(text).ip:
+        findings.bad(path, text, "must not have bits set beyond the prefix length")
 
 
 def _is_inside(inner: str, outer: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import ipaddress
+import re
 
 from twin.admission import metadata, rules
 from twin.admission.findings import Findings
@@ -14,6 +15,9 @@ from twin.admission.services import check_cidr
 from twin.admission.workloads import template
 from twin.records import Object
 
+_REQUEST = re.compile(
+    rb"-----BEGIN CERTIFICATE REQUEST-----\s.*-----END CERTIFICATE REQUEST-----", re.DOTALL
+)
 _SHORTEST_CERTIFICATE = 600
 _DECIDED = ("Approved", "Denied")
 _MOST_PARAMETERS = 512
@@ -105,7 +109,7 @@ def signing_request(obj: Object, findings: Findings) -> None:
         text = base64.b64decode(spec.get("request") or "")
     except ValueError:
         text = b""
-    if b"-----BEGIN CERTIFICATE REQUEST-----" not in text:
+    if not _REQUEST.search(text):
         shown = spec.get("request") or ""
         findings.bad("spec.request", shown, "PEM block type must be CERTIFICATE REQUEST")
     usages = spec.get("usages") or []

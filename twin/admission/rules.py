@@ -100,7 +100,16 @@ def port_or_name(path: str, value: object, findings: Findings) -> None:
 def ip_address(path: str, value: object, findings: Findings) -> None:
     """Check an IP address."""
     if not is_ip(value):
-        findings.bad(path, value, IP_RULE)
+        findings.bad(path, value, ip_rule(value))
+
+
+def ip_rule(value: object) -> str:
+    """Return what a text that is no IP address breaks."""
+    parts = str(value).split(".")
+    plain = len(parts) == 4 and all(part.isascii() and part.isdecimal() for part in parts)
+    if plain and all(int(part) < 256 for part in parts):
+        return "must not have leading 0s"
+    return IP_RULE
 
 
 def is_ip(value: object) -> bool:

@@ -67,6 +67,8 @@ def carry_over(old: Object, new: Object) -> None:
             _drop_unchanged(before, after, ("externalTrafficPolicy",))
     if kind != "LoadBalancer":
         _drop_unchanged(before, after, _OF_BALANCERS)
+    elif after.get("externalTrafficPolicy") != "Local":
+        _drop_unchanged(before, after, ("healthCheckNodePort",))
 
 
 def _drop_unchanged(before: Object, after: Object, fields: tuple[str, ...]) -> None:
@@ -172,7 +174,7 @@ def check_address(
     `may_be_local` (webhooks in development are reached by Endpoints there).
     """
     if not rules.is_ip(address):
-        findings.bad(path, address, rules.IP_RULE)
+        findings.bad(path, address, rules.ip_rule(address))
         return
     parsed = ipaddress.ip_address(address)
     if parsed.is_unspecified:

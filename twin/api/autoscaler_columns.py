@@ -15,6 +15,12 @@ def scale_target(obj: Object, _now: float) -> str:
     return f"{target.get('kind', '')}/{target.get('name', '')}"
 
 
+def fewest_pods(obj: Object, _now: float) -> str:
+    """Return the fewest pods as text, as a real server does."""
+    fewest = (obj.get("spec") or {}).get("minReplicas")
+    return "<unset>" if fewest is None else str(fewest)
+
+
 def targets(obj: Object, _now: float) -> str:
     """Return current over target of the first two metrics, and how many more there are."""
     specs = (obj.get("spec") or {}).get("metrics") or ()

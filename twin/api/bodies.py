@@ -121,8 +121,8 @@ def check_object(
         cleaned = check.clean(obj, root)
         if kind.resource == DEFINITIONS:
             clean_definition(cleaned, check)
-    warnings = [f'unknown field "{path}"' for path in check.unknown]
-    warnings += [f'duplicate field "{name}"' for name in twice or ()]
+    warnings = [f'duplicate field "{name}"' for name in twice or ()]
+    warnings += [f'unknown field "{path}"' for path in check.unknown]
     if warnings and mode == "Strict":
         raise bad_request(
             f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from twin.api import storage_columns as storage
-from twin.api.autoscaler_columns import scale_target, targets
+from twin.api.autoscaler_columns import fewest_pods, scale_target, targets
 from twin.api.cells import (
     NONE,
     Column,
@@ -22,6 +22,7 @@ from twin.api.cells import (
     text_since,
     value_at,
 )
+from twin.api.event_columns import event_count, event_first_seen, event_last_seen, event_source
 from twin.api.karpenter_columns import KARPENTER
 from twin.api.plain_columns import PLAIN
 from twin.api.policy_columns import POLICIES
@@ -146,11 +147,6 @@ def _job_duration(obj: Object, now: float) -> str:
     return text_since(began, datetime.fromisoformat(ended).timestamp() if ended else now)
 
 
-def _event_last_seen(obj: Object, now: float) -> str:
-    last_time = obj.get("lastTimestamp") or obj.get("eventTime") or obj.get("firstTimestamp")
-    return text_since(last_time, now)
-
-
 def _involved_object(obj: Object, _now: float) -> str:
     involved = obj.get("involvedObject") or {}
     return f"{str(involved.get('kind', '')).lower()}/{involved.get('name', '')}"
@@ -263,7 +259,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "horizontalpodautoscalers": (
         Column("Reference", scale_target),
         Column("Targets", targets),
-        Column("MinPods", path_cell("spec.minReplicas", "<unset>")),
+        Column("MinPods", fewest_pods),
         Column("MaxPods", path_cell("spec.maxReplicas", 0)),
         Column("Replicas", path_cell("status.currentReplicas", 0)),
     ),
@@ -368,15 +364,15 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     ),
     **dict.fromkeys(("rolebindings", "clusterrolebindings"), _BOUND),
     "events": (
-        Column("Last Seen", _event_last_seen),
+        Column("Last Seen", event_last_seen),
         Column("Type", path_cell("type")),
         Column("Reason", path_cell("reason")),
         Column("Object", _involved_object),
         Column("Subobject", path_cell("involvedObject.fieldPath"), wide=True),
-        Column("Source", path_cell("source.component"), wide=True),
+        Column("Source", event_source, wide=True),
         Column("Message", path_cell("message")),
-        Column("First Seen", ago_cell("firstTimestamp"), wide=True),
-        Column("Count", path_cell("count", 1), wide=True),
+        Column("First Seen", event_first_seen, wide=True),
+        Column("Count", event_count, wide=True),
         Column("Name", name_cell, wide=True),
     ),
 }

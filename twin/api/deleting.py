@@ -9,6 +9,14 @@ from twin.api.messages import Object, Request, Response, is_dry_run, respond
 from twin.kinds import Kind
 from twin.store import Store
 
+_ORPHANING = frozenset({"jobs", "replicationcontrollers"})
+"""Resources that were there before garbage was collected: their pods stay unless a client says otherwise."""
+_POLICIES = frozenset({"orphan", "foregroundDeletion"})
+LEFT_BEHIND = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
+    "them or set propagationPolicy=Orphan to suppress this warning"
+)
+
 
 class Deletions:
     """Deletes what webhooks and policies let go."""
@@ -46,6 +54,13 @@ class Deletions:
             writes.append((write, (None, old)))
         self._admission.check(writes, request)
 
+    def _default(self, kind: Kind, namespace: str, name: str) -> str | None:
+        """Return the policy of a deletion that states none: that of an earlier one, or the kind's own."""
+        if kind.resource not in _ORPHANING:
+            return None
+        record = self._store.record(kind.resource, namespace, name)
+        return None if _POLICIES & set(record.finalizers) else "Orphan"
+
     def _delete(self, kind: Kind, namespace: str, name: str, request: Request) -> Object:
         options = delete_options(request)
         conditions = require_map(options, "preconditions")
@@ -57,10 +72,22 @@ class Deletions:
             uid=conditions.get("uid"),
             resource_version=conditions.get("resourceVersion"),
             grace_period_seconds=None if grace is None else whole_seconds(grace),
-            propagation=options.get("propagationPolicy"),
+            propagation=options.get("propagationPolicy") or self._default(kind, namespace, name),
             dry_run=_is_dry_run(request),
             announced=True,
         )
+
+
+def success(kind: Kind, name: str, uid: str) -> Object:
+    """Return what is answered of an object that is gone."""
+    details = {"name": name, "group": kind.group, "kind": kind.plural, "uid": uid}
+    done: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    return {**done, "details": {key: value for key, value in details.items() if value}}
+
+
+def orphans_unasked(kind: Kind, options: Object) -> bool:
+    """Say whether a deletion leaves pods behind because it does not say what else is to become of them."""
+    return kind.resource in _ORPHANING and options.get("propagationPolicy") is None
 
 
 def _is_dry_run(request: Request) -> bool:

@@ -97,13 +97,25 @@ _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deploym
            "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
 _SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
 _OF_PODS = {
+    "attach": "PodAttachOptions",
     "binding": "Binding",
     "ephemeralcontainers": "Pod",
     "eviction": "Eviction",
+    "exec": "PodExecOptions",
     "log": "Pod",
+    "portforward": "PodPortForwardOptions",
+    "proxy": "PodProxyOptions",
     "resize": "Pod",
 }
 _PART_VERBS = ["get", "patch", "update"]
+_PROXY_VERBS = ["create", "delete", "get", "patch", "update"]
+_POD_VERBS = {
+    **{name: ["create", "get"] for name in ("attach", "exec", "portforward")},
+    **{name: ["create"] for name in ("binding", "eviction")},
+    **dict.fromkeys(("ephemeralcontainers", "resize"), _PART_VERBS),
+    "log": ["get"],
+    "proxy": _PROXY_VERBS,
+}
 
 
 def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
@@ -120,14 +132,9 @@ def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
     if kind.resource in _SCALED:
         subresources["scale"] = ("Scale", _PART_VERBS)
     if kind.resource == "pods":
-        verbs = {
-            "binding": ["create"],
-            "ephemeralcontainers": _PART_VERBS,
-            "eviction": ["create"],
-            "log": ["get"],
-            "resize": _PART_VERBS,
-        }
-        subresources |= {name: (of, verbs[name]) for name, of in _OF_PODS.items()}
+        subresources |= {name: (of, _POD_VERBS[name]) for name, of in _OF_PODS.items()}
+    if kind.resource in ("nodes", "services"):
+        subresources["proxy"] = (f"{kind.kind}ProxyOptions", _PROXY_VERBS)
     if kind.resource == "certificatesigningrequests":
         subresources["approval"] = (kind.kind, _PART_VERBS)
     if kind.resource == "namespaces":

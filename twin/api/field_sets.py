@@ -17,6 +17,7 @@ Path = tuple[str, ...]
 Paths = frozenset[Path]
 Trie = dict[str, Any]
 _ITSELF = "."
+_EMPTY: dict[str, Any] = {"": {}, "[]": []}
 
 
 def children(value: Any, place: Field) -> dict[str, tuple[Any, Field]] | None:
@@ -99,13 +100,24 @@ class Difference:
             return
         for element, (value, inner) in after.items():
             known = before.get(element)
-            if known is None:
-                self.changed.update(every_path(value, inner, (*at, element)))
-            else:
+            if known is not None:
                 self._compare(known[0], value, inner, (*at, element))
+            elif inner.always_there:
+                self._compare(_EMPTY[inner.shape], value, inner, (*at, element))
+            elif not inner.is_zero(value):
+                self.changed.update(every_path(value, inner, (*at, element)))
         for element, (value, inner) in before.items():
-            if element not in after:
+            if element in after:
+                continue
+            if inner.always_there:
+                self._compare(value, _EMPTY[inner.shape], inner, (*at, element))
+            else:
                 self.removed.update(every_path(value, inner, (*at, element)))
+
+
+def stated_paths(value: Any, place: Field) -> Paths:
+    """Return what somebody who wrote all of an object owns."""
+    return frozenset(Difference({}, value, place).changed)
 
 
 def merge_given(live: Any, application: Any, place: Field) -> Any:

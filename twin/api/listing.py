@@ -269,8 +269,7 @@ def _form(
     """Return how items are written, and the kind, version and content type of their list."""
     if wants_partial(accept):
         name = "PartialObjectMetadata"
-        content_type = f"{JSON};as={name}List;g=meta.k8s.io;v=v1"
-        return partial_bytes, f"{name}List", "meta.k8s.io/v1", content_type
+        return partial_bytes, f"{name}List", "meta.k8s.io/v1", JSON
     if kind.custom is not None:
         return of_kind(kind, object_bytes), kind.list_kind, kind.api_version, JSON
     return store.items.item_bytes, kind.list_kind, kind.api_version, JSON
@@ -309,7 +308,11 @@ def _read_token(text: str, newest: int) -> tuple[int, Key]:
     try:
         if len(text) > LONGEST_TOKEN:
             raise ValueError(f"it has more than {LONGEST_TOKEN} characters")
-        version, namespace, name = read_json(base64.urlsafe_b64decode(text))
+        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        if raw[:1] not in (b"[", b""):
+            first = raw[:1].decode("latin-1")
+            raise ValueError(f"invalid character '{first}' looking for beginning of value")
+        version, namespace, name = read_json(raw)
         if not (isinstance(version, int) and isinstance(namespace, str) and isinstance(name, str)):
             raise ValueError("not a version and a key")
     except (ApiError, ValueError, TypeError, binascii.Error) as error:

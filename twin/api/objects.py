@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from twin.advice import advice_of
 from twin.api import ownership
 from twin.api.admitting import Admission, write_of
+from twin.api.applying import check_new, read_application
 from twin.api.bodies import (
     ClientObject,
     check_object,
     check_place,
+    delete_options,
     most_values,
     read_object,
     require_map,
+    with_warning,
 )
-from twin.api.deleting import Deletions
+from twin.api.deleting import LEFT_BEHIND, Deletions, orphans_unasked, success
 from twin.api.escalation import check_escalation
 from twin.api.limits import check_stored
 from twin.api.listing import list_answer, object_answer, table_answer
@@ -44,10 +49,11 @@ from twin.api.watching import watch
 from twin.api.write_rules import (
     MADE_BY_PUT,
     SHOWN_WHEN_GONE,
-    check_application,
+    Version,
     check_named,
     check_patched,
     check_same_uid,
+    drop_namespace,
     is_place,
     most_stored_values,
     require_creation,
@@ -56,13 +62,14 @@ from twin.api.write_rules import (
 )
 from twin.definitions.registry import DEFINITIONS
 from twin.engine import Engine
-from twin.errors import ApiError, bad_request, invalid
+from twin.errors import ApiError, invalid
 from twin.kinds import Kind
 from twin.store import Own
 from twin.timestamps import rfc3339
 
 Answer = Response | StreamedResponse | WatchResponse
 UNKNOWN_MANAGER = "unknown"
+CREATED = 201
 
 
 def method_not_allowed() -> ApiError:
@@ -78,9 +85,10 @@ def method_not_allowed() -> ApiError:
 class Objects:
     """The stored objects of one engine."""
 
-    def __init__(self, engine: Engine) -> None:
-        """Serve the engine's store."""
+    def __init__(self, engine: Engine, version: Version | None = None) -> None:
+        """Serve the engine's store; what is written in another `version` than the kept one as that says."""
         self._engine = engine
+        self._version = version
         self._store = engine.store
         self.admission = Admission(engine.store)
         self._deletions = Deletions(engine.store, self.admission)
@@ -121,13 +129,9 @@ class Objects:
         return table_answer(self._store, kind, namespace, request, form)
 
     def _get(self, kind: Kind, namespace: str, name: str, request: Request) -> Answer:
-        form = Form.for_request(request, kind, "PartialObjectMetadata")
-        if request.flag("watch"):
-            narrowed = {**request.query, "fieldSelector": f"metadata.name={name}"}
-            only = Request("GET", request.path, narrowed, request.headers)
-            return watch(self._store, kind, namespace or None, only, form)
         check_reached(request.query.get("resourceVersion", ""), self._store.resource_version)
         record = self._store.record(kind.resource, namespace, name)
+        form = Form.for_request(request, kind, "PartialObjectMetadata")
         if form.kind != "table":
             return object_answer(kind, record, request.headers.get("accept", ""))
         obj = self._shown(kind, self._store.get(kind.resource, namespace, name))
@@ -137,20 +141,21 @@ class Objects:
 
     def create(self, kind: Kind, namespace: str, request: Request) -> Response:
         """Create the object of a request; raises ApiError."""
-        client_object = read_object(request, kind)
+        client_object = self._read(kind, request)
         check_place(client_object.obj, namespace)
         self._store.custom.require_creatable(kind)
         if require_map(client_object.obj, "metadata").get("resourceVersion"):
             why = "resourceVersion should not be set on objects to be created"
             raise ApiError(500, "", why)
-        new = self._create(kind, namespace, client_object.obj, request, self._owning(kind, request))
+        own = self._owning(kind, request, given=client_object.obj)
+        new = self._create(kind, namespace, client_object.obj, request, own)
         return self._written_response(kind, new, request, 201, client_object)
 
     def put(
         self, kind: Kind, namespace: str, name: str, request: Request, subresource: str = ""
     ) -> Response:
         """Replace an object, or its subresource; raises ApiError."""
-        client_object = read_object(request, kind)
+        client_object = self._read(kind, request)
         check_place(client_object.obj, namespace, name)
         check_named(client_object.obj, name)
         absent = self._store.find(kind.resource, namespace, name) is None
@@ -173,11 +178,14 @@ class Objects:
         request: Request,
         subresource: str = "",
         via_subresource: str = "",
+        managed: list[Object] | None = None,
     ) -> Object:
         """Store an object on behalf of a request; `via_subresource` names the subresource to its managers,
-        of which webhooks have been asked already.
+        of which webhooks have been asked already; `managed` are its owners, if they are known.
         """
         own = self._owning(kind, request, via_subresource or subresource)
+        if managed is not None:
+            own = self._stating(kind, request, managed)
         asked = bool(via_subresource)
         return self._replace(kind, (namespace, name), obj, request, subresource, own, asked=asked)
 
@@ -251,12 +259,15 @@ class Objects:
                 [("force", "Forbidden: may not be specified for non-apply patch")],
             )
         current = self._shown(kind, self._store.get(kind.resource, namespace, name))
-        root = root_field(kind)
-        client_object = check_patched(apply_patch(current, media, patch, root), kind, request)
+        seen = self._seen(kind)
+        root = root_field(seen)
+        client_object = check_patched(apply_patch(current, media, patch, root), seen, request)
         check_named(client_object.obj, name)
+        drop_namespace(kind, client_object.obj)
         check_place(client_object.obj, namespace, name)
         check_same_uid(kind, current, client_object.obj)
-        new = self.replace(kind, namespace, name, client_object.obj, request, subresource)
+        obj = self._kept(client_object.obj)
+        new = self.replace(kind, namespace, name, obj, request, subresource)
         return self._written_response(kind, new, request, 200, client_object)
 
     def _apply(
@@ -268,33 +279,30 @@ class Objects:
         request: Request,
         subresource: str,
     ) -> Response:
-        writer, client_object = self._read_application(kind, name, config, request, subresource)
-        root = root_field(kind) or ANY
+        seen = self._seen(kind)
+        manager, client_object = read_application(seen, name, config, request, subresource)
+        writer = self._writer(seen, manager, subresource)
         check_place(client_object.obj, namespace, name)
         absent = self._store.find(kind.resource, namespace, name) is None
         if absent and subresource:
             self._store.get(kind.resource, namespace, name)  # says that it is not found
         if absent:
             require_creation(kind, namespace, name, request)
-        live: Object = (
-            {"metadata": {}}
-            if absent
-            else self._shown(kind, self._store.get(kind.resource, namespace, name))
-        )
+            check_new(kind, name, client_object.obj)
+        live: Object = {"metadata": {}}
+        if not absent:
+            live = self._shown(kind, self._store.get(kind.resource, namespace, name))
+            check_same_uid(kind, live, client_object.obj)
         if client_object.obj["metadata"].get("resourceVersion") is None:
             live = {**live, "metadata": {**live["metadata"]}}
             live["metadata"].pop("resourceVersion", None)
-        force = request.flag("force")
+        root, force = root_field(seen) or ANY, request.flag("force")
         result, managed = ownership.apply_configuration(
             live, client_object.obj, root, writer, force=force
         )
+        result = self._kept(result)
 
-        def own(old: Object | None, new: Object) -> None:
-            if request.requester is not None:
-                check_escalation(kind, old, new, request.requester)
-            new["metadata"]["managedFields"] = managed
-            check_stored(new, values=most_stored_values(kind))
-
+        own = self._stating(kind, request, managed)
         if absent:
             self._store.custom.require_creatable(kind)
             new = self._create(kind, namespace, result, request, own)
@@ -302,51 +310,38 @@ class Objects:
         new = self._replace(kind, (namespace, name), result, request, subresource, own)
         return self._written_response(kind, new, request, 200, client_object)
 
-    def _read_application(
-        self, kind: Kind, name: str, config: Any, request: Request, subresource: str
-    ) -> tuple[Writer, ClientObject]:
-        """Read what an apply says, and who says it; raises ApiError 400 or 422."""
-        manager = request.query.get("fieldManager", "")
-        if not manager:
-            why = [("fieldManager", "Required value: is required for apply patch")]
-            raise invalid("PatchOptions", "meta.k8s.io", "", why)
-        if not isinstance(config, dict):
-            raise bad_request("an applied configuration must be an object")
-        stated_type = (config.get("apiVersion"), config.get("kind"))
-        if stated_type != (kind.api_version, kind.kind):
-            raise bad_request(
-                f"an applied configuration has to say its apiVersion and kind, which are "
-                f"{kind.api_version} {kind.kind} here"
-            )
-        client_object = check_application(config, kind, request)
-        metadata = client_object.obj.setdefault("metadata", {})
-        metadata.setdefault("name", name)
-        if metadata.get("managedFields"):
-            raise bad_request("metadata.managedFields must be nil")
-        if subresource:
-            only = ("apiVersion", "kind", "metadata", subresource)
-            client_object = ClientObject(
-                {key: client_object.obj[key] for key in only if key in client_object.obj},
-                client_object.warnings,
-            )
-        elif not status_is_plain(kind):
-            client_object.obj.pop("status", None)
-        writer = self._writer(kind, manager, subresource)
-        return writer, client_object
-
     def _writer(self, kind: Kind, manager: str, subresource: str) -> Writer:
         at = rfc3339(self._engine.now)
         return Writer(manager, kind.api_version, at, subresource, status_is_plain(kind))
 
-    def _owning(self, kind: Kind, request: Request, subresource: str = "") -> Any:
-        manager = request.query.get("fieldManager", "") or UNKNOWN_MANAGER
-        writer = self._writer(kind, manager, subresource)
-        root = root_field(kind) or ANY
+    @staticmethod
+    def _stating(kind: Kind, request: Request, managed: list[Object]) -> Own:
+        """Return what gives an object these owners."""
 
         def own(old: Object | None, new: Object) -> None:
             if request.requester is not None:
                 check_escalation(kind, old, new, request.requester)
-            managed = ownership.after_update(old, new, root, writer)
+            new["metadata"]["managedFields"] = managed
+            check_stored(new, values=most_stored_values(kind))
+
+        return own
+
+    def _owning(
+        self, kind: Kind, request: Request, subresource: str = "", given: Object | None = None
+    ) -> Any:
+        manager = request.query.get("fieldManager", "") or UNKNOWN_MANAGER
+        seen = self._seen(kind)
+        writer = self._writer(seen, manager, subresource)
+        root = root_field(seen) or ANY
+
+        def own(old: Object | None, new: Object) -> None:
+            if request.requester is not None:
+                check_escalation(kind, old, new, request.requester)
+            before, after = old, new
+            if self._version is not None:
+                before = None if old is None else self._version.convert(old)
+                after = self._version.convert(new)
+            managed = ownership.after_update(before, after, root, writer, given)
             new["metadata"]["managedFields"] = managed
             check_stored(new, values=most_stored_values(kind))
 
@@ -360,11 +355,10 @@ class Objects:
         """Delete an object and answer with it, or with a Status when it is removed at once."""
         obj = self._deletions.delete(kind, namespace, name, request)
         if kind.resource in SHOWN_WHEN_GONE or "deletionTimestamp" in obj["metadata"]:
-            return self._written_response(kind, obj, request)
-        details = {"name": name, "group": kind.group, "kind": kind.plural}
-        details["uid"] = obj["metadata"]["uid"]
-        done: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-        return respond(200, {**done, "details": {k: v for k, v in details.items() if v}})
+            answer = self._written_response(kind, obj, request)
+            unasked = kind.resource == "jobs" and orphans_unasked(kind, delete_options(request))
+            return with_warning(answer, LEFT_BEHIND) if unasked else answer
+        return respond(200, success(kind, name, obj["metadata"]["uid"]))
 
     def _written_response(
         self,
@@ -377,15 +371,30 @@ class Objects:
         """Answer with a written object, in the form that the client accepts."""
         form = Form.for_request(request, kind)
         shown = form.one(kind.resource, self._shown(kind, obj), self._engine.now)
-        return Response(
-            status,
-            respond(status, shown).body,
-            headers={} if client_object is None else client_object.headers(),
-        )
+        headers: Mapping[str, str] = {}
+        if client_object is not None:
+            more = advice_of(kind.resource, obj, created=status == CREATED)
+            headers = replace(client_object, warnings=(*client_object.warnings, *more)).headers()
+        return Response(status, respond(status, shown).body, headers=headers)
 
-    @staticmethod
-    def _shown(kind: Kind, obj: Object) -> Object:
+    def _read(self, kind: Kind, request: Request) -> ClientObject:
+        """Read an object as it is to be kept; raises ApiError 400 or 415."""
+        client_object = read_object(request, self._seen(kind))
+        drop_namespace(kind, client_object.obj)
+        return replace(client_object, obj=self._kept(client_object.obj))
+
+    def _seen(self, kind: Kind) -> Kind:
+        """Return a kind in the version in which clients write it."""
+        return kind if self._version is None else self._version.shown
+
+    def _kept(self, obj: Object) -> Object:
+        """Return what a client wrote in the version in which it is kept."""
+        return obj if self._version is None else self._version.back(obj)
+
+    def _shown(self, kind: Kind, obj: Object) -> Object:
         """Return an object in the version of a kind."""
+        if self._version is not None:
+            return self._version.convert(obj)
         if kind.custom is None or obj["apiVersion"] == kind.api_version:
             return obj
         return kind.custom.show(obj, kind.api_version)

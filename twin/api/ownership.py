@@ -10,7 +10,7 @@ value.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -19,12 +19,12 @@ from twin.api.field_sets import (
     Path,
     Paths,
     build_trie,
-    every_path,
     from_fields,
     merge_given,
     owned_paths,
     path_text,
     remove_paths,
+    stated_paths,
     to_fields,
 )
 from twin.api.schema import Field
@@ -51,6 +51,29 @@ _NOBODYS = frozenset(
     }
 )  # fmt: skip
 """Identity and what only the server sets."""
+_POD_SPEC = (
+    "priority",
+    "preemptionPolicy",
+    "tolerations",
+    "serviceAccount",
+    "serviceAccountName",
+    "overhead",
+)
+_SERVICE_SPEC = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort")
+_LABELS: Path = ("f:metadata", "f:labels")
+_OF_JOBS: tuple[Path, ...] = (_LABELS, ("f:spec", "f:template", *_LABELS))
+_CLAIM: Path = ("f:spec", "f:storageClassName")
+_PROTECTED: Path = ("f:metadata", "f:finalizers")
+_BY_ADMISSION: dict[str, tuple[Path, ...]] = {
+    "core.v1.Pod": tuple(("f:spec", f"f:{name}") for name in _POD_SPEC),
+    "core.v1.PersistentVolumeClaim": (_CLAIM, _PROTECTED),
+    "core.v1.Namespace": (("f:spec", "f:finalizers"),),
+    "core.v1.PersistentVolume": (_PROTECTED,),
+    "core.v1.Service": tuple(("f:spec", f"f:{name}") for name in _SERVICE_SPEC),
+    "batch.v1.Job": (("f:spec", "f:selector"), *_OF_JOBS),
+    "networking.v1.Ingress": (("f:spec", "f:ingressClassName"),),
+}
+"""What admission fills in, after a real server has noted who owns what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +111,7 @@ class Owner:
             "manager": self.manager,
             "operation": self.operation,
             "apiVersion": self.api_version,
-            "time": self.at,
+            **({"time": self.at} if self.at else {}),
             "fieldsType": "FieldsV1",
             "fieldsV1": to_fields(self.paths),
             **({"subresource": self.subresource} if self.subresource else {}),
@@ -138,20 +161,51 @@ def _join_oldest(owners: list[Owner]) -> list[Owner]:
     return [*(owner for owner in owners if owner not in surplus), ancient]
 
 
-def after_update(old: Object | None, new: Object, place: Field, writer: Writer) -> list[Object]:
-    """Return `managedFields` after an Update; `new` is what is stored, defaults included.
+def after_update(
+    old: Object | None, new: Object, place: Field, writer: Writer, given: Object | None = None
+) -> list[Object]:
+    """Return `managedFields` after an Update; `new` is what is stored, defaults included, `given` what a client
+    sent to create it.
 
     An object without managers stays so: the simulation's own objects carry no owners.
     """
     stated_fields = new["metadata"].get("managedFields")
     if old is None:
-        paths = frozenset(every_path(_changeable_part(new, writer), place)) - _NOBODYS
+        paths = stated_paths(_changeable_part(new, writer), place) - _NOBODYS
+        dropped = _admitted(given or new, place)
+        paths = frozenset(path for path in paths if dropped.isdisjoint(_beginnings(path)))
+        if place.type == "core.v1.Service":
+            paths -= _drawn_ports(given or new, paths)
         return to_entries([_owner(writer, "Update", paths)])
     owners = _starting_owners(old, stated_fields)
     if not owners and not _claimed_owners(old, stated_fields):
         return []
     difference = Difference(_changeable_part(old, writer), _changeable_part(new, writer), place)
     return to_entries(_move_ownership(owners, difference, writer))
+
+
+def _admitted(given: Object, place: Field) -> Paths:
+    """Return the fields of a new object that admission fills in, who creates it owning none, less what is given."""
+    paths = _BY_ADMISSION.get(place.type, ())
+    return frozenset(path for path in paths if not _holds(given, path))
+
+
+def _beginnings(path: Path) -> Iterator[Path]:
+    return (path[:length] for length in range(1, len(path) + 1))
+
+
+def _drawn_ports(given: Object, paths: Paths) -> Paths:
+    """Return the ports of nodes that a Service was given, unless it asked for one."""
+    ports = (given.get("spec") or {}).get("ports") or ()
+    if any(port.get("nodePort") for port in ports):
+        return frozenset()
+    return frozenset(path for path in paths if path[-1] == "f:nodePort")
+
+
+def _holds(value: Any, path: Path) -> bool:
+    for element in path:
+        value = value.get(element[2:]) if isinstance(value, dict) else None
+    return value is not None
 
 
 def apply_configuration(
@@ -164,7 +218,7 @@ def apply_configuration(
     """
     owners = read_owners(live["metadata"].get("managedFields") or ())
     if not owners and live["metadata"].get("uid"):
-        paths = frozenset(every_path(live, place)) - _NOBODYS
+        paths = stated_paths(live, place) - _NOBODYS
         owners = [replace(_owner(writer, "Update", paths), manager=BEFORE_FIRST_APPLY)]
     mine = _owner(writer, "Apply", frozenset(owned_paths(config, place)) - _NOBODYS)
     earlier = next((owner for owner in owners if owner.key == mine.key), None)
@@ -183,8 +237,9 @@ def apply_configuration(
         result = _keep_last_applied(live, config, result)
     taken_over = difference.changed & mine.paths
     left = [replace(other, paths=other.paths - taken_over - difference.removed) for other in others]
-    same = earlier is not None and earlier.paths == mine.paths and not difference.changed
-    return result, to_entries([*left, earlier if same and earlier is not None else mine])
+    if not (difference.changed or difference.removed):  # who changes nothing leaves no time
+        mine = replace(mine, at="" if earlier is None else earlier.at)
+    return result, to_entries([*left, mine])
 
 
 def _client_side_paths(live: Object, place: Field) -> Paths:
@@ -301,4 +356,5 @@ def _conflict(conflicts: Sequence[tuple[Owner, Path]]) -> ApiError:
 
 def _owner_text(owner: Owner) -> str:
     subresource = f' with subresource "{owner.subresource}"' if owner.subresource else ""
-    return f'"{owner.manager}"{subresource} using {owner.api_version}'
+    version = f" using {owner.api_version}" if owner.operation == "Update" else ""
+    return f'"{owner.manager}"{subresource}{version}'

@@ -1,18 +1,23 @@
-"""Answers in forms for people: YAML, or JSON with indents."""
+"""Answers in other forms than compact JSON: YAML and indented JSON for people, protobuf for who reads that alone."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, Literal
 
 import yaml
 
 from twin.api.messages import JSON, Request, Response, StreamedResponse, WatchResponse, respond
+from twin.api.schema.wire_out import encode_event, encode_object
+from twin.api.tables import PROTOBUF
+from twin.changes import Change
 from twin.errors import ApiError
 
 Answer = Response | StreamedResponse | WatchResponse
-Style = Literal["yaml", "pretty"]
+Style = Literal["yaml", "pretty", "protobuf"]
 YAML = "application/yaml"
+_PLAIN = frozenset({"application/json", "application/*", "*/*", YAML})
 LARGEST = 2 << 20
 """Bytes of an answer that is rewritten; that takes seconds for longer ones."""
 
@@ -21,9 +26,38 @@ def response_style(answer: Answer, request: Request) -> Style | None:
     """Return how an answer is to be rewritten by `pretty` and `Accept`; watches stay lines of JSON."""
     if isinstance(answer, WatchResponse) or not answer.content_type.startswith(JSON):
         return None
-    if request.headers.get("accept", "").strip().startswith(YAML):
+    accept = request.headers.get("accept", "").strip()
+    if accept.startswith(YAML):
         return "yaml"
+    if reads_protobuf_alone(accept):
+        return "protobuf"
     return "pretty" if request.query.get("pretty", "") in {"true", "1"} else None
+
+
+def reads_protobuf_alone(accept: str) -> bool:
+    """Say whether a client accepts protobuf and nothing that costs less to write."""
+    media = [part.partition(";")[0].strip() for part in accept.split(",")]
+    return PROTOBUF in media and _PLAIN.isdisjoint(media)
+
+
+def in_frames(answer: WatchResponse) -> WatchResponse:
+    """Return a watch whose lines are frames of protobuf."""
+
+    def frames(lines: bytes) -> bytes:
+        return b"".join(encode_event(line) or b"" for line in lines.splitlines())
+
+    def translate(change: Change) -> bytes | None:
+        line = answer.translate(change)
+        return None if line is None else frames(line)
+
+    beat = answer.bookmark
+    return replace(
+        answer,
+        initial=(frames(lines) for lines in answer.initial),
+        translate=translate,
+        bookmark=None if beat is None else lambda: frames(beat()),
+        content_type=f"{PROTOBUF};stream=watch",
+    )
 
 
 def too_long() -> Response:
@@ -35,6 +69,11 @@ def too_long() -> Response:
 def restyle(answer: Response, style: Style) -> Response:
     """Return an answer in another style. Slow: up to some seconds for the largest."""
     content = json.loads(answer.body)
+    if style == "protobuf":
+        encoded = encode_object(content)
+        if encoded is None:
+            return answer
+        return Response(answer.status, encoded, PROTOBUF, answer.headers)
     if style == "yaml":
         return Response(answer.status, _yaml(content).encode(), YAML, answer.headers)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -25,7 +25,7 @@ from twin.api.rbac_access import Access
 from twin.api.reviews import REVIEWS, review
 from twin.api.server_kinds import answer_server_kind
 from twin.api.subresources import Subresources
-from twin.api.targets import read_path, read_target
+from twin.api.targets import of_old_watch, read_path, read_target
 from twin.api.token_requests import issuer_document
 from twin.api.views import View
 from twin.api.visibility import answer_pending
@@ -120,6 +120,7 @@ class Router:
             return None
 
     def _handle(self, request: Request, requester: Requester) -> Answer:
+        request = of_old_watch(request)
         path = request.path.rstrip("/") or "/"
         check_request(request)
         if path.startswith(PREFIX):
@@ -146,13 +147,14 @@ class Router:
             return pending
         elsewhere = View.elsewhere(group, version, resource)
         if elsewhere is not None and not attributes.subresource:
-            return elsewhere.answer(self._store, self._objects, (namespace, name), request)
+            return elsewhere.answer(self._engine, (namespace, name, ""), request)
         if not group and resource in (BINDINGS, COMPONENTS):
             answer = answer_server_kind(self.subresources, resource, (namespace, name), request)
             return with_warning(answer, _OLD_COMPONENTS) if resource == COMPONENTS else answer
         kind = self._kind(group, version, resource, inside=bool(namespace))
         if kind.version != version:
-            return self._answer_view(kind, version, (namespace, name), attributes, request)
+            part = attributes.subresource
+            return self._answer_view(kind, version, (namespace, name, part), request)
         return self._answer_stored(kind, namespace, attributes, request)
 
     def _kind(self, group: str, version: str, resource: str, *, inside: bool) -> Kind:
@@ -193,27 +195,33 @@ class Router:
         return answer_metrics(self._engine, path, request, requester)
 
     def _answer_view(
-        self,
-        kind: Kind,
-        version: str,
-        place: tuple[str | None, str],
-        attributes: Attributes,
-        request: Request,
+        self, kind: Kind, version: str, place: tuple[str | None, str, str], request: Request
     ) -> Answer:
         view = View.of(kind, version)
-        if view is None or attributes.subresource:
+        if view is None or place[2] not in ("", *discovery.subresources_of(kind)):
             raise unknown_resource(kind.resource)
-        return view.answer(self._store, self._objects, place, request)
+        return view.answer(self._engine, place, request)
 
     def _answer_stored(
         self, kind: Kind, namespace: str | None, attributes: Attributes, request: Request
     ) -> Answer:
+        if kind.resource == "endpoints":
+            return with_warning(
+                self._answer_old(kind, namespace, attributes, request), _OLD_ENDPOINTS
+            )
         answer = self._answer_kind(kind, namespace, attributes, request)
         if kind.custom is not None and kind.custom.warning:
             return with_warning(answer, kind.custom.warning)
-        if kind.resource == "endpoints":
-            return with_warning(answer, _OLD_ENDPOINTS)
         return answer
+
+    def _answer_old(
+        self, kind: Kind, namespace: str | None, attributes: Attributes, request: Request
+    ) -> Answer:
+        """Answer about a kind that is going out of use: refusals are answers, too."""
+        try:
+            return self._answer_kind(kind, namespace, attributes, request)
+        except ApiError as error:
+            return respond(error.status, error.to_status())
 
     def _answer_kind(
         self, kind: Kind, namespace: str | None, attributes: Attributes, request: Request

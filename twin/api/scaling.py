@@ -18,12 +18,17 @@ def to_scale(obj: Object) -> Object:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": _scale_metadata(obj),
-        "spec": {"replicas": obj["spec"].get("replicas", 0)},
+        "spec": _spec(obj["spec"].get("replicas", 0)),
         "status": {
             "replicas": obj.get("status", {}).get("replicas", 0),
             "selector": selector_text(obj["spec"].get("selector") or {}),
         },
     }
+
+
+def _spec(replicas: int) -> Object:
+    """Return the spec of a Scale: none is left out."""
+    return {"replicas": replicas} if replicas else {}
 
 
 def selector_text(selector: Object) -> str:
@@ -89,7 +94,7 @@ def to_custom_scale(obj: Object, paths: Mapping[str, str]) -> Object:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": _scale_metadata(obj),
-        "spec": {"replicas": replicas[0]},
+        "spec": _spec(replicas[0]),
         "status": {"replicas": status[0] if status else 0, **selector},
     }
 

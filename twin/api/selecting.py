@@ -274,6 +274,8 @@ def _key(name: str) -> str:
 
 
 def _value(value: str) -> str:
+    if value.startswith("="):
+        raise bad_request("unable to parse requirement: found '=', expected: identifier")
     if len(value) > MAX_LABEL or not LABEL_VALUE.match(value):
         raise bad_request(
             f'unable to parse requirement: values[0]: Invalid value: "{value[:SHOWN]}": a valid label must '

@@ -169,6 +169,8 @@ class ApiServer:
         if style is not None and not isinstance(answer, WatchResponse):
             answer = await self._restyle_in_turns(answer, style)
         if isinstance(answer, WatchResponse):
+            if presenting.reads_protobuf_alone(headers.get("accept", "")):
+                answer = presenting.in_frames(answer)
             await self._watch(answer, request, identity, receive, send)
         elif isinstance(answer, StreamedResponse):
             await self._send_chunks(send, answer)

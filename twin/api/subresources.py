@@ -7,11 +7,13 @@ from typing import Any
 from twin.api import discovery
 from twin.api.account_tokens import AccountTokens
 from twin.api.admitting import write_of
+from twin.api.applying import read_application
 from twin.api.bodies import check_place, read_body, read_object, require_map
 from twin.api.logs import pod_log
 from twin.api.messages import Object, Request, Response, is_dry_run, respond
-from twin.api.objects import Answer, Objects, method_not_allowed
+from twin.api.objects import UNKNOWN_MANAGER, Answer, Objects, method_not_allowed
 from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
+from twin.api.scale_owners import apply_scale, owners_after_scaling, scale_writer
 from twin.api.scaling import to_custom_scale, to_scale, with_custom_scale, with_scale
 from twin.api.schema import root_of
 from twin.api.token_requests import request_token
@@ -60,14 +62,7 @@ class Subresources:
         self, kind: Kind, namespace: str, name: str, subresource: str, request: Request
     ) -> Answer:
         """Answer a request on a subresource; raises ApiError."""
-        if kind.resource == "pods" and subresource in NOT_SIMULATED:
-            self._refuse_upgrade(self.pod(namespace, name), subresource)
-            raise ApiError(
-                501,
-                "NotImplemented",
-                f"pod {name} is simulated: it {NOT_SIMULATED[subresource]}, so {subresource} is "
-                "not available; `kubectl logs` and `kubectl describe` tell of its life",
-            )
+        self._refuse_what_is_not_simulated(kind, namespace, name, subresource)
         if subresource not in discovery.subresources_of(kind):
             if kind.custom is not None:
                 raise not_found(kind.resource, name, group=kind.group)
@@ -90,6 +85,23 @@ class Subresources:
             case "log":
                 return pod_log(self._store, namespace, name, request, self.runner)
         return self._part(kind, namespace, name, subresource, request)
+
+    def _refuse_what_is_not_simulated(
+        self, kind: Kind, namespace: str, name: str, subresource: str
+    ) -> None:
+        """Raise ApiError 501 for what needs a network or a program that runs."""
+        if kind.resource == "pods" and subresource in NOT_SIMULATED:
+            self._refuse_upgrade(self.pod(namespace, name), subresource)
+            raise ApiError(
+                501,
+                "NotImplemented",
+                f"pod {name} is simulated: it {NOT_SIMULATED[subresource]}, so {subresource} is "
+                "not available; `kubectl logs` and `kubectl describe` tell of its life",
+            )
+        if subresource == "proxy" and kind.resource in ("nodes", "services"):
+            self._store.record(kind.resource, namespace, name)  # says that it is not found
+            message = f"{kind.kind.lower()} {name} is simulated: it has no network"
+            raise ApiError(501, "NotImplemented", message)
 
     def pod(self, namespace: str, name: str) -> PodRecord:
         """Return a pod; raises ApiError 404."""
@@ -130,6 +142,8 @@ class Subresources:
         match request.method:
             case "GET":
                 return respond(200, scale)
+            case "PATCH" if kind_of_patch(request.headers.get("content-type", "")) == APPLY:
+                return self._apply_scale(kind, obj, scale, request)
             case "PATCH":
                 scale = self._patch_scale(scale, request)
             case _:
@@ -143,8 +157,11 @@ class Subresources:
         changed = (
             with_scale(obj, scale) if paths is None else with_custom_scale(obj, kind, paths, scale)
         )
+        manager = request.query.get("fieldManager", "") or UNKNOWN_MANAGER
+        replicas = int((scale.get("spec") or {}).get("replicas") or 0)
+        managed = owners_after_scaling(obj, kind, replicas, manager)
         new = self._objects.replace(
-            kind, namespace, name, changed, request, via_subresource="scale"
+            kind, namespace, name, changed, request, via_subresource="scale", managed=managed
         )
         return respond(200, to_scale(new) if paths is None else to_custom_scale(new, paths))
 
@@ -159,13 +176,37 @@ class Subresources:
 
     def _patch_scale(self, scale: Object, request: Request) -> Any:
         media = kind_of_patch(request.headers.get("content-type", ""))
-        if media == APPLY:
-            raise ApiError(
-                415, "UnsupportedMediaType", "a scale takes merge and JSON patches, or a PUT"
-            )
         root = root_of("autoscaling", "v1", "Scale")
         changed = apply_patch(scale, media, read_patch(request, media), root)
         return check_patched(changed, SCALES, request).obj
+
+    def _apply_scale(self, kind: Kind, obj: Object, scale: Object, request: Request) -> Response:
+        """Apply a Scale: of the object's fields its replicas alone have owners there."""
+        namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+        config = read_patch(request, APPLY)
+        manager, stated = read_application(SCALES, name, config, request, "")
+        check_place(stated.obj, namespace, name)
+        writer = scale_writer(kind, manager)
+        force = request.flag("force")
+        replicas, managed = apply_scale(obj, kind, stated.obj, writer, force=force)
+        write = write_of(
+            "UPDATE", kind, (namespace, name), request, subresource="scale", shown=SCALE
+        )
+        wanted = {**scale, "spec": {**scale["spec"], "replicas": replicas}}
+        wanted["metadata"] = {**scale["metadata"]}
+        stated_version = stated.obj["metadata"].get("resourceVersion")
+        wanted["metadata"]["resourceVersion"] = stated_version or ""
+        wanted = self._admitted(write, wanted, scale, request)
+        paths = None if kind.custom is None else kind.custom.scale
+        changed = (
+            with_scale(obj, wanted)
+            if paths is None
+            else with_custom_scale(obj, kind, paths, wanted)
+        )
+        new = self._objects.replace(
+            kind, namespace, name, changed, request, via_subresource="scale", managed=managed
+        )
+        return respond(200, to_scale(new) if paths is None else to_custom_scale(new, paths))
 
     def bind(self, namespace: str, name: str, request: Request) -> Response:
         """Give a pod its node, as a scheduler does."""

@@ -24,6 +24,8 @@ SHOWN = 100
 """Characters of a malformed text that a refusal repeats."""
 _OURS = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
 _DOCUMENT = re.compile(r"as=(\w+)")
+_META_VERSION = re.compile(r"\bv=(\w+)")
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +47,30 @@ class Form:
         `asked` is the form of metadata alone that fits the answer, where only one does.
         """
         accept = request.headers.get("accept", "")
+        known = False
         for part in filter(None, (part.strip() for part in accept.split(","))):
             media, _, parameters = part.partition(";")
             match = _DOCUMENT.search(parameters)
-            meta_version = _OLDER_META if "v=v1beta1" in parameters else META
-            if media.strip() not in _OURS:
+            media = media.strip()
+            if media not in _OURS and media != PROTOBUF:
                 continue
+            known = True
             if match is None:
                 return cls()
-            if "g=meta.k8s.io" in parameters and match[1] == "Table":
+            asked_for = match[1] if "g=meta.k8s.io" in parameters else ""
+            version = _META_VERSION.search(parameters)
+            meta_version = f"meta.k8s.io/{version[1] if version else 'v1'}"
+            if meta_version not in (META, _OLDER_META):
+                continue
+            if asked_for == "Table" and media != PROTOBUF:
                 include = _inclusion(request)
                 return cls("table", include, None if kind is None else kind.custom, meta_version)
-            if "g=meta.k8s.io" in parameters and match[1] in _PARTIAL:
-                if asked in _PARTIAL and match[1] != asked:
-                    _refuse_partial(match[1], kind)
+            if asked_for in _PARTIAL:
+                if asked in _PARTIAL and asked_for != asked:
+                    _refuse_partial(asked_for, kind)
                 return cls("partial")
         if accept:
-            raise ApiError(
-                406,
-                "NotAcceptable",
-                "only the following media types are accepted: application/json, application/yaml, "
-                "and as=Table or as=PartialObjectMetadata of meta.k8s.io/v1 in them",
-            )
+            raise _unacceptable(known=known)
         return cls()
 
     def one(self, resource: str, obj: Object, now: float, *, head: bool = True) -> Object:
@@ -141,6 +145,20 @@ class Form:
         return {"cells": cells, "object": {**kind, **obj} if whole else _partial_metadata(obj)}
 
 
+def _unacceptable(*, known: bool) -> ApiError:
+    """406 of forms that are not served; `known` where their media type is."""
+    if known:
+        types = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        why = f"only the following media types are accepted: {types}"
+        return ApiError(406, "NotAcceptable", why)
+    types = (
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf, "
+        "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+    )
+    why = f"406: Not Acceptable\n\nAvailable representations: {types}"
+    return ApiError(406, "NotAcceptable", why, {})
+
+
 def _inclusion(request: Request) -> str:
     """Return what rows are to carry; raises ApiError 400."""
     include = request.query.get("includeObject") or "Metadata"
@@ -154,7 +172,7 @@ def _inclusion(request: Request) -> str:
 
 def _refuse_partial(wanted: str, kind: Kind | None) -> None:
     """Raise ApiError 406 for the form of a list that is asked of an object, or the other way round."""
-    name = "" if kind is None else kind.kind
+    name = "" if kind is None else f"*{kind.group.partition('.')[0] or 'core'}.{kind.kind}"
     what = f"is not a list ({name})" if wanted.endswith("List") else f"is a list ({name}List)"
     message = f"you requested {wanted}, but the requested object {what}"
     raise ApiError(406, "NotAcceptable", message)

@@ -7,10 +7,15 @@ from dataclasses import dataclass, replace
 
 from twin.api.access import Attributes
 from twin.api.messages import Request
+from twin.errors import ApiError
 
 _RESOURCE_PATH = re.compile(
     r"^/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+)/(?P<version>[^/]+))"
     r"(?:/namespaces/(?P<namespace>[^/]+)(?=/[a-z]))?/(?P<resource>[a-z][-a-z0-9]*)(?:/(?P<name>[^/]+))?(?:/(?P<subresource>[a-z]+))?$"
+)
+_OLD_WATCH = re.compile(
+    r"^(?P<root>/api/v1|/apis/[^/]+/[^/]+)/watch/"
+    r"(?P<home>namespaces/[^/]+/(?=[a-z]))?(?P<resource>[a-z][-a-z0-9]*)(?:/(?P<name>[^/]+))?/?$"
 )
 _OF_NAMESPACES = frozenset({"status", "finalize"})
 _ONE_NAME = re.compile(r"(?:^|,)metadata\.name==?([^,=!\\]+)(?:,|$)")
@@ -32,6 +37,22 @@ class Target:
 def read_path(path: str) -> re.Match[str] | None:
     """Return the parts of a resource's path: core or group and version, namespace, resource, name, subresource."""
     return _RESOURCE_PATH.match(path)
+
+
+def of_old_watch(request: Request) -> Request:
+    """Return a request by a path of watches alone, which clients had before `watch=true`, as one by that."""
+    match = _OLD_WATCH.match(request.path)
+    if match is None:
+        return request
+    if request.method != "GET":
+        message = "the server does not allow this method on the requested resource"
+        raise ApiError(405, "MethodNotAllowed", message, {})
+    query = {**request.query, "watch": "true"}
+    if match["name"]:
+        query["fieldSelector"] = f"metadata.name={match['name']}"
+    return replace(
+        request, path=f"{match['root']}/{match['home'] or ''}{match['resource']}", query=query
+    )
 
 
 def read_target(path: str, request: Request) -> Target | None:
@@ -61,9 +82,9 @@ def _with_selected_name(attributes: Attributes, request: Request) -> Attributes:
 def _verb(request: Request, name: str) -> str:
     """Return what a request does in the words of RBAC."""
     if request.method in ("GET", "HEAD"):
-        if request.flag("watch"):
-            return "watch"
-        return "get" if name else "list"
+        if name:  # of one object `watch` is no word of the API
+            return "get"
+        return "watch" if request.flag("watch") else "list"
     if request.method == "DELETE":
         return "delete" if name else "deletecollection"
     return _VERBS.get(request.method, request.method.lower())

@@ -71,6 +71,8 @@ def list_options(query: Mapping[str, str]) -> ListOptions:
     requested = _version(version)
     if token and requested:
         raise bad_request("specifying resource version is not allowed when using continue")
+    if requested == 0 and not token:  # any version will do: a real server's cache answers whole
+        limit = 0
     exact = match == EXACT or (match == "" and bool(limit) and bool(requested))
     return ListOptions(requested, exact, limit, token)
 

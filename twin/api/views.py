@@ -14,15 +14,15 @@ from typing import Any
 from twin import conversion, event_forms
 from twin.admission.events import check_shown
 from twin.admission.findings import Findings
-from twin.api.bodies import check_object, read_object, require_map
+from twin.api.bodies import read_object, require_map
 from twin.api.listing import list_objects
 from twin.api.messages import Object, Request, Response, WatchResponse, json_bytes, respond
-from twin.api.objects import Answer, Objects
-from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
-from twin.api.schema import root_of
+from twin.api.objects import Answer, Objects, method_not_allowed
 from twin.api.tables import Form
+from twin.api.versions import check_reached
 from twin.api.watching import watch
-from twin.errors import ApiError, bad_request
+from twin.engine import Engine
+from twin.errors import bad_request
 from twin.kinds import ELSEWHERE, KINDS, Kind
 from twin.store import Store
 
@@ -62,66 +62,59 @@ class View:
         return None
 
     def answer(
-        self, store: Store, objects: Objects, place: tuple[str | None, str], request: Request
+        self, engine: Engine, place: tuple[str | None, str, str], request: Request
     ) -> Answer:
-        """Answer a request; `place` is namespace and name. Raises ApiError."""
-        namespace, name = place
+        """Answer a request; `place` is namespace, name and subresource. Raises ApiError."""
+        namespace, name, subresource = place
+        store = engine.store
         if self.shown.group == event_forms.GROUP:
             request = _with_kept_fields(request)
         if request.method == "GET":
-            if request.flag("watch"):
-                return self._convert_watch(
-                    watch(store, self.kept, namespace, _request_with_name(request, name))
-                )
-            return self._read(store, place, request)
-        if request.method == "PATCH":
-            return self._patch(store, objects, (namespace or "", name), request)
-        if request.method in ("POST", "PUT"):
+            if request.flag("watch") and not name:
+                return self._convert_watch(watch(store, self.kept, namespace, request))
+            return self._read(store, (namespace, name), request)
+        if request.method == "POST" and self.shown.group == event_forms.GROUP:
             written = read_object(request, self.shown).obj
-            if request.method == "POST" and self.shown.group == event_forms.GROUP:
-                findings = Findings()
-                check_shown(written, findings)
-                findings.raise_if_any(
-                    self.shown, str(require_map(written, "metadata").get("name", ""))
-                )
-            stored_form = self.back(written)
-            headers = {**request.headers, "content-type": "application/json"}
-            request = replace(request, body=json_bytes(stored_form), headers=headers)
+            findings = Findings()
+            check_shown(written, findings)
+            findings.raise_if_any(self.shown, str(require_map(written, "metadata").get("name", "")))
+        objects = Objects(engine, self)
+        if subresource:
+            return self._write_part(objects, (namespace or "", name, subresource), request)
         if name:
-            answer = objects.object(self.kept, namespace or "", name, request)
-        else:
-            answer = objects.collection(self.kept, namespace, request)
-        return self._convert(answer)
+            return objects.object(self.kept, namespace or "", name, request)
+        answer = objects.collection(self.kept, namespace, request)
+        return self._convert(answer) if request.method == "DELETE" else answer
+
+    def _write_part(
+        self, objects: Objects, place: tuple[str, str, str], request: Request
+    ) -> Answer:
+        namespace, name, subresource = place
+        match request.method:
+            case "PUT":
+                return objects.put(self.kept, namespace, name, request, subresource)
+            case "PATCH":
+                return objects.patch(self.kept, namespace, name, request, subresource)
+        raise method_not_allowed()
 
     def _read(self, store: Store, place: tuple[str | None, str], request: Request) -> Response:
         namespace, name = place
         form = Form.for_request(request)
+        convert = (
+            self.convert if form.kind != "table" else _as_it_is
+        )  # columns are of the kept form
         if name:
-            obj = self.convert(store.get(self.kept.resource, namespace or "", name))
+            check_reached(request.query.get("resourceVersion", ""), store.resource_version)
+            obj = convert(store.get(self.kept.resource, namespace or "", name))
             return respond(200, form.one(self.kept.resource, obj, store.now()))
         listed = list_objects(store, self.kept, namespace, request)
+        if form.kind == "table":
+            return respond(200, form.render_list(self.kept.resource, listed, store.now()))
         items = [self.convert(item) for item in listed["items"]]
         for item in items:
             item.pop("apiVersion", None)
         listed = {**listed, "apiVersion": self.shown.api_version, "items": items}
         return respond(200, form.render_list(self.kept.resource, listed, store.now()))
-
-    def _patch(
-        self, store: Store, objects: Objects, place: tuple[str, str], request: Request
-    ) -> Response:
-        media = kind_of_patch(request.headers.get("content-type", ""))
-        if media == APPLY:
-            message = f"apply it as {self.kept.api_version}, the version that it is kept in"
-            raise ApiError(415, "UnsupportedMediaType", message)
-        current = self.convert(store.get(self.kept.resource, *place))
-        current["metadata"] = {**current["metadata"]}
-        current["metadata"].pop("resourceVersion", None)
-        root = root_of(self.shown.group, self.shown.version, self.shown.kind)
-        client_object = check_object(
-            apply_patch(current, media, read_patch(request, media), root), self.shown, request
-        )
-        new = objects.replace(self.kept, *place, self.back(client_object.obj), request)
-        return respond(200, self.convert(new))
 
     def _convert(self, answer: Answer) -> Answer:
         if not isinstance(answer, Response) or answer.status >= 400:
@@ -156,6 +149,10 @@ class View:
         return json_bytes(event) + b"\n"
 
 
+def _as_it_is(obj: Object) -> Object:
+    return obj
+
+
 def _with_kept_fields(request: Request) -> Request:
     """Return a request for events whose field selector has the names of the kept form; raises ApiError 400."""
     text = request.query.get("fieldSelector", "")
@@ -169,9 +166,3 @@ def _with_kept_fields(request: Request) -> Request:
             raise bad_request(f"field label not supported: {name}")
         terms.append(kept + term[len(name) :])
     return replace(request, query={**request.query, "fieldSelector": ",".join(terms)})
-
-
-def _request_with_name(request: Request, name: str) -> Request:
-    if not name:
-        return request
-    return replace(request, query={**request.query, "fieldSelector": f"metadata.name={name}"})

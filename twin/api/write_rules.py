@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from twin.api.access import Attributes
 from twin.api.bodies import (
@@ -16,8 +16,7 @@ from twin.api.bodies import (
 from twin.api.limits import MOST_STORED_VALUES
 from twin.api.messages import Object, Request, json_bytes
 from twin.api.patching import SHOWN
-from twin.api.schema import root_of
-from twin.errors import ApiError, bad_request, invalid
+from twin.errors import ApiError, bad_request, invalid, invalid_metadata
 from twin.kinds import Kind
 
 MADE_BY_PUT = frozenset(
@@ -38,10 +37,32 @@ SHOWN_WHEN_GONE = frozenset(
         "serviceaccounts",
         "persistentvolumeclaims",
         "persistentvolumes",
+        "podtemplates",
+        *("resourceclaims", "resourceclaimtemplates", "resourceslices", "deviceclasses"),
+        *("storageclasses", "csidrivers", "csinodes", "volumeattachments"),
         "customresourcedefinitions",
     }
 )
 """Resources whose deletion answers with the object, as on a real server; others with a Status."""
+
+
+class Version(Protocol):
+    """Another version of a kind than the one in which it is kept."""
+
+    @property
+    def shown(self) -> Kind:
+        """The kind in this version."""
+        ...
+
+    @property
+    def convert(self) -> Callable[[Object], Object]:
+        """From the kept version to this one."""
+        ...
+
+    @property
+    def back(self) -> Callable[[Object], Object]:
+        """From this version to the kept one."""
+        ...
 
 
 def require_version(kind: Kind, name: str, obj: Object) -> None:
@@ -67,12 +88,18 @@ def check_same_uid(kind: Kind, current: Object, patched: Object) -> None:
     same_version = after.get("resourceVersion") in {None, "", before["resourceVersion"]}
     if same_version and after.get("uid", before["uid"]) != before["uid"]:
         why = f'Invalid value: "{after["uid"]}": field is immutable'
-        raise invalid(kind.kind, kind.group, before["name"], [("metadata.uid", why)])
+        raise invalid_metadata(kind, before["name"], [("metadata.uid", why)])
 
 
 def is_place(kind: Kind, namespace: str | None) -> bool:
     """Say whether objects can be written by a path; all namespaces together can only be read."""
     return namespace is not None or not kind.namespaced
+
+
+def drop_namespace(kind: Kind, obj: Object) -> None:
+    """Take away the namespace of an object that is in none."""
+    if not kind.namespaced and isinstance(obj.get("metadata"), dict):
+        obj["metadata"].pop("namespace", None)
 
 
 def check_named(obj: Object, name: str) -> None:
@@ -95,24 +122,6 @@ def check_patched(obj: Any, kind: Kind, request: Request) -> ClientObject:
         shown = json_bytes(obj).decode()[:SHOWN]
         why = f"Invalid value: {json_bytes(shown).decode()}: {error.message}"
         raise invalid("", "", "", [("patch", why)]) from error
-
-
-def check_application(config: Object, kind: Kind, request: Request) -> ClientObject:
-    """Return an applied configuration; raises ApiError 500, as upstream, for one that does not fit its type."""
-    if kind.custom is not None or root_of(kind.group, kind.version, kind.kind) is None:
-        return check_object(config, kind, request)
-    strict = replace(request, query={**request.query, "fieldValidation": "Strict"})
-    try:
-        return check_object(config, kind, strict)
-    except ApiError as error:
-        if error.status != 400:
-            raise
-        metadata = config.get("metadata")
-        head = metadata if isinstance(metadata, dict) else {}
-        what = f"{head.get('namespace', '')}/{head.get('name', '')}; {kind.api_version}, Kind={kind.kind}"
-        why = error.message.partition("cannot be handled as a ")[2].partition(": ")[2]
-        message = f"failed to create typed patch object ({what}): {why or error.message}"
-        raise ApiError(500, "", message) from error
 
 
 def require_creation(kind: Kind, namespace: str, name: str, request: Request) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from twin.chance import key_of
-from twin.errors import invalid
+from twin.errors import ApiError, invalid
 from twin.kinds import Kind
 from twin.records import Object, ObjectRecord
 from twin.store import Store
@@ -58,6 +58,33 @@ class ServiceAddresses:
             yield from self._cluster_ip(namespace, name, spec, old)
         if spec["type"] in _NODE_PORT_TYPES:
             yield from self._node_ports(namespace, name, spec, old)
+        yield from self._health_port(namespace, name, spec, old)
+
+    def _health_port(
+        self, namespace: str, name: str, spec: Object, old: Object | None
+    ) -> Iterator[tuple[str, str]]:
+        """Give a balancer that asks each node for its own pods the port where it asks; raises ApiError 500."""
+        before = (old or {}).get("spec", {}).get("healthCheckNodePort")
+        if not _is_asked_by_node(spec):
+            if spec.get("healthCheckNodePort") == before:
+                spec.pop("healthCheckNodePort", None)
+            return
+        given = spec.get("healthCheckNodePort") or before
+        if before and given != before:
+            yield "spec.healthCheckNodePort", "Forbidden: field is immutable"
+            return
+        if not before:
+            own = [port.get("nodePort") for port in spec.get("ports") or ()]
+            taken = {**self._taken_ports((namespace, name)), **dict.fromkeys(own)}
+            if not given:
+                given = _free_port(taken, "health check node port", namespace, name)
+            elif given in taken:
+                why = "provided port is already allocated"
+                text = f"failed to allocate requested HealthCheck NodePort {given}: {why}"
+                causes = {"causes": [{"message": text}]}
+                message = f"Internal error occurred: {text}"
+                raise ApiError(500, "InternalError", message, causes)
+        spec["healthCheckNodePort"] = given
 
     def _cluster_ip(
         self, namespace: str, name: str, spec: Object, old: Object | None
@@ -75,7 +102,7 @@ class ServiceAddresses:
                 place = (place + 1) % size
         elif given != "None" and not before:
             if not _is_in_network(given):
-                why = f"the provided IP is not in the valid range {NETWORK}"
+                why = "the provided network does not match the current range"
                 yield (
                     "spec.clusterIPs",
                     f'Invalid value: ["{given}"]: failed to allocate IP {given}: {why}',
@@ -99,10 +126,7 @@ class ServiceAddresses:
         for index, port in enumerate(spec.get("ports") or ()):
             given: Any = port.get("nodePort") or before.get((port["protocol"], port["port"]))
             if not given:
-                size = LAST_NODE_PORT - FIRST_NODE_PORT + 1
-                place = key_of("node port", namespace, name, index) % size
-                while (given := FIRST_NODE_PORT + place) in taken:
-                    place = (place + 1) % size
+                given = _free_port(taken, "node port", namespace, name, index)
             elif not isinstance(given, int) or not FIRST_NODE_PORT <= given <= LAST_NODE_PORT:
                 why = f"provided port is not in the valid range. The range of valid ports is {FIRST_NODE_PORT}-"
                 yield (
@@ -119,17 +143,29 @@ class ServiceAddresses:
         return {str(spec.get("clusterIP")): None for spec in self._specs(but)}
 
     def _taken_ports(self, but: tuple[str, str]) -> dict[int, None]:
-        return {
-            port["nodePort"]: None
-            for spec in self._specs(but)
-            for port in spec.get("ports") or ()
-            if "nodePort" in port
-        }
+        taken: dict[int, None] = {}
+        for spec in self._specs(but):
+            ports = [port.get("nodePort") for port in spec.get("ports") or ()]
+            taken.update(dict.fromkeys(filter(None, [*ports, spec.get("healthCheckNodePort")])))
+        return taken
 
     def _specs(self, but: tuple[str, str]) -> Iterator[Object]:
         for record in self._store.records("services"):
             if isinstance(record, ObjectRecord) and record.key != but:
                 yield record.body["spec"]
+
+
+def _is_asked_by_node(spec: Object) -> bool:
+    return spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def _free_port(taken: dict[int, None], *name: str | int) -> int:
+    """Return the port that follows from a name, or the next that nobody has."""
+    size = LAST_NODE_PORT - FIRST_NODE_PORT + 1
+    place = key_of(*name) % size
+    while FIRST_NODE_PORT + place in taken:
+        place = (place + 1) % size
+    return FIRST_NODE_PORT + place
 
 
 def _is_in_network(text: str) -> bool:

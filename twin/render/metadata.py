@@ -26,5 +26,6 @@ def render_metadata(record: Record) -> Object:
         metadata["managedFields"] = list(record.managed)
     if record.deletion_at is not None:
         metadata["deletionTimestamp"] = rfc3339(record.deletion_at)
-        metadata["deletionGracePeriodSeconds"] = record.deletion_grace_seconds or 0
+        if record.deletion_grace_seconds is not None:
+            metadata["deletionGracePeriodSeconds"] = record.deletion_grace_seconds
     return metadata

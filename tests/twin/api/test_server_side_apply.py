@@ -65,7 +65,7 @@ def test_another_value_of_anothers_field_is_a_conflict(api: Api) -> None:
     assert (status, refused["reason"]) == (409, "Conflict")
     assert {cause["field"] for cause in refused["details"]["causes"]} == {".data.a", ".data.b"}
     assert refused["message"] == (
-        'Apply failed with 2 conflicts: conflicts with "me" using v1:\n- .data.a\n- .data.b'
+        'Apply failed with 2 conflicts: conflicts with "me":\n- .data.a\n- .data.b'
     )
     assert api.ask("GET", MAP)[1] == before
 

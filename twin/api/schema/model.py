@@ -94,6 +94,22 @@ class Field:
             return False
         return self.message is None or self.message.atomic
 
+    @cached_property
+    def always_there(self) -> bool:
+        """Whether an object cannot be without it, be it empty: so who writes into it does not own it.
+
+        A struct that is no pointer, and a list that has to be there, as Go writes both.
+        """
+        if self.whole:
+            return False
+        if self.shape == "[]":
+            return self.required
+        return self.shape == "" and not self.pointer and self.message is not None
+
+    def is_zero(self, value: Any) -> bool:
+        """Say whether a value is what stands here in an object that says nothing."""
+        return not (self.pointer or self.shape) and value in ({}, "", 0)
+
     def key_default(self, key: str) -> Any:
         """Return what is meant where an item of this list leaves out a field that names it."""
         return KEY_DEFAULTS.get(key)

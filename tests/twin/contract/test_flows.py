@@ -1,0 +1,42 @@
+"""Requests one after the other are answered as kube-apiserver 1.36 answered them, warnings included."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.twin.contract.faces import Place
+from tests.twin.contract.flow_rows import FLOWS, ON_THE_WIRE
+from tests.twin.contract.flows import FILE, Flow, answers
+
+KNOWN: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+_OF_HEADERS = frozenset({"type", "warning"})
+
+
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.name)
+def test_answers_are_those_of_a_real_server(place: Place, flow: Flow) -> None:
+    """Each step has the status, the body and the warnings that a real server answered with."""
+    _compare(place, flow)
+
+
+@pytest.mark.parametrize("flow", ON_THE_WIRE, ids=lambda flow: flow.name)
+def test_forms_are_those_of_a_real_server(over_http: Place, flow: Flow) -> None:
+    """What is negotiated, and what a watch sends, is as on a real server."""
+    _compare(over_http, flow)
+
+
+def _compare(place: Place, flow: Flow) -> None:
+    wanted = KNOWN[flow.name]
+    found = list(answers(place.face, place.namespace, flow))
+    if not place.face.has_headers:
+        text = json.dumps(wanted).replace(
+            "contract-suite", "unknown"
+        )  # who writes is said in a header
+        wanted = [
+            {name: value for name, value in one.items() if name not in _OF_HEADERS}
+            for one in json.loads(text)
+        ]
+    for number, (step, expected) in enumerate(zip(flow.steps, wanted, strict=True)):
+        assert found[number] == expected, f"step {number}: {step[0]} {step[1]}"

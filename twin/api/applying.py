@@ -1,0 +1,70 @@
+"""What a client applies on the server's side: who says it, and what of it counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from twin.api.bodies import ClientObject, check_object
+from twin.api.messages import Object, Request
+from twin.api.schema import root_of
+from twin.api.write_rules import status_is_plain
+from twin.errors import ApiError, bad_request, conflict, invalid
+from twin.kinds import Kind
+
+
+def read_application(
+    kind: Kind, name: str, config: Any, request: Request, subresource: str
+) -> tuple[str, ClientObject]:
+    """Return who applies, and what; raises ApiError 400, 422 or 500."""
+    manager = request.query.get("fieldManager", "")
+    if not manager:
+        why = [("fieldManager", "Required value: is required for apply patch")]
+        raise invalid("PatchOptions", "meta.k8s.io", "", why)
+    if not isinstance(config, dict):
+        raise bad_request("an applied configuration must be an object")
+    stated_type = (config.get("apiVersion"), config.get("kind"))
+    if stated_type != (kind.api_version, kind.kind):
+        raise bad_request(
+            f"an applied configuration has to say its apiVersion and kind, which are "
+            f"{kind.api_version} {kind.kind} here"
+        )
+    client_object = check_application(config, kind, request)
+    metadata = client_object.obj.setdefault("metadata", {})
+    metadata.setdefault("name", name)
+    if metadata.get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+    if subresource:
+        only = ("apiVersion", "kind", "metadata", subresource)
+        kept = {key: client_object.obj[key] for key in only if key in client_object.obj}
+        client_object = replace(client_object, obj=kept)
+    elif not status_is_plain(kind):
+        client_object.obj.pop("status", None)
+    return manager, client_object
+
+
+def check_new(kind: Kind, name: str, config: Object) -> None:
+    """Let a configuration make an object: its version does not count; raises ApiError 409 for a uid."""
+    metadata = config["metadata"]
+    metadata.pop("resourceVersion", None)
+    if metadata.get("uid"):
+        why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
+        raise conflict(kind.resource, name, why, group=kind.group)
+
+
+def check_application(config: Object, kind: Kind, request: Request) -> ClientObject:
+    """Return an applied configuration; raises ApiError 500, as upstream, for one that does not fit its type."""
+    if kind.custom is not None or root_of(kind.group, kind.version, kind.kind) is None:
+        return check_object(config, kind, request)
+    strict = replace(request, query={**request.query, "fieldValidation": "Strict"})
+    try:
+        return check_object(config, kind, strict)
+    except ApiError as error:
+        if error.status != 400:
+            raise
+        metadata = config.get("metadata")
+        head = metadata if isinstance(metadata, dict) else {}
+        what = f"{head.get('namespace', '')}/{head.get('name', '')}; {kind.api_version}, Kind={kind.kind}"
+        why = error.message.partition("cannot be handled as a ")[2].partition(": ")[2]
+        message = f"failed to create typed patch object ({what}): {why or error.message}"
+        raise ApiError(500, "", message) from error
