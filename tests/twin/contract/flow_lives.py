@@ -289,6 +289,8 @@ _SHORT = frozenset(
         "poddisruptionbudgets",
         "horizontalpodautoscalers",
         "cronjobs",
+        "persistentvolumes",
+        "resourcequotas",
     }
 )
 """Kinds whose status the simulation's controllers write meanwhile: of these all else is compared."""

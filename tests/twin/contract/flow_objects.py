@@ -10,6 +10,7 @@ Object = dict[str, Any]
 
 NS = "/api/v1/namespaces/{}"
 CM, POD, SVC = f"{NS}/configmaps", f"{NS}/pods", f"{NS}/services"
+SECRETS = f"{NS}/secrets"  # of which no controller puts one into each namespace
 DEP = "/apis/apps/v1/namespaces/{}/deployments"
 HPAS = "/apis/autoscaling/v1/namespaces/{}/horizontalpodautoscalers"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/{}/events"
@@ -32,6 +33,11 @@ def config_map(name: str = "a", **metadata: Any) -> Object:
     """Return a ConfigMap as an applier writes it."""
     whole = {"name": name, **metadata}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": whole, "data": {"k": "v"}}
+
+
+def secret(name: str = "a") -> Object:
+    """Return an empty Secret."""
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}}
 
 
 def deployment(name: str = "web", **spec: Any) -> Object:
