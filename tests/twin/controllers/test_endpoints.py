@@ -161,7 +161,7 @@ def test_addresses_are_given_once_and_kept() -> None:
     ("spec", "why"),
     [
         ({"clusterIP": "10.96.0.1"}, "already allocated"),
-        ({"clusterIP": "192.168.0.1"}, "not in the valid range"),
+        ({"clusterIP": "192.168.0.1"}, "does not match the current range"),
         ({"type": "NodePort", "ports": [{"port": 80, "nodePort": 80}]}, "range of valid ports"),
     ],
 )

@@ -14,6 +14,7 @@ from twin.engine import Engine
 from twin.kinds import KINDS
 from twin.workloads.arrival import WorkloadArrival
 
+_REQUEST = b"-----BEGIN CERTIFICATE REQUEST-----\nAA==\n-----END CERTIFICATE REQUEST-----\n"
 MODELS = {
     "namespaces": "V1Namespace",
     "nodes": "V1Node",
@@ -163,7 +164,7 @@ KEPT: dict[str, dict[str, Any]] = {
     "runtimeclasses": {"handler": "h"},
     "certificatesigningrequests": {
         "spec": {
-            "request": b64encode(b"-----BEGIN CERTIFICATE REQUEST-----").decode(),
+            "request": b64encode(_REQUEST).decode(),
             "signerName": "example.com/x",
             "usages": ["client auth"],
         }

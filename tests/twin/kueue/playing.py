@@ -185,8 +185,9 @@ class Play:
             self.port.ask("PATCH", f"{self.path(what)}/status", {"status": patch})
 
     def do_delete(self, what: str) -> None:
-        """Delete an object."""
-        self.port.ask("DELETE", self.path(what))
+        """Delete an object as kubectl does: without a policy a Job would leave behind what it owns."""
+        policy = {"propagationPolicy": "Background"} if what.startswith("job ") else {}
+        self.port.ask("DELETE", self.path(what), **policy)
 
     def do_state(self, said: Object) -> None:
         """Let a check's controller answer."""
