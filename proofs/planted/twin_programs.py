@@ -61,8 +61,8 @@ TWIN_PROGRAMS = (
     Defect(
         "a deleted pod that is held runs on",
         "twin/behaviour/kubelet.py",
-        "            if not pod.terminal:\n                self._fail(",
-        "            if pod.terminal:\n                self._fail(",
+        "            if pod.node_name and not pod.terminal:\n                self._fail(",
+        "            if pod.node_name and pod.terminal:\n                self._fail(",
         f"{_FLOWS}[job: replacement waits for failure]",
     ),
 )

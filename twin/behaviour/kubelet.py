@@ -319,7 +319,7 @@ class Kubelet(Part):
         self._usage.drop(uid)
         before = pod.clone()
         if pod.finalizers:  # it stays, but nothing of it runs any more
-            if not pod.terminal:
+            if pod.node_name and not pod.terminal:
                 self._fail(pod, "Error")
                 self._world.store.touch("pods", pod, before)
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.twin.contract.flow_rows import FLOWS, ON_THE_WIRE
 from tests.twin.contract.flows import FILE, Flow, answers
 
 KNOWN: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+_WARNING = re.compile(r'299 - "(?:[^"\\]|\\.)*"')
 _OF_HEADERS = frozenset({"type", "warning"})
 
 
@@ -28,7 +30,7 @@ def test_forms_are_those_of_a_real_server(over_http: Place, flow: Flow) -> None:
 
 
 def _compare(place: Place, flow: Flow) -> None:
-    wanted = KNOWN[flow.name]
+    wanted: list[dict[str, Any]] = [dict(one) for one in KNOWN[flow.name]]
     found = list(answers(place.face, place.namespace, flow))
     if not place.face.has_headers:
         text = json.dumps(wanted).replace(
@@ -38,5 +40,8 @@ def _compare(place: Place, flow: Flow) -> None:
             {name: value for name, value in one.items() if name not in _OF_HEADERS}
             for one in json.loads(text)
         ]
+    for one in (*found, *wanted):  # a real server's come in the order of a Go map
+        if "warning" in one:
+            one["warning"] = sorted(_WARNING.findall(one["warning"]))
     for number, (step, expected) in enumerate(zip(flow.steps, wanted, strict=True)):
         assert found[number] == expected, f"step {number}: {step[0]} {step[1]}"

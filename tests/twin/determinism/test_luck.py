@@ -156,7 +156,8 @@ def test_actions_on_an_unused_node_change_nobody_elses_luck(
 
     assert next(differences(others(calm), others(touched)), None) is None
     assert usage(calm) == usage(touched)
-    if {name for names in actions.values() for name in names} - SILENT:
+    done = {name for names in actions.values() for name in names}
+    if done - SILENT - {"failure"}:  # a node that is down already fails without a trace
         assert calm.store.resource_version != touched.store.resource_version
 
 
