@@ -47,7 +47,7 @@ def pod(number: int, version: int, sent_ns: int = 0) -> dict[str, Any]:
     fields = {f"f:{word}{place}": {".": {}, "f:name": {}} for word in ("env", "volume", "port")
               for place in range(12)}  # fmt: skip
     container = {
-        "name": "web", "image": "registry.example/web:1", "imagePullPolicy": "IfNotPresent",
+        "name": "web", "image": "web:1", "imagePullPolicy": "IfNotPresent",
         "resources": {"requests": {"cpu": "250m", "memory": "512Mi"}},
         "env": [{"name": f"SETTING_{place}", "value": "value"} for place in range(10)],
         "volumeMounts": [{"name": "token", "mountPath": "/var/run/secrets", "readOnly": True}],
@@ -73,7 +73,7 @@ def pod(number: int, version: int, sent_ns: int = 0) -> dict[str, Any]:
             "conditions": [{"type": kind, "status": "True", "lastTransitionTime": moment}
                            for kind in kinds],
             "containerStatuses": [{"name": "web", "ready": True, "restartCount": 0, "started": True,
-                                   "image": "registry.example/web:1", "imageID": "sha256:0",
+                                   "image": "web:1", "imageID": "sha256:0",
                                    "state": {"running": {"startedAt": moment}}}],
         },
     }  # fmt: skip

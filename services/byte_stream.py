@@ -1,7 +1,8 @@
 """An answer that never ends, read by a thread and handed over piece by piece to the event loop.
 
 The official client blocks, so each open watch has a thread of its own. It stops reading while
-`MOST_WAITING` pieces wait, so a slow reader makes the server wait and not our memory grow.
+`MOST_WAITING` pieces wait, so a slow reader makes the server wait and not our memory grow. The end of
+the process does not wait for it: a server that hangs would hold it up.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from bus.errors import ForesailError
+
 MOST_WAITING = 32
 """Pieces between the thread and the loop."""
+THREAD = "watch"
+"""Name of the threads."""
 _LOOK_SECONDS = 1.0
 
 
@@ -56,27 +60,30 @@ class _Pump:
         self._room = threading.Semaphore(MOST_WAITING)
         self._stopped = threading.Event()
         self._answer: OpenAnswer | None = None
-        self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="watch")
-        self.queue: asyncio.Queue[Piece | None] = asyncio.Queue()
-        """Pieces, and None at the end."""
+        self.queue: asyncio.Queue[Piece | ForesailError | None] = asyncio.Queue()
+        """Pieces, why there are no more, and None at the end."""
 
-    def start(self) -> asyncio.Future[None]:
-        """Begin to read; the future says how reading ended."""
-        return asyncio.wrap_future(self._threads.submit(self._run))
+    def start(self) -> None:
+        """Begin to read."""
+        threading.Thread(target=self._run, name=THREAD, daemon=True).start()
 
     def _run(self) -> None:
         try:
             self._answer = self._open()
+            if self._stopped.is_set():  # while it was being opened
+                return
             self._hand_over(self._answer.opened)
             for piece in self._answer.pieces():
                 if self._stopped.is_set():
                     return
                 self._hand_over(piece)
+        except ForesailError as error:
+            self._hand_over(error)
         finally:
             self._hand_over(None)
             self._abort()
 
-    def _hand_over(self, piece: Piece | None) -> None:
+    def _hand_over(self, piece: Piece | ForesailError | None) -> None:
         while not self._room.acquire(timeout=_LOOK_SECONDS):
             if self._stopped.is_set():
                 return
@@ -92,7 +99,6 @@ class _Pump:
         self._stopped.set()
         self._room.release()
         self._abort()
-        self._threads.shutdown(wait=False)
 
     def _abort(self) -> None:
         if self._answer is not None:
@@ -103,19 +109,18 @@ class _Pump:
 async def stream_pieces(open_answer: Callable[[], OpenAnswer]) -> AsyncGenerator[Piece]:
     """Open an answer in a thread and yield its pieces; closing the generator closes the connection.
 
-    Raises what `open_answer` and the answer's `pieces` raise.
+    Raises what `open_answer` and the answer's `pieces` raise of our own errors.
     """
     pump = _Pump(open_answer)
-    reading = pump.start()
+    pump.start()
     try:
         while True:
             piece = await pump.queue.get()
             pump.taken()
             if piece is None:
-                break
+                return
+            if isinstance(piece, ForesailError):
+                raise piece
             yield piece
-        await reading
     finally:
         pump.stop()
-        if not reading.cancel() and not reading.cancelled():
-            reading.exception()  # nobody waits for it any more

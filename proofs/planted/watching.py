@@ -7,7 +7,45 @@ from proofs.planted.defect import Defect
 INDEX = "tests/cluster/test_kube_index.py"
 FOLLOW = "tests/cluster/test_kube_follow.py"
 
+STREAM = "tests/cluster/test_byte_stream.py"
+CLIENT = "tests/cluster/test_official_client.py"
+
 WATCHING = (
+    Defect(
+        "watch: what opens after the end is read on",
+        "services/byte_stream.py",
+        "            if self._stopped.is_set():  # while it was being opened\n                return\n",
+        "",
+        f"{STREAM}::test_closing_while_it_opens_reads_nothing",
+    ),
+    Defect(
+        "watch: a thread holds up the end of the process",
+        "services/byte_stream.py",
+        "name=THREAD, daemon=True)",
+        "name=THREAD, daemon=False)",
+        f"{STREAM}::test_closing_while_it_opens_reads_nothing",
+    ),
+    Defect(
+        "watch: a slow reader lets pieces pile up",
+        "services/byte_stream.py",
+        "self._room.acquire(timeout=_LOOK_SECONDS)",
+        "self._room",
+        f"{STREAM}::test_a_slow_reader_makes_the_server_wait",
+    ),
+    Defect(
+        "client: a rotated token is never read again",
+        "services/official_client.py",
+        "        if answer.status == 401 and self._renew(used):",
+        "        if answer.status == 419 and self._renew(used):",
+        f"{CLIENT}::test_a_rotated_token_is_read_again",
+    ),
+    Defect(
+        "client: refused credentials are read at every request",
+        "services/official_client.py",
+        "            if now - self._renewed_seconds < RENEW_SECONDS:\n                return False\n",
+        "",
+        f"{CLIENT}::test_a_token_that_stays_wrong_is_tried_twice_and_then_once",
+    ),
     Defect(
         "watch: a deleted object stays",
         "services/kube_index.py",

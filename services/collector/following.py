@@ -27,7 +27,7 @@ from services.kube_follow import ClusterTime, FollowedList, FollowTimes, WatchTr
 
 
 class FollowedSources:
-    """Answers reads of lists from what watches have brought; `run` keeps them up to date."""
+    """Answers reads of lists from what watches have brought; within `running` they are kept up to date."""
 
     def __init__(
         self,

@@ -61,6 +61,23 @@ async def followed(watched: WatchTransport) -> AsyncIterator[FollowedSources]:
     await remove_all(watched)
 
 
+@pytest.fixture
+def asked(
+    followed: FollowedSources, watched: WatchTransport, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """Return the paths of what is asked of the server from now on, watches aside."""
+    del followed  # what it asks at its start is not counted
+    paths: list[str] = []
+    send = watched.request
+
+    async def counted(method: Any, path: str, *rest: Any, **named: Any) -> Any:
+        paths.append(path)
+        return await send(method, path, *rest, **named)
+
+    monkeypatch.setattr(watched, "request", counted)
+    return paths
+
+
 async def agree(followed: FollowedSources, transport: Transport, source: ApiList[Any]) -> None:
     """Wait until a followed list is equal to one that is read now."""
     for _ in range(round(PATIENCE_SECONDS / 0.2)):
@@ -104,17 +121,9 @@ async def test_reads_are_marked_as_watched(followed: FollowedSources) -> None:
 
 
 async def test_metrics_are_listed_at_most_every_15_seconds(
-    followed: FollowedSources, watched: WatchTransport, monkeypatch: pytest.MonkeyPatch
+    followed: FollowedSources, asked: list[str]
 ) -> None:
     """They cannot be watched; between two samples the list would be the same."""
-    asked: list[str] = []
-    send = watched.request
-
-    async def counted(method: Any, path: str, *rest: Any, **named: Any) -> Any:
-        asked.append(path)
-        return await send(method, path, *rest, **named)
-
-    monkeypatch.setattr(watched, "request", counted)
     first = await followed.read(NODE_METRICS, 0.0)
     for _ in range(3):
         assert (await followed.read(NODE_METRICS, 0.0)).items == first.items
@@ -122,17 +131,9 @@ async def test_metrics_are_listed_at_most_every_15_seconds(
 
 
 async def test_a_cycle_asks_for_metrics_alone(
-    followed: FollowedSources, watched: WatchTransport, monkeypatch: pytest.MonkeyPatch
+    followed: FollowedSources, watched: WatchTransport, asked: list[str]
 ) -> None:
     """Everything else is known."""
-    asked: list[str] = []
-    send = watched.request
-
-    async def counted(method: Any, path: str, *rest: Any, **named: Any) -> Any:
-        asked.append(path)
-        return await send(method, path, *rest, **named)
-
-    monkeypatch.setattr(watched, "request", counted)
     reading = await read_every_source(watched, 0.0, lists_from=followed)
     assert asked == [NODE_METRICS.path]
     assert reading.budgets is not None

@@ -33,6 +33,10 @@ class _Server(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     headers_out: Mapping[str, str] = {}
+    accepted: list[str] = []
+    """Tokens that are accepted; none: any."""
+    refused: list[str] = []
+    """Paths of requests that were refused for their token."""
 
     def _answer(self) -> None:
         size = int(self.headers.get("Content-Length") or 0)
@@ -44,6 +48,9 @@ class _Server(BaseHTTPRequestHandler):
             "body": json.loads(self.rfile.read(size)) if size else None,
         }
         status = int(self.path.rsplit("/", 1)[-1]) if self.path.startswith("/fail/") else 200
+        if self.accepted and seen["authorization"] not in self.accepted:
+            status = 401
+            self.refused.append(self.path)
         if self.path == "/silent":
             threading.Event().wait(0.8)
         refusal = {"kind": "Status", "reason": "NotFound", "message": "no such thing"}
@@ -186,3 +193,52 @@ def test_a_kubeconfig_that_cannot_be_used_is_one_clear_line(tmp_path: Path) -> N
             OfficialClientTransport(file, context)
         assert raised.value.field == "kubeconfig"
         assert "\n" not in str(raised.value)
+
+
+@contextmanager
+def _serving_tokens(folder: Path) -> Iterator[tuple[Path, type[_Server], Path]]:
+    """Serve who has the right token; yields a kubeconfig that names a token file, the handler and that file."""
+    handler = type("Handler", (_Server,), {"headers_out": {"Date": DATE}, "refused": []})
+    server = _QuietServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    file, token = kubeconfig(folder, server.server_address[1]), folder / "token"
+    content = json.loads(file.read_text())
+    content["users"][0]["user"] = {"tokenFile": str(token)}
+    file.write_text(json.dumps(content))
+    token.write_text("first")
+    try:
+        yield file, handler, token
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+async def test_a_rotated_token_is_read_again(tmp_path: Path) -> None:
+    """A request that the old one made is answered all the same, and a watch opens."""
+    with _serving_tokens(tmp_path) as (file, server, token):
+        transport = OfficialClientTransport(file, timeout_seconds=5.0)
+        server.accepted = ["Bearer first"]
+        await transport.request("GET", "/version")
+        token.write_text("second")
+        server.accepted = ["Bearer second"]
+        answer = await transport.request("GET", "/version")
+        pieces = [piece async for piece in transport.watch("/watched", {}, silent_seconds=5.0)]
+        await transport.close()
+    assert json.loads(answer.body)["authorization"] == "Bearer second"
+    assert len(pieces) > 1
+    assert server.refused == ["/version"]
+
+
+async def test_a_token_that_stays_wrong_is_tried_twice_and_then_once(tmp_path: Path) -> None:
+    """Credentials are read again every five seconds at most, so a revoked account asks no more than before."""
+    with _serving_tokens(tmp_path) as (file, server, _):
+        transport = OfficialClientTransport(file, timeout_seconds=5.0)
+        server.accepted = ["Bearer other"]
+        for path in ("/one", "/two"):
+            with pytest.raises(ClusterRefused) as raised:
+                await transport.request("GET", path)
+            assert raised.value.status == 401
+        await transport.close()
+    assert server.refused == ["/one", "/one", "/two"]
