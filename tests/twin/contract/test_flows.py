@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.twin.contract.faces import Place
+from tests.twin.contract.faces import APPLY, Place
 from tests.twin.contract.flow_rows import FLOWS, ON_THE_WIRE
 from tests.twin.contract.flows import FILE, Flow, answers
 
@@ -45,3 +45,23 @@ def _compare(place: Place, flow: Flow) -> None:
             one["warning"] = sorted(_WARNING.findall(one["warning"]))
     for number, (step, expected) in enumerate(zip(flow.steps, wanted, strict=True)):
         assert found[number] == expected, f"step {number}: {step[0]} {step[1]}"
+
+
+def test_who_applies_what_is_there_already_leaves_no_time(place: Place) -> None:
+    """A second manager of the same value has an entry without one, until it changes something."""
+    path = f"/api/v1/namespaces/{place.namespace}/configmaps/shared"
+
+    def apply(manager: str, **data: str) -> dict[str, bool]:
+        body = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "shared"},
+            "data": data,
+        }
+        done = place.face.ask("PATCH", path, {"fieldManager": manager}, body, APPLY)
+        assert done.status in {200, 201}, done.text
+        return {one["manager"]: "time" in one for one in done.body["metadata"]["managedFields"]}
+
+    assert apply("one", a="1") == {"one": True}
+    assert apply("two", a="1") == {"one": True, "two": False}
+    assert apply("two", a="1", b="2") == {"one": True, "two": True}
