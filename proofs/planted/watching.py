@@ -90,6 +90,13 @@ WATCHING = (
         "tests/cluster/test_following.py::test_a_server_that_hangs_is_noticed_although_its_watches_stay_open",
     ),
     Defect(
+        "watch: metrics of before an outage are handed out in it",
+        "services/collector/following.py",
+        "            outdated = known.source.ok and self._unreachable",
+        "            outdated = False",
+        "tests/cluster/test_following.py::test_metrics_of_before_an_outage_are_not_handed_out_in_it",
+    ),
+    Defect(
         "watch: attempts follow each other at once",
         "services/kube_follow.py",
         "        await self._clock.sleep(wait * self._random.uniform(1.0, 1.5))\n",

@@ -107,8 +107,11 @@ class FollowedSources:
     async def _read_metrics(self, source: ApiList[T], otherwise_time_seconds: float) -> ListRead[T]:
         """Return the newest list of metrics, or why there is none; its samples say when they were made."""
         now = self._clock.monotonic()
-        if self._metrics is not None and now - self._metrics[0] < self._settings.metrics_seconds:
-            return cast("ListRead[T]", self._metrics[1])
+        if self._metrics is not None:
+            at, known = self._metrics
+            outdated = known.source.ok and self._unreachable
+            if now - at < self._settings.metrics_seconds and not outdated:
+                return cast("ListRead[T]", known)
         listed = await read_one_list(self._transport, source, otherwise_time_seconds)
         self._metrics = (now, listed)
         if listed.source.ok:
@@ -116,6 +119,12 @@ class FollowedSources:
         unreachable = listed.source.reason is Reason.API_UNREACHABLE
         self._hanging = await self._probe() if unreachable else None
         return listed
+
+    @property
+    def _unreachable(self) -> bool:
+        """Whether a list is lost because nobody answers."""
+        failures = (followed.failure for followed in self.lists.values())
+        return any(isinstance(failure, ClusterUnavailable) for failure in failures)
 
     async def _probe(self) -> tuple[float, ClusterUnavailable] | None:
         """Ask for the version, which every account may read; without an answer, since when and why."""

@@ -35,7 +35,7 @@ from services.collector.settings import CollectorSettings
 from services.exerciser.cluster import NAMESPACE, create_load, deployments_path, remove_all
 from services.exerciser.plan import PlannedLoad
 from services.kube_follow import WatchTransport
-from tests.cluster.test_kube_follow import LoopClock, ScriptedServer
+from tests.cluster.test_kube_follow import LoopClock, ScriptedServer, refuses, says
 
 LOADS = [PlannedLoad(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
 IMAGE = "rancher/mirrored-pause:3.10"
@@ -174,6 +174,38 @@ def test_a_server_that_hangs_is_noticed_although_its_watches_stay_open() -> None
             await asyncio.sleep(16.0)
             assert not (await sources.read(NODE_METRICS, 0.0)).source.ok
             assert (await sources.read(PODS, 0.0)).source.ok
+
+    run_virtual(run)
+
+
+def test_metrics_of_before_an_outage_are_not_handed_out_in_it() -> None:
+    """Once nobody answers for a list they are asked for again, and missing with it."""
+    server = ScriptedServer()
+    down = ClusterUnavailable("connection refused")
+    server.watches = [says(then=down), refuses(down)]
+    error: list[Exception] = []
+    listed = server.request
+
+    async def request(
+        method: Any, path: str, query: Mapping[str, str] | None = None, *_: Any
+    ) -> ApiResponse:
+        if error:
+            raise error[0]
+        if path == PODS.path:
+            return await listed(method, path, query)
+        return ApiResponse(200, b'{"items":[]}', server.now)
+
+    server.request = request  # type: ignore[method-assign]
+
+    async def run() -> None:
+        sources = FollowedSources([PODS], server, LoopClock(), CollectorSettings(), Random(1))
+        async with sources.running():
+            await sources.settle(1.0)
+            assert (await sources.read(NODE_METRICS, 0.0)).source.ok
+            error.append(down)
+            await asyncio.sleep(5.0)
+            assert not (await sources.read(PODS, 0.0)).source.ok
+            assert not (await sources.read(NODE_METRICS, 0.0)).source.ok
 
     run_virtual(run)
 
