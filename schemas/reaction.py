@@ -30,6 +30,10 @@ class ReactionKind(StrEnum):
     POD_READY = "pod_ready"
     POD_FAILED = "pod_failed"
     POD_RESTARTED = "pod_restarted"
+    SOURCE_LOST = "source_lost"
+    """A list of the API server, or its metrics, cannot be read any more."""
+    SOURCE_RESTORED = "source_restored"
+    """It can be read again; the lag is how long it could not."""
 
 
 class ReactionItem(DataModel):
@@ -37,13 +41,15 @@ class ReactionItem(DataModel):
 
     kind: ReactionKind
     object: str
-    """`<namespace>/<pod>`, a node's name, or `<namespace>/<kind>/<name>` of a workload."""
+    """`<namespace>/<pod>`, a node's name, `<namespace>/<kind>/<name>` of a workload, or a source of the
+    snapshot (`pods`).
+    """
     time_seconds: Seconds
     """Cluster time at which it happened (the API's own time stamp), or was first seen."""
     lag_seconds: Seconds | None
     """Time since `since`; None when the beginning is not known."""
     since: str = ""
-    """What the lag is counted from: `created`, `scheduled`, `demand_rise`, `not_ready`."""
+    """What the lag is counted from: `created`, `scheduled`, `demand_rise`, `not_ready`, `source_lost`."""
     workload: str = ""
     """`<namespace>/<kind>/<name>` that the object belongs to or acts on; empty for a node and a bare
     pod.

@@ -41,6 +41,10 @@ class Signal(DataModel):
     """The age from which it counts as stale; None: no limit."""
     reason: Reason | None = None
     """Why it is missing."""
+    missing_since_seconds: Seconds | None = None
+    """Cluster time of the first cycle in which what it rests on could not be read; None while it can, or
+    where that is not known.
+    """
     exceptions: tuple[str, ...] = ()
     """Row ids for which this status does not hold: their cells are null."""
     simulated: bool = False

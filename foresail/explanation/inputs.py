@@ -15,6 +15,7 @@ from projections import figures
 from projections.cycle_record import CycleRecord
 from projections.prediction_table import prediction_table
 from projections.promotion.text import driving_texts
+from projections.times import cluster_time
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.prediction import ABSTAINS, Contribution, Prediction, PredictionShadow
@@ -147,7 +148,9 @@ def _group(signals: Sequence[Signal]) -> list[str]:
 def _trouble(one: Signal) -> str:
     if one.status is SignalStatus.STALE:
         return f"{one.name} stale: {seconds(one.age_seconds)} old, limit {seconds(one.limit_seconds)} ({one.source})"
-    return f"{one.name} missing: {one.reason or 'no reason given'} ({one.source})"
+    since = one.missing_since_seconds
+    dated = "" if since is None else f" since {cluster_time(since)}"
+    return f"{one.name} missing{dated}: {one.reason or 'no reason given'} ({one.source})"
 
 
 def _exceptions(one: Signal) -> str:

@@ -97,6 +97,20 @@ WATCHING = (
         "tests/cluster/test_following.py::test_metrics_of_before_an_outage_are_not_handed_out_in_it",
     ),
     Defect(
+        "watch: the end of an outage is told as its beginning",
+        "services/collector/reaction.py",
+        "        if read.ok and since is not None:",
+        "        if not read.ok and since is not None:",
+        "tests/collector/test_service.py::test_a_source_is_told_when_it_is_lost_and_when_it_is_back",
+    ),
+    Defect(
+        "watch: a restart forgets what was lost",
+        "services/collector/service.py",
+        "                    self._seen = LastTables(failing=self._failing_since)",
+        "                    self._seen = LastTables()",
+        "tests/collector/test_service.py::test_a_restart_in_an_outage_tells_its_end",
+    ),
+    Defect(
         "watch: attempts follow each other at once",
         "services/kube_follow.py",
         "        await self._clock.sleep(wait * self._random.uniform(1.0, 1.5))\n",

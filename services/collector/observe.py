@@ -61,7 +61,7 @@ def interpret_snapshot(snapshot: Snapshot, settings: CollectorSettings) -> Inter
         api_signal(snapshot, "pods", ("pods",), settings),
         api_signal(snapshot, "workloads", ("deployments", "jobs"), settings),
         usage.signal,
-        power_signal(snapshot, requests, usage),
+        power_signal(requests, usage),
         assumed_signal("energy_price"),
     )
     totals = _totals(snapshot, nodes, pods, settings)

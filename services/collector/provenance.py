@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schemas.reasons import Reason
 from schemas.signals import Signal, SignalStatus
+from schemas.snapshot import SourceRead
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
 
@@ -30,9 +32,9 @@ def api_signal(
     reads = [snapshot.source(source) for source in sources]
     watched, limits = any(read.watched for read in reads), settings.limits
     limit = limits.watched_seconds if watched else limits.kubernetes_api_seconds
-    bad = next((read for read in reads if not read.ok), None)
-    if bad is not None:
-        return _missing_signal(name, API, limit, bad.reason, simulated=snapshot.simulated)
+    bad = [read for read in reads if not read.ok]
+    if bad:
+        return _missing_signal(name, API, limit, bad, bad[0].reason, snapshot)
     oldest = min(read.read_time_seconds for read in reads)
     return _dated_signal(name, API, oldest, limit, snapshot)
 
@@ -58,9 +60,7 @@ def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:
     }
     if not read.ok or not times:
         reason = read.reason or Reason.MISSING_SIGNAL
-        missing = _missing_signal(
-            "node_usage", METRICS, limit, reason, simulated=snapshot.simulated
-        )
+        missing = _missing_signal("node_usage", METRICS, limit, (read,), reason, snapshot)
         return NodeUsage(missing, frozenset())
     now = snapshot.cluster_time_seconds
     fresh = {name: at for name, at in times.items() if now - at <= limit}
@@ -76,11 +76,11 @@ def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:
     return NodeUsage(signal, frozenset(samples))
 
 
-def power_signal(snapshot: Snapshot, requests: Signal, usage: NodeUsage) -> Signal:
+def power_signal(requests: Signal, usage: NodeUsage) -> Signal:
     """Return the signal of the power estimate; its source says what load it was computed from."""
-    simulated = snapshot.simulated
     if requests.status is SignalStatus.MISSING:
-        return _missing_signal("power", POWER_MODEL, None, requests.reason, simulated=simulated)
+        changes = {"name": "power", "source": POWER_MODEL, "limit_seconds": None}
+        return requests.model_copy(update=changes)
     if usage.signal.status is not SignalStatus.FRESH:
         basis, signals = "node_requests", [requests]
     elif usage.signal.exceptions:
@@ -126,8 +126,14 @@ def _dated_signal(
 
 
 def _missing_signal(
-    name: str, source: str, limit: float | None, reason: Reason | None, *, simulated: bool
+    name: str,
+    source: str,
+    limit: float | None,
+    reads: Sequence[SourceRead],
+    reason: Reason | None,
+    snapshot: Snapshot,
 ) -> Signal:
+    since = [one.failing_since_seconds for one in reads if one.failing_since_seconds is not None]
     return Signal(
         name=name,
         source=source,
@@ -136,5 +142,6 @@ def _missing_signal(
         age_seconds=None,
         limit_seconds=limit,
         reason=reason,
-        simulated=simulated,
+        missing_since_seconds=min(since, default=None),
+        simulated=snapshot.simulated,
     )

@@ -8,12 +8,12 @@ outage of the API hides nothing that is still visible afterwards.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from schemas.reaction import ReactionItem, ReactionKind
-from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
+from schemas.snapshot import NodeTable, PlacementTable, PodTable, SourceRead, WorkloadTable
 from services.collector.pending import pending_class
 from services.collector.snapshot import Scaling, Snapshot
 
@@ -33,10 +33,19 @@ class LastTables:
     pods: PodTable | None = None
     pods_seconds: float = 0.0
     autoscalers: Mapping[str, Scaling] | None = None
+    failing: Mapping[str, float] | None = None
+    """By source that failed, since when (cluster time); None before the first look."""
 
 
 def update_last_tables(last: LastTables, snapshot: Snapshot) -> LastTables:
     """Return what to compare the next cycle with."""
+    at = snapshot.cluster_time_seconds
+    failing = {
+        read.source: at if read.failing_since_seconds is None else read.failing_since_seconds
+        for read in snapshot.sources
+        if not read.ok
+    }
+    last = replace(last, failing=failing)
     if snapshot.has("nodes"):
         last = replace(last, nodes=snapshot.nodes)
     if snapshot.has("deployments", "jobs"):
@@ -59,6 +68,8 @@ def find_reactions(
     """Return the reactions, oldest first, at most `limit`, and how many more there were."""
     items: list[ReactionItem] = []
     at = now.cluster_time_seconds
+    if last.failing is not None:
+        items.extend(_source_changes(last.failing, now.sources, at))
     if last.nodes is not None and now.has("nodes"):
         items.extend(_node_changes(last.nodes, now.nodes, at))
     if last.workloads is not None and now.has("deployments", "jobs"):
@@ -70,6 +81,22 @@ def find_reactions(
         items.extend(_pod_changes(last.pods, last.pods_seconds, now))
     items.sort(key=lambda item: (item.time_seconds, _ORDER[item.kind], item.object))
     return tuple(items[:limit]), max(0, len(items) - limit)
+
+
+def _source_changes(
+    failing: Mapping[str, float], sources: Sequence[SourceRead], at: float
+) -> Iterator[ReactionItem]:
+    """Tell each source that cannot be read any more, and each that can be read again."""
+    for read in sources:
+        since, name = failing.get(read.source), read.source
+        if read.ok and since is not None:
+            text = f"{name} can be read again after {at - since:.0f} s"
+            yield _reaction_item(
+                ReactionKind.SOURCE_RESTORED, name, at, since, "source_lost", text=text
+            )
+        elif not read.ok and since is None:
+            text = f"{name} cannot be read any more: {read.message or read.reason}"
+            yield _reaction_item(ReactionKind.SOURCE_LOST, name, at, text=text)
 
 
 def _node_changes(old: NodeTable, new: NodeTable, at: float) -> Iterator[ReactionItem]:

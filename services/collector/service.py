@@ -166,6 +166,7 @@ class Collector:
                 self.cycle = max(self.cycle, event.cycle)
                 if isinstance(event.data, NodesState):
                     self._failing_since = failing_since(event.data.sources)
+                    self._seen = LastTables(failing=self._failing_since)
                 if isinstance(event.data, WorkloadsState) and event.data.work is not None:
                     self._work = WorkLedger(event.data.work, event.data.cluster_time_seconds)
                 if isinstance(event.data, Reaction | ObservedState):

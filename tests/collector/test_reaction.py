@@ -171,7 +171,8 @@ def test_an_outage_of_one_source_hides_nothing_for_good(look: Look) -> None:
         snapshot = look(make())
         told.append([item.kind for item in find_reactions(last_tables, snapshot, LIMIT)[0]])
         last_tables = update_last_tables(last_tables, snapshot)
-    assert told == [[], [], [ReactionKind.NODE_GONE]]
+    lost, restored = ReactionKind.SOURCE_LOST, ReactionKind.SOURCE_RESTORED
+    assert told == [[], [lost], [ReactionKind.NODE_GONE, restored]]
 
 
 def _nodes_down() -> ScriptedCluster:

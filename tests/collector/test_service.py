@@ -192,6 +192,49 @@ def test_a_restart_in_an_outage_keeps_its_beginning() -> None:
     assert outage.since_seconds == START_SECONDS + 5.0
 
 
+def _told(log: MemoryLog) -> list[tuple[str, float, float | None]]:
+    return [
+        (f"{item.kind} {item.object}", item.time_seconds - START_SECONDS, item.lag_seconds)
+        for event in _events(log, Reaction)
+        for item in event.data.reactions
+        if item.kind in (ReactionKind.SOURCE_LOST, ReactionKind.SOURCE_RESTORED)
+    ]
+
+
+def test_a_source_is_told_when_it_is_lost_and_when_it_is_back() -> None:
+    """Once each, with how long it was away; one that failed from the start is no loss."""
+
+    def script(cluster: ScriptedCluster, seconds: float) -> None:
+        cluster.failures = {"jobs": 403, **({"pods": 503} if 4 < seconds < 14 else {})}
+
+    cluster = _small()
+    cluster.script = script
+    log = _run(cluster, 21.0)
+
+    assert _told(log) == [("source_lost pods", 5.0, None), ("source_restored pods", 15.0, 10.0)]
+    missing = [
+        signal.missing_since_seconds
+        for event in _events(log, Observation)
+        for signal in event.data.signals
+        if signal.name in {"node_requests", "power"}
+    ]
+    since = START_SECONDS + 5.0
+    assert missing == [None, None, since, since, since, since, None, None, None, None]
+
+
+def test_a_restart_in_an_outage_tells_its_end() -> None:
+    """What was lost before the restart is not told again, what comes back after it is."""
+    down = _small()
+    down.script = lambda cluster, seconds: cluster.failures.update(
+        {"pods": 503} if seconds > 4 else {}
+    )
+    log = _run(down, 6.0)
+    _run(down, 6.0, log)
+    _run(_small(), 6.0, log)
+
+    assert [told for told, _, _ in _told(log)] == ["source_lost pods", "source_restored pods"]
+
+
 def test_before_the_first_answer_there_is_nothing_to_say() -> None:
     """No cycle is published until the API has answered once; then numbering starts at 1."""
 
