@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import msgspec
 
@@ -30,6 +30,15 @@ class ResourceList(Generic[T]):
     resource_version: str
     cluster_time_seconds: float
     """The server's clock at the last page."""
+
+
+@runtime_checkable
+class KnowsLists(Protocol):
+    """A transport that has some lists already, because it follows them."""
+
+    def known_list(self, path: str) -> ResourceList[Any] | None:
+        """Return a whole list of objects as the readers of this path decode them; None: ask the server."""
+        ...
 
 
 class ListDecoder(Generic[T]):
@@ -80,13 +89,16 @@ async def read_list(
     decoder: ListDecoder[T],
     query: Mapping[str, str] | None = None,
 ) -> ResourceList[T]:
-    """Read all pages of a list.
+    """Read all pages of a list, or take it from a transport that knows it.
 
     Raises:
         ClusterUnavailable: no answer.
         ClusterRefused: an error, or an answer that is no list (410: the list changed too much
             between two pages).
     """
+    known = transport.known_list(path) if isinstance(transport, KnowsLists) and not query else None
+    if known is not None:
+        return known
     items: list[T] = []
     pieces: list[bytes] = []
     parameters = {"limit": str(PAGE_ITEMS), **(query or {})}

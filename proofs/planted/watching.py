@@ -111,6 +111,20 @@ WATCHING = (
         "tests/collector/test_service.py::test_a_restart_in_an_outage_tells_its_end",
     ),
     Defect(
+        "watch: a plan is made without what the plan before it wrote",
+        "services/executor/followed_lists.py",
+        '        if method != "GET" and "dryRun" not in (query or {}):',
+        '        if method == "GET" and "dryRun" not in (query or {}):',
+        "tests/executor/test_followed_lists.py::test_after_a_write_the_list_is_known_again_once_it_holds_it",
+    ),
+    Defect(
+        "watch: a plan is made with a list whose watch is lost",
+        "services/executor/followed_lists.py",
+        "        lost = followed.failure is not None or followed.may_not_watch",
+        "        lost = followed.may_not_watch",
+        "tests/executor/test_followed_lists.py::test_a_list_whose_watch_is_lost_is_asked_of_the_server",
+    ),
+    Defect(
         "watch: attempts follow each other at once",
         "services/kube_follow.py",
         "        await self._clock.sleep(wait * self._random.uniform(1.0, 1.5))\n",

@@ -7,6 +7,7 @@ so after a crash a started plan is simply applied again or, when it is too old, 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from random import Random
 
 import structlog
 
@@ -26,6 +27,7 @@ from services.executor.effects.context import EffectContext
 from services.executor.effects.execute import execute, resume
 from services.executor.effects.roll_back import roll_back, rollback_cause, rollback_order
 from services.executor.effects.verify import verify
+from services.executor.followed_lists import FollowedLists
 from services.executor.guard_discovery import registered_guards
 from services.executor.handler import NAME, ExecutorHandler
 from services.executor.ledger import Ledger
@@ -35,6 +37,7 @@ from services.executor.pod_reading import PodReader
 from services.executor.settings import ExecutorSettings
 from services.executor.verification import due_for_verification
 from services.executor.writing import OperationWriter
+from services.kube_follow import WatchTransport
 
 __all__ = ["NAME", "Executor", "ExecutorHandler", "run"]
 
@@ -55,6 +58,23 @@ async def run(
         ConfigError: a file in `services/executor/guards/` declares no guard that can be used.
     """
     registered_guards()
+    if isinstance(transport, WatchTransport):
+        followed = FollowedLists(transport, clock, Random(f"{origin.cluster} {NAME}"))
+        async with followed.running():
+            await _execute(settings, bus, clock, origin, followed, code_version, on_progress)
+    else:  # the embedded cluster in process, whose lists cost what has changed anyway
+        await _execute(settings, bus, clock, origin, transport, code_version, on_progress)
+
+
+async def _execute(
+    settings: ExecutorSettings,
+    bus: Bus,
+    clock: Clock,
+    origin: Origin,
+    transport: Transport,
+    code_version: str,
+    on_progress: Callable[[str, int], None] | None,
+) -> None:
     publisher = Publisher(bus, origin, NAME)
     await publisher.publish_config(
         config_of(NAME, settings.announcement(), code_version), clock.wall_ns() / 1e9
