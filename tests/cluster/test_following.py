@@ -32,9 +32,12 @@ from services.collector.cluster import (
 )
 from services.collector.following import FollowedSources
 from services.collector.settings import CollectorSettings
+from services.executor.followed_lists import FollowedLists
 from services.exerciser.cluster import NAMESPACE, create_load, deployments_path, remove_all
 from services.exerciser.plan import PlannedLoad
 from services.kube_follow import WatchTransport
+from services.kube_lists import list_decoder, read_list
+from services.kube_workloads import Deployment
 from tests.cluster.test_kube_follow import LoopClock, ScriptedServer, refuses, says
 
 LOADS = [PlannedLoad(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
@@ -139,6 +142,25 @@ async def test_a_cycle_asks_for_metrics_alone(
     assert reading.budgets is not None
     assert reading.stateful_sets is not None
     assert all(source.watched for source in reading.sources if source.source != NODE_METRICS.name)
+
+
+async def test_what_was_written_is_in_the_very_next_list(watched: WatchTransport) -> None:
+    """However late its watch brings it: twenty scales in a row, each seen by the plan after it."""
+    decoder = list_decoder(Deployment)
+    lists = FollowedLists(watched, SystemClock(), Random(1))
+    await create_load(watched, LOADS[:1], IMAGE, {})
+    seen = []
+    async with lists.running():
+        for replicas in range(1, 21):
+            scale = {"spec": {"replicas": replicas}}
+            await lists.request("PATCH", f"{PATH}/exercise-0/scale", None, scale, MERGE_PATCH)
+            listed = await read_list(lists, DEPLOYMENTS.path, decoder)
+            seen += [one.spec.replicas for one in listed.items if one.metadata.name == "exercise-0"]
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while lists.known_list(DEPLOYMENTS.path) is None:
+                await asyncio.sleep(0.1)
+    await remove_all(watched)
+    assert seen == list(range(1, 21))
 
 
 def test_a_server_that_hangs_is_noticed_although_its_watches_stay_open() -> None:
