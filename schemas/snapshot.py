@@ -35,6 +35,8 @@ class SourceRead(DataModel):
     reason: Reason | None = None
     message: str = ""
     """The API server's own words when it failed."""
+    server: str = ""
+    """Who was asked (`prometheus`), where it was not the API server."""
     watched: bool = False
     """Whether it is followed by a watch; `read_time_seconds` is then when the server was last heard."""
     failing_since_seconds: Seconds | None = None

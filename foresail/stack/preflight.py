@@ -29,6 +29,9 @@ def check_before_start(settings: StackSettings) -> None:
         check_port_free("--nats-port", settings.nats.port)
     check_file("--kubeconfig", settings.run.kubeconfig)
     check_namespaces_named(settings)
+    prometheus = settings.collector.prometheus
+    for name in ("token_file", "basic_auth_file", "ca_file"):
+        check_file(f"collector.prometheus.{name}", getattr(prometheus, name) or None)
     if settings.run.exercise and settings.run.kubeconfig and settings.run.mode != "active":
         raise ConfigError(
             "--exercise",

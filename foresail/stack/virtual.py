@@ -107,6 +107,9 @@ def run_virtual_stack(
     if settings.executor.hand_back is HandBack.COMMAND:
         remedy = "a command takes real time: leave out --virtual-time"
         raise ConfigError("executor.hand_back", settings.executor.hand_back, remedy)
+    if settings.collector.prometheus.url:
+        remedy = "a Prometheus answers in real time: leave out --virtual-time"
+        raise ConfigError("collector.prometheus.url", settings.collector.prometheus.url, remedy)
     with TemporaryDirectory(prefix="foresail-") as folder:
         workload = choose_workload(settings.run, Path(folder))
         run = settings.run.model_copy(

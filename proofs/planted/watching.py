@@ -125,6 +125,20 @@ WATCHING = (
         "tests/executor/test_followed_lists.py::test_a_list_whose_watch_is_lost_is_asked_of_the_server",
     ),
     Defect(
+        "metrics: a node without a sample of memory uses none",
+        "services/collector/prometheus.py",
+        "                **({MEMORY: str(round(memory[node]))} if node in memory else {}),",
+        "                MEMORY: str(round(memory.get(node, 0))),",
+        "tests/collector/test_prometheus.py::test_what_is_not_known_of_a_node_is_left_out",
+    ),
+    Defect(
+        "metrics: with a Prometheus, an API server that hangs is noticed late",
+        "services/collector/following.py",
+        "        silent = self._others_metrics or listed.source.reason is Reason.API_UNREACHABLE",
+        "        silent = listed.source.reason is Reason.API_UNREACHABLE",
+        "tests/collector/test_prometheus.py::test_an_api_server_that_hangs_is_noticed_by_its_version",
+    ),
+    Defect(
         "watch: attempts follow each other at once",
         "services/kube_follow.py",
         "        await self._clock.sleep(wait * self._random.uniform(1.0, 1.5))\n",

@@ -68,12 +68,15 @@ class Lists(Protocol):
 class ListingSources:
     """Asks the server for the whole list each time."""
 
-    def __init__(self, transport: Transport) -> None:
-        """Ask through `transport`."""
+    def __init__(self, transport: Transport, metrics_from: Lists | None = None) -> None:
+        """Ask through `transport`, but `metrics_from` for what nodes use where it is given."""
         self._transport = transport
+        self._metrics_from = metrics_from
 
     async def read(self, source: ApiList[T], otherwise_time_seconds: float) -> ListRead[T]:
         """Return a list; see `Lists.read`."""
+        if self._metrics_from is not None and source.name == NODE_METRICS.name:
+            return await self._metrics_from.read(source, otherwise_time_seconds)
         return await read_one_list(self._transport, source, otherwise_time_seconds)
 
 

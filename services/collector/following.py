@@ -20,7 +20,14 @@ from bus.clock import Clock
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.cluster import ClusterRefused, ClusterUnavailable
-from services.collector.cluster import NODE_METRICS, ApiList, T, read_failure, read_one_list
+from services.collector.cluster import (
+    NODE_METRICS,
+    ApiList,
+    ListingSources,
+    Lists,
+    T,
+    read_failure,
+)
 from services.collector.reading import ListRead
 from services.collector.settings import CollectorSettings
 from services.kube_follow import ClusterTime, FollowedList, FollowTimes, WatchTransport
@@ -36,9 +43,16 @@ class FollowedSources:
         clock: Clock,
         settings: CollectorSettings,
         random: Random,
+        metrics_from: Lists | None = None,
     ) -> None:
-        """Follow `sources`; `random` spreads requests over time and decides nothing else."""
+        """Follow `sources`; `random` spreads requests over time and decides nothing else.
+
+        What nodes use comes from `metrics_from` where it is given; the API server is then asked for its
+        version instead, so that one that hangs is noticed as soon.
+        """
         self._transport = transport
+        self._listing = ListingSources(transport, metrics_from)
+        self._others_metrics = metrics_from is not None
         self._clock = clock
         self._settings = settings
         self._time = ClusterTime(clock, settings.speed)
@@ -88,7 +102,7 @@ class FollowedSources:
         if source.name == NODE_METRICS.name:
             return await self._read_metrics(source, otherwise_time_seconds)
         if followed is None or followed.may_not_watch:
-            return await read_one_list(self._transport, source, otherwise_time_seconds)
+            return await self._listing.read(source, otherwise_time_seconds)
         failure = followed.failure or self._hangs_since(followed.heard_seconds)
         if failure is not None or followed.heard_seconds is None:
             failure = failure or ClusterUnavailable("not read yet")
@@ -112,12 +126,12 @@ class FollowedSources:
             outdated = known.source.ok and self._unreachable
             if now - at < self._settings.metrics_seconds and not outdated:
                 return cast("ListRead[T]", known)
-        listed = await read_one_list(self._transport, source, otherwise_time_seconds)
+        listed = await self._listing.read(source, otherwise_time_seconds)
         self._metrics = (now, listed)
-        if listed.source.ok:
+        if listed.source.ok and not self._others_metrics:
             self._time.note(listed.source.read_time_seconds)
-        unreachable = listed.source.reason is Reason.API_UNREACHABLE
-        self._hanging = await self._probe() if unreachable else None
+        silent = self._others_metrics or listed.source.reason is Reason.API_UNREACHABLE
+        self._hanging = await self._probe() if silent else None
         return listed
 
     @property

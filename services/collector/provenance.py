@@ -47,6 +47,7 @@ def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:
     """
     limit = settings.limits.node_usage_seconds
     read, nodes = snapshot.source("node_metrics"), snapshot.nodes
+    server = read.server or METRICS
     times = {
         name: at
         for name, at, cpu, memory in zip(
@@ -60,14 +61,14 @@ def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:
     }
     if not read.ok or not times:
         reason = read.reason or Reason.MISSING_SIGNAL
-        missing = _missing_signal("node_usage", METRICS, limit, (read,), reason, snapshot)
+        missing = _missing_signal("node_usage", server, limit, (read,), reason, snapshot)
         return NodeUsage(missing, frozenset())
     now = snapshot.cluster_time_seconds
     fresh = {name: at for name, at in times.items() if now - at <= limit}
     samples = fresh or times
     signal = _dated_signal(
         "node_usage",
-        METRICS,
+        server,
         min(fresh.values()) if fresh else max(times.values()),
         limit,
         snapshot,

@@ -39,13 +39,20 @@ from schemas.tables import Table
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.cluster_version import is_simulated
 from services.collector.assemble import assemble
-from services.collector.cluster import SERVICES, WATCHED, read_every_source
+from services.collector.cluster import (
+    SERVICES,
+    WATCHED,
+    ListingSources,
+    Lists,
+    read_every_source,
+)
 from services.collector.following import FollowedSources
 from services.collector.looks import NAME, OWN_KINDS, Look, Memory, PublishedKinds
 from services.collector.observe import interpret_snapshot
 from services.collector.outages import dated_failures, failing_since
 from services.collector.pod_rows import SnapshotLimits
 from services.collector.pod_sums import PodSums
+from services.collector.prometheus import PrometheusMetrics
 from services.collector.reaction import LastTables, find_reactions, update_last_tables
 from services.collector.reading import CycleReads
 from services.collector.scalings import autoscaler_states
@@ -76,6 +83,8 @@ async def run(
     """
     collector = Collector(settings, bus, clock, origin, transport, code_version=code_version)
     collector.on_look = on_look
+    metrics = PrometheusMetrics(settings.prometheus) if settings.prometheus.url else None
+    collector.lists_from = ListingSources(transport, metrics)
     progress = on_progress or (lambda _state, _cycle: None)
     await collector.resume()
     progress("live", collector.cycle)
@@ -90,8 +99,9 @@ async def run(
         clock,
         settings,
         Random(f"{origin.cluster} {NAME}"),
+        metrics,
     )
-    collector.lists_from = followed
+    collector.lists_from = collector.followed = followed
     async with followed.running():
         await followed.settle(settings.request_timeout_seconds)
         await _collect(collector, settings, clock, progress)
@@ -148,8 +158,10 @@ class Collector:
         """Number of the newest cycle."""
         self.on_look: Callable[[Look], None] | None = None
         """Called with each look before it is published."""
-        self.lists_from: FollowedSources | None = None
-        """What follows the lists; None: each cycle reads them."""
+        self.lists_from: Lists = ListingSources(transport)
+        """Where lists are read from."""
+        self.followed: FollowedSources | None = None
+        """What follows them; None: each cycle reads them."""
 
     @property
     def cluster_time_seconds(self) -> float:
@@ -235,8 +247,8 @@ class Collector:
             if not source.ok:
                 self._log.warning("source failed", source=source.source, error=source.message)
         if answers:
-            if self.lists_from is not None:  # what watches have brought holds until now
-                answers.append(self.lists_from.cluster_time_seconds or 0.0)
+            if self.followed is not None:  # what watches have brought holds until now
+                answers.append(self.followed.cluster_time_seconds or 0.0)
             self._newest_answer = (max(answers), self._clock.monotonic())
         elif expected is None:
             return None

@@ -9,6 +9,7 @@ from pydantic import Field
 from agent_registry.discovery import names_in_referee_order
 from schemas.actions import AgentName
 from schemas.model import DataModel
+from services.collector.prometheus_settings import PrometheusSettings
 
 
 class PowerModel(DataModel):
@@ -57,6 +58,8 @@ class CollectorSettings(DataModel):
     """Price of a kWh; a constant nobody measured, published as `assumed`."""
     power: PowerModel = PowerModel()
     """Coefficients of the power model."""
+    prometheus: PrometheusSettings = PrometheusSettings()
+    """Who says what nodes use, if not the Metrics Server."""
     limits: AgeLimits = AgeLimits()
     """Ages from which signals are stale."""
     watch_silence_seconds: float = Field(default=90.0, ge=5)
