@@ -45,6 +45,13 @@ TWIN_PROGRAMS = (
         f"{_DEFINED}test_changes_are_held_against_what_was_there[in process-own words]",
     ),
     Defect(
+        "a Job that passes a changing webhook keeps a selector of no uid",
+        "twin/admission/jobs.py",
+        "    if not uid:\n        return\n",
+        '    uid = uid or ""\n',
+        "tests/twin/contract/test_webhooks.py::test_a_job_selects_its_pods_after_webhooks[in process]",
+    ),
+    Defect(
         "a Job's pods are counted at every look",
         "twin/controllers/job_counting.py",
         "        fresh, index = TRACKING in pod.finalizers, index_of(pod)\n",

@@ -45,8 +45,13 @@ def job(obj: Object, findings: Findings) -> None:
 
 
 def _select_own_pods(obj: Object, spec: Object, labels: Object, findings: Findings) -> None:
-    """Select pods by the Job's own uid, which a client can neither choose nor leave out."""
-    uid = obj["metadata"].get("uid", "")
+    """Select pods by the Job's own uid, which a client can neither choose nor leave out.
+
+    Without a uid the Job is on its way to changing webhooks, and those see none of this.
+    """
+    uid = obj["metadata"].get("uid")
+    if not uid:
+        return
     # a real server refuses longer names; rows of a workload may have them
     name = obj["metadata"].get("name", "")[: metadata.MAX_LABEL].rstrip("-.")
     for key in _JOB_NAME:

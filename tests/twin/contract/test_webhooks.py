@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.twin.contract.faces import MERGE, Answer, Face, Place, config_map, deployment
+from tests.twin.contract.faces import MERGE, Answer, Face, Place, config_map, deployment, pod
 from tests.twin.contract.webhook_server import SERVICE, WebhookServer, webhook_server
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"
@@ -270,6 +270,30 @@ def test_subresources_are_named(hooks: Hooks) -> None:
     assert asked["oldObject"]["spec"] == {} or asked["oldObject"]["spec"]["replicas"] == 0
     whole = {"body": {"metadata": {"labels": {"x": "y"}}}, "content_type": MERGE}
     assert hooks.place.ask("PATCH", "deployments", "web", **whole).status == 200
+
+
+def test_a_job_selects_its_pods_after_webhooks(hooks: Hooks) -> None:
+    """Changing webhooks see a Job without the selector that is made of its uid; it has it afterwards."""
+    rule = {"apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"]}
+    hooks.add("annotate/j", kind="Mutating", rules=[{**rule, "operations": ["CREATE"]}])
+    inner = {**pod("j")["spec"], "restartPolicy": "Never"}
+    body = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": inner}}}
+    end = time.monotonic() + SECONDS
+    made: Answer | None = None
+    for number in count():
+        whole = {**body, "metadata": {"name": f"j-{number}"}}
+        made = hooks.place.ask("POST", "jobs", body=whole)
+        if made.status != 201 or _annotations(made) or time.monotonic() > end:
+            break
+    assert made is not None
+    assert (made.status, _annotations(made)) == (201, {"order": "j"}), made.text
+    shown = hooks.asked("annotate/j")[-1]["object"]["spec"]
+    assert "selector" not in shown
+    assert not shown["template"]["metadata"].get("labels")
+    uid = made.body["metadata"]["uid"]
+    wanted = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    assert made.body["spec"]["selector"] == wanted
+    assert made.body["spec"]["template"]["metadata"]["labels"]["controller-uid"] == uid
 
 
 def test_warnings_reach_the_client(over_http: Place, server: WebhookServer) -> None:
