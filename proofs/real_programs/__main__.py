@@ -23,7 +23,7 @@ from proofs.real_programs.requests import be_patient
 def main(arguments: list[str]) -> int:
     """Run what the command line says; 2 for a program that is not on this machine."""
     parser = argparse.ArgumentParser(prog="python -m proofs.real_programs", description=__doc__)
-    parser.add_argument("name", choices=sorted(DISTURBED), help="which program")
+    parser.add_argument("name", choices=sorted(PROGRAMS), help="which program")
     parser.add_argument("--minutes", type=float, default=15.0, metavar="N")
     parser.add_argument("--ground", choices=sorted(GROUNDS), default="twin", help="what it runs on")
     parser.add_argument("--built-in", action="store_true", help="the twin's own part instead of it")
@@ -48,8 +48,6 @@ def main(arguments: list[str]) -> int:
     try:
         if options.disturb:
             return _disturb(DISTURBED[options.name], folder)
-        if options.name not in PROGRAMS:
-            parser.error(f"the cases of {options.name}: python -m tests.twin.own_controllers")
         return _play(PROGRAMS[options.name], folder, options)
     except Missing as missing:
         sys.stderr.write(f"{missing}\n")

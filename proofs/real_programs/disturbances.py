@@ -11,7 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from proofs.real_programs import cluster_autoscaler, control_plane, karpenter, kueue
+from proofs.real_programs import (
+    cluster_autoscaler,
+    control_plane,
+    karpenter,
+    kueue,
+    kueue_scenarios,
+)
 from proofs.real_programs.cluster import Cluster
 from proofs.real_programs.requests import until
 
@@ -112,8 +118,8 @@ DISTURBED: dict[str, Disturbed] = {
     "kueue": Disturbed(
         kueue.NAME,
         kueue.real,
-        kueue.in_turn,
-        kueue.clear,
+        kueue_scenarios.in_turn,
+        kueue_scenarios.clear,
         {0: _lease(kueue.LEASE, kueue.HOME)},
         kueue.ALLOWED,
     ),

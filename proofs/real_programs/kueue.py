@@ -23,6 +23,7 @@ from proofs.real_programs.processes import (
     beside,
     free_port,
     program,
+    running_twin,
     supervised,
 )
 from proofs.real_programs.requests import Api, Object, Refused, until
@@ -116,7 +117,7 @@ def running_kueue(
 
 @contextmanager
 def real(folder: Path, ground: Ground = twin_ground) -> Iterator[tuple[Cluster, list[Path]]]:
-    """Run it on a twin, so that it can be restarted; yield the cluster and the program's log."""
+    """Run it on a cluster; on a twin it can be restarted there. Yield the cluster and the program's log."""
     program(NAME), beside(NAME, MANIFESTS)
     first = Ports(free_port(), free_port(), free_port())
     given = [first]
@@ -128,12 +129,21 @@ def real(folder: Path, ground: Ground = twin_ground) -> Iterator[tuple[Cluster, 
         return taken
 
     with ground(folder) as api:
-        install(api, first)
-        lead = partial(_lead_to_newest, api, given)
-        with _supervised(api, folder / "program", ports, None, lead) as (one, log):
+        by_name = api.restart_server is None  # a real server: its clients know one port for good
+        install(api, first, by_name=by_name)
+        lead = None if by_name else partial(_lead_to_newest, api, given)
+        where = (lambda: first) if by_name else ports
+        with _supervised(api, folder / "program", where, None, lead) as (one, log):
             cluster = Cluster(api, "kubernetes.io/hostname")
             cluster.programs.append(one)
             yield cluster, [log]
+
+
+@contextmanager
+def built_in(folder: Path) -> Iterator[tuple[Cluster, list[Path]]]:
+    """Run a twin whose own queues do its work."""
+    with running_twin(folder, "--nodes", "1", "--kueue", "on") as api:
+        yield Cluster(api, "kubernetes.io/hostname"), [folder / "twin.log"]
 
 
 @contextmanager
@@ -235,67 +245,3 @@ def _mounted_secret(api: Api, folder: Path) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-
-
-# ---- what it has to do while it is disturbed
-
-QUEUES, FLAVORS = f"/apis/{KUEUE}/clusterqueues", f"/apis/{KUEUE}/resourceflavors"
-LOCAL_QUEUES = f"/apis/{KUEUE}/namespaces/default/localqueues"
-WORKLOADS = f"/apis/{KUEUE}/namespaces/default/workloads"
-JOBS = "/apis/batch/v1/namespaces/default/jobs"
-
-
-def in_turn(cluster: Cluster) -> None:
-    """Of three Jobs for one place each runs when the one before it is gone."""
-    api = cluster.api
-    quota = {"name": "f", "resources": [{"name": "cpu", "nominalQuota": 1}]}
-    groups = [{"coveredResources": ["cpu"], "flavors": [quota]}]
-    api.ask("POST", FLAVORS, {**_head("ResourceFlavor", "f"), "spec": {}})
-    spec: Object = {"namespaceSelector": {}, "resourceGroups": groups}
-    api.ask("POST", QUEUES, {**_head("ClusterQueue", "cq"), "spec": spec})
-    api.ask("POST", LOCAL_QUEUES, {**_head("LocalQueue", "lq"), "spec": {"clusterQueue": "cq"}})
-    names = [f"job-{number}" for number in range(3)]
-    for name in names:
-        until(f"{name} to be taken", lambda name=name: _made(api, name))
-    for _ in names:
-        running = until("one that runs", lambda: _running(api))
-        assert len(running) == 1, running
-        api.ask("DELETE", f"{JOBS}/{running[0]}", propagationPolicy="Background")
-        until("it to be gone", lambda gone=running[0]: gone not in _running(api))
-    until("no workloads", lambda: not api.items(WORKLOADS))
-
-
-def clear(cluster: Cluster) -> None:
-    """Take everything away that the scenario made."""
-    api = cluster.api
-    api.ask("DELETE", JOBS, propagationPolicy="Background")
-    until("no workloads", lambda: not api.items(WORKLOADS), 120)
-    for path in (f"{LOCAL_QUEUES}/lq", f"{QUEUES}/cq", f"{FLAVORS}/f"):
-        api.remove(path)
-    until("no queues", lambda: not api.items(QUEUES) and not api.items(FLAVORS), 60)
-
-
-def _head(kind: str, name: str) -> Object:
-    return {"apiVersion": KUEUE, "kind": kind, "metadata": {"name": name}}
-
-
-def _made(api: Api, name: str) -> bool:
-    """Create a Job, unless nobody answers for its webhook at the moment."""
-    container = {"name": "c", "image": "work:1", "resources": {"requests": {"cpu": "1"}}}
-    template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
-    template["metadata"] = {"annotations": {"foresail.dev/work-seconds": "3600"}}
-    labels = {"kueue.x-k8s.io/queue-name": "lq"}
-    spec = {"parallelism": 1, "completions": 1, "suspend": True, "template": template}
-    try:
-        api.ask("POST", JOBS, {"metadata": {"name": name, "labels": labels}, "spec": spec})
-    except Refused as refusal:
-        if refusal.status < 500:
-            raise
-        return False
-    return True
-
-
-def _running(api: Api) -> list[str]:
-    """Return the names of the Jobs that are not suspended."""
-    jobs = [one for one in api.items(JOBS) if "deletionTimestamp" not in one["metadata"]]
-    return [str(one["metadata"]["name"]) for one in jobs if not one["spec"].get("suspend")]

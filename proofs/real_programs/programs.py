@@ -7,7 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from proofs.real_programs import cluster_autoscaler, control_plane, karpenter
+from proofs.real_programs import (
+    cluster_autoscaler,
+    control_plane,
+    karpenter,
+    kueue,
+    kueue_scenarios,
+)
 from proofs.real_programs.cluster import Cluster
 
 Run = Callable[..., AbstractContextManager[tuple[Cluster, Sequence[Path]]]]
@@ -57,5 +63,13 @@ PROGRAMS: dict[str, Program] = {
         karpenter.SCENARIOS,
         karpenter.clear,
         karpenter.ALLOWED,
+    ),
+    "kueue": Program(
+        kueue.NAME,
+        kueue.real,
+        kueue.built_in,
+        kueue_scenarios.SCENARIOS,
+        kueue_scenarios.clear,
+        kueue.ALLOWED,
     ),
 }
