@@ -54,12 +54,13 @@ def _show_known(*, as_json: bool) -> None:
         )
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("arm", "Foresail", "HPA", "VPA", "machines"):
+    for heading in ("arm", "Foresail", "HPA", "VPA", "Kueue", "machines"):
         table.add_column(heading)
     for name, arm in arms.items():
         acts = "acts" if arm.acts else "looks on"
         table.add_row(
             name, acts, "yes" if arm.autoscaling else "", "yes" if arm.vertical else "",
+            "yes" if arm.queues else "",
             "" if arm.provisioner == "none" else arm.provisioner,
         )  # fmt: skip
     console().print(table)

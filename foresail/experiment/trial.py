@@ -13,6 +13,7 @@ import structlog
 
 from foresail.experiment.controllers import DeploymentControllers
 from foresail.experiment.cpu_meter import CpuMeter
+from foresail.experiment.job_queues import KUEUE, JobQueues
 from foresail.experiment.oracle import Oracle
 from foresail.experiment.planted import PlantedHarm
 from foresail.settings import StackSettings, resolve
@@ -147,6 +148,7 @@ def run_trial(
         without=idle_services(trial),
         listener=take,
         meter=meter.run,
+        kueue=None if trial.arm.queues is None else KUEUE,
     )
     (world,) = worlds
     metrics, components = _measured(world, trial, summary)
@@ -166,10 +168,8 @@ def run_trial(
     )
     decided = math.fsum(seconds for name, seconds in meter.seconds.items() if name in ACTING)
     spent = time.process_time() - began
-    return PlayedTrial(
-        result,
-        TrialCost(cpu_seconds=round(spent, 2), controller_cpu_seconds=round(decided, 3)),
-    )
+    cost = TrialCost(cpu_seconds=round(spent, 2), controller_cpu_seconds=round(decided, 3))
+    return PlayedTrial(result, cost)
 
 
 def _measured(
@@ -199,6 +199,8 @@ def idle_services(trial: Trial) -> tuple[str, ...]:
 def add_writers(engine: Engine, arm: Arm) -> None:
     """Let everybody write who looks after the cluster in this arm beside Foresail's own services."""
     DeploymentControllers(engine, arm)
+    if arm.queues is not None:
+        JobQueues(engine, arm.queues)
     if arm.oracle is not None:
         Oracle(engine, arm, arm.oracle)
     if arm.planted is not None:

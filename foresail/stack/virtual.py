@@ -44,6 +44,7 @@ from services.collector.looks import Look
 from services.executor.settings import HandBack
 from twin.config import START_2026, TwinConfig
 from twin.config.health import HealthConfig
+from twin.config.kueue import KueueConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
 from twin.inprocess import InProcessTwin
@@ -88,6 +89,7 @@ def run_virtual_stack(
     listener: Listener | None = None,
     meter: Meter | None = None,
     branching: Branching | None = None,
+    kueue: KueueConfig | None = None,
 ) -> dict[str, Any]:
     """Run for the time asked for and return the summary.
 
@@ -100,6 +102,7 @@ def run_virtual_stack(
         listener: told of every event of the log in order, but of snapshots and of the untouched world.
         meter: called with each service's name and coroutine, and returns what is run in its place.
         branching: told before the executor writes; such a world has no untouched one beside it either.
+        kueue: how the simulated cluster serves Kueue; None: it does not.
 
     Raises:
         InputError: something given does not work.
@@ -125,7 +128,7 @@ def run_virtual_stack(
             instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
         ):
             stage = _Stage(
-                filled, workload, prepare, frozenset(without), listener, meter, branching
+                filled, workload, prepare, frozenset(without), listener, meter, branching, kueue
             )
             return stopping.run(_run(stage, advance_to), lambda whole: run_virtual(lambda: whole))
 
@@ -141,6 +144,7 @@ class _Stage:
     listener: Listener | None
     meter: Meter | None
     branching: Branching | None
+    kueue: KueueConfig | None
 
 
 @contextlib.contextmanager
@@ -201,7 +205,7 @@ def _services(stage: _Stage, log: MemoryLog, origin: Origin, clock: Clock) -> di
     have.
     """
     settings, workload = stage.settings, stage.workload
-    engine = _engine(settings.run, workload)
+    engine = _engine(settings.run, workload, stage.kueue)
     if stage.prepare is not None:
         stage.prepare(engine)
     twin = InProcessTwin(engine, clock=clock, speed=workload.speed)
@@ -235,10 +239,10 @@ def _services(stage: _Stage, log: MemoryLog, origin: Origin, clock: Clock) -> di
     return services
 
 
-def _engine(run: RunSettings, workload: ChosenWorkload) -> Engine:
+def _engine(run: RunSettings, workload: ChosenWorkload, kueue: KueueConfig | None) -> Engine:
     """Return the simulated cluster at its beginning; each call gives the same."""
     played = open_workload(workload.name_or_path, nodes=run.nodes, seed=run.seed)
-    engine = Engine(_twin_config(run), run.seed)
+    engine = Engine(_twin_config(run, kueue), run.seed)
     engine.add_nodes(played.nodes)
     engine.load(played.arrivals)
     if run.scenario is not None:
@@ -246,13 +250,14 @@ def _engine(run: RunSettings, workload: ChosenWorkload) -> Engine:
     return engine
 
 
-def _twin_config(run: RunSettings) -> TwinConfig:
+def _twin_config(run: RunSettings, kueue: KueueConfig | None) -> TwinConfig:
     """Return the simulated cluster's settings; its time starts at the fixed moment unless told."""
     start = START_2026 if run.start_time is None else run.start_time.timestamp()
     return TwinConfig(
         start_time=start,
         provisioning=provisioning_of(run),
         health=HealthConfig(weather=run.weather),
+        kueue=kueue or KueueConfig(),
     )
 
 

@@ -59,6 +59,15 @@ class Foresight(DataModel):
     """Cluster seconds of the true future that each choice is tried on."""
 
 
+class Queueing(DataModel):
+    """Kueue with one queue for all Jobs; see `foresail.experiment.job_queues`."""
+
+    quota_ratio: float = Field(default=1.0, gt=0, le=10)
+    """Quota, as a ratio of what the machines that are there from the beginning offer to pods."""
+    strategy: Literal["BestEffortFIFO", "StrictFIFO"] = "BestEffortFIFO"
+    """Whether a Job that finds no quota lets later ones pass."""
+
+
 Planted = Literal["replicate-without-end", "shrink-demand"]
 """Harm on purpose (`foresail.experiment.planted`): an experiment that does not notice it is worth nothing."""
 
@@ -79,6 +88,8 @@ class Arm(DataModel):
     """Whether every Deployment has a VerticalPodAutoscaler that evicts and resizes."""
     provisioner: Provisioner = "none"
     """Who rents machines."""
+    queues: Queueing | None = None
+    """Whether Kueue holds Jobs back until their queue has quota."""
     predicts: bool = True
     """Whether inference runs; without, agents that wait for a prediction propose nothing."""
     oracle: Foresight | None = None
@@ -128,6 +139,11 @@ class Arm(DataModel):
             raise ValueError(
                 "settings: this arm does not act; give it base = 'baseline-rules' or acts = true"
             )
+        if self.queues is not None and (self.acts or self.oracle is not None):
+            raise ValueError(
+                "queues: Kueue and this arm would both suspend and start Jobs; give queues to an arm that does "
+                "not act and knows no future"
+            )
         if not self.predicts and not self.acts:
             raise ValueError("predicts: this arm does not act, so nothing predicts; leave it out")
         return self
@@ -140,6 +156,7 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
     "hpa+karpenter": {"autoscaling": {}, "provisioner": "karpenter"},
     "karpenter": {"provisioner": "karpenter"},
     "vpa+karpenter": {"vertical": True, "provisioner": "karpenter"},
+    "kueue": {"queues": {}},
     "baseline-rules": {"acts": True},
     "baseline-rules+models": {"acts": True, "settings": {"inference.model": "small-risk"}},
     "forecast": {
@@ -182,7 +199,6 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
 """By name; values are those of `Arm`. A profile of the agents stands under its own name."""
 
 NOT_YET: Mapping[str, str] = {
-    "kueue": "the twin serves Kueue, but no arm gives a workload's Jobs queues and quota yet; compare with 'none'",
     "ppo": "no trained policy is shipped; 'baseline-rules+models' and 'forecast' are the arms with a trained model",
 }
 """Arms that people ask for and that cannot be run, with the reason and what to use."""

@@ -24,6 +24,7 @@ MODULES = (
     "foresail.settings",
     "foresail.settings_sources",
     "foresail.experiment.controllers",
+    "foresail.experiment.job_queues",
     "foresail.experiment.oracle",
     "foresail.experiment.planted",
     "foresail.experiment.trial",

@@ -36,6 +36,13 @@ EXPERIMENTS = (
         f"{TESTS}/test_unfairness.py::test_an_hpa_that_may_not_scale_is_refused",
     ),
     Defect(
+        "a Job gets past Kueue when it is the first of its namespace",
+        "foresail/experiment/job_queues.py",
+        "every_job=True",
+        "every_job=False",
+        f"{TESTS}/test_job_queues.py::test_no_job_gets_past_the_queue",
+    ),
+    Defect(
         "the oracle puts machines to sleep that a Job is coming to",
         "foresail/experiment/oracle.py",
         "if node.name in used or node.name in occupied",

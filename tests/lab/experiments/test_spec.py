@@ -145,7 +145,7 @@ def test_no_arm_can_make_its_world_easier() -> None:
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("kueue", "no arm gives a workload's Jobs queues"), ("ppo", "no trained policy is shipped")],
+    [("ppo", "no trained policy is shipped")],
 )
 def test_an_arm_that_cannot_be_run_yet_says_why(tmp_path: Path, name: str, why: str) -> None:
     """What people ask for and is not there is one line with the reason, not a list of other names."""
@@ -158,7 +158,7 @@ def test_an_arm_that_cannot_be_run_yet_says_why(tmp_path: Path, name: str, why: 
 
 def test_a_refused_arm_is_one_line(tmp_path: Path) -> None:
     """That a list is short of what was refused goes without saying."""
-    text = GOOD.replace('"none", "hpa", ', '"kueue", ').replace('"none"', '"kueue"')
+    text = GOOD.replace('"none", "hpa", ', '"ppo", ').replace('"none"', '"ppo"')
     with pytest.raises(InputError) as caught:
         _read(tmp_path, text)
     assert [" arms.0 = " in line for line in str(caught.value).splitlines()] == [True]
