@@ -1,7 +1,8 @@
-"""kube-scheduler and kube-controller-manager on the twin, or its own parts: both have to decide ten scenarios alike."""
+"""kube-scheduler and kube-controller-manager on the twin, or its own parts: both decide eleven scenarios alike."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -230,6 +231,26 @@ def endpoints(cluster: Cluster) -> None:
     until("their addresses", lambda: addresses() == wanted)
 
 
+def gone_at_once(cluster: Cluster) -> None:
+    """What is deleted while everybody looks at it is forgotten, with all that was made of it, five times over."""
+    for number in range(5):
+        name = f"short-{number}"
+        cluster.deploy(name, 12, "100m")
+        cluster.budget(name, 1)
+        stateful = _set(
+            f"db-{number}", replicas=3, serviceName="db", podManagementPolicy="Parallel"
+        )
+        cluster.api.ask("POST", f"{APPS}/statefulsets", stateful)
+        time.sleep(0.1 * number)  # from before the first pod until all are bound
+        for path in (
+            f"{DEPLOYMENTS}/{name}",
+            f"{BUDGETS}/{name}",
+            f"{APPS}/statefulsets/db-{number}",
+        ):
+            cluster.api.ask("DELETE", path, propagationPolicy="Background")
+    until("nothing left", lambda: not cluster.api.items(PODS), 120)
+
+
 def _template(app: str, **spec: Any) -> Object:
     container = {"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "100m"}}}
     return {"metadata": {"labels": {"app": app}}, "spec": {"containers": [container], **spec}}
@@ -253,5 +274,5 @@ def _set(name: str, **spec: Any) -> Object:
 
 
 SCENARIOS: tuple[Callable[[Cluster], None], ...] = (
-    rollout, scaled, replaced, job, suspended, stateful, daemon, unschedulable, disruption, endpoints,
+    rollout, scaled, replaced, job, suspended, stateful, daemon, unschedulable, disruption, endpoints, gone_at_once,
 )  # fmt: skip
