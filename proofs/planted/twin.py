@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 from proofs.planted.twin_commands import TWIN_COMMANDS
+from proofs.planted.twin_documents import TWIN_DOCUMENTS
 from proofs.planted.twin_fields import TWIN_FIELDS
 from proofs.planted.twin_kueue import TWIN_KUEUE
 from proofs.planted.twin_objects import TWIN_OBJECTS
@@ -342,6 +343,7 @@ TWIN = (
     *_READ,
     *_CONNECTED,
     *TWIN_COMMANDS,
+    *TWIN_DOCUMENTS,
     *TWIN_FIELDS,
     *TWIN_KUEUE,
     *TWIN_OBJECTS,

@@ -22,6 +22,7 @@ from twin.api.cells import (
     text_since,
     value_at,
 )
+from twin.api.driver_columns import DRIVERS
 from twin.api.event_columns import event_count, event_first_seen, event_last_seen, event_source
 from twin.api.karpenter_columns import KARPENTER
 from twin.api.plain_columns import PLAIN
@@ -350,6 +351,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "configmaps": (Column("Data", lambda obj, _now: len(obj.get("data") or ())),),
     **{kind: tuple(Column(*row) for row in rows) for kind, rows in KARPENTER.items()},
     **SERVER,
+    **DRIVERS,
     "resourcequotas": (Column("Request", _usage("requests")), Column("Limit", _usage("limits"))),
     "priorityclasses": (
         Column("Value", path_cell("value", 0), type="integer"),

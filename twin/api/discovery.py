@@ -350,11 +350,7 @@ def _served_kinds(group: str, version: str, custom: Kinds) -> list[dict[str, Any
     entries: dict[str, dict[str, Any]] = {}
     for resource in resource_list(group, version, custom)["resources"]:
         name, _, subresource = resource["name"].partition("/")
-        of = {
-            "group": resource.get("group", group),
-            "version": resource.get("version", version),
-            "kind": resource["kind"],
-        }
+        of = {name: resource.get(name, "") for name in ("group", "version", "kind")}
         if subresource and name not in entries:
             continue  # a metric of objects that another group serves
         if subresource:

@@ -13,6 +13,7 @@ from typing import Any
 
 from twin.api import discovery
 from twin.api.messages import json_bytes
+from twin.api.openapi_paths import paths_of
 from twin.api.schema import Field, Message, message, root_of
 from twin.kinds import Kind
 
@@ -38,15 +39,12 @@ _PLAIN: dict[str, Schema] = {
     "Extra": {"type": "array", "items": {"type": "string"}},
     "Any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
 }
+_PACKAGES = {
+    "meta": "io.k8s.apimachinery.pkg.apis.meta",
+    "apiextensions": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
+    "apiregistration": "io.k8s.kube-aggregator.pkg.apis.apiregistration",
+}
 _TYPED: dict[str, Schema] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
-_QUERY = ("dryRun", "fieldManager", "fieldValidation")
-
-
-def index(custom: Sequence[Kind] = ()) -> dict[str, Any]:
-    """Return GET /openapi/v3: where each group's document is."""
-    pairs = discovery.group_versions(custom)
-    names = {"api/v1": "api/v1"} | {f"apis/{g}/{v}": f"apis/{g}/{v}" for g, v in pairs}
-    return {"paths": {name: {"serverRelativeURL": f"/openapi/v3/{name}"} for name in names}}
 
 
 def document_v3(group: str, version: str, custom: Sequence[Kind] = ()) -> bytes:
@@ -57,22 +55,20 @@ def document_v3(group: str, version: str, custom: Sequence[Kind] = ()) -> bytes:
 @lru_cache(maxsize=64)
 def _document_v3(group: str, version: str, kinds: tuple[Kind, ...]) -> bytes:
     schemas: dict[str, Schema] = {}
-    paths: dict[str, Any] = {}
     for kind in kinds:
         gvk = {"group": group, "version": version, "kind": kind.kind}
-        if kind.custom is not None:
-            schemas |= custom_schemas(kind, "#/components/schemas/", gvk)
-            paths |= _paths(kind, version, gvk)
-            continue
-        root = root_of(group, version, kind.kind)
-        if root is None or root.message is None:
-            schemas[f"foresail.{kind.kind}"] = _open(gvk)
-        else:
-            for each in _reachable_messages(root.message):
-                schemas.setdefault(_name(each), _schema(each, "#/components/schemas/"))
-            schema = schemas[_name(root.message)]
-            schemas[_name(root.message)] = {**schema, "x-kubernetes-group-version-kind": [gvk]}
-        paths |= _paths(kind, version, gvk)
+        schemas |= _kind_schemas(kind, "#/components/schemas/", gvk)
+
+    def refer(group: str, version: str, kind: str) -> Schema | None:
+        name = schema_name(group, version, kind, kinds)
+        if name is None:
+            return None
+        if name not in schemas:
+            schemas.update(_more_schemas(group, version, kind, name))
+        return {"$ref": f"#/components/schemas/{name}"}
+
+    custom = tuple(kind for kind in kinds if kind.custom is not None)
+    paths = paths_of(group, version, custom, refer)
     return json_bytes(
         {
             "openapi": "3.0.0",
@@ -94,18 +90,61 @@ def _document_v2(kinds: tuple[Kind, ...]) -> bytes:
     for kind in kinds:
         for version in (kind.version, *kind.other_versions):
             gvk = {"group": kind.group, "version": version, "kind": kind.kind}
-            if kind.custom is not None:
-                definitions |= custom_schemas(kind, "#/definitions/", gvk)
-                continue
-            root = root_of(kind.group, version, kind.kind)
-            if root is None or root.message is None:
-                definitions[f"foresail.{kind.kind}"] = _open(gvk)
-                continue
-            for each in _reachable_messages(root.message):
-                definitions.setdefault(_name(each), _schema(each, "#/definitions/"))
-            name = _name(root.message)
-            definitions[name] = {**definitions[name], "x-kubernetes-group-version-kind": [gvk]}
+            definitions |= _kind_schemas(kind, "#/definitions/", gvk)
     return json_bytes({"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": definitions})
+
+
+def schema_name(group: str, version: str, kind: str, kinds: Iterable[Kind] = ()) -> str | None:
+    """Return the name of a kind's schema, or of a list of it; None where there is none."""
+    if kind in ("Status", "DeleteOptions"):
+        return _name(message(f"meta.v1.{kind}"))
+    single = kind.removesuffix("List")
+    root = root_of(group, version, kind) or root_of(group, version, single)
+    if root is not None and root.message is not None:
+        return f"{_name(root.message).rpartition('.')[0]}.{kind}"
+    if any(each.group == group and each.kind == single and each.custom for each in kinds):
+        return ".".join((*reversed(group.split(".")), version, kind))
+    return None
+
+
+def _kind_schemas(kind: Kind, where: str, gvk: Schema) -> dict[str, Schema]:
+    """Return the schemas of a kind and of all that it is made of."""
+    if kind.custom is not None:
+        return custom_schemas(kind, where, gvk)
+    root = root_of(gvk["group"], gvk["version"], kind.kind)
+    if root is None or root.message is None:
+        return {f"foresail.{kind.kind}": _open(gvk)}
+    return _tabled(root.message, where, gvk)
+
+
+def _tabled(root: Message, where: str, gvk: Schema) -> dict[str, Schema]:
+    schemas = {_name(each): _schema(each, where) for each in _reachable_messages(root)}
+    schemas[_name(root)]["x-kubernetes-group-version-kind"] = [gvk]
+    return schemas
+
+
+def _more_schemas(group: str, version: str, kind: str, name: str) -> dict[str, Schema]:
+    """Return the schemas of what is asked or answered and not kept: lists, options, reviews."""
+    where = "#/components/schemas/"
+    gvk = {"group": group, "version": version, "kind": kind}
+    if kind in ("Status", "DeleteOptions"):
+        return _tabled(message(f"meta.v1.{kind}"), where, {**gvk, "group": "", "version": "v1"})
+    root = root_of(group, version, kind)
+    if root is not None and root.message is not None:
+        return _tabled(root.message, where, gvk)
+    metadata = message("meta.v1.ListMeta")
+    listed: Schema = {
+        "type": "object",
+        "description": "",
+        "required": ["items"],
+        "properties": {
+            **_TYPED,
+            "metadata": {"allOf": [{"$ref": f"{where}{_name(metadata)}"}], "description": ""},
+            "items": {"type": "array", "items": {"$ref": f"{where}{name.removesuffix('List')}"}},
+        },
+        "x-kubernetes-group-version-kind": [gvk],
+    }
+    return {name: listed, _name(metadata): _schema(metadata, where)}
 
 
 _INFO = {"title": "Foresail embedded cluster", "version": discovery.VERSION["gitVersion"]}
@@ -127,9 +166,7 @@ def _reachable_messages(root: Message) -> list[Message]:
 
 def _name(message: Message) -> str:
     package, version, kind = message.name.split(".")
-    if package == "meta":
-        return f"io.k8s.apimachinery.pkg.apis.meta.{version}.{kind}"
-    return f"io.k8s.api.{package}.{version}.{kind}"
+    return f"{_PACKAGES.get(package, f'io.k8s.api.{package}')}.{version}.{kind}"
 
 
 def _schema(message: Message, where: str) -> Schema:
@@ -195,31 +232,3 @@ def custom_schemas(kind: Kind, where: str, gvk: Schema) -> dict[str, Schema]:
         name: schema,
         **{_name(each): _schema(each, where) for each in _reachable_messages(metadata)},
     }
-
-
-def _paths(kind: Kind, version: str, gvk: Schema) -> Iterable[tuple[str, Any]]:
-    prefix = f"/apis/{kind.group}/{version}" if kind.group else f"/api/{version}"
-    scope = "/namespaces/{namespace}" if kind.namespaced else ""
-    parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in _QUERY]
-
-    def operation(action: str, query: list[Any]) -> Schema:
-        return {
-            "parameters": query,
-            "responses": {"200": {"description": "OK"}},
-            "x-kubernetes-action": action,
-            "x-kubernetes-group-version-kind": gvk,
-        }
-
-    return {
-        f"{prefix}/{kind.plural}": {"get": operation("list", [])},
-        f"{prefix}{scope}/{kind.plural}": {
-            "get": operation("list", []),
-            "post": operation("post", parameters),
-        },
-        f"{prefix}{scope}/{kind.plural}/{{name}}": {
-            "get": operation("get", []),
-            "patch": operation("patch", parameters),
-            "put": operation("put", parameters),
-            "delete": operation("delete", []),
-        },
-    }.items()

@@ -42,11 +42,7 @@ def kind_of_patch(content_type: str) -> str:
     """Return the media type of a patch; raises ApiError 415."""
     kind = content_type.partition(";")[0].strip()
     if kind not in _ALL:
-        message = (
-            "the body of the request was in an unknown format - accepted media types include: "
-            f"{', '.join(_ALL)}"
-        )
-        raise ApiError(415, "UnsupportedMediaType", message)
+        raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
     return kind
 
 

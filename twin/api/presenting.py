@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any, Literal
 
 import yaml
 
 from twin.api.messages import JSON, Request, Response, StreamedResponse, WatchResponse, respond
+from twin.api.negotiation import PROTOBUF, YAML, accepted
 from twin.api.schema.wire_out import encode_event, encode_object
-from twin.api.tables import PROTOBUF
 from twin.changes import Change
 from twin.errors import ApiError
 
 Answer = Response | StreamedResponse | WatchResponse
 Style = Literal["yaml", "pretty", "protobuf"]
-YAML = "application/yaml"
 _PLAIN = frozenset({"application/json", "application/*", "*/*", YAML})
 LARGEST = 2 << 20
 """Bytes of an answer that is rewritten; that takes seconds for longer ones."""
@@ -29,7 +29,7 @@ def response_style(answer: Answer, request: Request) -> Style | None:
     accept = request.headers.get("accept", "").strip()
     if accept.startswith(YAML):
         return "yaml"
-    if reads_protobuf_alone(accept):
+    if reads_protobuf_alone(accept) and not _refuses_another_form(answer, accept):
         return "protobuf"
     return "pretty" if request.query.get("pretty", "") in {"true", "1"} else None
 
@@ -38,6 +38,14 @@ def reads_protobuf_alone(accept: str) -> bool:
     """Say whether a client accepts protobuf and nothing that costs less to write."""
     media = [part.partition(";")[0].strip() for part in accept.split(",")]
     return PROTOBUF in media and _PLAIN.isdisjoint(media)
+
+
+def _refuses_another_form(answer: Response | StreamedResponse, accept: str) -> bool:
+    """Say whether it is a refusal for who asked for a form of objects, which a refusal does not have: that is JSON."""
+    refused = isinstance(answer, Response) and answer.status >= HTTPStatus.BAD_REQUEST
+    return refused and not any(
+        media == PROTOBUF and "as=" not in form for media, form in accepted(accept)
+    )
 
 
 def in_frames(answer: WatchResponse) -> WatchResponse:
@@ -73,7 +81,8 @@ def restyle(answer: Response, style: Style) -> Response:
         encoded = encode_object(content)
         if encoded is None:
             return answer
-        return Response(answer.status, encoded, PROTOBUF, answer.headers)
+        kind = answer.content_type.replace(JSON, PROTOBUF, 1)
+        return Response(answer.status, encoded, kind, answer.headers)
     if style == "yaml":
         return Response(answer.status, _yaml(content).encode(), YAML, answer.headers)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -85,15 +94,17 @@ def _yaml(content: Any) -> str:
     items = content.get("items") if isinstance(content, dict) else None
     if not isinstance(items, list) or not items:
         return _dump_yaml(content)
-    rest = _dump_yaml({name: value for name, value in content.items() if name != "items"})
-    return f"{rest}items:\n{''.join(_dump_yaml([item]) for item in items)}"
+    first = {name: value for name, value in content.items() if name < "items"}
+    rest = {name: value for name, value in content.items() if name > "items"}
+    middle = "".join(_dump_yaml([item]) for item in items)
+    return f"{_dump_yaml(first)}items:\n{middle}{_dump_yaml(rest)}"
 
 
 def _dump_yaml(content: Any) -> str:
     text: str = yaml.dump(
         content,
         Dumper=yaml.CSafeDumper,
-        sort_keys=False,
+        sort_keys=True,
         allow_unicode=True,
         default_flow_style=False,
     )

@@ -11,7 +11,6 @@ from urllib.parse import parse_qsl, unquote
 
 import yaml
 
-from twin.api import presenting
 from twin.api.limits import (
     LARGEST_BODY,
     MOST_DEFINED_VALUES,
@@ -22,6 +21,7 @@ from twin.api.limits import (
     uri_too_long,
 )
 from twin.api.messages import JSON, WRITING, Request, json_bytes
+from twin.api.negotiation import YAML
 from twin.api.patching import APPLY
 from twin.errors import ApiError, bad_request
 
@@ -87,7 +87,7 @@ class Receiver:
     async def _with_json_body(self, request: Request) -> Request:
         """Return a request with its YAML as JSON, read while others have their turn."""
         media = request.headers.get("content-type", "").partition(";")[0].strip()
-        if not request.body or media not in (presenting.YAML, APPLY):
+        if not request.body or media not in (YAML, APPLY):
             return request
         read = asyncio.get_running_loop().run_in_executor(
             self._reader, _as_json, request.body, _most_values(request.path)
@@ -96,7 +96,7 @@ class Receiver:
             body = await read
         except ApiError as error:  # the router decides first whether the client may ask at all
             return replace(request, body=b"", fault=error)
-        kind = JSON if media == presenting.YAML else media
+        kind = JSON if media == YAML else media
         return replace(request, body=body, headers={**request.headers, "content-type": kind})
 
 

@@ -25,6 +25,7 @@ from twin.api.rbac_access import Access
 from twin.api.reviews import REVIEWS, review
 from twin.api.server_kinds import answer_server_kind
 from twin.api.subresources import Subresources
+from twin.api.tables import Form
 from twin.api.targets import of_old_watch, read_path, read_target
 from twin.api.token_requests import issuer_document
 from twin.api.views import View
@@ -185,7 +186,7 @@ class Router:
         if response is not None:
             requester.require_path(request.method, request.path)
             return response
-        response = document(path, request, requester, self._store.custom.served)
+        response = document(path, request, requester, self._store.custom.served, self._engine.now)
         if response is not None:
             return response
         if path == "/metrics" and request.method == "GET":
@@ -231,6 +232,8 @@ class Router:
             return self.subresources.answer(
                 kind, inside, attributes.name, attributes.subresource, request
             )
+        if attributes.name or request.method != "GET":
+            Form.for_request(request, kind)  # before anything is looked for or written
         if attributes.name:
             return self._objects.object(kind, inside, attributes.name, request)
         return self._objects.collection(kind, namespace, request)

@@ -285,11 +285,9 @@ class ApiServer:
         return answer
 
     def _headers(self, answer: Answer) -> list[tuple[bytes, bytes]]:
-        headers = [
-            (b"content-type", answer.content_type.encode()),
-            _UNCACHED,
-            *_clock_headers(self._engine.now),
-        ]
+        kind = [(b"content-type", answer.content_type.encode())] if answer.content_type else []
+        kept = isinstance(answer, Response) and "Cache-Control" in answer.headers
+        headers = [*kind, *(() if kept else (_UNCACHED,)), *_clock_headers(self._engine.now)]
         if isinstance(answer, Response):
             headers += [(k.lower().encode(), v.encode()) for k, v in answer.headers.items()]
             headers.append((b"content-length", b"%d" % len(answer.body)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from twin.api.bodies import read_body, require_map
-from twin.api.core_kinds import BINDINGS
+from twin.api.core_kinds import BINDINGS, COMPONENTS
 from twin.api.messages import Object, Request, Response, respond
 from twin.api.objects import Answer, method_not_allowed
+from twin.api.selecting import label_requirements
 from twin.api.subresources import Subresources
+from twin.api.tables import Form
 from twin.errors import bad_request, not_found, unknown_resource
 
 _PARTS = {"controller-manager": "ok", "etcd-0": "ok", "scheduler": "ok"}
@@ -28,14 +30,14 @@ def answer_server_kind(
         return subresources.bind(namespace, str(pod), request)
     if request.method != "GET":
         raise method_not_allowed()
-    return _components(name)
+    return _components(name, request)
 
 
-def _components(name: str) -> Response:
+def _components(name: str, request: Request) -> Response:
     """Return how the parts of the control plane do, or one of them: all run in this process."""
     if name and name not in _PARTS:
         raise not_found("componentstatus", name)
-    items = [
+    items: list[Object] = [
         {
             "metadata": {"name": part},
             "conditions": [{"type": "Healthy", "status": "True", "message": message}],
@@ -43,7 +45,11 @@ def _components(name: str) -> Response:
         for part, message in _PARTS.items()
     ]
     head: Object = {"kind": "ComponentStatus", "apiVersion": "v1"}
+    form = Form.for_request(request, None, f"PartialObjectMetadata{'' if name else 'List'}")
     if name:
         (found,) = [item for item in items if item["metadata"] == {"name": name}]
-        return respond(200, {**head, **found})
-    return respond(200, {**head, "kind": "ComponentStatusList", "metadata": {}, "items": items})
+        return respond(200, form.one(COMPONENTS, {**head, **found}, 0.0))
+    wanted = label_requirements(request.query.get("labelSelector", ""))
+    chosen = [item for item in items if all(test({}) for test in wanted)]
+    listed = {**head, "kind": "ComponentStatusList", "metadata": {}, "items": chosen}
+    return respond(200, form.render_list(COMPONENTS, listed, 0.0))

@@ -13,6 +13,7 @@ from typing import Literal
 from twin.api.columns import columns_of
 from twin.api.custom_columns import custom_cells, custom_heads
 from twin.api.messages import Object, Request
+from twin.api.negotiation import OBJECTS, PROTOBUF, STREAMS, YAML, not_acceptable
 from twin.custom.version import ServedVersion
 from twin.errors import ApiError, bad_request
 from twin.kinds import Kind
@@ -22,10 +23,9 @@ _OLDER_META = "meta.k8s.io/v1beta1"
 _PARTIAL = ("PartialObjectMetadata", "PartialObjectMetadataList")
 SHOWN = 100
 """Characters of a malformed text that a refusal repeats."""
-_OURS = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
+_OURS = frozenset({*OBJECTS, "application/*", "*/*"})
 _DOCUMENT = re.compile(r"as=(\w+)")
 _META_VERSION = re.compile(r"\bv=(\w+)")
-PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +44,22 @@ class Form:
     def for_request(cls, request: Request, kind: Kind | None = None, asked: str = "") -> Form:
         """Return the first form of a request's Accept that is served; raises ApiError 400 or 406.
 
-        `asked` is the form of metadata alone that fits the answer, where only one does.
+        `asked` is the form of metadata alone that fits the answer, where only one does: of one object or of a
+        list. Watches, and answers to writes, have none.
         """
         accept = request.headers.get("accept", "")
-        known = False
+        streaming = not asked and request.method == "GET" and request.flag("watch")
+        offered: tuple[str, ...] = ()
         for part in filter(None, (part.strip() for part in accept.split(","))):
             media, _, parameters = part.partition(";")
             match = _DOCUMENT.search(parameters)
             media = media.strip()
-            if media not in _OURS and media != PROTOBUF:
+            if media not in _OURS:
                 continue
-            known = True
+            if media == YAML and streaming:
+                offered = offered or STREAMS
+                continue
+            offered = OBJECTS
             if match is None:
                 return cls()
             asked_for = match[1] if "g=meta.k8s.io" in parameters else ""
@@ -70,7 +75,8 @@ class Form:
                     _refuse_partial(asked_for, kind)
                 return cls("partial")
         if accept:
-            raise _unacceptable(known=known)
+            listing = streaming or asked == _PARTIAL[1]
+            raise _unacceptable(kind, offered, listing=listing)
         return cls()
 
     def one(self, resource: str, obj: Object, now: float, *, head: bool = True) -> Object:
@@ -125,7 +131,7 @@ class Form:
             {
                 "name": column.name,
                 "type": column.type,
-                "format": "name" if column.name == "Name" else "",
+                "format": "name" if column.name in ("Name", "Attacher") else "",
                 "description": column.name,
                 "priority": int(column.wide),
             }
@@ -145,18 +151,11 @@ class Form:
         return {"cells": cells, "object": {**kind, **obj} if whole else _partial_metadata(obj)}
 
 
-def _unacceptable(*, known: bool) -> ApiError:
-    """406 of forms that are not served; `known` where their media type is."""
-    if known:
-        types = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
-        why = f"only the following media types are accepted: {types}"
-        return ApiError(406, "NotAcceptable", why)
-    types = (
-        "application/json, application/yaml, application/vnd.kubernetes.protobuf, "
-        "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-    )
-    why = f"406: Not Acceptable\n\nAvailable representations: {types}"
-    return ApiError(406, "NotAcceptable", why, {})
+def _unacceptable(kind: Kind | None, offered: tuple[str, ...], *, listing: bool) -> ApiError:
+    """406 of forms that are not served; `offered` where the media type is. Lists may be watched, too."""
+    if offered or (kind is not None and kind.custom is not None):
+        return not_acceptable(offered or OBJECTS, framework=False)
+    return not_acceptable((*OBJECTS, *STREAMS) if listing else OBJECTS, framework=True)
 
 
 def _inclusion(request: Request) -> str:

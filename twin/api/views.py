@@ -99,7 +99,8 @@ class View:
 
     def _read(self, store: Store, place: tuple[str | None, str], request: Request) -> Response:
         namespace, name = place
-        form = Form.for_request(request)
+        asked = "PartialObjectMetadata" if name else "PartialObjectMetadataList"
+        form = Form.for_request(request, self.shown, asked)
         convert = (
             self.convert if form.kind != "table" else _as_it_is
         )  # columns are of the kept form

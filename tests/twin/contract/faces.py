@@ -195,6 +195,12 @@ class OverHttp:
         found = self._client.get(path, headers=headers)
         return _answer(found.status_code, found.content, found.headers)
 
+    def ask_again(self, path: str, tag: str, accept: str = JSON) -> Answer:
+        """Read a page of which one has what an Etag stands for."""
+        headers = {"If-None-Match": tag, "Accept": accept, "User-Agent": self.agent}
+        found = self._client.get(path, headers=headers)
+        return _answer(found.status_code, found.content, found.headers)
+
     def close(self) -> None:
         """Let go of connections."""
         self._client.close()

@@ -17,7 +17,17 @@ from twin.api.schema.wire import MAGIC
 
 Object = dict[str, Any]
 _LIST_METADATA = Field("metadata", 1, "meta.v1.ListMeta")
-_META = frozenset({"Status", "PartialObjectMetadata"})
+_META = frozenset(
+    {
+        "Status",
+        "PartialObjectMetadata",
+        "APIVersions",
+        "APIGroup",
+        "APIGroupList",
+        "APIResourceList",
+    }
+)
+"""Kinds of meta.v1, which every group has; those of discovery may leave out their version."""
 
 
 def encode_object(obj: Object) -> bytes | None:
