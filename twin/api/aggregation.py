@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import base64
 import http.client
+import math
 import socket
 import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from twin.api.access import Requester
-from twin.api.limits import LARGEST_BODY
-from twin.api.messages import Request, Response
+from twin.api.access import Identity, Requester
+from twin.api.limits import LARGEST_BODY, read_json
+from twin.api.messages import JSON, Request, Response
 from twin.api.objects import method_not_allowed
 from twin.api.targets import read_path, read_target
 from twin.controllers.api_services import API_SERVICES
-from twin.errors import unknown_resource
+from twin.errors import ApiError, unknown_resource
 from twin.kinds import KINDS
 from twin.local_services import local_address
 from twin.rbac.extension import EXTRA_PREFIX, GROUP_HEADER, USER_HEADER
@@ -31,9 +34,23 @@ from twin.store import Store
 
 TIMEOUT_SECONDS = 60.0
 """Wall seconds that the other server may take, as a real one gives a request."""
+KNOWN_SECONDS = 30.0
+"""Wall seconds for which another server's kinds are not asked for again."""
 _PLAIN = "text/plain; charset=utf-8"
+_NEEDED = frozenset({"name", "namespaced", "kind", "verbs"})
 _HANDED_ON = ("accept", "content-type", "user-agent")
 _TAKEN_BACK = ("Retry-After", "Warning")
+
+
+class _Asker(Identity):
+    """Who asks other servers what they have."""
+
+    __slots__ = ()
+
+    @property
+    def user(self) -> str:
+        """The name by which they know a real server's aggregator."""
+        return "system:kube-aggregator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +76,9 @@ class Aggregator:
         """
         self._store = store
         self._client_file = client_file
+        self._asked: dict[tuple[str, str], tuple[float, int]] = {}
+        self.known: dict[tuple[str, str], list[Object]] = {}
+        """What they said of their kinds, by group and version; nothing of those that said nothing."""
 
     def behind(self, request: Request) -> Behind | None:
         """Return the server that answers a request; None when the twin does."""
@@ -79,6 +99,37 @@ class Aggregator:
             base64.b64decode(spec.get("caBundle") or "").decode("latin-1"),
             bool(spec.get("insecureSkipTLSVerify")),
         )
+
+    def unheard(self, now: float) -> list[tuple[str, str, Behind | None]]:
+        """Return the groups and versions, each with its server, that have not been asked for a while; `now` in
+        wall seconds.
+        """
+        found = []
+        for record in self._store.records(API_SERVICES):
+            assert isinstance(record, ObjectRecord)
+            spec: Object = record.body["spec"]
+            key = spec.get("group") or "", spec.get("version") or ""
+            asked_at, version = self._asked.get(key, (-math.inf, 0))
+            old = now - asked_at >= KNOWN_SECONDS or version != record.resource_version
+            if spec.get("service") and old and not self._serves(key[0]):
+                self._asked[key] = (now, record.resource_version)
+                found.append((*key, self.behind(_listing(*key))))
+        return found
+
+    def hear(self, unheard: Iterable[tuple[str, str, Behind | None]]) -> None:
+        """Ask other servers what they have in these groups and versions; takes wall time."""
+        for group, version, behind in unheard:
+            request = _listing(group, version)
+            answer = (
+                None
+                if behind is None
+                else self.hand_on(behind, request, _Asker("aggregator", (), ("system:masters",)))
+            )
+            resources = None if answer is None else _resources(answer)
+            if resources is None:
+                self.known.pop((group, version), None)
+            else:
+                self.known[group, version] = resources
 
     def _serves(self, group: str) -> bool:
         """Say whether the twin itself has kinds of a group: those cannot be handed on."""
@@ -125,6 +176,23 @@ class Aggregator:
         if self._client_file is not None:
             context.load_cert_chain(self._client_file)
         return context
+
+
+def _listing(group: str, version: str) -> Request:
+    return Request("GET", f"/apis/{group}/{version}", {}, {"accept": JSON})
+
+
+def _resources(answer: Response) -> list[Object] | None:
+    """Return the entries of an APIResourceList, None of an answer that is none."""
+    if answer.status != HTTPStatus.OK:
+        return None
+    try:
+        entries: list[Object] = [
+            {"singularName": "", **each} for each in read_json(answer.body)["resources"]
+        ]
+    except (ApiError, ValueError, KeyError, TypeError):
+        return None
+    return [each for each in entries if each.keys() >= _NEEDED]
 
 
 def require_target(request: Request, requester: Requester) -> None:

@@ -288,7 +288,9 @@ def aggregated_document(
                     {
                         "version": of,
                         "freshness": "Current",
-                        "resources": _served_kinds(group, of, custom),
+                        "resources": aggregated_kinds(
+                            resource_list(group, of, custom)["resources"]
+                        ),
                     }
                     for of in versions
                 ],
@@ -346,9 +348,10 @@ def _storage_hash(kind: Kind) -> str:
     return b64encode(sha256(text.encode()).digest()[:8]).decode()
 
 
-def _served_kinds(group: str, version: str, custom: Kinds) -> list[dict[str, Any]]:
+def aggregated_kinds(resources: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return entries of an APIResourceList as aggregated discovery has them."""
     entries: dict[str, dict[str, Any]] = {}
-    for resource in resource_list(group, version, custom)["resources"]:
+    for resource in resources:
         name, _, subresource = resource["name"].partition("/")
         of = {name: resource.get(name, "") for name in ("group", "version", "kind")}
         if subresource and name not in entries:

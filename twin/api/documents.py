@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from twin.api import discovery
 from twin.api.access import Requester
+from twin.api.foreign_groups import ForeignVersion, group_entry, with_aggregated, with_groups
 from twin.api.health import CHECKS, health, health_paths
 from twin.api.messages import JSON, Request, Response, respond
 from twin.api.negotiation import PROTOBUF, Offer, accepted, require_acceptable
@@ -29,15 +31,21 @@ class _Page:
 
 
 def document(
-    path: str, request: Request, requester: Requester, custom: Sequence[Kind], now: float
+    path: str,
+    request: Request,
+    requester: Requester,
+    custom: Sequence[Kind],
+    now: float,
+    foreign: Sequence[ForeignVersion] = (),
 ) -> Response | None:
-    """Answer a request about the server; None when the path is none of these. `now` is cluster time.
+    """Answer a request about the server; None when the path is none of these. `now` is cluster time; `foreign`
+    are groups and versions of other servers.
 
     Raises:
         ApiError: 403 for who may not read it, 405 for another method than GET, 406 for forms that it
             does not have.
     """
-    page = _page(path, request, custom, now)
+    page = _page(path, request, custom, now, foreign)
     if page is None:
         return None
     requester.require_path(request.method, request.path)
@@ -48,7 +56,13 @@ def document(
     return page.make()
 
 
-def _page(path: str, request: Request, custom: Sequence[Kind], now: float) -> _Page | None:
+def _page(
+    path: str,
+    request: Request,
+    custom: Sequence[Kind],
+    now: float,
+    foreign: Sequence[ForeignVersion],
+) -> _Page | None:
     parts = path.strip("/").split("/")
     if parts[0] in CHECKS:
         return _Page(lambda: health(parts[0], "/".join(parts[1:]), request))
@@ -56,11 +70,11 @@ def _page(path: str, request: Request, custom: Sequence[Kind], now: float) -> _P
         case ["version"]:
             return _Page(lambda: respond(200, discovery.VERSION), "json")
         case ["api" | "apis" as root]:
-            return _groups(root, request, custom)
+            return _groups(root, request, custom, foreign)
         case ["api", "v1"]:
             return _Page(lambda: respond(200, discovery.resource_list("", "v1")), "resources")
         case ["apis", group]:
-            content = discovery.api_group(group, custom)
+            content = _group(group, custom, foreign)
             return None if content is None else _Page(lambda: respond(200, content), "groups")
         case ["apis", group, version] if (group, version) in discovery.group_versions(custom):
             resources = discovery.resource_list(group, version, custom)
@@ -77,13 +91,26 @@ def _page(path: str, request: Request, custom: Sequence[Kind], now: float) -> _P
         ) in discovery.group_versions(custom):
             return _Page(lambda: page_v3(group, version, custom, request, now))
         case [""]:
-            return _Page(lambda: respond(200, {"paths": _paths(custom)}))
+            return _Page(lambda: respond(200, {"paths": _paths(custom, foreign)}))
     return None
 
 
-def _paths(custom: Sequence[Kind]) -> list[str]:
+def _group(
+    group: str, custom: Sequence[Kind], foreign: Sequence[ForeignVersion]
+) -> dict[str, Any] | None:
+    """Return GET /apis/GROUP; None for a group that nobody serves."""
+    versions = [one for one in foreign if one.group == group]
+    if versions:
+        return {"kind": "APIGroup", "apiVersion": "v1", **group_entry(versions)}
+    return discovery.api_group(group, custom)
+
+
+def _paths(custom: Sequence[Kind], foreign: Sequence[ForeignVersion]) -> list[str]:
     """Return what there is to read besides objects."""
-    pairs = discovery.group_versions(custom)
+    pairs = [
+        *discovery.group_versions(custom),
+        *((one.group, one.version) for one in foreign),
+    ]
     of_groups = dict.fromkeys(f"/apis/{group}" for group, _ in pairs)
     of_versions = [f"/apis/{group}/{version}" for group, version in pairs]
     others = ("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics",
@@ -91,25 +118,36 @@ def _paths(custom: Sequence[Kind]) -> list[str]:
     return sorted([*others, *of_groups, *of_versions, *health_paths()])
 
 
-def _groups(root: str, request: Request, custom: Sequence[Kind]) -> _Page:
+def _groups(
+    root: str, request: Request, custom: Sequence[Kind], foreign: Sequence[ForeignVersion]
+) -> _Page:
     """Return the list of groups in the first form that the client accepts: aggregated, or one by one."""
     for media, form in accepted(request.headers.get("accept", "")):
         version = _VERSION.search(form)
         if media in (JSON, PROTOBUF) and _AGGREGATED.search(form) and version is not None:
-            return _aggregated(root, version[1], request, custom)
+            return _aggregated(root, version[1], request, custom, foreign)
         if media == JSON and not form:
             break
     if root == "apis":
-        return _Page(lambda: respond(200, discovery.api_groups(custom)), "groups")
+        groups = with_groups(discovery.api_groups(custom), foreign)
+        return _Page(lambda: respond(200, groups), "groups")
     address = request.headers.get("host", "")
     return _Page(lambda: respond(200, discovery.api_versions(address)), "resources")
 
 
-def _aggregated(root: str, version: str, request: Request, custom: Sequence[Kind]) -> _Page:
+def _aggregated(
+    root: str,
+    version: str,
+    request: Request,
+    custom: Sequence[Kind],
+    foreign: Sequence[ForeignVersion],
+) -> _Page:
     def make() -> Response:
         groups = [("", "v1")] if root == "api" else discovery.group_versions(custom)
         kind = f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-        body = respond(200, discovery.aggregated_document(groups, version, custom)).body
-        return tagged(Response(200, body, kind), request)
+        content = discovery.aggregated_document(groups, version, custom)
+        if root == "apis":
+            content = with_aggregated(content, foreign, discovery.aggregated_kinds)
+        return tagged(Response(200, respond(200, content).body, kind), request)
 
     return _Page(make)

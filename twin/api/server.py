@@ -96,6 +96,7 @@ class ApiServer:
         self._accounts.others = tokens.person
         self.router = Router(engine, self._accounts)
         self._aggregator = aggregator or Aggregator(engine.store)
+        self.router.behind = self._aggregator.known
         self._faults = ApiFaults(engine)
         self._receiver = Receiver()
         self._watches: Counter[str] = Counter()
@@ -245,6 +246,11 @@ class ApiServer:
         behind = self._aggregator.behind(request)
         if behind is not None:
             return await self._hand_on(behind, request, identity)
+        if request.path.rstrip("/") == "/apis":
+            unheard = self._aggregator.unheard(SystemClock().monotonic())
+            if unheard:
+                loop = asyncio.get_running_loop()
+                await loop.run_in_executor(self._caller, self._aggregator.hear, unheard)
         if request.method not in WRITING or self.router.asks_nobody:
             return self.handle_and_journal(request, identity)
         hearing = Hearing(self._engine.now)

@@ -28,6 +28,16 @@ from twin.engine import Engine
 
 GROUP = "metrics.example.com"
 PATH = f"/apis/{GROUP}/v1/things"
+KINDS = {
+    "kind": "APIResourceList",
+    "groupVersion": f"{GROUP}/v1",
+    "resources": [
+        {"name": "things", "singularName": "thing", "namespaced": False, "kind": "Thing",
+         "verbs": ["get", "list"], "shortNames": ["th"]},
+        {"name": "things/status", "namespaced": False, "kind": "Thing", "verbs": ["get"]},
+    ],
+}  # fmt: skip
+AGGREGATED = "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io"
 
 
 class Behind:
@@ -54,7 +64,8 @@ class Behind:
                         "proxy": dict(pair for row in subject for pair in row).get("commonName"),
                     }
                 )
-                body = json.dumps({"kind": "ThingList", "items": []}).encode()
+                whole = {"kind": "ThingList", "items": []}
+                body = json.dumps(KINDS if self.path == f"/apis/{GROUP}/v1" else whole).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
@@ -153,6 +164,41 @@ def test_a_server_that_nobody_wrote_an_address_for_is_unavailable(served: Served
     _install(served, reachable=False)
     answer = served.ask(PATH)
     assert (answer.status_code, answer.text) == (503, "service unavailable\n")
+
+
+def _discovered(served: Served) -> dict[str, Any]:
+    """Return what aggregated discovery says of the other server's version."""
+    token = {"Authorization": f"Bearer {served.tokens['admin']}", "Accept": AGGREGATED}
+    found = httpx.get(f"{served.address}/apis", headers=token, timeout=30).json()["items"]
+    (group,) = [one for one in found if one["metadata"]["name"] == GROUP]
+    (version,) = group["versions"]
+    return dict(version)
+
+
+def test_discovery_has_what_the_other_server_says_of_its_kinds(served: Served) -> None:
+    """With parts below their owners; the other server is asked once, by the aggregator."""
+    _install(served)
+    version = _discovered(served)
+    assert (version["version"], version["freshness"]) == ("v1", "Current")
+    (thing,) = version["resources"]
+    assert (thing["resource"], thing["scope"], thing["shortNames"]) == ("things", "Cluster", ["th"])
+    assert [part["subresource"] for part in thing["subresources"]] == ["status"]
+    assert _discovered(served) == version
+    assert [asked["user"] for asked in served.behind.asked] == ["system:kube-aggregator"]
+
+
+def test_a_version_is_stale_until_its_server_answers(served: Served) -> None:
+    """A change of its APIService has it asked again."""
+    _install(served, reachable=False)
+    assert _discovered(served) == {"version": "v1", "freshness": "Stale"}
+    subset = {"addresses": [{"ip": "127.0.0.1"}], "ports": [{"port": served.behind.port}]}
+    body = {"metadata": {"name": "things"}, "subsets": [subset]}
+    served.engine.store.create("endpoints", "default", body)
+    name = f"v1.{GROUP}"
+    service = served.engine.store.get("apiservices", "", name)
+    service["metadata"]["labels"] = {"now": "reachable"}
+    served.engine.store.replace("apiservices", "", name, service)
+    assert _discovered(served)["freshness"] == "Current"
 
 
 def test_the_trust_of_other_servers_can_be_read(served: Served) -> None:

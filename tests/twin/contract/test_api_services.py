@@ -78,6 +78,49 @@ def test_a_service_that_is_not_there_makes_it_unavailable(face: Face) -> None:
     assert face.ask("DELETE", path).status == 200
 
 
+def test_discovery_names_the_groups_of_api_services(face: Face) -> None:
+    """Lists of groups have each, by priority; aggregated discovery calls a version stale whose server says nothing."""
+    group, local = f"listed-{next(_numbers)}.example.com", f"local-{next(_numbers)}.example.com"
+    older = {**_service(group, version="v1beta1", versionPriority=5)}
+    older["metadata"] = {"name": f"v1beta1.{group}"}
+    own = {"service": None, "insecureSkipTLSVerify": None, "groupPriorityMinimum": 17_000}
+    for body in (_service(group), older, _service(local, **own)):
+        assert face.ask("POST", SERVICES, body=body).status == 201
+    end = time.monotonic() + SECONDS
+    while group not in _names(_groups(face)) and time.monotonic() < end:
+        time.sleep(0.1)
+    names = _names(_groups(face))
+    assert names.index(local) < names.index("storage.k8s.io") < names.index(group)
+    answer = face.ask("GET", f"/apis/{group}").body
+    assert [each["version"] for each in answer["versions"]] == ["v1", "v1beta1"]
+    assert answer["preferredVersion"] == {"groupVersion": f"{group}/v1", "version": "v1"}
+    assert f"/apis/{group}/v1beta1" in face.ask("GET", "/").body["paths"]
+    while _aggregated(face, group) is None and time.monotonic() < end:
+        time.sleep(0.1)
+    stale = [{"version": version, "freshness": "Stale"} for version in ("v1", "v1beta1")]
+    assert _aggregated(face, group) == stale
+    assert _aggregated(face, local) is None
+    for name in (f"v1.{group}", f"v1beta1.{group}", f"v1.{local}"):
+        assert face.ask("DELETE", f"{SERVICES}/{name}").status == 200
+
+
+def _groups(face: Face) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = face.ask("GET", "/apis").body["groups"]
+    return found
+
+
+def _names(groups: list[dict[str, Any]]) -> list[str]:
+    return [group["name"] for group in groups]
+
+
+def _aggregated(face: Face, group: str) -> Any:
+    """Return the versions of a group in aggregated discovery; None where it is not in it."""
+    accept = "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io"
+    items = face.ask("GET", "/apis", accept=accept).body["items"]
+    by_name = {item["metadata"]["name"]: item["versions"] for item in items}
+    return by_name.get(group)
+
+
 def test_a_large_definition_can_be_applied(face: Face) -> None:
     """Kueue's Workload has a schema of more than ten thousand values, and is applied on the server's side."""
     plural, group = "larges", f"large-{next(_numbers)}.example.com"
