@@ -88,22 +88,22 @@ _PATCH_KEYS = frozenset(_KEYS.split())
 _PATCH_WORDS = frozenset(("NoSchedule", "NoExecute", "PreferNoSchedule", "Exists", "Equal"))
 _SENTENCES = """
 a action admission affinity after again already amd.com and api apply are as at attached available
-be been before binding bound by cannot changed changes claim cluster code completed conflict
+be been before binding bound by cannot changed changes claim claims cluster code completed conflict
 connection constraints containercreating containers could cpu crashloopbackoff creating currently
-deadline delete deleted denied didn disruption does doesn dryrun due enough ephemeral-storage
-errimageneverpull errimagepull error evict evicted eviction exceeded exists expected failed field
-find for forbidden found free from gone gpu group had has have helpful host http image
-imageinspecterror imagepullbackoff immediate in incoming insufficient internal invalid
+deadline deallocate delete deleted denied didn disruption does doesn dryrun due enough
+ephemeral-storage errimageneverpull errimagepull error evict evicted eviction exceeded exists
+expected failed field find for forbidden found free from gone gpu group had has have helpful host
+http image imageinspecterror imagepullbackoff immediate in incoming insufficient internal invalid
 invalidimagename is it its key latest limit many match matching may memory message metadata method
-missing modified modify more must name namespace need needs no node nodes not nvidia.com object of
-on oomkilled operation or other patch persistent persistentvolumeclaim please pod podinitializing
-pods port ports possible precondition preemption provisioning quota reached reason refused
-registryunavailable removed request requested requests required resource resources rule rules
-running s scale scheduling schedulinggated scope selector server service should spec spread start
-status storage t taint taints target temporarily terminated that the there this timed timeout to
-tolerate tolerated too topology try type unable unavailable unbound unexpected unhealthy unknown
-unreachable unschedulable untolerated update user using value verb version victims violate volume
-volumes wait waiting was were when while with would your zone zones
+missing modified modify more must name namespace need needs new no node nodeaffinity nodes not
+nvidia.com object of on oomkilled operation or other patch persistent persistentvolumeclaim please
+plugin pod podinitializing pods port ports possible precondition preemption provisioning quota
+reached reason refused registryunavailable removed request requested requests required resource
+resources rule rules running s satisfy scale scheduling schedulinggated scope selector server
+service should spec spread start status storage t taint taints target temporarily terminated that
+the there this timed timeout to tolerate tolerated too topology try type unable unavailable unbound
+unexpected unhealthy unknown unreachable unschedulable untolerated update user using value verb
+version victims violate volume volumes wait waiting was were when while with would your zone zones
 """
 VOCABULARY = frozenset(_SENTENCES.split())
 """Words of the scheduler's and the API server's own sentences, in lower case: they stay."""

@@ -23,6 +23,12 @@ TAIL = " preemption: 0/5 nodes are available: 5 Preemption is not helpful for sc
             "1 Insufficient cpu, 4 node(s) had untolerated taint {foresail.dev/capped: true}.",
             PendingClass.TAINT,
         ),
+        ("5 node(s) had untolerated taint(s). no new claims to deallocate,", PendingClass.TAINT),
+        (
+            "5 Insufficient nvidia.com/gpu. no new claims to deallocate,",
+            PendingClass.INSUFFICIENT_GPU,
+        ),
+        ("5 node(s) didn't satisfy plugin(s) [NodeAffinity].", PendingClass.SELECTOR),
         ("5 node(s) were unschedulable.", PendingClass.UNSCHEDULABLE_NODES),
         (
             "3 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 2 Too many pods.",

@@ -1,7 +1,7 @@
 """Which nodes a pod may go to by their own objects: cordons, taints, selectors and affinity.
 
 NodeUnschedulable, TaintToleration and NodeAffinity in the scheduler's own order; the first that
-refuses a node gives the reason. The texts are v1.33's
+refuses a node gives the reason. The texts are v1.36's, which name no taint
 (pkg/scheduler/framework/plugins/{nodeunschedulable,tainttoleration,nodeaffinity}).
 """
 
@@ -14,12 +14,18 @@ from twin.records import NodeRecord, Object, PodShape
 
 UNSCHEDULABLE_TAINT: Object = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 UNSCHEDULABLE = "node(s) were unschedulable"
+TAINTED = "node(s) had untolerated taint(s)"
 AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+NAMED_ELSEWHERE = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+"""What nodes are out for that NodeAffinity rules out by their names, before any is looked at (preFilter)."""
+CONFLICT = "pod affinity terms conflict"
 RULES = ("NodeUnschedulable", "TaintToleration", "NodeAffinity")
 
 
 def refusal(node: NodeRecord, shape: PodShape, rules: Collection[str] = RULES) -> str:
     """Return why `node` is out for pods of this shape, in the scheduler's words, or nothing."""
+    if "NodeAffinity" in rules and is_named_elsewhere(node, shape.node_affinity):
+        return NAMED_ELSEWHERE
     if (
         "NodeUnschedulable" in rules
         and node.unschedulable
@@ -29,9 +35,9 @@ def refusal(node: NodeRecord, shape: PodShape, rules: Collection[str] = RULES) -
     if "TaintToleration" in rules:
         for taint in node.taints:
             if taint["effect"] != "PreferNoSchedule" and not is_tolerated(taint, shape.tolerations):
-                return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
+                return TAINTED
         if node.ready_status != "True" and not _has_status_taint(node):
-            return f"node(s) had untolerated taint {{{NOT_READY}: }}"
+            return TAINTED
     if "NodeAffinity" in rules:
         if not is_selected(node, shape.node_selector):
             return AFFINITY
@@ -65,6 +71,30 @@ def term_selects(term: Object, node: NodeRecord) -> bool:
     rules = [(rule, node.labels.get(rule["key"])) for rule in term.get("matchExpressions") or ()]
     rules += [(rule, node.name) for rule in term.get("matchFields") or ()]
     return bool(rules) and all(_expression(rule, value) for rule, value in rules)
+
+
+def is_named_elsewhere(node: NodeRecord, terms: Sequence[Object]) -> bool:
+    """True when every term names its nodes (matchFields), and none of them this one."""
+    for term in terms:
+        names = _names(term)
+        if names is None or node.name in names:
+            return False
+    return bool(terms)
+
+
+def names_conflict(terms: Sequence[Object]) -> bool:
+    """True when every term names its nodes, and none can be met: it names two at once."""
+    return bool(terms) and all(_names(term) == set() for term in terms)
+
+
+def _names(term: Object) -> set[str] | None:
+    """Return the names of nodes that a term allows, None for one that names none."""
+    given = [
+        set(rule["values"])
+        for rule in term.get("matchFields") or ()
+        if rule["key"] == "metadata.name" and rule["operator"] == "In"
+    ]
+    return set.intersection(*given) if given else None
 
 
 def _has_status_taint(node: NodeRecord) -> bool:

@@ -1,6 +1,6 @@
 """kube-scheduler: takes waiting pods one at a time, binds each to its best node, or says why not.
 
-Plugins and their order, weights, sampling, back-off and preemption are kube-scheduler's (v1.33),
+Plugins and their order, weights, sampling, back-off and preemption are kube-scheduler's (v1.36),
 each in a file of `twin/scheduling`; `SchedulerConfig` switches them. Ties are
 drawn: a pod likes nodes in an order of its own, so another node's coming or going leaves it alone. A pod for
 which room is made keeps its nominated node; pods of equal or lower priority leave that room free.
@@ -15,14 +15,15 @@ from twin.needs import BASIC_RESOURCES
 from twin.part import Part
 from twin.records import NodeRecord, PodRecord, PodShape
 from twin.scheduling.binding import assign_node
-from twin.scheduling.cycle import Cycle, Diagnosis, Reserved
+from twin.scheduling.cycle import NODE_RULES, Cycle, Diagnosis, Reserved
 from twin.scheduling.default_preemption import PREEMPTED, Candidate, Preemption
 from twin.scheduling.group_amounts import Group
 from twin.scheduling.hints import RELATIONS, Hints
 from twin.scheduling.node_table import Flags, NodeTable
+from twin.scheduling.placement_rules import CONFLICT, names_conflict
 from twin.scheduling.plugins import Plugins
 from twin.scheduling.sampling import sample_size
-from twin.scheduling.sentences import NO_NODES, early_error, fit_error, note
+from twin.scheduling.sentences import NO_CLAIMS, NO_NODES, early_error, fit_error, note
 from twin.scheduling.volume_binding import PLUGIN as VOLUME_BINDING
 from twin.scheduling.waiting import Waiter, WaitingPods
 from twin.volumes.binding import CLAIMS, STORAGE
@@ -192,11 +193,11 @@ class Scheduler(Part):
         failed: dict[PodShape, tuple[str, tuple[str, ...]]],
     ) -> bool:
         """Bind the pod, or park it; False when pods were displaced for it."""
-        if pod.shape.spec.get("volumes") and self._nodes.existing:
-            problem = self.plugins.volumes.problem(pod)
+        if self._nodes.existing:
+            plugin, problem = self._early_problem(pod)
             if problem:
                 sentence = early_error(self._nodes.existing, problem)
-                self._refuse(pod, waiter, sentence, (VOLUME_BINDING,))
+                self._refuse(pod, waiter, sentence, (plugin,))
                 return True
         cycle = Cycle(self.plugins, pod, self._reserved_pods(pod))
         mask = cycle.feasible()
@@ -222,11 +223,18 @@ class Scheduler(Part):
                 return False
             if pod.nominated_node and not outcome.keeps_nomination:
                 self._nominate(pod, "")
-            sentence = f"{sentence} {outcome.sentence}"
+            sentence = f"{sentence} {NO_CLAIMS}, {outcome.sentence}"
             self._refuse(pod, waiter, sentence, diagnosis.plugins)
         if self._repeats(cycle, diagnosis):
             failed[waiter.shape] = (sentence, diagnosis.plugins)
         return True
+
+    def _early_problem(self, pod: PodRecord) -> tuple[str, str]:
+        """Return what keeps a pod from every node before one is looked at, and the plugin that says so."""
+        if "NodeAffinity" in self.plugins.filters and names_conflict(pod.shape.node_affinity):
+            return NODE_RULES, CONFLICT
+        volumes = pod.shape.spec.get("volumes")
+        return VOLUME_BINDING, self.plugins.volumes.problem(pod) if volumes else ""
 
     def _repeats(self, cycle: Cycle, diagnosis: Diagnosis) -> bool:
         """True when any pod of that shape would fail alike in this run."""

@@ -1,4 +1,4 @@
-"""The scheduler's sentences: framework/types.go (FitError) and preemption/preemption.go, v1.33."""
+"""The scheduler's sentences: framework/types.go (FitError) and preemption/preemption.go, v1.36."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections import Counter
 NO_NODES = "no nodes available to schedule pods"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
+NO_CLAIMS = "no new claims to deallocate"
+"""What DynamicResources says after the filters, before preemption does."""
 POLICY_NEVER = "preemption: not eligible due to preemptionPolicy=Never."
 VICTIMS_LEAVING = "preemption: not eligible due to a terminating pod on the nominated node."
 _NOTE_LIMIT = 1_024  # of a KubeEvent's message

@@ -248,7 +248,7 @@ def reasons(facts: Facts, pod: Object, node: Object) -> list[str]:
         return ["node(s) were unschedulable"]
     for taint in node["spec"].get("taints") or []:
         if taint["effect"] in HARD and not tolerates(pod, taint):
-            return [f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"]
+            return ["node(s) had untolerated taint(s)"]
     if not affine(pod, node):
         return ["node(s) didn't match Pod's node affinity/selector"]
     for other in facts.on(node["metadata"]["name"]):

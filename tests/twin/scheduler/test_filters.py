@@ -39,10 +39,10 @@ def zoned_cluster(*counts: int) -> Cluster:
 @pytest.mark.parametrize(
     ("tolerations", "out"),
     [
-        ([], {"node(s) had untolerated taint {gpu: a100}": 1, "node(s) were unschedulable": 1}),
+        ([], {"node(s) had untolerated taint(s)": 1, "node(s) were unschedulable": 1}),
         ([{"key": "gpu", "operator": "Exists"}], {"node(s) were unschedulable": 1}),
         ([{"key": "gpu", "value": "a100", "effect": "NoExecute"}],
-         {"node(s) had untolerated taint {gpu: a100}": 1, "node(s) were unschedulable": 1}),
+         {"node(s) had untolerated taint(s)": 1, "node(s) were unschedulable": 1}),
         ([{"operator": "Exists"}], {}),
     ],
 )  # fmt: skip
@@ -92,7 +92,25 @@ def test_affinity_to_a_node_by_its_name() -> None:
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
 
-    assert cluster.feasible(cluster.pod("p", affinity={"nodeAffinity": required})) == ["b"]
+    pod = cluster.pod("p", affinity={"nodeAffinity": required})
+
+    assert cluster.feasible(pod) == ["b"]
+    assert cluster.reasons(pod) == {"node(s) didn't satisfy plugin(s) [NodeAffinity]": 1}
+
+
+@pytest.mark.parametrize(
+    "other", [{"matchExpressions": [{"key": "disk", "operator": "Exists"}]}, {}]
+)
+def test_a_term_without_names_leaves_each_node_to_its_own_look(other: Object) -> None:
+    """Only when every term names its nodes are the others out before a filter looks at them."""
+    cluster = Cluster()
+    cluster.node("a")
+    field = {"key": "metadata.name", "operator": "In", "values": ["b"]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}, other]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    pod = cluster.pod("p", affinity={"nodeAffinity": required})
+
+    assert cluster.reasons(pod) == {"node(s) didn't match Pod's node affinity/selector": 1}
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,9 @@ def test_nobody_is_displaced_without_cause(mine: str, theirs: str, told: str) ->
     cluster.advance(1)
 
     assert leaving(cluster) == []
-    assert cluster.why("p") == f"0/1 nodes are available: 1 Insufficient cpu. {told}"
+    assert cluster.why("p") == (
+        f"0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, {told}"
+    )
 
 
 def test_equals_stay_even_beside_lesser_ones() -> None:
@@ -137,9 +139,9 @@ def test_it_says_where_preemption_cannot_help() -> None:
 
     assert leaving(cluster) == []
     assert cluster.why("p") == (
-        "0/4 nodes are available: 1 node(s) had untolerated taint {k: }, 3 Insufficient cpu. "
-        "preemption: 0/4 nodes are available: 1 Insufficient cpu, 1 No preemption victims found "
-        "for incoming pod, 2 Preemption is not helpful for scheduling."
+        "0/4 nodes are available: 1 node(s) had untolerated taint(s), 3 Insufficient cpu. "
+        "no new claims to deallocate, preemption: 0/4 nodes are available: 1 Insufficient cpu, "
+        "1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
     )
 
 
@@ -277,7 +279,7 @@ def test_while_its_victims_are_leaving_a_pod_displaces_nobody_else() -> None:
     cluster.advance(301)  # the flush tries it again
 
     assert cluster.why("p") == (
-        "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to a "
+        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to a "
         "terminating pod on the nominated node."
     )
     assert cluster.store.get("pods", "default", "p")["status"]["nominatedNodeName"] == "n"

@@ -49,8 +49,8 @@ def test_a_pod_that_is_too_big_says_why(engine: Engine, pod: Build) -> None:
     engine.store.create("pods", "default", pod("big", cpu="5", memory="9Gi"))
     engine.advance(engine.now + 1)
     sentence = (
-        "0/3 nodes are available: 3 Insufficient cpu, 3 Insufficient memory. preemption: 0/3 "
-        "nodes are available: 3 Preemption is not helpful for scheduling."
+        "0/3 nodes are available: 3 Insufficient cpu, 3 Insufficient memory. no new claims to deallocate, "
+        "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
     )
     condition = status_of(engine, "big")["conditions"][0]
 
@@ -73,8 +73,8 @@ def test_each_rule_that_refuses_a_node_is_named(engine: Engine, pod: Build) -> N
 
     assert status_of(engine, "a")["conditions"][0]["message"] == (
         "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) "
-        "had untolerated taint {gpu: yes}, 1 node(s) were unschedulable. preemption: 0/3 nodes "
-        "are available: 3 Preemption is not helpful for scheduling."
+        "had untolerated taint(s), 1 node(s) were unschedulable. no new claims to deallocate, "
+        "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
     )
 
 
