@@ -151,6 +151,7 @@ _WARNINGS = frozenset(
         "UnmanagedPods",
         "TaskHung",
         "NotDeleted",
+        "CalculateExpectedPodCountFailed",
         "ScaleDownFailed",
         "FailedToScaleUpGroup",
         "ScaleUpTimedOut",

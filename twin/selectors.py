@@ -30,3 +30,21 @@ def _expression(rule: Object, labels: Mapping[str, str]) -> bool:
             return value is None
         case _:
             return False
+
+
+def selector_in_go(selector: Object | None) -> str:
+    """Return a selector as Go's `%v` prints it, which some of upstream's messages do."""
+    if selector is None:
+        return "nil"
+    labels = sorted((selector.get("matchLabels") or {}).items())
+    wanted = "".join(f"{key}: {value}," for key, value in labels)
+    rules = "".join(map(_rule_in_go, selector.get("matchExpressions") or ()))
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{wanted}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{rules}}},}}"
+    )
+
+
+def _rule_in_go(rule: Object) -> str:
+    values = " ".join(rule.get("values") or ())
+    return f"LabelSelectorRequirement{{Key:{rule['key']},Operator:{rule['operator']},Values:[{values}],}},"

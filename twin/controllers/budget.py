@@ -11,19 +11,20 @@ from __future__ import annotations
 import math
 
 from twin import errors
+from twin.controllers.budget_scale import Unscalable, expected_replicas
 from twin.controllers.conditions import set_condition
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import report, set_status
 from twin.controllers.rollout import part_of
 from twin.records import Object, ObjectRecord, PodRecord
-from twin.selectors import matches
+from twin.selectors import matches, selector_in_go
 from twin.timestamps import rfc3339, unix
 from twin.world import World
 
 _RESOURCE = "poddisruptionbudgets"
 _EVICTED = "EvictionByEvictionAPI"
 _ALLOWED = "DisruptionAllowed"
-_SCALED = {"ReplicaSet": "replicasets", "StatefulSet": "statefulsets"}
+_NOTHING_COUNTED: Object = {"currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
 
 
 class Budgets:
@@ -49,7 +50,9 @@ class Budgets:
         """Write the status of one budget."""
         record = self._world.store.find(_RESOURCE, namespace, name)
         if isinstance(record, ObjectRecord):
-            set_status(self._world, _RESOURCE, record, self._status(record, tell=True))
+            if not self._pods(record):
+                report(self._world, _RESOURCE, record, "NoPods", "No matching pods found")
+            set_status(self._world, _RESOURCE, record, self._status_or_failure(record))
 
     def evict(
         self,
@@ -95,7 +98,10 @@ class Budgets:
 
     def _spend(self, record: ObjectRecord, pod: PodRecord, *, dry_run: bool) -> None:
         """Take one disruption from the budget; raises ApiError 429 when there is none."""
-        status = self._status(record, tell=False)  # the stored one may be a moment behind
+        try:
+            status = self._status(record, tell=False)  # the stored one may be a moment behind
+        except Unscalable as failure:
+            status = self._failed_status(record, failure)
         if not pod.ready and _gives_up_unhealthy(record, status):
             return
         if status["disruptionsAllowed"] <= 0:
@@ -113,6 +119,25 @@ class Budgets:
         self._recheck(record)
 
     # ---- status
+
+    def _status_or_failure(self, record: ObjectRecord) -> Object:
+        """Return the status, or the one before without a disruption when what owners want is not known."""
+        try:
+            return self._status(record, tell=True)
+        except Unscalable as failure:
+            text = f"Failed to calculate the number of expected pods: {failure}"
+            report(self._world, _RESOURCE, record, "CalculateExpectedPodCountFailed", text)
+            return self._failed_status(record, failure)
+
+    def _failed_status(self, record: ObjectRecord, failure: Unscalable) -> Object:
+        status = dict(record.body.get("status") or _NOTHING_COUNTED)
+        status["disruptionsAllowed"] = 0
+        known, now = status.get("conditions") or [], rfc3339(self._world.now)
+        fresh = set_condition(known, _ALLOWED, "False", "SyncFailed", str(failure), now)
+        observed = status.get("observedGeneration")
+        seen = {} if observed is None else {"observedGeneration": observed}
+        status["conditions"] = [{**entry, **seen} for entry in fresh]
+        return status
 
     def _status(self, record: ObjectRecord, *, tell: bool) -> Object:
         pods = self._pods(record)
@@ -160,41 +185,18 @@ class Budgets:
         return expected, max(0, expected - most)
 
     def _expected_pods(self, record: ObjectRecord, pods: list[PodRecord], *, tell: bool) -> int:
-        """Return what the owners want; pods without a scalable owner do not count."""
-        replicas_by_owner: dict[str, int] = {}
-        unmanaged = False
-        for pod in pods:
-            scale = self._scale_of(pod)
-            if scale is None:
-                unmanaged = True
-            else:
-                replicas_by_owner[scale[0]] = scale[1]
+        """Return what the owners want; pods without an owner do not count. Raises Unscalable."""
+        expected, unmanaged = expected_replicas(self._world.store, pods)
         if unmanaged and tell:
+            selector = selector_in_go(record.body["spec"].get("selector"))
             text = (
-                "Pods selected by this PodDisruptionBudget were found to be unmanaged. As a "
+                f"Pods selected by this PodDisruptionBudget (selector: {selector}) were found to be unmanaged. As a "
                 "result, the status of the PDB cannot be calculated correctly, which may result in "
-                "undefined behavior. To account for these pods please set .spec.minAvailable "
+                'undefined behavior. To account for these pods please set ".spec.minAvailable" '
                 "field of the PDB to an integer value."
             )
             report(self._world, _RESOURCE, record, "UnmanagedPods", text)
-        return sum(replicas_by_owner.values())
-
-    def _scale_of(self, pod: PodRecord) -> tuple[str, int] | None:
-        """Return (uid, replicas) of what scales a pod: its Deployment, or its set."""
-        store = self._world.store
-        for owner in pod.owners:
-            resource = _SCALED.get(owner["kind"])
-            if not owner.get("controller") or resource is None:
-                continue
-            record = store.find(resource, pod.namespace, owner["name"])
-            if not isinstance(record, ObjectRecord):
-                return None
-            for above in record.owners:
-                deployment = store.find("deployments", pod.namespace, above["name"])
-                if above["kind"] == "Deployment" and isinstance(deployment, ObjectRecord):
-                    record = deployment
-            return record.uid, int(record.body["spec"]["replicas"])
-        return None
+        return expected
 
     def _granted_evictions(
         self, record: ObjectRecord, pods: list[PodRecord], *, tell: bool
@@ -203,18 +205,22 @@ class Budgets:
         known = (record.body.get("status") or {}).get("disruptedPods") or {}
         if not known:
             return {}
-        standing = {pod.name for pod in pods if pod.deletion_at is None}
+        standing = {pod.name: pod for pod in pods if pod.deletion_at is None}
         kept = {}
         for name, at in known.items():
             if name not in standing:
                 continue
             if unix(at) + self._timeout <= self._world.now:
                 if tell:
-                    text = f"Pod was expected by PDB {record.namespace}/{record.name} to be deleted"
-                    report(self._world, _RESOURCE, record, "NotDeleted", f"{text} but it wasn't")
+                    self._tell_not_deleted(record, standing[name])
                 continue
             kept[name] = at
         return kept
+
+    def _tell_not_deleted(self, record: ObjectRecord, pod: PodRecord) -> None:
+        """Say of a pod that it was not deleted; upstream names the namespace twice, and not the budget."""
+        text = f"Pod was expected by PDB {record.namespace}/{record.namespace} to be deleted but it wasn't"
+        self._world.reporter.report(pod, "Pod", "NotDeleted", text, "controllermanager")
 
     @property
     def _timeout(self) -> float:

@@ -100,7 +100,7 @@ def test_an_eviction_that_leads_nowhere_is_forgotten(cluster: Any, workload: Bui
     cluster.run(1)
 
     assert counts(cluster)[2:] == (3, 1)
-    assert "NotDeleted" in cluster.reasons("b")
+    assert "NotDeleted" in cluster.reasons(name)
 
 
 def test_pods_that_hold_nothing_need_no_budget(cluster: Any, workload: Build) -> None:
@@ -143,6 +143,45 @@ def test_pods_without_owner_do_not_count_for_percentages(cluster: Any, template:
     assert counts(cluster) == (0, 0, 3, 0)
     assert cluster.status("poddisruptionbudgets", "whole")["disruptionsAllowed"] == 2
     assert "UnmanagedPods" in cluster.reasons("b")
+
+
+def test_pods_of_what_nobody_can_scale(cluster: Any, template: Build) -> None:
+    """A Job has no number of replicas: nobody may go, the condition says why, and an eviction is refused."""
+    cluster.create("jobs", "j", {"template": job_template(template("web"))})
+    cluster.run(30)
+    budget(cluster, maxUnavailable=1)
+    cluster.run(5)
+
+    (condition,) = cluster.status("poddisruptionbudgets", "b")["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "SyncFailed")
+    assert condition["message"] == "jobs.batch does not implement the scale subresource"
+    assert "CalculateExpectedPodCountFailed" in cluster.reasons("b")
+    with pytest.raises(ApiError, match="disruption budget"):
+        cluster.engine.evict("default", cluster.pods()[0].name)
+
+
+def job_template(made: Object) -> Object:
+    """Return a pod template whose pods are not started again."""
+    return {**made, "spec": {**made["spec"], "restartPolicy": "Never"}}
+
+
+def test_pods_whose_owner_is_gone(cluster: Any, template: Build) -> None:
+    """An owner that is not there has no replicas: the status says which pod it was asked for."""
+    made = template("web")
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": "r",
+        "uid": "u",
+        "controller": True,
+    }
+    head = {**made["metadata"], "name": "p", "ownerReferences": [owner], "finalizers": ["a.b/c"]}
+    cluster.engine.store.create("pods", "default", {"metadata": head, "spec": made["spec"]})
+    budget(cluster, maxUnavailable=1)
+    cluster.run(5)
+
+    (condition,) = cluster.status("poddisruptionbudgets", "b")["conditions"]
+    assert condition["message"] == 'found no controllers for pod "p"'
 
 
 def test_two_budgets_for_one_pod_are_an_error(cluster: Any, workload: Build) -> None:
