@@ -43,7 +43,7 @@ _OWN_STATUS = frozenset({"deployments", "statefulsets", "daemonsets", "jobs", *S
 _RETRIES = {"jobs": (1.0, 60.0)}
 """Delays after a failure that are not the usual ones (pkg/controller/job: DefaultJobApiBackOff, MaxJobApiBackOff)."""
 _SET_OWNERS = {"replicasets": ("Deployment", "deployments"), "jobs": ("CronJob", "cronjobs"),
-               "endpointslices": ("Service", "services"), "endpoints": ("Service", "services")}  # fmt: skip
+               "endpointslices": ("Service", "services")}  # fmt: skip
 
 
 class ControlPlane:
@@ -145,6 +145,8 @@ class ControlPlane:
             self.jobs.forget(change)
         elif resource == "cronjobs":
             self.crons.forget(change)
+        elif resource == "endpoints":
+            self.loop.note("services", record.namespace, record.name)
         if resource in _SET_OWNERS:
             self._note_owner(record, *_SET_OWNERS[resource])
 

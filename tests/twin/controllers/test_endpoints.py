@@ -8,6 +8,7 @@ import pytest
 
 from tests.twin.controllers.conftest import Cluster
 from twin.errors import ApiError
+from twin.timestamps import rfc3339
 
 _LABELS = {"app": "web"}
 
@@ -52,7 +53,7 @@ def test_ready_pods_are_listed_with_their_addresses() -> None:
     assert sorted(entry["ip"] for entry in subset["addresses"]) == sorted(
         pod.pod_ip for pod in pods.values()
     )
-    assert subset["ports"] == [{"name": "", "port": 9000, "protocol": "TCP"}]
+    assert subset["ports"] == [{"port": 9000, "protocol": "TCP"}]
 
 
 def test_pod_that_is_not_ready_gets_no_requests() -> None:
@@ -180,3 +181,32 @@ def test_bad_traffic_is_refused_at_the_write() -> None:
             {"ports": [{"port": 80}]},
             annotations={"foresail.dev/traffic": "constant"},
         )
+
+
+def test_what_is_written_says_since_when_it_was_due() -> None:
+    """The first look names the Service's own time, a later one the first pod's whose readiness changed."""
+    cluster = Cluster()
+    made = _service(cluster)
+    cluster.run(1)
+    [slice_] = cluster.engine.store.list("endpointslices", "default")
+    key = "endpoints.kubernetes.io/last-change-trigger-time"
+    born = made["metadata"]["creationTimestamp"]
+    assert slice_["metadata"]["annotations"][key] == born
+    _deployment(cluster, 1)
+    cluster.run(30)
+    [slice_] = cluster.engine.store.list("endpointslices", "default")
+    [pod] = cluster.pods()
+    assert slice_["metadata"]["annotations"] == {key: rfc3339(int(pod.ready_at))}
+
+
+def test_pods_of_a_node_with_a_zone_say_so() -> None:
+    """A row names the zone of its pod's node."""
+    cluster = Cluster(nodes=1)
+    [node] = cluster.engine.store.list("nodes")
+    labels = {**node["metadata"].get("labels", {}), "topology.kubernetes.io/zone": "a"}
+    metadata = {**node["metadata"], "labels": labels}
+    cluster.engine.store.replace("nodes", "", metadata["name"], {**node, "metadata": metadata})
+    _deployment(cluster, 1)
+    _service(cluster)
+    cluster.run(30)
+    assert [entry["zone"] for entry in _endpoints(cluster)] == ["a"]
