@@ -48,13 +48,13 @@ class CronJobs(Part):
         if not isinstance(record, ObjectRecord):
             return True
         status = dict(record.body.get("status") or {})
+        status.setdefault("active", [])
         jobs = self._jobs(record)
+        self._clean(record, status, jobs)  # one that nobody keeps is not told of
         self._follow_jobs(record, status, jobs)
         accepted = True
-        if record.deletion_at is None:
-            self._clean(record, status, jobs)
-            if not record.body["spec"].get("suspend"):
-                accepted = self._start(record, status)
+        if record.deletion_at is None and not record.body["spec"].get("suspend"):
+            accepted = self._start(record, status)
         if not status.get("active"):
             status.pop("active", None)
         set_status(self._world, _RESOURCE, record, status)
@@ -116,6 +116,12 @@ class CronJobs(Part):
         spec, now = record.body["spec"], self._world.now
         try:
             zone = zone_of(spec.get("timeZone"))
+        except ValueError:
+            name = spec["timeZone"]
+            text = f'invalid timeZone: "{name}": unknown time zone {name}'
+            self._tell(record, "UnknownTimeZone", text)
+            return True
+        try:
             schedule = parse_schedule(spec["schedule"])
         except ValueError as error:
             text = f'unparseable schedule: "{spec["schedule"]}" : {error}'
