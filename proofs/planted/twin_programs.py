@@ -72,4 +72,40 @@ TWIN_PROGRAMS = (
         "            if pod.node_name and pod.terminal:\n                self._fail(",
         f"{_FLOWS}[job: replacement waits for failure]",
     ),
+    Defect(
+        "a budget over pods of a Job counts as if nobody owned them",
+        "twin/controllers/budget_scale.py",
+        "    if resource not in _SCALED and paths is None:\n",
+        "    if paths is None and not resource:\n",
+        f"{_FLOWS}[disruption: pods of a Job]",
+    ),
+    Defect(
+        "pods that give a named port another number share a slice",
+        "twin/controllers/endpoints.py",
+        "            key = key_of_ports(own)\n",
+        "            key = ()\n",
+        f"{_FLOWS}[endpoints: pods that name a port otherwise]",
+    ),
+    Defect(
+        "a published pod that is not ready is said to serve",
+        "twin/controllers/endpoint_rows.py",
+        '            "serving": pod.ready,\n',
+        '            "serving": publish or pod.ready,\n',
+        f"{_FLOWS}[endpoints: pods that are not ready, published]",
+    ),
+    Defect(
+        "a Job that nobody keeps is told of as completed before it goes",
+        "twin/controllers/cron_job.py",
+        "        self._clean(record, status, jobs)  # one that nobody keeps is not told of\n"
+        "        self._follow_jobs(record, status, jobs)\n",
+        "        self._follow_jobs(record, status, jobs)\n        self._clean(record, status, jobs)\n",
+        f"{_FLOWS}[cronjob: keeps none that completed]",
+    ),
+    Defect(
+        "a pod for one node is told that the others do not match its affinity",
+        "twin/scheduling/placement_rules.py",
+        "        if names is None or node.name in names:\n",
+        "        if terms:\n",
+        f"{_FLOWS}[scheduling: a node by its name that is too small]",
+    ),
 )

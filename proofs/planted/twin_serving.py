@@ -249,7 +249,7 @@ TWIN_SERVING = (
     ),
     Defect(
         "a pod that is being deleted stays ready for requests",
-        "twin/controllers/endpoints.py",
+        "twin/controllers/endpoint_rows.py",
         '"ready": publish or (pod.ready and not terminating),',
         '"ready": publish or pod.ready,',
         "tests/twin/controllers/test_endpoints.py::test_deleted_pod_is_terminating_and_then_gone",

@@ -1,6 +1,7 @@
 """Plays flows with the real controllers and writes down what they left, or shows what the twin's own left otherwise.
 
-`python -m tests.twin.controller_flows record job` needs the programs in KUBEBUILDER_ASSETS;
+`python -m tests.twin.controller_flows record job` needs the programs in KUBEBUILDER_ASSETS; `record cronjob,disruption`
+plays both groups on one cluster;
 `python -m tests.twin.controller_flows compare job [FLOW]` needs nothing.
 """
 
@@ -23,19 +24,25 @@ from tests.twin.controller_flows.running import (
 from tests.twin.controller_flows.worlds import Real
 
 
-def record(group: str, names: list[str]) -> None:
+def record(groups: list[str], names: list[str]) -> None:
     """Write down what the real controllers leave."""
+    with tempfile.TemporaryDirectory() as folder, real(Path(folder)) as (cluster, _):
+        for group in groups:
+            _record(Real(cluster.api), group, names)
+
+
+def _record(world: Real, group: str, names: list[str]) -> None:
     chosen = {name: flow for name, flow in table(group).items() if not names or name in names}
     path = expected_path(group)
-    with tempfile.TemporaryDirectory() as folder, real(Path(folder)) as (cluster, _):
-        for name, one in play_real(Real(cluster.api), chosen, group):
-            if "error" in one:
-                sys.stdout.write(f"{name}: {one['error']}\n")
-                continue
-            known = expected(group) if path.exists() else {}
-            known[name] = one
-            known = {name: known[name] for name in table(group) if name in known}
-            path.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    for name, one in play_real(world, chosen, group):
+        if "error" in one:
+            sys.stdout.write(f"{name}: {one['error']}\n")
+            sys.stdout.flush()
+            continue
+        known = expected(group) if path.exists() else {}
+        known[name] = one
+        known = {name: known[name] for name in table(group) if name in known}
+        path.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
 def compare(group: str, names: list[str]) -> int:
@@ -58,6 +65,6 @@ def compare(group: str, names: list[str]) -> int:
 if __name__ == "__main__":
     verb, group, *names = sys.argv[1:]
     if verb == "record":
-        record(group, names)
+        record(group.split(","), names)
     else:
         sys.exit(bool(compare(group, names)))

@@ -1,8 +1,10 @@
 """Plays a flow, written down as data, on a cluster: what a user does, and what is waited for in between.
 
 A step is `create: OBJECT`, `patch: {PLACE: MERGE}`, `delete: PLACE` (with `propagation`), `undo: PLACE`,
-`until: {PLACE: {PATH: VALUE}}`, `label: {SELECTOR: LABELS}`, `wait: SECONDS`, or what befalls the first pod of
-a selector: `delete_pod`, `evict`, `disown`, `hold`, `cheapen`. A place is `RESOURCE/NAME`.
+`until: {PLACE: {PATH: VALUE}}`, `label: {SELECTOR: LABELS}`, `wait: SECONDS`, `minute: SECOND` (until that second of
+a minute), or what befalls the first pod of a selector: `delete_pod`, `evict`, `disown`, `hold`, `cheapen`;
+`delete_first: RESOURCE` takes the first object of a kind, and `past: PLACE` lets a CronJob have started last in the
+year 2020. A place is `RESOURCE/NAME`.
 """
 
 from __future__ import annotations
@@ -32,8 +34,12 @@ class World(Protocol):
         """Let cluster time pass."""
         ...
 
-    def history(self, path: str, version: str) -> list[Object]:
-        """Return what a watch from a version says."""
+    def now(self) -> float:
+        """Return the cluster's time, unix seconds."""
+        ...
+
+    def histories(self, paths: dict[str, str], version: str) -> dict[str, list[Object]]:
+        """Return what watches of paths from a version say."""
         ...
 
 
@@ -84,6 +90,15 @@ class Player:
         options = {"propagationPolicy": step["propagation"]} if "propagation" in step else {}
         self._world.ask("DELETE", self._at(place), options or None)
 
+    def _delete_first(self, resource: str, _: Object) -> None:
+        found = self._world.ask("GET", self.path(resource))["items"]
+        name = min(one["metadata"]["name"] for one in found)
+        self._world.ask("DELETE", self.path(resource, name), {"propagationPolicy": "Background"})
+
+    def _past(self, place: str, _: Object) -> None:
+        body = {"status": {"lastScheduleTime": "2020-01-01T00:00:00Z"}}
+        self._world.ask("PATCH", f"{self._at(place)}/status", body, MERGE)
+
     def _delete_pod(self, selector: str, _: Object) -> None:
         self._world.ask("DELETE", self.path("pods", self._first(selector)))
 
@@ -127,6 +142,9 @@ class Player:
 
     def _wait(self, seconds: float, _: Object) -> None:
         self._world.wait(seconds)
+
+    def _minute(self, second: float, _: Object) -> None:
+        self._world.wait((second - self._world.now()) % 60.0)
 
     def _until(self, places: Object, _: Object) -> None:
         for place, wanted in places.items():
@@ -173,12 +191,18 @@ def expanded(obj: Object) -> Object:
     name = obj["metadata"]["name"]
     kind = next(one for one in KINDS.values() if one.kind == obj["kind"])
     spec = dict(obj.get("spec") or {})
+    if obj["kind"] == "Pod":
+        pod = template(name, spec)
+        head = {"labels": pod["metadata"]["labels"], **obj["metadata"]}
+        return {"apiVersion": kind.api_version, **obj, "metadata": head, "spec": pod["spec"]}
     if "jobTemplate" in spec:
         inner = spec["jobTemplate"]["spec"]
         inner = {**inner, "template": template(name, inner["template"], job=True)}
         spec["jobTemplate"] = {**spec["jobTemplate"], "spec": inner}
     if "template" in spec:
         spec["template"] = template(name, spec["template"], job=obj["kind"] == "Job")
+    if obj["kind"] == "ReplicationController":
+        spec.setdefault("selector", {"app": name})
     if obj["kind"] in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
         spec.setdefault("selector", {"matchLabels": {"app": name}})
     body = {"apiVersion": kind.api_version, **obj}
@@ -193,6 +217,8 @@ def template(name: str, given: Any, *, job: bool = False) -> Object:
     container: Object = {"name": "c", "image": given.pop("image", "i:1")}
     if given.get("run"):
         container["command"] = ["sh", "-c", given["run"]]
+    if "requests" in given:
+        container["resources"] = {"requests": given.pop("requests")}
     container.update(given.pop("container", {}))
     given.pop("run", None)
     labels, notes = given.pop("labels", {"app": name}), given.pop("annotations", {})

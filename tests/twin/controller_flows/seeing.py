@@ -12,9 +12,11 @@ from tests.twin.controller_flows.playing import Object, Player, World
 
 KINDS_SEEN = (
     "deployments", "replicasets", "replicationcontrollers", "statefulsets", "daemonsets", "jobs", "cronjobs",
-    "controllerrevisions", "poddisruptionbudgets", "persistentvolumeclaims", "pods",
+    "controllerrevisions", "poddisruptionbudgets", "persistentvolumeclaims", "endpointslices", "endpoints", "pods",
 )  # fmt: skip
 _TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_MINUTE = re.compile(r"(?<=-)\d{8}\b")
+"""What the names of a CronJob's Jobs end in."""
 _NOT_SEEN = frozenset({"lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime", "uid",
                        "resourceVersion"})  # fmt: skip
 _HASHES = ("pod-template-hash", "controller-revision-hash", "controller.kubernetes.io/hash")
@@ -23,31 +25,45 @@ _COMBINED = "(combined from similar events): "
 """What client-go says from the tenth event of a kind on; the twin keeps them apart."""
 _SUFFIX = re.compile(r"\b([a-z][-a-z0-9#]*-)[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 _REFUSED = re.compile(r'(pods \\+")[^"\\]*')
-_TRIED = re.compile("Error creating|failed error|Delete Pod")
+_CHOSEN = re.compile("(Successfully assigned .* to )[^ ]*")
+_PREEMPTOR = re.compile(r"(by pod )[0-9a-f-]{36}")
+_TRIED = re.compile(
+    "Error creating|failed error|Delete Pod|FailedScheduling|UnmanagedPods|No matching pods|expected pods"
+    "|ProvisioningFailed"
+)
 """What is said at each try: how often is a matter of time. 1.36 deletes a pod again while its cache is behind."""
-_SOURCES = frozenset({"kubelet", "default-scheduler"})
+_TRIGGERED_AT = "endpoints.kubernetes.io/last-change-trigger-time"
+_SCHEDULER = "default-scheduler"
+_SOURCES = frozenset({"kubelet", _SCHEDULER})
 
 
-def look(world: World, player: Player, since: str) -> Object:
-    """Return what is to see at the end of a flow, and how its conditions came."""
-    history = {name: world.history(player.path(name), since) for name in KINDS_SEEN}
-    every = [entry["object"] for name in KINDS_SEEN for entry in history[name]]
+def look(world: World, player: Player, since: str, *, placement: bool = False) -> Object:
+    """Return what is to see at the end of a flow, and how its conditions came.
+
+    With `placement` also what the scheduler says, of each pod and in KubeEvents.
+    """
+    unseen = _SOURCES - {_SCHEDULER} if placement else _SOURCES
     items = {name: world.ask("GET", player.path(name))["items"] for name in KINDS_SEEN}
-    names = _Names([*every, *(one for name in KINDS_SEEN for one in items[name])])
     said = world.ask("GET", player.path("events"))["items"]
+    history = world.histories({name: player.path(name) for name in KINDS_SEEN}, since)
+    every = [entry["object"] for name in KINDS_SEEN for entry in history[name]]
+    names = _Names([*every, *(one for name in KINDS_SEEN for one in items[name])])
     seen: Object = {
-        name: sorted((_object(one) for one in items[name]), key=_text)
+        name: sorted((_SEEN.get(name, _object)(one) for one in items[name]), key=_text)
         for name in KINDS_SEEN
         if name != "pods" and items[name]
     }
     seen["pods"] = [
         {**json.loads(text), "count": count}
-        for text, count in sorted(Counter(_text(_pod(one)) for one in items["pods"]).items())
+        for text, count in sorted(
+            Counter(_text(_pod(one, placement=placement)) for one in items["pods"]).items()
+        )
     ]
     events = Counter(dict[str, int]())
     for one in said:
-        if _source(one) not in _SOURCES:
-            events[names.plain(_text(_event(one)))] += one.get("count") or 1
+        if _source(one) not in unseen:
+            row, sign = _net(_event(one))
+            events[names.plain(_text(row))] += sign * (one.get("count") or 1)
     seen["events"] = [
         {**json.loads(text), "count": "n" if _TRIED.search(text) else count}
         for text, count in sorted(events.items())
@@ -55,6 +71,7 @@ def look(world: World, player: Player, since: str) -> Object:
     order = list(_order(history))
     fine = {**seen, "conditions in order": order}
     text = names.plain(json.dumps(fine)).replace(f"{player.namespace}/", "flow/")
+    text = text.replace(f'"{player.namespace}"', '"flow"')
     found: Object = json.loads(text)
     for name in KINDS_SEEN:
         if name in found:
@@ -88,8 +105,9 @@ def _object(one: Object) -> Object:
     return seen
 
 
-def _pod(one: Object) -> Object:
+def _pod(one: Object, *, placement: bool) -> Object:
     meta = one["metadata"]
+    seen = _placed(one) if placement else {}
     owners = [owner["kind"] for owner in meta.get("ownerReferences") or ()]
     return {
         "name": f"{meta['generateName']}*" if _is_drawn(meta) else meta["name"],
@@ -104,6 +122,19 @@ def _pod(one: Object) -> Object:
             for entry in one["status"].get("conditions") or ()
             if entry["type"] == "DisruptionTarget"
         ],
+        **seen,
+    }
+
+
+def _placed(one: Object) -> Object:
+    """Return what the scheduler did with a pod, without the node where chance may have led it."""
+    status = one["status"]
+    said = [entry for entry in status.get("conditions") or () if entry["type"] == "PodScheduled"]
+    nominated = status.get("nominatedNodeName")
+    return {
+        "scheduled": _timeless(said),
+        "nominated": nominated,
+        "bound": "nodeName" in one["spec"],
     }
 
 
@@ -113,15 +144,78 @@ def _is_drawn(meta: Object) -> bool:
     return bool(prefix) and _DRAWN.fullmatch(meta["name"][len(prefix) :]) is not None
 
 
+def _slice(one: Object) -> Object:
+    meta = one["metadata"]
+    rows = [_endpoint(row) for row in one.get("endpoints") or ()]
+    return {
+        "labels": meta.get("labels"),
+        "annotations": _notes(meta),
+        "owners": _owners(meta),
+        "addressType": one["addressType"],
+        "ports": one.get("ports"),
+        "endpoints": sorted(rows, key=_text),
+    }
+
+
+def _endpoint(row: Object) -> Object:
+    """Return an endpoint with what stays in place of addresses and nodes that chance draws."""
+    row = _timeless({**row, "addresses": len(row["addresses"])})
+    return {**row, "nodeName": "nodeName" in row}
+
+
+def _endpoints(one: Object) -> Object:
+    meta = one["metadata"]
+    seen = {"name": meta["name"], "labels": meta.get("labels"), "annotations": _notes(meta)}
+    subsets = [
+        {
+            "ports": subset.get("ports"),
+            "addresses": _addresses(subset, "addresses"),
+            "notReadyAddresses": _addresses(subset, "notReadyAddresses"),
+        }
+        for subset in one.get("subsets") or ()
+    ]
+    return {**seen, "owners": _owners(meta), "subsets": sorted(subsets, key=_text)}
+
+
+def _addresses(subset: Object, field: str) -> list[Object]:
+    rows = [{**row, "ip": "IP", "nodeName": "nodeName" in row} for row in subset.get(field) or ()]
+    return sorted((_timeless(row) for row in rows), key=_text)
+
+
+def _notes(meta: Object) -> Object:
+    """Return the annotations, but for a time that is there or not as looks fall into one second or two."""
+    return {k: v for k, v in (meta.get("annotations") or {}).items() if k != _TRIGGERED_AT}
+
+
+def _owners(meta: Object) -> list[str]:
+    return [f"{owner['kind']}/{owner['name']}" for owner in meta.get("ownerReferences") or ()]
+
+
 def _event(one: Object) -> Object:
     about = one["involvedObject"]
     return {
         "about": f"{about['kind']}/{about['name']}",
         "type": one["type"],
         "reason": one["reason"],
-        "message": one["message"].removeprefix(_COMBINED),
+        "message": _CHOSEN.sub(r"\1NODE", one["message"].removeprefix(_COMBINED)),
         "source": _source(one),
     }
+
+
+def _net(row: Object) -> tuple[Object, int]:
+    """Return an event and whether it adds or takes away.
+
+    1.36's ReplicationController makes its first pods twice while its cache is behind, and deletes those that are too
+    many: only how many stay is no matter of time.
+    """
+    if row["source"] == "replication-controller" and row["reason"] == "SuccessfulDelete":
+        made = {
+            **row,
+            "reason": "SuccessfulCreate",
+            "message": row["message"].replace("Deleted", "Created"),
+        }
+        return made, -1
+    return row, 1
 
 
 def _source(event: Object) -> str:
@@ -170,8 +264,12 @@ class _Names:
         for name, plain in self._known.items():
             if plain.startswith("#"):
                 text = text.replace(name, plain)
-        text = _SUFFIX.sub(r"\1*", text)
-        return _REFUSED.sub(r"\1*", _TIMES.sub("TIME", text))
+        text = _SUFFIX.sub(r"\1*", _PREEMPTOR.sub(r"\1UID", text))
+        text = _TIMES.sub(lambda found: "TIME" + found[2].removeprefix("Z"), text)
+        return _REFUSED.sub(r"\1*", _MINUTE.sub("MINUTE", text))
+
+
+_SEEN = {"endpointslices": _slice, "endpoints": _endpoints}
 
 
 def _timeless(value: Any) -> Any:

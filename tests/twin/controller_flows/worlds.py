@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlencode
 
@@ -52,8 +53,15 @@ class Virtual:
         """Let cluster time pass."""
         self.engine.advance(self.engine.now + seconds)
 
-    def history(self, path: str, version: str) -> list[Object]:
-        """Return what a watch from a version says at once."""
+    def now(self) -> float:
+        """Return the cluster's time."""
+        return self.engine.now
+
+    def histories(self, paths: dict[str, str], version: str) -> dict[str, list[Object]]:
+        """Return what watches from a version say at once."""
+        return {name: self._history(path, version) for name, path in paths.items()}
+
+    def _history(self, path: str, version: str) -> list[Object]:
         query = {"watch": "true", "resourceVersion": version}
         status, content = self._twin.request("GET", path, query, b"")
         assert status == 200, content
@@ -84,7 +92,18 @@ class Real:
         """Let time pass."""
         time.sleep(seconds)
 
-    def history(self, path: str, version: str) -> list[Object]:
-        """Return what a watch from a version says within three seconds."""
+    def now(self) -> float:
+        """Return everybody's time."""
+        return time.time()
+
+    def histories(self, paths: dict[str, str], version: str) -> dict[str, list[Object]]:
+        """Return what watches from a version say within three seconds."""
+        with ThreadPoolExecutor(len(paths)) as pool:
+            asked = {
+                name: pool.submit(self._history, path, version) for name, path in paths.items()
+            }
+            return {name: one.result() for name, one in asked.items()}
+
+    def _history(self, path: str, version: str) -> list[Object]:
         query = urlencode({"watch": "true", "resourceVersion": version, "timeoutSeconds": "3"})
         return [json.loads(line) for line in self._api.stream(f"{path}?{query}")]
