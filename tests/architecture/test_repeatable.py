@@ -47,7 +47,7 @@ INTS = (
     "twin/api/columns.py: status.get('restartCount', 0)",
     "twin/behaviour/resize.py: other.cpu_request_millicores",
     "twin/behaviour/resize.py: other.memory_request_bytes",
-    "twin/controllers/budget.py: replicas_by_owner.values()",
+    "twin/controllers/budget_scale.py: replicas_by_owner.values()",
     "twin/controllers/daemon_set.py: pod.ready",
     "twin/controllers/daemon_set.py: self._available(record, pod)",
     "twin/controllers/deployment.py: _replicas(entry)",

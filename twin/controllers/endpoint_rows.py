@@ -65,10 +65,12 @@ def _host_name(pod: PodRecord, service: ObjectRecord) -> Object:
     return {"hostname": name} if name and pod.shape.spec.get("subdomain") == service.name else {}
 
 
-def ports_by_shape(service: ObjectRecord, pods: Iterable[PodRecord]) -> dict[int, list[Object]]:
-    """Return the ports of each pod by the identity of its shape, which pods of one template share."""
-    shapes = {id(pod.shape): pod.shape for pod in pods}
-    return {key: _ports(service, shape) for key, shape in shapes.items()}
+def ports_by_shape(
+    service: ObjectRecord, pods: Iterable[PodRecord]
+) -> dict[PodShape, list[Object]]:
+    """Return the ports of each pod by its shape, which pods of one template share."""
+    shapes = dict.fromkeys(pod.shape for pod in pods)
+    return {shape: _ports(service, shape) for shape in shapes}
 
 
 def _ports(service: ObjectRecord, shape: PodShape) -> list[Object]:
@@ -128,7 +130,7 @@ def subsets_of(service: ObjectRecord, pods: Sequence[PodRecord]) -> list[Object]
             "nodeName": pod.node_name,
             "targetRef": _reference(pod),
         }
-        for port in [None] if bare else by_shape[id(pod.shape)]:
+        for port in [None] if bare else by_shape[pod.shape]:
             key = key_of_ports([] if port is None else [port])
             ports[key] = port
             ready, unready = sides.setdefault(key, ([], []))

@@ -139,7 +139,7 @@ class Endpoints(Part):
             node = self._world.node(pod.node_name)
             if node is None and not publish:
                 continue
-            own = by_shape[id(pod.shape)]
+            own = by_shape[pod.shape]
             key = key_of_ports(own)
             ports.setdefault(key, own)
             wanted.setdefault(key, {})[pod.uid] = slice_row(pod, node, service)
