@@ -54,6 +54,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         "referee": {"wall_interval_seconds": run.interval_seconds},
         "executor": {
             "mode": run.mode,
+            "speed": speed,
             "caps": caps_of(settings),
             "namespaces": run.namespaces if run.kubeconfig else None,
             "switchback": switchback,

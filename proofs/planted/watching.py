@@ -118,6 +118,13 @@ WATCHING = (
         "tests/executor/test_followed_lists.py::test_after_a_write_the_list_is_known_again_once_it_holds_it",
     ),
     Defect(
+        "watch: in time lapse plans are dated by the clock of this machine",
+        "services/executor/service.py",
+        "    if settings.speed == 1.0 and isinstance(transport, WatchTransport):",
+        "    if isinstance(transport, WatchTransport):",
+        "tests/executor/test_followed_lists.py::test_lists_are_followed_in_real_time_alone",
+    ),
+    Defect(
         "watch: a plan is made with a list whose watch is lost",
         "services/executor/followed_lists.py",
         "        lost = followed.failure is not None or followed.may_not_watch",

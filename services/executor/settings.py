@@ -80,6 +80,8 @@ class ExecutorSettings(DataModel):
     mode: Mode = Mode.SHADOW
     """shadow: every write is a dry run and counts as if it had happened; active: writes are real.
     """
+    speed: float = Field(default=1.0, gt=0)
+    """Cluster seconds per wall second: 1 for a real cluster, `--speed` for the embedded one."""
     namespaces: tuple[str, ...] | None = None
     """Exact names of the namespaces it may write in. Unset: every one of the simulated cluster, and none
     of any other; a run with a kubeconfig sets it to the run's own namespaces."""

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from random import Random
 from typing import Any
 
 import pytest
 
+from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
+from schemas.identity import Origin
 from services.byte_stream import Piece
 from services.cluster import ApiResponse, ClusterRefused, ClusterUnavailable
-from services.executor.followed_lists import FollowedLists
+from services.executor.followed_lists import FOLLOWED, FollowedLists
+from services.executor.service import run
+from services.executor.settings import ExecutorSettings
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import Pod
 from tests.cluster.test_kube_follow import (
@@ -180,3 +185,41 @@ def test_a_silent_list_is_asked_of_the_server() -> None:
         assert lists.known_list(PODS) is None
 
     follow(server, body)
+
+
+class Observed(ScriptedServer):
+    """A server of everything that notes which paths are watched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.watched: set[str] = set()
+
+    async def request(self, *_: Any) -> ApiResponse:
+        """Answer any list."""
+        return ApiResponse(200, b'{"metadata":{"resourceVersion":"7"},"items":[]}', self.now)
+
+    async def watch(
+        self, path: str, query: Mapping[str, str], *, silent_seconds: float
+    ) -> AsyncGenerator[Piece]:
+        """Note the path."""
+        del query, silent_seconds
+        self.watched.add(path)
+        await asyncio.sleep(1e9)
+        yield b""
+
+
+@pytest.mark.parametrize(("speed", "followed"), [(1.0, set(FOLLOWED)), (20.0, set())])
+def test_lists_are_followed_in_real_time_alone(speed: float, followed: set[str]) -> None:
+    """Between two answers of a server in time lapse nobody knows its time, by which plans are dated."""
+    server = Observed()
+
+    async def body() -> None:
+        bus = MemoryBus(MemoryLog(), "test")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(5.0):
+                await run(
+                    ExecutorSettings(speed=speed), bus, LoopClock(), Origin("test", "1"), server
+                )
+
+    run_virtual(body)
+    assert server.watched == followed

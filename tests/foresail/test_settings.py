@@ -57,6 +57,13 @@ def test_settings_made_directly_read_nothing(
         assert (100, {}) == (settings.run.nodes, settings.origins)
 
 
+def test_who_follows_the_cluster_knows_its_speed() -> None:
+    """Collector and executor list in time lapse, where what a watch brings cannot be dated."""
+    for given, speed in (({}, 1.0), ({"speed": 20.0}, 20.0)):
+        filled = fill_dependent(StackSettings.model_validate({"run": given}))
+        assert (filled.collector.speed, filled.executor.speed) == (speed, speed)
+
+
 def test_agents_take_the_thresholds_of_the_models_that_predict() -> None:
     """Unless other ones were given; the formula has none. What follows has no origin of its own."""
     named = resolve(None, {}, {"inference.model": "small-risk"})
