@@ -81,9 +81,13 @@ def fresh(response: Response, request: Request) -> Response:
 
 
 def tagged(response: Response, request: Request) -> Response:
-    """Return a page that clients keep and ask for again by its Etag."""
+    """Return a page that clients keep and ask for again by its Etag.
+
+    A real server says `public` alone. In time lapse our Date is ahead of the client's clock, and Go's
+    cache would use the page until that clock has come there, so Helm missed kinds that it had just defined.
+    """
     tag = f'"{sha512(response.body).hexdigest().upper()}"'
-    headers = {"Vary": "Accept", "Etag": tag, "Cache-Control": "public"}
+    headers = {"Vary": "Accept", "Etag": tag, "Cache-Control": "public, no-cache"}
     kept = Response(response.status, response.body, response.content_type, headers)
     return fresh(kept, request)
 
