@@ -108,7 +108,10 @@ class FollowedLists:
         collection = _collection(path)
         if collection in self._lists:
             metadata = json.loads(answer.body or b"{}").get("metadata") or {}
-            self._written[collection] = str(metadata.get("resourceVersion", ""))
+            version = str(metadata.get("resourceVersion", ""))
+            # A write that changes nothing answers with an older version than the write before it had.
+            if not _includes(self._written.get(collection, "0"), version):
+                self._written[collection] = version
 
 
 def _collection(path: str) -> str:

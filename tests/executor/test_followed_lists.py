@@ -119,6 +119,19 @@ def test_after_a_write_the_list_is_known_again_once_it_holds_it(
     follow(server, body)
 
 
+def test_a_write_that_changes_nothing_does_not_hide_the_one_before() -> None:
+    """It answers with the old version of its object, which the list has long had."""
+    server = Server()
+
+    async def body(lists: FollowedLists) -> None:
+        await lists.request("PATCH", POD_PATH, {}, {})
+        server.written = "3"
+        await lists.request("PATCH", "/api/v1/namespaces/shop/pods/b", {}, {})
+        assert lists.known_list(PODS) is None
+
+    follow(server, body)
+
+
 @pytest.mark.parametrize("path", [f"{POD_PATH}/eviction", f"{POD_PATH}/resize"])
 def test_writes_by_subresources_count(path: str) -> None:
     """They change the same object."""
