@@ -92,7 +92,7 @@ WATCHING = (
     Defect(
         "watch: metrics of before an outage are handed out in it",
         "services/collector/following.py",
-        "            outdated = known.source.ok and self._unreachable",
+        "            outdated = known.source.ok and self._unreachable and not self._others_metrics",
         "            outdated = False",
         "tests/cluster/test_following.py::test_metrics_of_before_an_outage_are_not_handed_out_in_it",
     ),

@@ -123,7 +123,7 @@ class FollowedSources:
         now = self._clock.monotonic()
         if self._metrics is not None:
             at, known = self._metrics
-            outdated = known.source.ok and self._unreachable
+            outdated = known.source.ok and self._unreachable and not self._others_metrics
             if now - at < self._settings.metrics_seconds and not outdated:
                 return cast("ListRead[T]", known)
         listed = await self._listing.read(source, otherwise_time_seconds)

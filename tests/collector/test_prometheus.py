@@ -40,7 +40,7 @@ from services.exerciser.cluster import create_load
 from services.exerciser.plan import PlannedLoad
 from services.kube_objects import NodeMetrics
 from services.official_client import OfficialClientTransport
-from tests.cluster.test_kube_follow import LoopClock, ScriptedServer
+from tests.cluster.test_kube_follow import LoopClock, ScriptedServer, refuses, says
 
 AT = 1_700_000_000.0
 
@@ -298,6 +298,36 @@ def test_an_api_server_that_hangs_is_noticed_by_its_version() -> None:
             await asyncio.sleep(16.0)
             await sources.read(NODE_METRICS, 0.0)
             assert (await sources.read(PODS, 0.0)).source.reason is Reason.API_UNREACHABLE
+
+    run_virtual(run)
+
+
+def test_another_servers_metrics_stay_while_the_api_server_is_away() -> None:
+    """They are not asked for again in every cycle of the outage."""
+    server, other = ScriptedServer(), OtherServer()
+    down = ClusterUnavailable("connection refused")
+    server.watches = [says(then=down), refuses(down)]
+    listed, reads = server.request, []
+
+    async def request(method: Any, path: str, *rest: Any) -> ApiResponse:
+        if path == PODS.path:
+            return await listed(method, path, *rest)
+        reads.append(path)
+        return ApiResponse(200, b"{}", server.now)
+
+    server.request = request  # type: ignore[method-assign]
+
+    async def run() -> None:
+        sources = FollowedSources(
+            [PODS], server, LoopClock(), CollectorSettings(), Random(1), other
+        )
+        async with sources.running():
+            await sources.settle(1.0)
+            await sources.read(NODE_METRICS, 0.0)
+            await asyncio.sleep(5.0)
+            assert not (await sources.read(PODS, 0.0)).source.ok
+            await sources.read(NODE_METRICS, 0.0)
+            assert reads == ["/version"]
 
     run_virtual(run)
 
