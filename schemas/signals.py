@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from schemas.model import DataModel
 from schemas.numbers import Seconds
 from schemas.reasons import Reason
@@ -37,6 +39,8 @@ class Signal(DataModel):
     """Cluster time of the measurement; None when missing or assumed."""
     age_seconds: Seconds | None
     """Cluster time of the observation minus `observed_time_seconds`."""
+    window_seconds: Seconds | None = Field(default=None, exclude_if=lambda window: window is None)
+    """Seconds before `observed_time_seconds` that a value rests on, as of a rate; None where nobody says."""
     limit_seconds: Seconds | None = None
     """The age from which it counts as stale; None: no limit."""
     reason: Reason | None = None

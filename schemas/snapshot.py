@@ -37,6 +37,8 @@ class SourceRead(DataModel):
     """The API server's own words when it failed."""
     server: str = ""
     """Who was asked (`prometheus`), where it was not the API server."""
+    window_seconds: Seconds | None = Field(default=None, exclude_if=lambda window: window is None)
+    """Seconds before its time that a value rests on, the longest of all; None where it does not say."""
     watched: bool = False
     """Whether it is followed by a watch; `read_time_seconds` is then when the server was last heard."""
     failing_since_seconds: Seconds | None = None

@@ -7,6 +7,7 @@ the scheduler's own rule.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -286,6 +287,8 @@ class NodeMetrics(KubeStruct, frozen=True, dict=True, gc=True):
 
     metadata: Meta = Meta()
     timestamp: str | None = None
+    window: str = ""
+    """Go duration that the usage covers, such as `15.1s`; empty: it does not say."""
     usage: dict[str, str] = {}
 
 
@@ -306,6 +309,22 @@ def parse_time(text: str) -> float:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return round(moment.timestamp(), 6)
+
+
+_DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ns|us|µs|ms|h|m|s))+")
+_PART = re.compile(r"([\d.]+)(ns|us|µs|ms|h|m|s)")
+_UNIT_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@lru_cache(maxsize=8192)
+def parse_duration(text: str) -> float:
+    """Return a Go duration of the API, such as `1m30s` or `15.1s`, in seconds.
+
+    Raises ValueError where the text is no such duration; negative ones are none.
+    """
+    if _DURATION.fullmatch(text) is None:
+        raise ValueError(f"not a duration: {text!r}")
+    return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in _PART.findall(text))
 
 
 @dataclass(frozen=True, slots=True)

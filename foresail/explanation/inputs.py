@@ -134,14 +134,16 @@ def _signals(observation: Event[Observation]) -> Iterator[Section]:
 def _group(signals: Sequence[Signal]) -> list[str]:
     """Return signals of one source and age together."""
 
-    def key(one: Signal) -> tuple[str, float, float]:
-        return (one.source, one.age_seconds or 0.0, one.limit_seconds or 0.0)
+    def key(one: Signal) -> tuple[str, float, float, float]:
+        age, limit = one.age_seconds or 0.0, one.limit_seconds or 0.0
+        return (one.source, age, limit, one.window_seconds or 0.0)
 
     texts = []
-    for (source, age, limit), found in groupby(sorted(signals, key=key), key=key):
+    for (source, age, limit, window), found in groupby(sorted(signals, key=key), key=key):
         names = ", ".join(one.name for one in found)
+        over = f" over {figures.duration(window)}" if window else ""
         bound = f", limit {figures.duration(limit)}" if limit else ""
-        texts.append(f"{names} {seconds(age)} old ({source}{bound})")
+        texts.append(f"{names}{over} {seconds(age)} old ({source}{bound})")
     return texts
 
 

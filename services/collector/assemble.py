@@ -12,7 +12,7 @@ from typing import TypeVar
 from schemas.reasons import Reason
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
-from services.collector.node_rows import is_simulated, node_rows, usage_by_node
+from services.collector.node_rows import is_simulated, longest_window, node_rows, usage_by_node
 from services.collector.occupancy import occupancy_of
 from services.collector.pod_rows import PodRows, SnapshotLimits
 from services.collector.pod_sums import PodSums
@@ -49,7 +49,13 @@ def assemble(
             sources[name] = failed_read(name, at, Reason.SOURCE_ERROR, text)
             return None
 
-    usage = rows("node_metrics", lambda: usage_by_node(reading.node_metrics.items)) or {}
+    metrics = reading.node_metrics.items
+    usage, window = rows(
+        "node_metrics", lambda: (usage_by_node(metrics), longest_window(metrics))
+    ) or ({}, None)
+    if window is not None:
+        read = sources["node_metrics"]
+        sources["node_metrics"] = read.model_copy(update={"window_seconds": window})
     nodes = rows("nodes", lambda: table_of(NodeTable, node_rows(reading.nodes.items, usage)))
     pods = rows("pods", lambda: pod_sums.look(reading.pods.items, time_seconds, cuts)) or PodRows()
     deployments = rows("deployments", lambda: deployment_rows(reading.deployments.items)) or {}

@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from services.kept_results import kept
-from services.kube_objects import CPU, MEMORY, Node, NodeMetrics, count_gpus, parse_time
+from services.kube_objects import (
+    CPU,
+    MEMORY,
+    Node,
+    NodeMetrics,
+    count_gpus,
+    parse_duration,
+    parse_time,
+)
 from services.quantities import parse_cores, parse_whole
 
 SIMULATED_LABEL = "foresail.dev/simulated"
@@ -41,6 +49,16 @@ def usage_by_node(items: Sequence[NodeMetrics]) -> dict[str, Row]:
         }
         for item in items
     }
+
+
+def longest_window(items: Sequence[NodeMetrics]) -> float | None:
+    """Return the seconds that any of the usage covers; None where none of it says.
+
+    Raises:
+        ValueError: one is no duration.
+    """
+    windows = {item.window for item in items if item.window}
+    return max(map(parse_duration, windows), default=None)
 
 
 def node_rows(nodes: Sequence[Node], usage: Mapping[str, Row]) -> dict[str, Row]:

@@ -73,6 +73,7 @@ def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:
         limit,
         snapshot,
         exceptions=tuple(name for name in nodes.ids if name not in samples),
+        window_seconds=read.window_seconds,
     )
     return NodeUsage(signal, frozenset(samples))
 
@@ -112,6 +113,7 @@ def _dated_signal(
     limit: float,
     snapshot: Snapshot,
     exceptions: tuple[str, ...] = (),
+    window_seconds: float | None = None,
 ) -> Signal:
     age = max(0.0, snapshot.cluster_time_seconds - observed)
     return Signal(
@@ -121,6 +123,7 @@ def _dated_signal(
         observed_time_seconds=observed,
         age_seconds=age,
         limit_seconds=limit,
+        window_seconds=window_seconds,
         exceptions=exceptions,
         simulated=snapshot.simulated,
     )

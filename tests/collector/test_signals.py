@@ -97,6 +97,36 @@ def test_usage_without_a_fresh_sample_is_as_old_as_its_youngest(look: Look) -> N
     assert (usage.status, usage.age_seconds, usage.exceptions) == (STALE, 120.0, ())
 
 
+@pytest.mark.parametrize(
+    ("windows", "seconds"),
+    [(("15.1s", "30s"), 30.0), (("1m0.5s", ""), 60.5), (("", ""), None), (("1h", "500ms"), 3600.0)],
+)
+def test_usage_says_how_many_seconds_it_covers(
+    look: Look, windows: tuple[str, str], seconds: float | None
+) -> None:
+    """The longest window of all samples; of a source that does not say, none, and none in the message."""
+    cluster = sampled_cluster(10.0, 20.0)
+    for sample, window in zip(cluster.objects["node_metrics"], windows, strict=True):
+        sample["window"] = window
+
+    usage = signals(look(cluster))["node_usage"]
+
+    assert usage.window_seconds == seconds
+    assert ("window_seconds" in usage.model_dump()) == (seconds is not None)
+
+
+def test_a_window_that_is_no_duration_fails_the_source(look: Look) -> None:
+    """As any other answer that cannot be understood: no usage of it is kept."""
+    cluster = sampled_cluster(10.0)
+    for sample in cluster.objects["node_metrics"]:
+        sample["window"] = "30 seconds"
+
+    snapshot = look(cluster)
+
+    assert "not a duration: '30 seconds'" in snapshot.source("node_metrics").message
+    assert snapshot.nodes.cpu_usage_cores == (None,)
+
+
 @pytest.mark.parametrize(("requests_age", "age"), [(5.0, 10.0), (20.0, 20.0)])
 def test_power_is_as_old_as_what_it_was_computed_from(
     look: Look, requests_age: float, age: float

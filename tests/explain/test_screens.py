@@ -179,6 +179,14 @@ async def test_the_screen_says_who_won_and_why() -> None:
         assert said in text
 
 
+async def test_a_signal_says_how_many_seconds_it_covers() -> None:
+    """A rate over two minutes is younger than what it tells of."""
+    theatre = Theatre()
+    await theatre.play(RISKY, signals={"node_usage": {"window_seconds": 120.0}})
+
+    assert "node_usage over 120 s 15 s old (metrics_server" in " ".join(theatre.screen().split())
+
+
 async def test_what_is_left_untouched_is_shown_with_its_propensity() -> None:
     """Who wanted what on which target, by which share it is left, until when, and what it would have been worth."""
     theatre = Theatre()
