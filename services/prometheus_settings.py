@@ -1,4 +1,4 @@
-"""Settings of a Prometheus that says what nodes use."""
+"""Settings of a Prometheus that is asked."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from pydantic import Field
 
 from schemas.model import DataModel
 
-_NAMED = "on (instance) group_left (nodename) node_uname_info"
-
 
 class PrometheusSettings(DataModel):
-    """Where to ask, as whom, and what; the queries are for node-exporter."""
+    """Where to ask, as whom, and what (docs/prometheus.md)."""
 
     url: str = Field(default="", pattern=r"^$|^https?://[^\s/@]+(/\S*)?$")
     """Address without a password, such as `http://prometheus:9090`; empty: the Metrics Server is asked."""
@@ -22,16 +20,11 @@ class PrometheusSettings(DataModel):
     """Certificate authority of an `https` address; empty: those of the system."""
     timeout_seconds: float = Field(default=10.0, gt=0)
     """Wall seconds after which a question is given up."""
-    node_label: str = Field(default="nodename", min_length=1)
-    """Label of the answers that holds the name of the node in Kubernetes."""
-    cpu_cores: str = f'sum by (nodename) (rate(node_cpu_seconds_total{{mode!~"idle|iowait|steal"}}[2m]) * {_NAMED})'
-    """Cores in use, by node."""
-    memory_bytes: str = (
-        "max by (nodename) ((node_memory_MemTotal_bytes - node_memory_MemAvailable_bytes)"
-        f" * {_NAMED})"
-    )
-    """Memory in use that cannot be given up, by node."""
-    sample_seconds: str = (
-        f"max by (nodename) (timestamp(node_memory_MemAvailable_bytes) * {_NAMED})"
-    )
-    """When the newest sample was scraped, as Unix time, by node."""
+    queries_file: str = ""
+    """TOML file of queries that take the place of the default ones."""
+    node_label: str = ""
+    """Label of node queries that holds the node's name in Kubernetes; empty: as the queries say."""
+    cpu_cores: str = ""
+    """Query of the cores in use, by node; it and the next two go before the file's."""
+    memory_bytes: str = ""
+    sample_seconds: str = ""

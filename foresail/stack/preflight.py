@@ -13,6 +13,7 @@ from foresail.settings import StackSettings
 from foresail.stack.provisioning import provisioning_of
 from foresail.stack.real_cluster import check_namespaces_named
 from foresail.stack.state_folder import NoStack, StateFolder
+from services.prometheus import read_queries
 from twin.faults import read_scenario
 
 
@@ -32,6 +33,7 @@ def check_before_start(settings: StackSettings) -> None:
     prometheus = settings.collector.prometheus
     for name in ("token_file", "basic_auth_file", "ca_file"):
         check_file(f"collector.prometheus.{name}", getattr(prometheus, name) or None)
+    read_queries(prometheus)
     if settings.run.exercise and settings.run.kubeconfig and settings.run.mode != "active":
         raise ConfigError(
             "--exercise",

@@ -9,7 +9,7 @@ from pydantic import Field
 from agent_registry.discovery import names_in_referee_order
 from schemas.actions import AgentName
 from schemas.model import DataModel
-from services.collector.prometheus_settings import PrometheusSettings
+from services.prometheus_settings import PrometheusSettings
 
 
 class PowerModel(DataModel):

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.parse import parse_qs
 
 import pytest
-import yaml
 from pydantic import ValidationError
 
 from bus.errors import ConfigError
@@ -33,76 +24,28 @@ from services.collector.cluster import NODE_METRICS, PODS, ApiList, T, read_one_
 from services.collector.following import FollowedSources
 from services.collector.node_rows import usage_by_node
 from services.collector.prometheus import PrometheusMetrics
-from services.collector.prometheus_settings import PrometheusSettings
 from services.collector.reading import ListRead
 from services.collector.settings import CollectorSettings
 from services.exerciser.cluster import create_load
 from services.exerciser.plan import PlannedLoad
 from services.kube_objects import NodeMetrics
 from services.official_client import OfficialClientTransport
+from services.prometheus_settings import PrometheusSettings
 from tests.cluster.test_kube_follow import LoopClock, ScriptedServer, refuses, says
-
-AT = 1_700_000_000.0
-
-
-@dataclass
-class Prometheus:
-    """A server whose answers are given; what it was asked, and as whom."""
-
-    status: int = 200
-    body: bytes | None = None
-    """None: by `values`."""
-    values: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By a word of the query: the value by node."""
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    """Path and Authorization of each question."""
-    url: str = ""
-
-    def answer(self, query: str) -> bytes:
-        """Return the answer to a query."""
-        if self.body is not None:
-            return self.body
-        values = next(values for word, values in self.values.items() if word in query)
-        result = [
-            {"metric": {"nodename": node}, "value": [AT, value]} for node, value in values.items()
-        ]
-        return json.dumps(
-            {"status": "success", "data": {"resultType": "vector", "result": result}}
-        ).encode()
+from tests.served_prometheus import AT, ServedPrometheus, served_prometheus
+from tests.twin_prometheus import running_twin, settings_of
 
 
 @pytest.fixture
-def prometheus() -> Iterator[Prometheus]:
+def prometheus() -> Iterator[ServedPrometheus]:
     """Serve a Prometheus on a free port."""
-    served = Prometheus(
-        values={
+    with served_prometheus() as served:
+        served.values = {
             "node_cpu": {"n1": "1.5", "n2": "0.25"},
             "timestamp": {"n1": str(AT), "n2": str(AT - 7.5)},
             "MemTotal": {"n1": "1073741824", "n2": "5"},
         }
-    )
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            length = int(self.headers["Content-Length"])
-            query = parse_qs(self.rfile.read(length).decode())["query"][0]
-            served.asked.append((self.path, self.headers.get("Authorization", "")))
-            content = served.answer(query)
-            self.send_response(served.status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        served.url = f"http://127.0.0.1:{server.server_port}/base"
         yield served
-        server.shutdown()
-        thread.join()
 
 
 def read(settings: PrometheusSettings) -> ListRead[NodeMetrics]:
@@ -110,7 +53,7 @@ def read(settings: PrometheusSettings) -> ListRead[NodeMetrics]:
     return asyncio.run(PrometheusMetrics(settings).read(NODE_METRICS, 100.0))
 
 
-def test_usage_and_its_time_come_by_node(prometheus: Prometheus) -> None:
+def test_usage_and_its_time_come_by_node(prometheus: ServedPrometheus) -> None:
     """In the form of metrics.k8s.io, with the time of each node's own sample."""
     said = read(PrometheusSettings(url=prometheus.url))
 
@@ -131,7 +74,7 @@ def test_usage_and_its_time_come_by_node(prometheus: Prometheus) -> None:
     assert [path for path, _ in prometheus.asked] == ["/base/api/v1/query"] * 3
 
 
-def test_what_is_not_known_of_a_node_is_left_out(prometheus: Prometheus) -> None:
+def test_what_is_not_known_of_a_node_is_left_out(prometheus: ServedPrometheus) -> None:
     """No number is made up: without a core's rate a node has memory alone, without a time nothing."""
     prometheus.values["node_cpu"] = {"n1": "NaN", "n2": "1", "n3": "1"}
     del prometheus.values["timestamp"]["n2"]
@@ -145,7 +88,9 @@ def test_what_is_not_known_of_a_node_is_left_out(prometheus: Prometheus) -> None
     }
 
 
-def test_credentials_are_read_for_each_question(prometheus: Prometheus, tmp_path: Path) -> None:
+def test_credentials_are_read_for_each_question(
+    prometheus: ServedPrometheus, tmp_path: Path
+) -> None:
     """So a rotated token needs no restart."""
     token, basic = tmp_path / "token", tmp_path / "basic"
     token.write_text("first\n")
@@ -169,18 +114,18 @@ def test_credentials_are_read_for_each_question(prometheus: Prometheus, tmp_path
     [
         (401, b"", "it answers 401", Reason.FORBIDDEN),
         (403, b"", "it answers 403", Reason.FORBIDDEN),
-        (302, b"", "it answers 302 without a vector of samples", Reason.SOURCE_ERROR),
+        (302, b"", "it answers 302 without samples", Reason.SOURCE_ERROR),
         (
             400,
             b'{"status":"error","error":"parse error: unexpected end"}',
             "parse error: unexpected end",
             Reason.SOURCE_ERROR,
         ),
-        (200, b"<html>", "without a vector of samples", Reason.SOURCE_ERROR),
+        (200, b"<html>", "without samples", Reason.SOURCE_ERROR),
         (
             200,
-            b'{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}',
-            "without a vector of samples",
+            b'{"status":"success","data":{"resultType":"vector","result":[1,"2"]}}',
+            "is no vector of samples",
             Reason.SOURCE_ERROR,
         ),
         (
@@ -198,7 +143,7 @@ def test_credentials_are_read_for_each_question(prometheus: Prometheus, tmp_path
     ],
 )
 def test_an_answer_that_is_none_fails_the_source(
-    prometheus: Prometheus, status: int, body: bytes, message: str, reason: Reason
+    prometheus: ServedPrometheus, status: int, body: bytes, message: str, reason: Reason
 ) -> None:
     """With its own words; nothing of it is used."""
     prometheus.status, prometheus.body = status, body
@@ -330,29 +275,6 @@ def test_another_servers_metrics_stay_while_the_api_server_is_away() -> None:
             assert reads == ["/version"]
 
     run_virtual(run)
-
-
-@contextmanager
-def running_twin(folder: Path) -> Iterator[dict[str, str]]:
-    """Run a twin whose hour takes a minute; what it said when it was ready."""
-    options = ("--nodes", "3", "--workload", "idle", "--speed", "60")
-    command = [sys.executable, "-m", "twin", *options, "--kubeconfig-dir", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())
-        finally:
-            process.terminate()
-
-
-def settings_of(kubeconfig: str, folder: Path) -> PrometheusSettings:
-    """Return how to ask the Prometheus of a twin, by files made of its kubeconfig."""
-    config = yaml.safe_load(Path(kubeconfig).read_text("utf-8"))
-    server, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-    authority, token = folder / "authority.pem", folder / "token"
-    authority.write_bytes(base64.b64decode(server["certificate-authority-data"]))
-    token.write_text(user["token"])
-    return PrometheusSettings(url=server["server"], token_file=str(token), ca_file=str(authority))
 
 
 @pytest.mark.twin
