@@ -37,6 +37,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
     speed = 1.0 if run.speed is None else run.speed
     seed = settings.switchback.seed if "switchback.seed" in settings.origins else run.seed
     switchback = settings.switchback.model_copy(update={"seed": seed})
+    prometheus = settings.collector.prometheus
     dependents: dict[str, dict[str, Any]] = {
         "collector": {
             "interval_seconds": run.interval_seconds,
@@ -57,6 +58,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "speed": speed,
             "caps": caps_of(settings),
             "namespaces": run.namespaces if run.kubeconfig else None,
+            "prometheus": prometheus if prometheus.url else None,
             "switchback": switchback,
         },
         "exerciser": {"seed": run.seed},

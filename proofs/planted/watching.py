@@ -139,6 +139,27 @@ WATCHING = (
         "tests/collector/test_prometheus.py::test_what_is_not_known_of_a_node_is_left_out",
     ),
     Defect(
+        "metrics: a window counts as its shortest",
+        "services/collector/node_rows.py",
+        "    return max(map(parse_duration, windows), default=None)",
+        "    return min(map(parse_duration, windows), default=None)",
+        "tests/collector/test_signals.py::test_usage_says_how_many_seconds_it_covers",
+    ),
+    Defect(
+        "metrics: a container without a measured time counts as measured now",
+        "services/executor/pod_usage.py",
+        "        for key in seconds.keys() & cores.keys() & memory.keys():",
+        "        for key in cores.keys() & memory.keys():\n            seconds.setdefault(key, 1e12)",
+        "tests/executor/test_pod_usage.py::test_a_container_counts_with_both_amounts_and_a_time",
+    ),
+    Defect(
+        "metrics: a range is asked for by our own clock",
+        "services/prometheus.py",
+        "        end = await self.time_seconds()",
+        "        end = 0.0",
+        "tests/collector/test_prometheus_queries.py::test_of_a_range_one_value_is_taken",
+    ),
+    Defect(
         "metrics: with a Prometheus, an API server that hangs is noticed late",
         "services/collector/following.py",
         "        silent = self._others_metrics or listed.source.reason is Reason.API_UNREACHABLE",

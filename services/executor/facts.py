@@ -69,6 +69,12 @@ class PodFacts(DataModel):
     """No other open node has what it asks of one."""
     usage_seconds: Seconds = 0.0
     """For how long its usage is known without a gap."""
+    usage_source: str = ""
+    """Who measured it: `metrics_server` or `prometheus`; empty: it is not known."""
+    usage_window_seconds: Seconds = 0.0
+    """Seconds over which each measurement is a mean; 0: nobody says."""
+    usage_time_seconds: Seconds = 0.0
+    """When the newest one was made."""
 
 
 class WorkloadFacts(DataModel):

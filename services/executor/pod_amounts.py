@@ -61,6 +61,7 @@ class PodMetrics(KubeStruct, frozen=True):
     """metrics.k8s.io PodMetrics."""
 
     timestamp: str = ""
+    window: str = ""
     containers: tuple[ContainerUsage, ...] = ()
 
 

@@ -6,28 +6,27 @@ nothing is given less before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
 
 from schemas.actions import ActionKind
-from services.cluster import ClusterRefused, ClusterUnavailable, Transport
+from services.cluster import ClusterRefused, Transport
 from services.executor.facts import Facts, PodFacts
 from services.executor.pod_amounts import (
-    PodMetrics,
     ResizablePod,
     ServedResources,
     ServerVersion,
     container_facts,
 )
+from services.executor.pod_usage import usage_source
 from services.executor.settings import ExecutorSettings
-from services.executor.usage_peaks import Sample, UsagePeaks
+from services.executor.usage_peaks import UsagePeaks
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import KubeStruct, parse_time
-from services.quantities import parse_cores, parse_whole
+from services.kube_objects import KubeStruct
 
 RESIZED = frozenset({ActionKind.THROTTLE, ActionKind.MEMORY_BALLOON})
-METRICS = "/apis/metrics.k8s.io/v1beta1"
 LIMITS_FALL_MINOR = 34
 """Since Kubernetes 1.34 a memory limit may be lowered without a restart."""
 K = TypeVar("K", bound=KubeStruct)
@@ -40,8 +39,13 @@ class PodReader:
     """Reads amounts and usage of the pods on nodes for which a resize is wished."""
 
     def __init__(self, transport: Transport, settings: ExecutorSettings) -> None:
-        """Read through `transport`."""
+        """Read through `transport`, but usage from a Prometheus where the settings name one.
+
+        Raises:
+            ConfigError: a file that they name for it cannot be used.
+        """
         self._transport = transport
+        self._usage = usage_source(transport, settings.prometheus)
         self._peaks = UsagePeaks(settings.usage_seconds)
         self._cycle = -1
 
@@ -50,8 +54,7 @@ class PodReader:
         if cycle == self._cycle:
             return
         self._cycle = cycle
-        for namespace, name, uid in self._peaks.watched(now_seconds):
-            await self._read_usage(namespace, name, uid)
+        await self._read_usage(self._peaks.watched(now_seconds))
 
     async def add_amounts(self, facts: Facts) -> Facts:
         """Return facts of a node with what its pods are given and use.
@@ -80,9 +83,13 @@ class PodReader:
             for pod in ranked
         ]
         candidates = [pod for pod in pods if pod.containers and not pod.daemon][:PODS_PER_NODE]
-        for pod in candidates:
-            if self._peaks.watch(pod.namespace, pod.name, pod.uid, facts.time_seconds):
-                await self._read_usage(pod.namespace, pod.name, pod.uid)
+        await self._read_usage(
+            [
+                (pod.namespace, pod.name, pod.uid)
+                for pod in candidates
+                if self._peaks.watch(pod.namespace, pod.name, pod.uid, facts.time_seconds)
+            ]
+        )
         version = await self._get("/version", ServerVersion)
         return facts.model_copy(
             update={
@@ -102,8 +109,18 @@ class PodReader:
             else one
             for one in pod.containers
         )
+        newest = self._peaks.newest(pod.uid)
+        measured: dict[str, object] = (
+            {}
+            if newest is None
+            else {
+                "usage_source": newest.source,
+                "usage_window_seconds": newest.window_seconds,
+                "usage_time_seconds": newest.time_seconds,
+            }
+        )
         known = self._peaks.known_seconds(pod.uid)
-        return pod.model_copy(update={"containers": containers, "usage_seconds": known})
+        return pod.model_copy(update={"containers": containers, "usage_seconds": known, **measured})
 
     async def _serves_resize(self) -> bool:
         try:
@@ -112,22 +129,13 @@ class PodReader:
             return False
         return any(one.name == "pods/resize" for one in served.resources)
 
-    async def _read_usage(self, namespace: str, name: str, uid: str) -> None:
-        """Note what one pod uses; nothing where its metrics cannot be had now."""
-        path = f"{METRICS}/namespaces/{namespace}/pods/{name}"
-        try:
-            metrics = await self._get(path, PodMetrics)
-            usage = {
-                one.name: (
-                    parse_cores(one.usage.get("cpu", "0")),
-                    parse_whole(one.usage.get("memory", "0")),
-                )
-                for one in metrics.containers
-            }
-            moment = parse_time(metrics.timestamp)
-        except (ClusterUnavailable, ClusterRefused, ValueError):
-            return
-        self._peaks.add(uid, Sample(moment, usage))
+    async def _read_usage(self, pods: Sequence[tuple[str, str, str]]) -> None:
+        """Note what pods use, given by namespace, name and uid; nothing where it cannot be had now."""
+        samples = await self._usage.read([(namespace, name) for namespace, name, _ in pods])
+        for namespace, name, uid in pods:
+            sample = samples.get((namespace, name))
+            if sample is not None:
+                self._peaks.add(uid, sample)
 
     async def _get(self, path: str, kind: type[K]) -> K:
         answer = await self._transport.request("GET", path)

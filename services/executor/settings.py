@@ -13,6 +13,7 @@ from schemas.actions import ActionKind
 from schemas.model import DataModel
 from schemas.outcome import Mode
 from schemas.surge import SURGE_PODS
+from services.prometheus_settings import PrometheusSettings
 
 DISRUPTIVE = (ActionKind.POWER_STATE, ActionKind.MIGRATE, ActionKind.RESOURCE_CAP)
 NODE_LABEL = r"^$|^[A-Za-z0-9][A-Za-z0-9_./-]{0,316}=[A-Za-z0-9_.-]{0,63}$"
@@ -148,6 +149,8 @@ class ExecutorSettings(DataModel):
     """Execute decisions of a cluster called replay-*; only for a twin started for that."""
     request_timeout_seconds: float = Field(default=10.0, gt=0)
     """Wall seconds after which a request to the API server is given up."""
+    prometheus: PrometheusSettings = PrometheusSettings()
+    """Who says what pods use, if not the Metrics Server; `collector.prometheus` sets it."""
     switchback: SwitchbackSettings = OFF
     """Blocks in which nothing is executed; `switchback.*` sets them."""
 
@@ -168,6 +171,7 @@ class ExecutorSettings(DataModel):
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result."""
+        unused = {"switchback"} if not self.switchback.enabled else set()
         return self.model_dump(
-            mode="json", exclude=None if self.switchback.enabled else {"switchback"}
+            mode="json", exclude=unused if self.prometheus.url else {*unused, "prometheus"}
         )

@@ -21,6 +21,10 @@ class Sample:
     """When it was measured, cluster time."""
     usage: dict[str, tuple[float, int]]
     """By container: cores and bytes."""
+    source: str = ""
+    """Who measured it: `metrics_server` or `prometheus`."""
+    window_seconds: float = 0.0
+    """Seconds before its time over which cores are a mean; 0: it does not say."""
 
 
 @dataclass(slots=True)
@@ -75,6 +79,11 @@ class UsagePeaks:
         if pod is None or not pod.samples:
             return 0.0
         return pod.samples[-1].time_seconds - pod.samples[0].time_seconds
+
+    def newest(self, uid: str) -> Sample | None:
+        """Return a pod's newest measurement; None before the first."""
+        pod = self._pods.get(uid)
+        return pod.samples[-1] if pod is not None and pod.samples else None
 
     def of(self, uid: str) -> dict[str, tuple[float, int]]:
         """Return the most cores and bytes of each container in what is kept."""

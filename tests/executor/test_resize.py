@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,6 +58,10 @@ async def test_a_throttle_lowers_limits_and_its_undo_gives_them_back(ground: Gro
     assert (done.succeeded, done.means, done.direction) == (True, "resize", "limit")
     assert [one.verb for one in done.operations] == [Verb.RESIZE]
     assert "resize shop/web: c cpu limit 4 to 2" in done.operations[0].text
+    assert re.search(
+        r"lower CPU limits, by peaks of 3\d\d s \(metrics_server, over \d+ s each, \d+ s old\)",
+        done.text,
+    )
     await ground.pass_time(60.0)
     status = ground.pod("web")["status"]["containerStatuses"][0]
     lowered = {"requests": BURSTABLE["requests"], "limits": {"cpu": "2", "memory": "2Gi"}}

@@ -76,11 +76,18 @@ def _resize(
     what = "CPU limits" if isinstance(action, ThrottleAction) else "memory requests"
     return OperationPlan(
         operations=tuple(_operation(pod, amounts) for pod, amounts in chosen),
-        text=f"resize {names} on {node.name}: lower {what}",
+        text=f"resize {names} on {node.name}: lower {what}, {_basis(chosen[0][0], facts)}",
         direction="limit",
         workloads=tuple(dict.fromkeys(pod.workload for pod, _ in chosen if pod.workload)),
         means=RESIZE,
     )
+
+
+def _basis(pod: PodFacts, facts: Facts) -> str:
+    """Say what the first pod's amounts rest on; the others' were measured by the same source."""
+    age = max(0.0, facts.time_seconds - pod.usage_time_seconds)
+    over = f", over {pod.usage_window_seconds:g} s each" if pod.usage_window_seconds else ""
+    return f"by peaks of {pod.usage_seconds:.0f} s ({pod.usage_source}{over}, {age:.0f} s old)"
 
 
 def _may_resize(
