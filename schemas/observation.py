@@ -41,7 +41,7 @@ class ObservedNodes(Table):
     """Failed, Pending, Unknown or not ready pods on the node."""
     restarted_pods: tuple[int, ...] = ()
     power_watts: tuple[Rounded, ...] = ()
-    """Estimate of the power model (signal `power` names it)."""
+    """Measured, or the power model's estimate (signal `power` says which)."""
     clock_scale_ratio: tuple[Rounded, ...] = ()
     memory_scale_ratio: tuple[Rounded, ...] = ()
     cpu_cap_ratio: tuple[Rounded, ...] = ()
@@ -107,9 +107,9 @@ class ClusterTotals(DataModel):
     """Mean over nodes."""
     memory_requested_ratio: Ratio
     energy_watts: Rounded
-    """Sum over nodes of the power model."""
+    """Sum over nodes of `power_watts`."""
     energy_price: Rounded
-    """Per kWh; assumed."""
+    """Per kWh; signal `energy_price` says whose."""
 
 
 class ObservedState(FramedData):

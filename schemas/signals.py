@@ -31,9 +31,9 @@ class Signal(DataModel):
     """One source of an observation, and the age of what it said."""
 
     name: str
-    """What it tells, e.g. `node_requests`, `node_usage`, `pods`, `power`, `energy_price`."""
+    """What it tells, e.g. `node_requests`, `node_usage`, `pods`, `power`, `energy_price`, `service_requests`."""
     source: str
-    """Who said it: `kubernetes_api`, `metrics_server`, `power_model`, `settings`."""
+    """Who said it: `kubernetes_api`, `metrics_server`, `prometheus`, `power_model`, `price_file`, `settings`."""
     status: SignalStatus
     observed_time_seconds: Seconds | None
     """Cluster time of the measurement; None when missing or assumed."""
@@ -51,5 +51,9 @@ class Signal(DataModel):
     """
     exceptions: tuple[str, ...] = ()
     """Row ids for which this status does not hold: their cells are null."""
+    measured: bool = Field(default=False, exclude_if=lambda measured: not measured)
+    """Whether an instrument measured what is modelled elsewhere (power)."""
+    modelled: tuple[str, ...] = Field(default=(), exclude_if=lambda rows: not rows)
+    """Of a measured signal, the rows whose cells are the model's."""
     simulated: bool = False
     """True when the embedded cluster said it."""

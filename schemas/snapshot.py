@@ -13,6 +13,7 @@ from pydantic import Field
 
 from schemas.frames import FramedData
 from schemas.means import MissingMeans
+from schemas.measured import Measured
 from schemas.model import DataModel
 from schemas.numbers import Count, Rounded, Seconds
 from schemas.occupancy import Occupancy
@@ -25,7 +26,9 @@ class SourceRead(DataModel):
     """One read from the cluster: when, how much, or why not."""
 
     source: str
-    """`nodes`, `pods`, `deployments`, `jobs`, `node_metrics`, `autoscalers`."""
+    """`nodes`, `pods`, `deployments`, `jobs`, `node_metrics`, `autoscalers`; of a Prometheus also `node_power`,
+    `energy_price`, `service_requests`.
+    """
     ok: bool
     read_time_seconds: Seconds
     """Cluster time at which the answer came."""
@@ -161,6 +164,8 @@ class NodesState(FramedData):
     simulated: bool
     """True when the embedded cluster answered."""
     sources: tuple[SourceRead, ...]
+    measured: Measured | None = Field(default=None, exclude_if=lambda measured: measured is None)
+    """Power that was measured, and the price of energy where it is no constant."""
     nodes: NodeTable | None
 
 

@@ -26,6 +26,8 @@ SERVER = "prometheus"
 MOST_BYTES = 32 << 20
 """Of one answer; usage of 5,000 nodes takes 0.6 MB."""
 MOST_SECRET_BYTES = 1 << 16
+MOST_CONNECTIONS = 8
+"""Kept open; as many questions are asked at a time at most."""
 _INSTANT, _RANGE = "/api/v1/query", "/api/v1/query_range"
 
 
@@ -91,7 +93,10 @@ class PrometheusServer:
             remedy = "name a file of certificates that exists"
             raise ConfigError("collector.prometheus.ca_file", settings.ca_file, remedy)
         self._pool = urllib3.PoolManager(
-            ca_certs=settings.ca_file or None, timeout=settings.timeout_seconds, retries=False
+            ca_certs=settings.ca_file or None,
+            timeout=settings.timeout_seconds,
+            retries=False,
+            maxsize=MOST_CONNECTIONS,
         )
 
     async def ask(self, query: Query, replaced: Mapping[str, str] | None = None) -> list[Sample]:

@@ -8,7 +8,7 @@ goes; cores are summed over modes and CPUs, never averaged.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -28,6 +28,10 @@ POD = ("namespace", "pod", "container")
 PODS = "$pods"
 """In a query of pods, an expression for the names of those that are asked for."""
 NODE_CPU, NODE_MEMORY, NODE_SAMPLE = "node_cpu_cores", "node_memory_bytes", "node_sample_seconds"
+POWER, POWER_SAMPLE, PRICE = "node_watts", "node_watts_sample_seconds", "energy_price"
+REQUESTS, DURATIONS = "service_requests", "service_durations"
+OF_REQUESTS = ("namespace", "service", "code")
+OF_DURATIONS = ("namespace", "service", "le")
 POD_CPU, POD_MEMORY, POD_SAMPLE = "pod_cpu_cores", "pod_memory_bytes", "pod_sample_seconds"
 
 
@@ -80,17 +84,51 @@ class Purpose:
 
     unit: str
     about: str
-    default: Query
+    default: Query | None
+    """None: it is asked only where a file says how."""
     keys: tuple[str, ...] = (NODE,)
     """Labels that tell its values apart."""
     cost: str = ""
     """What is lacking without an answer."""
+    optional: bool = False
+    """Many clusters have nothing that answers."""
 
 
 _NAMED = "on (instance) group_left (nodename) node_uname_info"
 _BY_NODENAME = {NODE: "nodename"}
 _CONTAINERS = 'container!="",container!="POD",pod=~"$pods"'
 _BY_CONTAINER = "max by (namespace, pod, container)"
+
+
+_METERS = (
+    ("platform", 'kepler_node_platform_joules_total{source!="trained_power_model"}', "instance"),
+    ("platform", 'node_hwmon_power_average_watt{chip=~".*acpi000d.*"}', ""),
+    ("package", 'kepler_node_cpu_watts{zone="package"}', "node_name"),
+    ("package", 'kepler_node_package_joules_total{source!="trained_power_model"}', "instance"),
+    ("package", 'node_rapl_package_joules_total{path!~".*mmio.*"}', ""),
+)
+"""What it measures, its series, and their label with the node's name (empty: joined), the best first: a whole
+machine before its CPUs, instruments only (Kepler's model would look measured), and each package once."""
+
+
+def _first_meter(value: Callable[[str], str], total: str) -> str:
+    """Return the query of `value` of the first meter that a node has, by `total` where it has several."""
+    choices = []
+    for scope, series, label in _METERS:
+        if label:
+            by_label = f"{total} by ({label}) ({value(series)})"
+            named = f'label_replace({by_label}, "nodename", "$1", "{label}", "(.*)")'
+        else:
+            named = f"{total} by (nodename) ({value(series)} * {_NAMED})"
+        choices.append(f'label_replace({named}, "scope", "{scope}", "", "")')
+    return " or on (nodename) ".join(choices)
+
+
+def _watts(series: str) -> str:
+    # A power meter that is there and cannot measure says 0.
+    return f"rate({series}[$window])" if "_joules_total" in series else f"({series} > 0)"
+
+
 PURPOSES: Mapping[str, Purpose] = {
     NODE_CPU: Purpose(
         "cores",
@@ -121,6 +159,52 @@ PURPOSES: Mapping[str, Purpose] = {
             labels=_BY_NODENAME,
         ),
         cost="nodes have no usage: nothing says how old a value is",
+    ),
+    POWER: Purpose(
+        "watts",
+        "electrical power; the label `scope` says of what",
+        Query(query=_first_meter(_watts, "sum"), window_seconds=120, labels=_BY_NODENAME),
+        cost="power is modelled",
+        optional=True,
+    ),
+    POWER_SAMPLE: Purpose(
+        "Unix seconds",
+        "when a node's power was measured",
+        Query(query=_first_meter("timestamp({})".format, "max"), labels=_BY_NODENAME),
+        cost="power is modelled",
+        optional=True,
+    ),
+    PRICE: Purpose(
+        "price of a kWh",
+        "one number",
+        None,
+        (),
+        cost="energy_price_file or the constant energy_price holds",
+        optional=True,
+    ),
+    REQUESTS: Purpose(
+        "requests/s",
+        "requests of a Service by status code; codes that begin with 5 failed",
+        Query(
+            query="sum by (namespace, service, code) (rate(http_requests_total[$window]))",
+            window_seconds=120,
+        ),
+        OF_REQUESTS,
+        cost="Services have no requests: agents judge by pods and nodes alone",
+        optional=True,
+    ),
+    DURATIONS: Purpose(
+        "answers/s",
+        "answers of a Service within `le` seconds",
+        Query(
+            # A histogram without codes counts all; one with codes must not count failures as answers.
+            query="sum by (namespace, service, le) "
+            '(rate(http_request_duration_seconds_bucket{code!~"5.."}[$window]))',
+            window_seconds=120,
+        ),
+        OF_DURATIONS,
+        cost="nothing is known of latencies",
+        optional=True,
     ),
     POD_CPU: Purpose(
         "cores",
@@ -164,7 +248,9 @@ def parse_queries(
     Raises:
         ConfigError: a table or field is unknown, or a value does not fit.
     """
-    queries = {name: purpose.default for name, purpose in PURPOSES.items()}
+    queries = {
+        name: purpose.default for name, purpose in PURPOSES.items() if purpose.default is not None
+    }
     for name, table in (tables or {}).items():
         queries[name] = _query(name, table)
     for name, inline in _INLINE.items():
@@ -173,10 +259,12 @@ def parse_queries(
             labels = queries[name].labels
             queries[name] = Query(query=given, labels=labels)
     if settings.node_label:
-        for name, purpose in PURPOSES.items():
-            if purpose.keys == (NODE,):
-                named = {"labels": {NODE: settings.node_label}}
-                queries[name] = queries[name].model_copy(update=named)
+        named = {"labels": {NODE: settings.node_label}}
+        queries |= {
+            name: query.model_copy(update=named)
+            for name, query in queries.items()
+            if PURPOSES[name].keys == (NODE,)
+        }
     return queries
 
 
@@ -194,7 +282,9 @@ def _query(name: str, table: object) -> Query:
     if unknown:
         known = ", ".join(PURPOSES[name].keys) or "none"
         raise ConfigError(f"{FIELD}: {name}.labels", unknown[0], f"labels of ours: {known}")
-    return query.model_copy(update={"labels": {**default.labels, **query.labels}})
+    return query.model_copy(
+        update={"labels": {**({} if default is None else default.labels), **query.labels}}
+    )
 
 
 def _refusal(name: str, error: ValidationError) -> ConfigError:

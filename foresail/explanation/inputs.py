@@ -127,6 +127,8 @@ def _signals(observation: Event[Observation]) -> Iterator[Section]:
         f"{one.name} ({one.source})" for one in signals if one.status is SignalStatus.ASSUMED
     ]
     yield Section("ASSUMED", [Text(", ".join(assumed))] if assumed else [])
+    modelled = [one for one in signals if one.modelled]
+    yield Section("MODELLED", [Text(_modelled(one)) for one in modelled], "yellow")
     partly = [one for one in signals if one.exceptions and one not in bad]
     yield Section("NOT FOR", [Text(_exceptions(one)) for one in partly], "yellow")
 
@@ -140,7 +142,7 @@ def _group(signals: Sequence[Signal]) -> list[str]:
 
     texts = []
     for (source, age, limit, window), found in groupby(sorted(signals, key=key), key=key):
-        names = ", ".join(one.name for one in found)
+        names = ", ".join(f"measured {one.name}" if one.measured else one.name for one in found)
         over = f" over {figures.duration(window)}" if window else ""
         bound = f", limit {figures.duration(limit)}" if limit else ""
         texts.append(f"{names}{over} {seconds(age)} old ({source}{bound})")
@@ -156,6 +158,13 @@ def _trouble(one: Signal) -> str:
 
 
 def _exceptions(one: Signal) -> str:
-    named = ", ".join(one.exceptions[:NAMED_EXCEPTIONS])
-    more = len(one.exceptions) - NAMED_EXCEPTIONS
-    return f"{one.name} has nothing for {named}" + (f" and {more} more" if more > 0 else "")
+    return f"{one.name} has nothing for {_named(one.exceptions)}"
+
+
+def _modelled(one: Signal) -> str:
+    return f"{one.name} of {_named(one.modelled)}; the others' was measured"
+
+
+def _named(rows: Sequence[str]) -> str:
+    more = len(rows) - NAMED_EXCEPTIONS
+    return ", ".join(rows[:NAMED_EXCEPTIONS]) + (f" and {more} more" if more > 0 else "")

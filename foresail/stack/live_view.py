@@ -25,7 +25,7 @@ from projections.score.text import difference_text, score_text
 from projections.switchback.text import switchback_text
 from projections.times import WALL, cluster_clock
 from schemas.outcome import OutcomeReward
-from schemas.signals import SignalStatus
+from schemas.signals import Signal, SignalStatus
 from schemas.wording import count_text
 
 COLOURS = {"A": "red", "B": "green", "C": "yellow", "Referee": "cyan"}
@@ -106,11 +106,18 @@ def _cluster(overview: Overview) -> Panel:
         f"{totals.nodes_ready}/{totals.nodes} nodes ready, {count_text(totals.pods_running, 'pod')} running, "
         f"queue {totals.queue_length}, SLA violations {totals.sla_violations}, done {totals.completed_tasks}\n"
         f"requested cpu {percent(totals.cpu_requested_ratio)} memory {percent(totals.memory_requested_ratio)}, "
-        f"{number(totals.energy_watts / 1000)} kW (estimated)"
+        f"{number(totals.energy_watts / 1000)} kW ({_power_basis(observation.signals)})"
     )
     if trouble:
         text += f"\n[yellow]{', '.join(trouble)}[/yellow]"
     return Panel(text, title=f"cluster, cycle {observation.cycle}, {time}", title_align="left")
+
+
+def _power_basis(signals: Sequence[Signal]) -> str:
+    power = next((signal for signal in signals if signal.name == "power"), None)
+    if power is None or not power.measured:
+        return "estimated"
+    return f"measured, {len(power.modelled)} nodes estimated" if power.modelled else "measured"
 
 
 _TROUBLE = (SignalStatus.STALE, SignalStatus.MISSING)

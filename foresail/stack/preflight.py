@@ -13,6 +13,7 @@ from foresail.settings import StackSettings
 from foresail.stack.provisioning import provisioning_of
 from foresail.stack.real_cluster import check_namespaces_named
 from foresail.stack.state_folder import NoStack, StateFolder
+from services.collector.measuring import read_prices
 from services.prometheus import read_queries
 from twin.faults import read_scenario
 
@@ -34,6 +35,7 @@ def check_before_start(settings: StackSettings) -> None:
     for name in ("token_file", "basic_auth_file", "ca_file"):
         check_file(f"collector.prometheus.{name}", getattr(prometheus, name) or None)
     read_queries(prometheus)
+    read_prices(settings.collector.energy_price_file)
     if settings.run.exercise and settings.run.kubeconfig and settings.run.mode != "active":
         raise ConfigError(
             "--exercise",

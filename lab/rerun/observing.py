@@ -164,6 +164,7 @@ class ObservingStage:
             work=workloads.work,
             occupancy=workloads.occupancy,
             missing_means=workloads.missing_means,
+            measured=nodes.measured,
         )
 
     def _remember(self, recorded: Observation) -> None:

@@ -153,6 +153,27 @@ WATCHING = (
         "tests/executor/test_pod_usage.py::test_a_container_counts_with_both_amounts_and_a_time",
     ),
     Defect(
+        "metrics: a measurement of power is believed however old it is",
+        "services/collector/provenance.py",
+        "            if name in known and now - at <= limit",
+        "            if name in known",
+        "tests/collector/test_measuring.py::test_nodes_without_a_fresh_measurement_are_modelled",
+    ),
+    Defect(
+        "metrics: a price holds for its hour in UTC",
+        "services/collector/energy_prices.py",
+        "datetime.fromtimestamp(time_seconds, UTC).astimezone(ZoneInfo(self.time_zone))",
+        "datetime.fromtimestamp(time_seconds, UTC)",
+        "tests/collector/test_measuring.py::test_a_price_holds_for_its_hour_on_the_clock_on_the_wall",
+    ),
+    Defect(
+        "metrics: requests are made up for a gap",
+        "services/collector/request_counters.py",
+        "seconds = min(max(0.0, time_seconds - last), rates.window_seconds)",
+        "seconds = max(0.0, time_seconds - last)",
+        "tests/collector/test_request_counters.py::test_nothing_is_made_up_for_a_gap",
+    ),
+    Defect(
         "metrics: a range is asked for by our own clock",
         "services/prometheus.py",
         "        end = await self.time_seconds()",

@@ -77,4 +77,5 @@ def assemble(
         autoscalers=scalings,
         work=None if work is None else work.counters,
         occupancy=rows("pods", lambda: occupancy_of(reading)),
+        measured=None if reading.measured is None else reading.measured.published,
     )

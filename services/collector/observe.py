@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -25,8 +25,9 @@ from services.collector.power import node_watts
 from services.collector.provenance import (
     NodeUsage,
     api_signal,
-    assumed_signal,
+    energy_price,
     power_signal,
+    request_signals,
     usage_signal,
 )
 from services.collector.settings import CollectorSettings, PowerModel
@@ -50,8 +51,10 @@ def interpret_snapshot(snapshot: Snapshot, settings: CollectorSettings) -> Inter
     """Interpret one snapshot."""
     requests = api_signal(snapshot, "node_requests", ("nodes", "pods"), settings)
     usage = usage_signal(snapshot, settings)
+    power = power_signal(snapshot, settings, requests, usage)
+    price, price_of = energy_price(snapshot, settings)
     nodes = (
-        _observed_nodes(snapshot, settings, usage)
+        _observed_nodes(snapshot, settings, usage, power.watts)
         if snapshot.has("nodes", "pods")
         else ObservedNodes()
     )
@@ -61,10 +64,11 @@ def interpret_snapshot(snapshot: Snapshot, settings: CollectorSettings) -> Inter
         api_signal(snapshot, "pods", ("pods",), settings),
         api_signal(snapshot, "workloads", ("deployments", "jobs"), settings),
         usage.signal,
-        power_signal(requests, usage),
-        assumed_signal("energy_price"),
+        power.signal,
+        price_of,
+        *request_signals(snapshot, settings),
     )
-    totals = _totals(snapshot, nodes, pods, settings)
+    totals = _totals(snapshot, nodes, pods, settings, price)
     services = observed_services(snapshot)
     return Interpretation(nodes, pods, totals, signals, snapshot.work, services)
 
@@ -119,7 +123,10 @@ def _is_watched_row(row_id: str, prefixes: tuple[str, ...]) -> bool:
 
 
 def _observed_nodes(
-    snapshot: Snapshot, settings: CollectorSettings, usage: NodeUsage
+    snapshot: Snapshot,
+    settings: CollectorSettings,
+    usage: NodeUsage,
+    watts: Mapping[str, float],
 ) -> ObservedNodes:
     loads = _node_loads(snapshot, settings)
     no_load = _NodeLoad()
@@ -151,7 +158,7 @@ def _observed_nodes(
             strict=True,
         )
     ]
-    # Every number here is a snapshot's own, a count, or was rounded by `_cell_calculator`.
+    # Each number here is a snapshot's own, measured or not, a count, or was rounded by `_cell_calculator`.
     return ObservedNodes.model_construct(
         None,
         ids=table.ids,
@@ -167,7 +174,9 @@ def _observed_nodes(
         pods=tuple([load.pods for load in on_nodes]),
         unhealthy_pods=tuple([load.unhealthy for load in on_nodes]),
         restarted_pods=tuple([load.restarted for load in on_nodes]),
-        power_watts=tuple([cell.power_watts for cell in cells]),
+        power_watts=tuple(
+            [watts.get(name, cell.power_watts) for name, cell in zip(table.ids, cells, strict=True)]
+        ),
         clock_scale_ratio=table.clock_scale_ratio,
         memory_scale_ratio=table.memory_scale_ratio,
         cpu_cap_ratio=table.cpu_cap_ratio,
@@ -277,7 +286,11 @@ def _urgency(pod: dict[str, Any]) -> float:
 
 
 def _totals(
-    snapshot: Snapshot, nodes: ObservedNodes, pods: ObservedPods, settings: CollectorSettings
+    snapshot: Snapshot,
+    nodes: ObservedNodes,
+    pods: ObservedPods,
+    settings: CollectorSettings,
+    price: float,
 ) -> ClusterTotals:
     table = snapshot.nodes
     waiting = [kind for kind in pods.pending_class if kind is not None]
@@ -301,7 +314,7 @@ def _totals(
         cpu_requested_ratio=_mean_ratio(nodes.cpu_requested_ratio),
         memory_requested_ratio=_mean_ratio(nodes.memory_requested_ratio),
         energy_watts=math.fsum(nodes.power_watts),
-        energy_price=settings.energy_price,
+        energy_price=price,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from schemas.reasons import Reason
@@ -14,6 +14,7 @@ from services.collector.snapshot import Snapshot
 API = "kubernetes_api"
 METRICS = "metrics_server"
 POWER_MODEL = "power_model"
+PROMETHEUS = "prometheus"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,46 @@ def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:
     return NodeUsage(signal, frozenset(samples))
 
 
-def power_signal(requests: Signal, usage: NodeUsage) -> Signal:
-    """Return the signal of the power estimate; its source says what load it was computed from."""
+@dataclass(frozen=True, slots=True)
+class NodePower:
+    """What is known of the nodes' power."""
+
+    signal: Signal
+    watts: Mapping[str, float]
+    """Of the nodes that were measured lately."""
+
+
+def power_signal(
+    snapshot: Snapshot, settings: CollectorSettings, requests: Signal, usage: NodeUsage
+) -> NodePower:
+    """Return measured power with its signal, which names the nodes whose power is modelled; where none is
+    measured, the model's signal: its source says what load it was computed from.
+    """
+    modelled = _modelled_power(requests, usage)
+    power = None if snapshot.measured is None else snapshot.measured.power
+    limit, now = settings.limits.node_usage_seconds, snapshot.cluster_time_seconds
+    times: dict[str, float] = {}
+    if power is not None and requests.status is not SignalStatus.MISSING:
+        known = set(snapshot.nodes.ids)
+        times = {
+            name: at
+            for name, at in zip(power.nodes, power.sample_time_seconds, strict=True)
+            if name in known and now - at <= limit
+        }
+    if power is None or not times:
+        return NodePower(modelled, {})
+    rest = tuple(name for name in snapshot.nodes.ids if name not in times)
+    source = f"{PROMETHEUS}:{power.scope}" + (f"+{modelled.source}" if rest else "")
+    window = snapshot.source("node_power").window_seconds
+    signal = _dated_signal("power", source, min(times.values()), limit, snapshot, (), window)
+    watts = zip(power.nodes, power.watts, strict=True)
+    return NodePower(
+        signal.model_copy(update={"measured": True, "modelled": rest}),
+        {name: value for name, value in watts if name in times},
+    )
+
+
+def _modelled_power(requests: Signal, usage: NodeUsage) -> Signal:
     if requests.status is SignalStatus.MISSING:
         changes = {"name": "power", "source": POWER_MODEL, "limit_seconds": None}
         return requests.model_copy(update=changes)
@@ -95,15 +134,32 @@ def power_signal(requests: Signal, usage: NodeUsage) -> Signal:
     )
 
 
-def assumed_signal(name: str) -> Signal:
-    """Return the signal of a constant from the settings."""
-    return Signal(
-        name=name,
-        source="settings",
+def request_signals(snapshot: Snapshot, settings: CollectorSettings) -> tuple[Signal, ...]:
+    """Return the signal of Services' requests where a Prometheus is asked for them, else none."""
+    read = next((one for one in snapshot.sources if one.source == "service_requests"), None)
+    if read is None or (read.ok and not read.items):  # nobody counts any
+        return ()
+    limit, name = settings.limits.node_usage_seconds, read.source
+    if not read.ok:
+        return (_missing_signal(name, read.server, limit, (read,), read.reason, snapshot),)
+    at, window = read.read_time_seconds, read.window_seconds
+    return (_dated_signal(name, read.server, at, limit, snapshot, (), window),)
+
+
+def energy_price(snapshot: Snapshot, settings: CollectorSettings) -> tuple[float, Signal]:
+    """Return the price of a kWh and its signal: a server's, a file's, or the constant of the settings."""
+    price = None if snapshot.measured is None else snapshot.measured.energy_price
+    if price is not None and price.asked_time_seconds is not None:
+        limit, at = settings.limits.energy_price_seconds, price.asked_time_seconds
+        return price.kwh, _dated_signal("energy_price", price.source, at, limit, snapshot)
+    assumed = Signal(
+        name="energy_price",
+        source="settings" if price is None else price.source,
         status=SignalStatus.ASSUMED,
         observed_time_seconds=None,
         age_seconds=None,
     )
+    return settings.energy_price if price is None else price.kwh, assumed
 
 
 def _dated_signal(

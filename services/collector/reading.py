@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from schemas.measured import EnergyPrice, Measured, MeasuredPower
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
+from services.collector.service_rates import ServiceRates
 from services.collector.work_metrics import WorkMetrics
 from services.kube_budgets import Budget
 from services.kube_objects import KubeStruct, Node, NodeMetrics, Pod
@@ -27,10 +29,29 @@ class ListRead(Generic[T]):
 class WorkRead:
     """What the endpoint of work counters said; None when it did not answer."""
 
-    source: SourceRead
+    source: SourceRead | None
+    """None where a Prometheus said it, whose reads are `CycleReads.measured`."""
     metrics: WorkMetrics | None = None
     services: tuple[Service, ...] = ()
     """Services, whose selectors say whose requests are counted; empty where they could not be listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredReads:
+    """What is read besides the API server."""
+
+    sources: tuple[SourceRead, ...] = ()
+    power: MeasuredPower | None = None
+    energy_price: EnergyPrice | None = None
+    rates: ServiceRates | None = None
+    """Requests of Services; None where nobody counts them."""
+
+    @property
+    def published(self) -> Measured | None:
+        """Return it as it travels; None where nothing is known."""
+        if self.power is None and self.energy_price is None:
+            return None
+        return Measured(power=self.power, energy_price=self.energy_price)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +70,8 @@ class CycleReads:
     """PodDisruptionBudgets; None where they could not be read."""
     stateful_sets: tuple[Deployment, ...] | None = None
     """StatefulSets, of which a Deployment's fields are read; None where they could not be."""
+    measured: MeasuredReads | None = None
+    """What a Prometheus or a file says besides; None where none is named."""
 
     @property
     def sources(self) -> tuple[SourceRead, ...]:
@@ -60,7 +83,8 @@ class CycleReads:
             self.jobs.source,
             self.node_metrics.source,
             self.autoscalers.source,
-            *(() if self.work is None else (self.work.source,)),
+            *(() if self.work is None or self.work.source is None else (self.work.source,)),
+            *(() if self.measured is None else self.measured.sources),
         )
 
 

@@ -8,6 +8,7 @@ the newest answer and the wall clock imply; before the first answer there is not
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -27,7 +28,6 @@ from schemas.config import CODE_VERSION
 from schemas.envelope import NewEvent
 from schemas.frames import FramedData, FullState, frame_of
 from schemas.identity import Origin
-from schemas.means import MissingMeans, OutcomeMeans
 from schemas.model import EventData
 from schemas.observation import ObservedState
 from schemas.reaction import Reaction
@@ -48,6 +48,8 @@ from services.collector.cluster import (
 )
 from services.collector.following import FollowedSources
 from services.collector.looks import NAME, OWN_KINDS, Look, Memory, PublishedKinds
+from services.collector.means import NewestMeans
+from services.collector.measuring import MeasuredSources
 from services.collector.observe import interpret_snapshot
 from services.collector.outages import dated_failures, failing_since
 from services.collector.pod_rows import SnapshotLimits
@@ -94,7 +96,7 @@ async def run(
         return
     simulated = await collector.learn_provenance()
     followed = FollowedSources(
-        (*WATCHED, SERVICES) if simulated else WATCHED,
+        (*WATCHED, SERVICES) if simulated or metrics is not None else WATCHED,
         transport,
         clock,
         settings,
@@ -134,7 +136,11 @@ class Collector:
         code_version: str = CODE_VERSION,
         kinds: PublishedKinds = OWN_KINDS,
     ) -> None:
-        """Collect through `transport`; `resume` must come before the first cycle."""
+        """Collect through `transport`; `resume` must come before the first cycle.
+
+        Raises:
+            ConfigError: a file that the settings name cannot be used.
+        """
         self._settings = settings
         self._bus = bus
         self._clock = clock
@@ -142,6 +148,8 @@ class Collector:
         self._transport = transport
         self._code_version = code_version
         self._kinds = kinds
+        self._measuring = MeasuredSources(settings, clock, ask=kinds.reactions)
+        self._means = NewestMeans(bus, origin, known=kinds.reactions)
         self.publisher = Publisher(bus, origin, kinds.producer)
         self._log = structlog.get_logger(kinds.producer)
         self._announced = False
@@ -181,6 +189,7 @@ class Collector:
                     self._seen = LastTables(failing=self._failing_since)
                 if isinstance(event.data, WorkloadsState) and event.data.work is not None:
                     self._work = WorkLedger(event.data.work, event.data.cluster_time_seconds)
+                    self._measuring.requests.resume(event.data)
                 if isinstance(event.data, Reaction | ObservedState):
                     at = event.data.cluster_time_seconds
                     self._newest_time_seconds = max(self._newest_time_seconds, at)
@@ -236,11 +245,15 @@ class Collector:
     async def _read_cluster(self) -> Snapshot | None:
         expected = self._expected_time()
         await self.learn_provenance()
-        reading = await read_every_source(
-            self._transport,
-            expected or 0.0,
-            simulated=bool(self._simulated),
-            lists_from=self.lists_from,
+        reading, measured, services = await asyncio.gather(
+            read_every_source(
+                self._transport,
+                expected or 0.0,
+                simulated=bool(self._simulated),
+                lists_from=self.lists_from,
+            ),
+            self._measuring.read(expected or 0.0),
+            self._measuring.services(self.lists_from, expected or 0.0),
         )
         answers = [source.read_time_seconds for source in reading.sources if source.ok]
         for source in reading.sources:
@@ -253,6 +266,7 @@ class Collector:
         elif expected is None:
             return None
         at = max([self._newest_time_seconds, *(answers or [expected or 0.0])])
+        reading = self._measuring.complete(replace(reading, measured=measured), services, at)
         cuts = SnapshotLimits(
             since_seconds=self._seen.pods_seconds or at,
             failed_pod_seconds=self._settings.failed_pod_seconds,
@@ -265,23 +279,9 @@ class Collector:
             reading, at, cuts, self._work, simulated=simulated, pod_sums=self._pod_sums
         )
         dated = dated_failures(snapshot, self._failing_since)
-        snapshot = replace(snapshot, sources=dated, missing_means=await self._missing_means())
+        snapshot = replace(snapshot, sources=dated, missing_means=await self._means.missing())
         self._failing_since = failing_since(snapshot.sources)
         return snapshot
-
-    async def _missing_means(self) -> tuple[MissingMeans, ...]:
-        """Return what the executor said last that it cannot do; of a world without us, nothing."""
-        if not self._kinds.reactions:
-            return ()
-        try:
-            stored = await self._bus.last(
-                subjects.build(self._origin.cluster, OutcomeMeans.PATTERN)
-            )
-        except Temporary as error:
-            self._log.warning("means not readable", error=str(error))
-            return ()
-        data = None if stored is None else event_of(stored).data
-        return data.missing if isinstance(data, OutcomeMeans) else ()
 
     def _count_work(self, reading: CycleReads, time_seconds: float) -> None:
         rules = WorkRules(self._settings.namespaces, self._settings.overdue_seconds)
@@ -348,6 +348,7 @@ class Collector:
                 cluster_time_seconds=at,
                 simulated=snapshot.simulated,
                 sources=snapshot.sources,
+                measured=snapshot.measured,
             ),
             self._frame(
                 self._kinds.placements,

@@ -38,7 +38,9 @@ class AgeLimits(DataModel):
     watched_seconds: float = Field(default=120.0, gt=0)
     """Where they are watched instead: since the server was last heard; above `watch_silence_seconds`."""
     node_usage_seconds: float = Field(default=90.0, gt=0)
-    """Metrics Server samples every 15 to 60 s and answers up to one window late."""
+    """Metrics Server samples every 15 to 60 s and answers up to one window late; of measured power, too."""
+    energy_price_seconds: float = Field(default=3600.0, gt=0)
+    """Prices are set for an hour or a quarter of one."""
 
 
 class CollectorSettings(DataModel):
@@ -56,6 +58,8 @@ class CollectorSettings(DataModel):
     """Agents that the referee waits for, in canonical order."""
     energy_price: float = Field(default=0.1, ge=0)
     """Price of a kWh; a constant nobody measured, published as `assumed`."""
+    energy_price_file: str = ""
+    """TOML file of prices by hour, in place of the constant (docs/prometheus.md)."""
     power: PowerModel = PowerModel()
     """Coefficients of the power model."""
     prometheus: PrometheusSettings = PrometheusSettings()

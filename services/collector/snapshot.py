@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from schemas.means import MissingMeans
+from schemas.measured import Measured
 from schemas.occupancy import Occupancy
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, SourceRead, WorkloadTable
 from schemas.work import WorkCounters
@@ -50,6 +51,7 @@ class Snapshot:
     """By `<namespace>/HorizontalPodAutoscaler/<name>`; published as they are, and read for reactions."""
     work: WorkCounters | None = None
     occupancy: Occupancy | None = None
+    measured: Measured | None = None
     missing_means: tuple[MissingMeans, ...] = ()
 
     @property

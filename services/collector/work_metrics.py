@@ -29,10 +29,10 @@ _OUTCOMES = ("served", "failed", "lost")
 
 @dataclass(frozen=True, slots=True)
 class WorkMetrics:
-    """What the endpoint counts since its cluster began."""
+    """What the endpoint counts since its cluster began; None where nobody counts it."""
 
-    job_cpu_seconds_done: float
-    job_cpu_seconds_lost: float
+    job_cpu_seconds_done: float | None
+    job_cpu_seconds_lost: float | None
     services: tuple[ServiceCounters, ...]
 
 

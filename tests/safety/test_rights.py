@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from foresail.stack.real_cluster import READ
-from services.collector.cluster import WATCHED
+from services.collector.cluster import SERVICES, WATCHED
 from services.executor.owners import RESOURCES
 
 FILE = Path(__file__).parents[2] / "deploy" / "rbac.yaml"
@@ -43,7 +43,7 @@ def test_everything_that_is_read_may_be_read() -> None:
         assert {(*_group_and_resource(path), verb) for verb in ("get", "list")} <= allowed
     for (version, _), resource in RESOURCES.items():
         assert (version.split("/")[0], resource, "get") in allowed
-    followed = {_group_and_resource(source.path) for source in WATCHED}
+    followed = {_group_and_resource(source.path) for source in (*WATCHED, SERVICES)}
     assert {(group, resource) for group, resource, verb in allowed if verb == "watch"} == followed
     assert {verb for _, _, verb in allowed} == {"get", "list", "watch"}
 

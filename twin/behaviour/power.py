@@ -35,12 +35,21 @@ class Power:
         row = self._nodes.row_of[node_name]
         if not self._world.up(node_name):
             return 0.0
-        usage, settings = self._usage, self._nodes.settings[row]
+        usage = self._usage
         here = usage.rows()
         here = here[usage.node[here] == row]
-        cpu = fsum(usage["cpu_now"][here].tolist()) / max(1, self._nodes.offered[0, row])
-        memory = fsum(usage["memory_now"][here].tolist())
-        memory /= max(1, int(self._nodes.offered[1, row]))
+        return self.watts_under(
+            node_name,
+            fsum(usage["cpu_now"][here].tolist()),
+            fsum(usage["memory_now"][here].tolist()),
+        )
+
+    def watts_under(self, node_name: str, cpu_millicores: float, memory_bytes: float) -> float:
+        """Return the power of a node that is up, under this load."""
+        row = self._nodes.row_of[node_name]
+        settings = self._nodes.settings[row]
+        cpu = cpu_millicores / max(1, self._nodes.offered[0, row])
+        memory = memory_bytes / max(1, int(self._nodes.offered[1, row]))
         scale = settings.clock_scale_ratio
         rented = self.range_of(node_name)
         if rented is not None and not settings.asleep:

@@ -17,6 +17,8 @@ from twin.records import NodeRecord, PodRecord
 from twin.scheduling.node_table import node_sums
 
 _JOB = (("job", NODE_EXPORTER),)
+POWER_METER = "lnxsybus:00_acpi000d:00"
+"""The chip, as node-exporter names the device ACPI000D."""
 _CONTAINER = ("namespace", "pod", "container", "node", "instance", "image")
 NODE_FAMILIES = (
     Family("node_cpu_seconds_total", "counter", "CPU seconds of each core, by mode.",
@@ -27,6 +29,8 @@ NODE_FAMILIES = (
     Family("node_load1", "gauge", "Cores that are busy.", ("instance",), _JOB),
     Family("node_boot_time_seconds", "gauge", "When a node began, unix seconds.", ("instance",), _JOB),
     Family("node_time_seconds", "gauge", "Cluster time, unix seconds.", ("instance",), _JOB),
+    Family("node_hwmon_power_average_watt", "gauge", "Power of a whole machine, by its ACPI power meter.",
+           ("instance",), (*_JOB, ("chip", POWER_METER), ("sensor", "power1"))),
     Family("node_uname_info", "gauge", "Name of a node.", ("instance", "nodename"), _JOB),
 )  # fmt: skip
 CONTAINER_FAMILIES = (
@@ -77,6 +81,8 @@ def _node_rows(engine: Engine) -> Iterator[Row]:
         yield "node_memory_MemAvailable_bytes", (name,), free
         yield "node_memory_MemFree_bytes", (name,), free
         yield "node_load1", (name,), float(load[row]) / 1_000.0
+        watts = engine.power.watts_under(name, float(load[row]), float(held[row]))
+        yield "node_hwmon_power_average_watt", (name,), watts
         yield "node_boot_time_seconds", (name,), float(int(max(started, node.created_at)))
         yield "node_time_seconds", (name,), engine.now
         yield "node_uname_info", (name, name), 1.0

@@ -71,4 +71,6 @@ def _steps(name: str, thresholds: EfficiencyThresholds) -> tuple[tuple[float, Ac
 def _power(view: ObservationView, row: int) -> str:
     signal = view.signal("power")
     source = "unknown source" if signal is None else signal.source
-    return f"estimated power {view.nodes.power_watts[row]:.6g} W ({source})"
+    measured = signal is not None and signal.measured and view.nodes.ids[row] not in signal.modelled
+    kind = "measured" if measured else "estimated"
+    return f"{kind} power {view.nodes.power_watts[row]:.6g} W ({source})"

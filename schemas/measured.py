@@ -1,0 +1,43 @@
+"""What instruments and contracts say beside the API server: part of a cycle's snapshot of nodes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.model import DataModel
+from schemas.numbers import Rounded, Seconds
+
+Watts = Annotated[Rounded, Field(ge=0)]
+
+
+class MeasuredPower(DataModel):
+    """Electrical power by node; all columns are of one length."""
+
+    nodes: tuple[str, ...] = ()
+    """Names of the nodes, sorted."""
+    watts: tuple[Watts, ...] = ()
+    sample_time_seconds: tuple[Seconds, ...] = ()
+    """When each was measured."""
+    scope: str = ""
+    """What was measured: `platform`, the whole machine; `package`, its CPUs alone; or both, joined by `+`."""
+
+
+class EnergyPrice(DataModel):
+    """What a kWh costs now."""
+
+    kwh: Annotated[Rounded, Field(ge=0)]
+    source: str
+    """`prometheus`, or `price_file` and its time zone."""
+    asked_time_seconds: Seconds | None = None
+    """Cluster time at which a server said it; None where it was read from a file."""
+
+
+class Measured(DataModel):
+    """What was measured or given besides."""
+
+    power: MeasuredPower | None = None
+    """None where nobody measures it."""
+    energy_price: EnergyPrice | None = None
+    """None: the constant of the settings."""
