@@ -14,7 +14,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,8 +23,11 @@ from bus.errors import ForesailError, InputError, Temporary
 from bus.exit_codes import ExitCode, verdict
 from bus.nats_connection import connect_client
 from bus.nats_server import server_binary
+from foresail.findings import Finding
 from foresail.log_source import connect
 from foresail.output import console, print_json
+from foresail.prometheus_checks import cluster_facts, prometheus_findings
+from foresail.settings import StackSettings, resolve
 from foresail.stack.state_folder import NoStack, StateFolder
 from foresail.status import collect_heartbeats, troubles
 from foresail.verbs import Verb
@@ -41,6 +44,10 @@ EXAMPLES = (
         "doctor --kubeconfig ~/.kube/config --namespaces shop,batch",
         "and which actions could be done in these namespaces",
     ),
+    (
+        "doctor --kubeconfig ~/.kube/config --config foresail.toml",
+        "and whether the Prometheus of this file answers every query",
+    ),
 )
 
 OLDEST_PYTHON = (3, 11)
@@ -51,18 +58,6 @@ PACKAGES = ("nats-py", "kubernetes", "pydantic", "structlog", "polars", "starlet
 DASHBOARD_PORT = 8765
 MEANS = "means of actions"
 NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What one check found."""
-
-    check: str
-    ok: bool
-    found: str
-    remedy: str = ""
-    made: bool = True
-    """False: the check itself could not be made, so nothing is known."""
 
 
 Probe = Callable[[], Finding | Awaitable[Finding]]
@@ -92,6 +87,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help="with --kubeconfig: exact names of the namespaces that actions may write in",
     )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="settings of `foresail up` (TOML): also check the Prometheus that they name",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -99,10 +99,13 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     """Print every finding.
 
     Raises:
-        InputError: namespaces of no cluster, or a name that none can have.
+        InputError: namespaces of no cluster, a name that none can have, or settings that do not fit.
     """
     _check_namespaces(arguments)
+    settings = _settings(arguments)
     findings = [await _make_check(check, probe) for check, probe in checks(arguments).items()]
+    if settings is not None:
+        findings += await _prometheus(settings, arguments)
     if arguments.json:
         print_json([asdict(finding) for finding in findings])
     else:
@@ -126,6 +129,19 @@ def _check_namespaces(arguments: argparse.Namespace) -> None:
     wrong = [name for name in names.split(",") if not NAMESPACE.fullmatch(name)]
     if wrong:
         raise InputError("--namespaces", names, "give exact names, such as shop,batch")
+
+
+def _settings(arguments: argparse.Namespace) -> StackSettings | None:
+    if arguments.config is None:
+        return None
+    return resolve(Path(arguments.config), os.environ, {})
+
+
+async def _prometheus(settings: StackSettings, arguments: argparse.Namespace) -> list[Finding]:
+    kubeconfig = arguments.kubeconfig or settings.run.kubeconfig
+    context = arguments.context or settings.run.context
+    known = await cluster_facts(kubeconfig, context) if kubeconfig else None
+    return await prometheus_findings(settings.collector, known)
 
 
 def checks(arguments: argparse.Namespace) -> dict[str, Probe]:
