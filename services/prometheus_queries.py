@@ -96,6 +96,8 @@ class Purpose:
 
 _NAMED = "on (instance) group_left (nodename) node_uname_info"
 _BY_NODENAME = {NODE: "nodename"}
+_OF_SERVICE = 'namespace!="",service!=""'
+"""Other series of these names are nobody's in particular."""
 _CONTAINERS = 'container!="",container!="POD",pod=~"$pods"'
 _BY_CONTAINER = "max by (namespace, pod, container)"
 
@@ -126,7 +128,8 @@ def _first_meter(value: Callable[[str], str], total: str) -> str:
 
 def _watts(series: str) -> str:
     # A power meter that is there and cannot measure says 0.
-    return f"rate({series}[$window])" if "_joules_total" in series else f"({series} > 0)"
+    watts = f"rate({series}[$window])" if "_joules_total" in series else series
+    return f"({watts} > 0)"
 
 
 PURPOSES: Mapping[str, Purpose] = {
@@ -186,7 +189,8 @@ PURPOSES: Mapping[str, Purpose] = {
         "requests/s",
         "requests of a Service by status code; codes that begin with 5 failed",
         Query(
-            query="sum by (namespace, service, code) (rate(http_requests_total[$window]))",
+            query="sum by (namespace, service, code) "
+            f'(rate(http_requests_total{{{_OF_SERVICE},code!=""}}[$window]))',
             window_seconds=120,
         ),
         OF_REQUESTS,
@@ -199,7 +203,7 @@ PURPOSES: Mapping[str, Purpose] = {
         Query(
             # A histogram without codes counts all; one with codes must not count failures as answers.
             query="sum by (namespace, service, le) "
-            '(rate(http_request_duration_seconds_bucket{code!~"5.."}[$window]))',
+            f'(rate(http_request_duration_seconds_bucket{{{_OF_SERVICE},code!~"5.."}}[$window]))',
             window_seconds=120,
         ),
         OF_DURATIONS,
