@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from schemas.model import DataModel
 from schemas.numbers import Rounded, Seconds
 
+PowerScope = Literal["platform", "package", "package+platform", "own_query"]
 Watts = Annotated[Rounded, Field(ge=0)]
 
 
 class MeasuredPower(DataModel):
     """Electrical power by node; all columns are of one length."""
 
-    nodes: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
     """Names of the nodes, sorted."""
     watts: tuple[Watts, ...] = ()
     sample_time_seconds: tuple[Seconds, ...] = ()
     """When each was measured."""
-    scope: str = ""
-    """What was measured: `platform`, the whole machine; `package`, its CPUs alone; or both, joined by `+`."""
+    scope: PowerScope
+    """What was measured: `platform`, the whole machine; `package`, its CPUs alone; both of different nodes; or what
+    a query says that has no such label."""
 
 
 class EnergyPrice(DataModel):
@@ -29,7 +31,7 @@ class EnergyPrice(DataModel):
 
     kwh: Annotated[Rounded, Field(ge=0)]
     source: str
-    """`prometheus`, or `price_file` and its time zone."""
+    """`prometheus` or `price_file`."""
     asked_time_seconds: Seconds | None = None
     """Cluster time at which a server said it; None where it was read from a file."""
 

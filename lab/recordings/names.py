@@ -13,7 +13,7 @@ from lab.recordings.free_text import OPEN_FIELDS, PATCH_FIELDS, STAYING_FIELDS
 
 NODE_FIELDS = frozenset(
     (
-        *("ids", "added", "removed", "exceptions", "targets", "uncertain_targets"),
+        *("ids", "added", "removed", "exceptions", "modelled", "targets", "uncertain_targets"),
         *("node", "subject", "closed", "marked", "places"),
     )
 )

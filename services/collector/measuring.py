@@ -14,7 +14,7 @@ from pathlib import Path
 from bus.clock import Clock
 from bus.errors import ConfigError
 from bus.limited_files import BadFile, read_toml
-from schemas.measured import EnergyPrice, MeasuredPower
+from schemas.measured import EnergyPrice, MeasuredPower, PowerScope
 from schemas.snapshot import SourceRead
 from services.collector.cluster import SERVICES, Lists
 from services.collector.energy_prices import FIELD, EnergyPrices, parse_prices
@@ -40,8 +40,6 @@ SCOPE = "scope"
 """Label of a query of power that says what was measured."""
 SERVICE_REQUESTS = "service_requests"
 PRICE_FILE = "price_file"
-OWN_QUERY = "own_query"
-"""The scope of power by a query that has no such label."""
 
 
 class MeasuredSources:
@@ -91,8 +89,7 @@ class MeasuredSources:
         """Return the reads with the file's price at a cluster time, where no server says one."""
         if self._prices is None or (reads is not None and reads.energy_price is not None):
             return reads
-        source = f"{PRICE_FILE}:{self._prices.time_zone}"
-        price = EnergyPrice(kwh=self._prices.at(time_seconds), source=source)
+        price = EnergyPrice(kwh=self._prices.at(time_seconds), source=PRICE_FILE)
         return replace(reads or MeasuredReads(), energy_price=price)
 
 
@@ -147,14 +144,22 @@ async def _power(
     )
     if not known:
         return record, None
-    scopes = {sample.labels[SCOPE] for sample in samples if sample.labels.get(SCOPE)}
     power = MeasuredPower(
-        nodes=tuple(node for (node,) in known),
+        ids=tuple(node for (node,) in known),
         watts=tuple(watts[key] for key in known),
         sample_time_seconds=tuple(seconds[key] for key in known),
-        scope="+".join(sorted(scopes)) or OWN_QUERY,
+        scope=_scope({sample.labels.get(SCOPE, "") for sample in samples}),
     )
     return record, power
+
+
+def _scope(labels: set[str]) -> PowerScope:
+    """Return what was measured; a label of an unknown word is anybody's text and does not travel."""
+    if labels == {"platform"}:
+        return "platform"
+    if labels == {"package"}:
+        return "package"
+    return "package+platform" if labels == {"package", "platform"} else "own_query"
 
 
 async def _price(

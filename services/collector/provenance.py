@@ -102,7 +102,7 @@ def power_signal(
         known = set(snapshot.nodes.ids)
         times = {
             name: at
-            for name, at in zip(power.nodes, power.sample_time_seconds, strict=True)
+            for name, at in zip(power.ids, power.sample_time_seconds, strict=True)
             if name in known and now - at <= limit
         }
     if power is None or not times:
@@ -111,7 +111,7 @@ def power_signal(
     source = f"{PROMETHEUS}:{power.scope}" + (f"+{modelled.source}" if rest else "")
     window = snapshot.source("node_power").window_seconds
     signal = _dated_signal("power", source, min(times.values()), limit, snapshot, (), window)
-    watts = zip(power.nodes, power.watts, strict=True)
+    watts = zip(power.ids, power.watts, strict=True)
     return NodePower(
         signal.model_copy(update={"measured": True, "modelled": rest}),
         {name: value for name, value in watts if name in times},

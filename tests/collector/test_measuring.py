@@ -77,7 +77,7 @@ def with_power(snapshot: Snapshot, **ages: float) -> Snapshot:
     """Return the snapshot with 100 W of each named node, measured so many seconds ago."""
     now = snapshot.cluster_time_seconds
     power = MeasuredPower(
-        nodes=tuple(ages),
+        ids=tuple(ages),
         watts=(100.0,) * len(ages),
         sample_time_seconds=tuple(now - age for age in ages.values()),
         scope="platform",
@@ -96,7 +96,7 @@ def test_power_comes_by_node_with_its_time_and_what_was_measured(
     reads = read(prometheus)
 
     assert reads.power == MeasuredPower(
-        nodes=("n1", "n2"),
+        ids=("n1", "n2"),
         watts=(210.5, 40.0),
         sample_time_seconds=(AT, AT - 30),
         scope="package+platform",
@@ -105,6 +105,16 @@ def test_power_comes_by_node_with_its_time_and_what_was_measured(
         ("node_power", True, 2, 120.0),
         ("service_requests", True, 0, 120.0),
     ]
+
+
+def test_a_scope_that_nobody_knows_does_not_travel(prometheus: ServedPrometheus) -> None:
+    """A label of a query of one's own may hold any text, such as a name."""
+    prometheus.series[WATTS] = [row("n1", "1", "rack of Ann")]
+
+    power = read(prometheus).power
+
+    assert power is not None
+    assert power.scope == "own_query"
 
 
 def test_that_nobody_measures_power_is_no_failure(prometheus: ServedPrometheus) -> None:
@@ -235,7 +245,7 @@ def test_a_price_of_a_query_goes_before_the_file_and_that_before_the_constant(
 
     assert price() == (0.31, "prometheus", SignalStatus.FRESH)
     prometheus.series[NEAR] = [{"metric": {"zone": zone}, "value": [AT, "1"]} for zone in "ab"]
-    assert price() == (2.0, "price_file:UTC", SignalStatus.ASSUMED)
+    assert price() == (2.0, "price_file", SignalStatus.ASSUMED)
     assert observed(snapshot).totals.energy_price == 0.1
     assert signal(observed(snapshot), "energy_price").source == "settings"
 
@@ -272,5 +282,5 @@ def test_the_twins_power_meter_is_read_by_the_default_query(tmp_path: Path) -> N
         power = asyncio.run(ask()).power
 
     assert power is not None
-    assert (len(power.nodes), power.scope) == (3, "platform")
+    assert (len(power.ids), power.scope) == (3, "platform")
     assert all(80.0 <= watts < 140.0 for watts in power.watts)
