@@ -145,7 +145,8 @@ async def test_a_body_that_is_no_form_is_refused(asked: Asked) -> None:
 async def test_names_and_series_are_listed(asked: Asked) -> None:
     """Labels, values, series, metadata and what a data source asks at first."""
     _, names = await asked.get("/api/v1/labels", match='{job="node-exporter"}')
-    assert names["data"] == ["__name__", "cpu", "instance", "job", "mode", "nodename"]
+    labels = ["__name__", "chip", "cpu", "instance", "job", "mode", "nodename", "sensor"]
+    assert names["data"] == labels
     _, nodes = await asked.get("/api/v1/label/node/values")
     assert nodes["data"] == ["n0", "n1", "n2"]
     _, metrics = await asked.get("/api/v1/label/__name__/values")
