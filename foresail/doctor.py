@@ -32,6 +32,7 @@ from foresail.stack.state_folder import NoStack, StateFolder
 from foresail.status import collect_heartbeats, troubles
 from foresail.verbs import Verb
 from projections.figures import size
+from schemas.actions import ActionKind
 from schemas.means import means_text
 from schemas.outcome import Mode
 from services.executor.settings import ExecutorSettings
@@ -165,8 +166,10 @@ def checks(arguments: argparse.Namespace) -> dict[str, Probe]:
         name = "Kubernetes API"
         kubeconfig, context = arguments.kubeconfig, arguments.context
         probes[name] = partial(_answer_of, name, lambda: _cluster(kubeconfig, context))
-        if arguments.namespaces:
-            names = tuple(arguments.namespaces.split(","))
+        names = tuple(arguments.namespaces.split(",")) if arguments.namespaces else ()
+        for process in ("collector", "executor"):
+            probes[f"rights of {process}"] = partial(_rights, kubeconfig, context, process, names)
+        if names:
             probes[MEANS] = partial(_means, kubeconfig, context, names)
     return probes
 
@@ -318,6 +321,31 @@ async def _means(kubeconfig: str, context: str | None, namespaces: tuple[str, ..
         return Finding(MEANS, ok=False, found=str(error), made=not isinstance(error, Temporary))
     remedy = "deploy/rbac.yaml has the rights, executor.writable_nodes the nodes" if missing else ""
     return Finding(MEANS, not missing, means_text(missing), remedy)
+
+
+async def _rights(
+    kubeconfig: str, context: str | None, process: str, namespaces: tuple[str, ...]
+) -> Finding:
+    """Ask for each right of a process, one by one; what is written only where namespaces are named."""
+    from foresail.install_rights import Grants, granted_rights  # noqa: PLC0415 - as below
+    from services.access_reviews import missing_rights  # noqa: PLC0415 - as below
+    from services.official_client import OfficialClientTransport  # noqa: PLC0415 - as below
+
+    check = f"rights of {process}"
+    kinds = tuple(str(kind) for kind in ActionKind if kind is not ActionKind.NOOP)
+    rights = granted_rights(Grants(kinds if namespaces else (), namespaces))[process]
+    try:
+        transport = OfficialClientTransport(Path(kubeconfig), context)
+        try:
+            missing = await missing_rights(transport, rights, namespaces)
+        finally:
+            await transport.close()
+    except ForesailError as error:
+        return Finding(check, ok=False, found=str(error), made=not isinstance(error, Temporary))
+    if missing:
+        remedy = "`foresail rbac` prints the least rights"
+        return Finding(check, ok=False, found=f"lacks {', '.join(missing)}", remedy=remedy)
+    return Finding(check, ok=True, found=f"all {len(rights)} that it needs")
 
 
 async def _cluster(kubeconfig: str, context: str | None) -> str:

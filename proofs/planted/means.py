@@ -6,6 +6,20 @@ from proofs.planted.defect import Defect
 
 MEANS = (
     Defect(
+        "rights to write nodes are granted although nobody named any",
+        "services/executor/rights.py",
+        "if settings.writable_nodes or resource not in cluster",
+        "if kinds",
+        "tests/install/test_rights.py::test_rights_follow_the_kinds_of_action",
+    ),
+    Defect(
+        "a right that is missing in one of the named namespaces is not noticed",
+        "services/rights.py",
+        "asked.extend((right, namespace) for namespace in where)",
+        "asked.extend((right, namespace) for namespace in where[:1])",
+        "tests/install/test_rights.py::test_a_right_is_asked_for_in_each_namespace",
+    ),
+    Defect(
         "a pod is given less than it used lately",
         "services/executor/resizing.py",
         "        math.ceil(round(container.peak_cores * (1.0 + margin) * 1000, 6)),\n",

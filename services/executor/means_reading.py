@@ -7,11 +7,11 @@ as possible: the write itself is refused then, with the server's own words.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from schemas.actions import ActionKind
 from schemas.means import MissingMeans, OutcomeMeans, missing_of
 from schemas.outcome import Mode
+from services.access_reviews import may
 from services.cluster import ClusterRefused, Transport
 from services.cluster_version import is_simulated
 from services.executor.ledger import Ledger
@@ -20,8 +20,8 @@ from services.executor.namespace_reading import namespaces_with_defaults
 from services.executor.reading import read_scope
 from services.executor.scope import Scope
 from services.executor.settings import ExecutorSettings
+from services.rights import Right
 
-REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 MOST_NAMESPACES = 20
 """Asked about; of more, the first ones by name stand for all."""
 
@@ -88,25 +88,8 @@ async def _may_somewhere(transport: Transport, need: Need, scope: Scope) -> bool
 
 
 async def _may(transport: Transport, need: Need, namespace: str) -> bool:
-    resource, _, subresource = need.resource.partition("/")
     group, _, _ = need.group_version.rpartition("/")
-    asked = {
-        "verb": need.verb,
-        "group": group,
-        "resource": resource,
-        "subresource": subresource,
-        "namespace": namespace,
-    }
-    body: dict[str, Any] = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": {name: text for name, text in asked.items() if text}},
-    }
-    try:
-        answer = json.loads((await transport.request("POST", REVIEWS, {}, body)).body)
-        return bool(answer["status"]["allowed"])
-    except (ClusterRefused, ValueError, KeyError, TypeError):
-        return True
+    return await may(transport, Right(need.verb, need.resource, group), namespace) is not False
 
 
 class MeansWatch:

@@ -8,20 +8,12 @@ import msgspec
 
 from services.cluster import ClusterRefused, Transport
 from services.executor.marked_objects import MarkedMeta, MarkedObject, OwnerRef
-from services.executor.reach import Marked
+from services.executor.reach import RESOURCES, Marked
 from services.kube_objects import KubeStruct
 
 LONGEST_CHAIN = 8
 """Owners above one object; Kubernetes' own chains have two."""
-RESOURCES = {
-    ("apps/v1", "ReplicaSet"): "replicasets",
-    ("apps/v1", "Deployment"): "deployments",
-    ("apps/v1", "StatefulSet"): "statefulsets",
-    ("apps/v1", "DaemonSet"): "daemonsets",
-    ("batch/v1", "Job"): "jobs",
-    ("batch/v1", "CronJob"): "cronjobs",
-}
-"""What the API calls the kinds that own pods; others are asked for."""
+
 
 K = TypeVar("K", bound=KubeStruct)
 

@@ -21,6 +21,15 @@ WRITTEN = {
 """The only kinds that are ever written, and where the API keeps them."""
 
 
+RESOURCES = {
+    ("apps/v1", "ReplicaSet"): "replicasets",
+    ("apps/v1", "Deployment"): "deployments",
+    ("apps/v1", "StatefulSet"): "statefulsets",
+    ("apps/v1", "DaemonSet"): "daemonsets",
+    ("batch/v1", "Job"): "jobs",
+    ("batch/v1", "CronJob"): "cronjobs",
+}
+"""What the API calls the kinds that own pods; others are asked for."""
 CLUSTER_WIDE = frozenset({"nodes", NODE_CLAIMS})
 """Those that lie in no namespace."""
 

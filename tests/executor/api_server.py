@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from services.access_reviews import REVIEWS
 from services.cluster import JSON, ApiResponse, ClusterRefused, Json, Method
 from services.cluster_version import SIMULATED_VERSION
 from services.executor.facts import apply_merge_patch
-from services.executor.means_reading import REVIEWS
 
 NOW = 10_000.0
 

@@ -35,6 +35,7 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "switchback": ("switchback --recording {run}",),
     "effects": ("effects --recording {run}",),
     "doctor": ("doctor",),
+    "rbac": ("rbac --actions replicate --namespaces shop --json",),
     "twin": ("twin workloads", "twin validate {csv}"),
     "forecast": ("forecast inspect --model {model}",),
     "experiment": ("experiment list",),

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import yaml
 
-from services.executor.means_reading import REVIEWS
+from services.access_reviews import REVIEWS
 from tests.twin.contract.faces import OverHttp
 
 SENT_ON = ("Authorization", "Content-Type", "Accept")

@@ -1,0 +1,137 @@
+"""`foresail rbac`: the least rights of each process at the API server, as manifests that kubectl applies."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+
+import yaml
+
+from bus.errors import InputError
+from bus.exit_codes import ExitCode
+from foresail.install_rights import ACCOUNTS, Grants, granted_rights, manifests
+from foresail.output import print_json
+from foresail.verbs import Verb
+from schemas.actions import ActionKind
+from services.executor.rights import ON_NODES
+from services.executor.settings import NODE_LABEL, HandBack
+
+VERB = Verb(125, "print the least rights that each process needs, as manifests for kubectl")
+EXAMPLES = (
+    ("rbac", "what shadow mode needs: reading"),
+    (
+        "rbac --actions replicate,admission --namespaces shop",
+        "and what these two kinds write in one namespace",
+    ),
+    ("rbac --actions migrate --namespaces shop --json", "one row for each right, with its reason"),
+)
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+KINDS = tuple(kind.value for kind in ActionKind if kind is not ActionKind.NOOP)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument(
+        "--actions",
+        metavar="KINDS",
+        help="kinds of action that may be done, such as replicate,migrate (default: none, shadow mode)",
+    )
+    parser.add_argument(
+        "--namespaces", metavar="NAMES", help="exact names of the namespaces that they may write in"
+    )
+    parser.add_argument(
+        "--writable-nodes",
+        metavar="LABEL",
+        help="key=value of the nodes that they may write, as executor.writable_nodes (default: none)",
+    )
+    parser.add_argument(
+        "--hand-back",
+        choices=[one.value for one in HandBack],
+        default=HandBack.NONE.value,
+        help="who takes machines of nodes that sleep, as executor.hand_back (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--process",
+        choices=sorted(ACCOUNTS),
+        help="the rights of this one alone (default: all that have any)",
+    )
+    parser.add_argument(
+        "--install-namespace",
+        default="foresail",
+        metavar="NAME",
+        help="namespace that the processes run in (default: %(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Print manifests, or one JSON document of every right.
+
+    Raises:
+        InputError: a kind, name or label that there is not, or kinds without a place to write in.
+    """
+    asked = _asked(arguments)
+    if arguments.json:
+        print_json(
+            [
+                {
+                    "process": process,
+                    "right": right.text,
+                    "place": right.place.value,
+                    "why": right.why,
+                }
+                for process, rights in granted_rights(asked).items()
+                for right in rights
+                if arguments.process in {None, process}
+            ]
+        )
+        return ExitCode.GOOD
+    sys.stdout.write(
+        f"# The least rights of Foresail's processes; made by `foresail {_line(asked)}`.\n"
+    )
+    objects = manifests(asked, arguments.process)
+    sys.stdout.write(yaml.safe_dump_all(objects, sort_keys=False, width=120))
+    return ExitCode.GOOD
+
+
+def _line(asked: Grants) -> str:
+    words = ["rbac"]
+    words += ["--actions", ",".join(asked.actions)] if asked.actions else []
+    words += ["--namespaces", ",".join(asked.namespaces)] if asked.namespaces else []
+    return " ".join(words)
+
+
+def _asked(arguments: argparse.Namespace) -> Grants:
+    actions = _words(arguments.actions)
+    for word in actions:
+        if word not in KINDS:
+            raise InputError("--actions", word or "(empty)", f"give some of {', '.join(KINDS)}")
+    namespaces = _words(arguments.namespaces)
+    named = (("--namespaces", namespaces), ("--install-namespace", (arguments.install_namespace,)))
+    for flag, names in named:
+        for name in names:
+            if not _NAME.fullmatch(name):
+                raise InputError(flag, name or "(empty)", "give exact names, such as shop")
+    label = arguments.writable_nodes or ""
+    if label and not re.fullmatch(NODE_LABEL, label):
+        raise InputError("--writable-nodes", label, "give a label, such as pool=shop")
+    on_nodes = [kind for kind in actions if kind in ON_NODES]
+    if on_nodes and not label:
+        remedy = "it writes nodes; name them, such as --writable-nodes pool=shop"
+        raise InputError("--actions", ",".join(on_nodes), remedy)
+    if set(actions) - ON_NODES and not namespaces:
+        raise InputError(
+            "--namespaces", "(none)", "name where these actions may write, such as shop,batch"
+        )
+    return Grants(
+        tuple(dict.fromkeys(actions)),
+        tuple(dict.fromkeys(namespaces)),
+        label,
+        HandBack(arguments.hand_back),
+        arguments.install_namespace,
+    )
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(text.split(","))
