@@ -130,6 +130,21 @@ def read_login(path: Path) -> Login:
     return Login.from_environment(_read_variables(path))
 
 
+def parse_login(text: str) -> Login:
+    """Return the login that `env_lines` wrote.
+
+    Raises:
+        ConfigError: the text is no such thing.
+    """
+    try:
+        return Login.from_environment(
+            dict(line.split("=", 1) for line in text.splitlines() if line)
+        )
+    except ValueError as error:
+        remedy = "remove it, and a new login is made"
+        raise ConfigError("login.env", "a line without =", remedy) from error
+
+
 def _read_variables(path: Path) -> dict[str, str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

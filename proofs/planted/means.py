@@ -6,6 +6,20 @@ from proofs.planted.defect import Defect
 
 MEANS = (
     Defect(
+        "an installation's passwords are made anew each time",
+        "services/login_secrets.py",
+        "return {**texts, **kept}",
+        "return {**kept, **texts}",
+        "tests/install/test_login_secrets.py::test_each_identity_gets_a_login_once",
+    ),
+    Defect(
+        "a pod sees everybody's login",
+        "deploy/manifests/pieces.py",
+        '"defaultMode": 0o440, "items": [item]}',
+        '"defaultMode": 0o440, "optional": bool(item)}',
+        "tests/install/test_manifests.py::test_committed_files_are_up_to_date",
+    ),
+    Defect(
         "rights to write nodes are granted although nobody named any",
         "services/executor/rights.py",
         "if settings.writable_nodes or resource not in cluster",

@@ -23,7 +23,10 @@ RIGHTS: tuple[Right, ...] = (
     Right("list", "nodes", "metrics.k8s.io", why="what nodes use"),
 )
 """Everything that it asks a cluster of your own for."""
-SIMULATED_RIGHTS = (Right("list", "services", why="whose requests the simulated cluster counts"),)
+SIMULATED_RIGHTS = tuple(
+    Right(verb, "services", why="whose requests the simulated cluster counts")
+    for verb in ("list", "watch")
+)
 """What it asks the simulated cluster for, besides; and `/metrics`, which is no resource."""
 
 

@@ -121,6 +121,7 @@ class Scene:
             cool_down_seconds=0,
             usage_seconds=60,
             budgets=(),
+            caps={"per_node": 99, "per_namespace": 99, "per_workload": 99},
             verify_cycles=1,
         )
         self.cycle = 0

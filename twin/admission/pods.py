@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from twin.admission.amounts import check_amounts, default_requests
 from twin.admission.containers import check_containers
 from twin.admission.findings import Findings
@@ -37,8 +39,13 @@ def admit(spec: Object, findings: Findings, path: str) -> None:
     _default_tolerations(spec)
 
 
-def admit_template(spec: Object, findings: Findings, path: str) -> None:
-    """Default and check the spec of a pod or of a pod template in place."""
+def admit_template(
+    spec: Object, findings: Findings, path: str, claimed: Collection[str] = ()
+) -> None:
+    """Default and check the spec of a pod or of a pod template in place.
+
+    `claimed` are the volumes that a StatefulSet's claim templates give each of its pods.
+    """
     for field, value in _DEFAULTS.items():
         if field not in spec:
             spec[field] = dict(value) if isinstance(value, dict) else value
@@ -49,7 +56,7 @@ def admit_template(spec: Object, findings: Findings, path: str) -> None:
     check_fields(spec, findings, path)
     check_pod_security(spec, findings, path)
     volumes = check_volumes(spec, findings, path)
-    check_containers(spec, volumes, findings, path)
+    check_containers(spec, volumes | set(claimed), findings, path)
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(kind) or ()):
             where = f"{path}.{kind}[{index}]"

@@ -29,7 +29,9 @@ def template(spec: Object, findings: Findings, path: str = "spec.template") -> O
     metadata.check_labels(f"{path}.labels", head.get("labels"), findings)
     metadata.check_annotations(f"{path}.annotations", head.get("annotations"), findings)
     inner = pod_template.setdefault("spec", {})
-    pods.admit_template(inner, findings, f"{path}.spec")
+    claims = spec.get("volumeClaimTemplates") or ()
+    claimed = {str((claim.get("metadata") or {}).get("name", "")) for claim in claims}
+    pods.admit_template(inner, findings, f"{path}.spec", claimed)
     if inner.get("ephemeralContainers"):
         why = "ephemeral containers not allowed in pod template"
         findings.forbid(f"{path}.spec.ephemeralContainers", why)

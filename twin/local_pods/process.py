@@ -148,7 +148,8 @@ class ContainerProcess:
     def _prepare(self) -> None:
         """Make the container's folder and files."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        for name in ("tmp", *self.launch.folders):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name in self.launch.folders:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         for name, volume in self.launch.links.items():
             shared = self.folder.parent.parent / "volumes" / volume
@@ -156,6 +157,8 @@ class ContainerProcess:
             link = self.folder / name
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(shared)
+        if not (self.folder / "tmp").exists():  # it may be a volume
+            (self.folder / "tmp").mkdir()
         for name, content in self.launch.files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ Helm = Callable[..., str]
 pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-def _binary() -> str:
+def helm_binary() -> str:
     """Return a Helm; skip where there is none."""
     if found := shutil.which("helm"):
         return found
@@ -49,7 +49,7 @@ def _binary() -> str:
 @pytest.fixture
 def helm(tmp_path: Path) -> Iterator[Helm]:
     """Start a cluster and return what runs Helm on it."""
-    binary = _binary()
+    binary = helm_binary()
     options = ["--nodes", "3", "--workload", "idle", "--speed", "10", "--seed", "3"]
     command = [sys.executable, "-m", "twin", *options, "--kubeconfig-dir", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

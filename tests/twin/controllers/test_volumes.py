@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tests.twin.controllers.conftest import Cluster
+from twin.admission.findings import Findings
+from twin.admission.workloads import statefulset
 from twin.config import TwinConfig
 from twin.config.controllers import ControllerConfig
 from twin.engine import Engine
@@ -199,3 +201,17 @@ def test_without_the_binder_claims_are_left_to_another_one() -> None:
     engine.store.create("persistentvolumes", "", {"metadata": {"name": "v"}, "spec": spec})
     engine.advance(engine.now + 60.0)
     assert engine.store.get("persistentvolumes", "", "v")["status"]["phase"] == "Pending"
+
+
+@pytest.mark.parametrize(("name", "found"), [("data", []), ("other", ['Not found: "other"'])])
+def test_containers_mount_the_claims_of_their_set(
+    workload: Callable[..., Object], name: str, found: list[str]
+) -> None:
+    """A claim template is a volume of each pod, so a container may name it; another name is not found."""
+    spec = {**workload("db", 1), "serviceName": "db"}
+    spec["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": claim_spec("made")}]
+    (container,) = spec["template"]["spec"]["containers"]
+    container["volumeMounts"] = [{"name": name, "mountPath": "/data"}]
+    findings = Findings()
+    statefulset({"metadata": {"name": "db"}, "spec": spec}, findings)
+    assert [sentence for _, sentence in findings.causes] == found

@@ -50,6 +50,14 @@ def test_a_command_runs_no_longer_than_allowed(tmp_path: Path) -> None:
     assert end.message == "killed after 1 seconds, the most that a command may run"
 
 
+def test_its_folder_of_temporary_files_may_be_a_volume(tmp_path: Path) -> None:
+    """An emptyDir at /tmp is the pod's, and what is written there is in it."""
+    what = replace(launch("open('tmp/a', 'w').write('b')"), links={"tmp": "scratch"})
+    end, _ = run(tmp_path / "pod", what)
+    assert end.code == 0
+    assert (tmp_path / "volumes" / "scratch" / "a").read_text(encoding="utf-8") == "b"
+
+
 def test_a_file_beyond_the_limit_cannot_be_written(tmp_path: Path) -> None:
     """Ephemeral storage bounds the size of each file."""
     what = replace(launch("open('big', 'wb').write(bytes(2 << 20))"), disk_bytes=1 << 20)
