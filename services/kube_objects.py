@@ -1,15 +1,13 @@
 """The few fields of Kubernetes objects that we read, decoded straight from the API's bytes.
 
 Only needed fields are decoded (a full model of a pod costs 35 times the CPU), unknown fields are
-ignored, and absent ones keep the API's defaults. The amounts a pod holds are computed here once, by
-the scheduler's own rule.
+ignored, and absent ones keep the API's defaults. What a pod holds is counted by `services.pod_requests`.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -22,8 +20,9 @@ from services.protection import (
     MIRROR,
     SAFE_TO_EVICT,
 )
-from services.quantities import parse_cores, parse_whole
 
+FIELD_MANAGER = "foresail"
+"""Who wrote a field, as the API server notes it (`metadata.managedFields`)."""
 CPU = "cpu"
 MEMORY = "memory"
 GPU_SUFFIX = "/gpu"
@@ -147,9 +146,14 @@ class ResourceRequirements(KubeStruct, frozen=True):
 class Container(KubeStruct, frozen=True):
     """spec.containers[] and spec.initContainers[]."""
 
+    name: str = ""
     resources: ResourceRequirements = ResourceRequirements()
     restart_policy: str = ""
-    """`Always` on an init container makes it a sidecar."""
+
+    @property
+    def sidecar(self) -> bool:
+        """Whether an init container keeps running beside the others."""
+        return self.restart_policy == "Always"
 
 
 class Volume(KubeStruct, frozen=True):
@@ -200,10 +204,15 @@ class ContainerState(KubeStruct, frozen=True):
 class ContainerStatus(KubeStruct, frozen=True):
     """status.containerStatuses[]."""
 
+    name: str = ""
     ready: bool = False
     restart_count: int = 0
     state: ContainerState = ContainerState()
     last_state: ContainerState = ContainerState()
+    resources: ResourceRequirements | None = None
+    """In force; None as well where they are those of the spec (`Pod.__post_init__`)."""
+    allocated_resources: dict[str, str] = {}
+    """Requests that the node has promised."""
 
 
 class PodStatus(KubeStruct, frozen=True):
@@ -216,6 +225,10 @@ class PodStatus(KubeStruct, frozen=True):
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resources: ResourceRequirements | None = None
+    """Of the whole pod, in force; None as well where they are those of the spec."""
+    allocated_resources: dict[str, str] = {}
+    """Requests of the whole pod that the node has promised."""
 
 
 class Pod(KubeStruct, frozen=True, dict=True, gc=True):
@@ -224,6 +237,20 @@ class Pod(KubeStruct, frozen=True, dict=True, gc=True):
     metadata: PodMeta = PodMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+    def __post_init__(self) -> None:
+        """Drop amounts of the status that repeat the spec: every pod has them, and a resize alone needs them."""
+        spec, status = self.spec, self.status
+        asked = {one.name: one.resources for one in (*spec.init_containers, *spec.containers)}
+        for one in (*status.init_container_statuses, *status.container_statuses):
+            _drop_repeated(one, asked.get(one.name))
+        _drop_repeated(status, spec.resources)
+
+    @property
+    def settled(self) -> bool:
+        """Whether what it was given is what its spec asks for, as far as its node has said."""
+        containers = (*self.status.init_container_statuses, *self.status.container_statuses)
+        return self.status.resources is None and all(one.resources is None for one in containers)
 
     @property
     def key(self) -> str:
@@ -282,6 +309,17 @@ class Pod(KubeStruct, frozen=True, dict=True, gc=True):
         return f"{self.metadata.namespace}/{kind}/{name}"
 
 
+def _drop_repeated(status: ContainerStatus | PodStatus, asked: ResourceRequirements | None) -> None:
+    if (
+        status.resources is not None
+        and asked is not None
+        and status.resources.requests == asked.requests
+        and status.allocated_resources in ({}, asked.requests)
+    ):
+        msgspec.structs.force_setattr(status, "resources", None)
+        msgspec.structs.force_setattr(status, "allocated_resources", {})
+
+
 class NodeMetrics(KubeStruct, frozen=True, dict=True, gc=True):
     """One item of metrics.k8s.io NodeMetrics."""
 
@@ -324,55 +362,4 @@ def parse_duration(text: str) -> float:
     """
     if _DURATION.fullmatch(text) is None:
         raise ValueError(f"not a duration: {text!r}")
-    return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in _PART.findall(text))
-
-
-@dataclass(frozen=True, slots=True)
-class EffectiveRequest:
-    """What a pod holds while it lives."""
-
-    cpu_cores: float
-    memory_bytes: int
-    gpus: int
-
-
-def effective_request(spec: PodSpec) -> EffectiveRequest:
-    """Return what the scheduler reserves for a pod.
-
-    The larger of all containers together and of each init container with the sidecars before it, plus
-    the runtime's overhead; a request of the whole pod takes the place of its containers' (Kubernetes,
-    "Resource usage within containers: init containers, pod overhead, pod-level resources").
-    """
-    return EffectiveRequest(
-        cpu_cores=_effective_amount(spec, _micro_cores) / 1_000_000,
-        memory_bytes=_effective_amount(spec, lambda amounts: parse_whole(amounts.get(MEMORY, "0"))),
-        gpus=_effective_amount(spec, count_gpus),
-    )
-
-
-def count_gpus(amounts: Mapping[str, str]) -> int:
-    """Return how many GPUs of any vendor are named in a resource list."""
-    return sum([parse_whole(text) for name, text in amounts.items() if name.endswith(GPU_SUFFIX)])
-
-
-def _micro_cores(amounts: Mapping[str, str]) -> int:
-    text = amounts.get(CPU)
-    return 0 if text is None else round(parse_cores(text) * 1_000_000)
-
-
-def _effective_amount(spec: PodSpec, amount: Callable[[Mapping[str, str]], int]) -> int:
-    """Return the reserved amount of one resource, in the integer unit of `amount`."""
-    sidecars = peak = 0
-    for init_container in spec.init_containers:
-        need = amount(init_container.resources.requests)
-        if init_container.restart_policy == "Always":
-            sidecars += need
-            peak = max(peak, sidecars)
-        else:
-            peak = max(peak, sidecars + need)
-    total = max(
-        sidecars + sum(amount(container.resources.requests) for container in spec.containers), peak
-    )
-    if spec.resources is not None:
-        total = amount(spec.resources.requests) or total
-    return total + amount(spec.overhead)
+    return math.fsum(float(number) * _UNIT_SECONDS[unit] for number, unit in _PART.findall(text))

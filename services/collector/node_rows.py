@@ -6,15 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from services.kept_results import kept
-from services.kube_objects import (
-    CPU,
-    MEMORY,
-    Node,
-    NodeMetrics,
-    count_gpus,
-    parse_duration,
-    parse_time,
-)
+from services.kube_objects import CPU, MEMORY, Node, NodeMetrics, parse_duration, parse_time
+from services.pod_requests import count_gpus
 from services.quantities import parse_cores, parse_whole
 
 SIMULATED_LABEL = "foresail.dev/simulated"

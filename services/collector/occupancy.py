@@ -18,10 +18,11 @@ from services.collector.reading import CycleReads
 from services.collector.room import nearly_fitting
 from services.kept_results import kept
 from services.kube_budgets import Budget, covering
-from services.kube_objects import Node, Pod, count_gpus, effective_request
+from services.kube_objects import Node, Pod
 from services.node_selection import asks_for_nodes, has_other_rules, may_run_on
 from services.notices import NOTICE_TAINTS
 from services.ordinals import ordinal_of
+from services.pod_requests import count_gpus, effective_request
 from services.protection import (
     DO_NOT_DISRUPT,
     KARPENTER_DO_NOT_DISRUPT,
@@ -213,7 +214,7 @@ class _Owners:
 
     def occupant(self, pod: Pod) -> Occupant:
         """Return a pod with what it takes to move it."""
-        amounts, workload = effective_request(pod.spec), pod.workload()
+        amounts, workload = effective_request(pod), pod.workload()
         places = self._places_for(pod) if asks_for_nodes(pod.spec) else None
         return Occupant(
             pod=pod.key,

@@ -9,14 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from services.kept_results import kept
-from services.kube_objects import (
-    ContainerStatus,
-    EffectiveRequest,
-    Pod,
-    StateDetail,
-    effective_request,
-    parse_time,
-)
+from services.kube_objects import ContainerStatus, Pod, StateDetail, parse_time
+from services.pod_requests import EffectiveRequest, effective_request
 
 MESSAGE_CHARACTERS = 240
 """Longer messages of the API are cut; the scheduler's are shorter."""
@@ -96,7 +90,7 @@ def pod_facts(pod: Pod) -> PodFacts:
     placed = bool(pod.spec.node_name) and (unhealthy or not pod.finished)
     bare = f"{pod.metadata.namespace}/Pod/{pod.metadata.name}"
     amounts = (
-        effective_request(pod.spec)
+        effective_request(pod)
         if placed and not pod.finished
         else EffectiveRequest(cpu_cores=0.0, memory_bytes=0, gpus=0)
     )
@@ -180,7 +174,7 @@ def _rank(pod: Pod) -> tuple[int, float, str]:
 def pod_row(pod: Pod) -> dict[str, Any]:
     """Return the pod's cells of `schemas.snapshot.PodTable`."""
     reason, message = _state_reason(pod)
-    amounts = effective_request(pod.spec)
+    amounts = effective_request(pod)
     created = pod.metadata.creation_timestamp
     return {
         "uid": pod.metadata.uid,

@@ -13,16 +13,9 @@ from dataclasses import dataclass, field
 from schemas.occupancy import WaitingPod
 from services.collector.pending import pending_class
 from services.kept_results import kept
-from services.kube_objects import (
-    CPU,
-    MEMORY,
-    EffectiveRequest,
-    Node,
-    Pod,
-    effective_request,
-    parse_time,
-)
+from services.kube_objects import CPU, MEMORY, Node, Pod, parse_time
 from services.node_selection import asks_for_nodes, has_other_rules
+from services.pod_requests import EffectiveRequest, effective_request
 from services.quantities import parse_cores, parse_whole
 
 MOVED_PODS = 4
@@ -46,7 +39,7 @@ class _Room:
     movable: list[EffectiveRequest] = field(default_factory=list)
 
     def take(self, pod: Pod) -> None:
-        amounts = effective_request(pod.spec)
+        amounts = effective_request(pod)
         self.cores -= amounts.cpu_cores
         self.memory_bytes -= amounts.memory_bytes
         if pod.workload() and not any(kind in pod.workload() for kind in STAYING):
@@ -98,7 +91,7 @@ def _waiting(pod: Pod) -> WaitingPod | None:
     if pod.spec.node_name or scheduled is None or scheduled.status == "True":
         return None
     lacking = pending_class(bound=False, reason=scheduled.reason, message=scheduled.message)
-    amounts = effective_request(pod.spec)
+    amounts = effective_request(pod)
     special = asks_for_nodes(pod.spec) or has_other_rules(pod.spec) or amounts.gpus
     if special or lacking.value not in {"insufficient_cpu", "insufficient_memory"}:
         return None

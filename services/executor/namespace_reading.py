@@ -11,7 +11,8 @@ from services.executor.marked_objects import MarkedPod
 from services.executor.plans.resource_cap import QUOTA
 from services.executor.quotas import Quota
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import KubeStruct, Meta, effective_request
+from services.kube_objects import KubeStruct, Meta
+from services.pod_requests import effective_request
 
 _PODS = list_decoder(MarkedPod)
 _QUOTAS = list_decoder(Quota)
@@ -80,7 +81,7 @@ async def add_namespaces(transport: Transport, facts: Facts) -> Facts:
 async def _read_namespace(transport: Transport, name: str) -> NamespaceFacts:
     within = f"/api/v1/namespaces/{name}"
     pods = (await read_list(transport, f"{within}/pods", _PODS)).items
-    asked = [effective_request(pod.spec) for pod in pods if not pod.finished]
+    asked = [effective_request(pod) for pod in pods if not pod.finished]
     cores = [round(one.cpu_cores * 1_000) for one in asked]
     sizes = [one.memory_bytes for one in asked]
     try:

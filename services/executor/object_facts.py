@@ -8,8 +8,9 @@ from services.executor.facts import AutoscalerFacts, NodeFacts, PodFacts, Worklo
 from services.executor.marked_objects import MarkedPod
 from services.kept_results import kept
 from services.kube_budgets import Budget, covering
-from services.kube_objects import Meta, Node, effective_request, parse_time
+from services.kube_objects import Meta, Node, parse_time
 from services.kube_workloads import Autoscaler, Deployment, Job
+from services.pod_requests import effective_request
 from services.protection import do_not_disrupt_mark
 
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
@@ -69,7 +70,7 @@ def pod_facts(pod: MarkedPod, budgets: Iterable[Budget] = ()) -> PodFacts:
         name=pod.metadata.name,
         uid=pod.metadata.uid,
         workload=pod.workload(),
-        cpu_request_cores=effective_request(pod.spec).cpu_cores,
+        cpu_request_cores=effective_request(pod).cpu_cores,
         priority=pod.spec.priority,
         daemon=pod.daemon,
         pending=pod.status.phase == "Pending",

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from services.executor.facts import ContainerFacts
 from services.executor.marked_objects import MarkedMeta, MarkedPod
-from services.kube_objects import KubeStruct, PodStatus, ResourceRequirements
+from services.kube_objects import Container, KubeStruct, PodStatus
 from services.kube_objects import PodSpec as SharedPodSpec
+from services.pod_requests import RESIZE_PENDING
 
-PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
+IN_PROGRESS = "PodResizeInProgress"
 _AUTOSCALED = ("vpaUpdates", "vpaInPlaceUpdated")
 """Annotations of the Vertical Pod Autoscaler on pods whose amounts it has written."""
 RESIZABLE_QOS = frozenset({"Guaranteed", "Burstable"})
@@ -23,9 +24,7 @@ class _ResizePolicy(KubeStruct, frozen=True):
     restart_policy: str = ""
 
 
-class _NamedContainer(KubeStruct, frozen=True):
-    name: str = ""
-    resources: ResourceRequirements = ResourceRequirements()
+class _ResizableContainer(Container, frozen=True):
     resize_policy: tuple[_ResizePolicy, ...] = ()
 
 
@@ -34,7 +33,7 @@ class _Os(KubeStruct, frozen=True):
 
 
 class _Spec(SharedPodSpec, frozen=True):
-    containers: tuple[_NamedContainer, ...] = ()  # type: ignore[assignment]
+    containers: tuple[_ResizableContainer, ...] = ()
     os: _Os | None = None
 
 
@@ -92,7 +91,8 @@ class ServerVersion(KubeStruct, frozen=True):
 def container_facts(pod: ResizablePod) -> tuple[ContainerFacts, ...]:
     """Return what a pod's containers are given; nothing where its amounts are not ours to change."""
     busy = any(
-        one.type in {PENDING, IN_PROGRESS} and one.status == "True" for one in pod.status.conditions
+        one.type in {RESIZE_PENDING, IN_PROGRESS} and one.status == "True"
+        for one in pod.status.conditions
     )
     others = any(name in pod.metadata.annotations for name in _AUTOSCALED)
     windows = pod.spec.os is not None and pod.spec.os.name == "windows"

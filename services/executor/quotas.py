@@ -10,14 +10,8 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from services.executor.facts import QuotaRoom
-from services.kube_objects import (
-    CPU,
-    MEMORY,
-    KubeStruct,
-    Meta,
-    PodSpec,
-    effective_request,
-)
+from services.kube_objects import CPU, MEMORY, KubeStruct, Meta, PodSpec
+from services.pod_requests import template_amount
 from services.quantities import parse_quantity
 
 NOT_BEST_EFFORT = "NotBestEffort"
@@ -90,13 +84,6 @@ def _amount_of_one(spec: PodSpec, name: str) -> Decimal:
     field, _, resource = (
         name.partition(".") if name not in (CPU, MEMORY) else ("requests", "", name)
     )
-    if field == "requests" and resource == CPU:
-        return Decimal(str(effective_request(spec).cpu_cores))
-    if field == "requests" and resource == MEMORY:
-        return Decimal(effective_request(spec).memory_bytes)
     if field not in {"requests", "limits"}:
         return Decimal(0)
-    asked = [
-        getattr(container.resources, field).get(resource, "0") for container in spec.containers
-    ]
-    return sum((parse_quantity(amount) for amount in asked), Decimal(0))
+    return template_amount(spec, resource, "limits" if field == "limits" else "requests")

@@ -14,7 +14,8 @@ from decimal import Decimal
 from typing import Any
 
 from services.executor.facts import ContainerFacts, PodFacts
-from services.executor.pod_amounts import IN_PROGRESS, PENDING
+from services.executor.pod_amounts import IN_PROGRESS
+from services.pod_requests import RESIZE_PENDING
 from services.quantities import bytes_text, millicores_text, parse_quantity
 
 Amounts = dict[str, dict[str, str]]
@@ -90,7 +91,9 @@ def shows_amounts(current: dict[str, Any], patch: str) -> bool:
 
 def is_in_force(current: dict[str, Any]) -> bool:
     """Say whether its kubelet has carried out what a pod's spec asks for."""
-    return not any(one["type"] in {PENDING, IN_PROGRESS} for one in _resize_conditions(current))
+    return not any(
+        one["type"] in {RESIZE_PENDING, IN_PROGRESS} for one in _resize_conditions(current)
+    )
 
 
 def resize_trouble(current: dict[str, Any], since_seconds: float, times: dict[str, float]) -> str:
@@ -125,7 +128,7 @@ def _resize_conditions(current: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         one
         for one in conditions
-        if one.get("type") in {PENDING, IN_PROGRESS} and one.get("status") == "True"
+        if one.get("type") in {RESIZE_PENDING, IN_PROGRESS} and one.get("status") == "True"
     ]
 
 

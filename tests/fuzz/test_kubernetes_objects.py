@@ -15,16 +15,9 @@ from services.cluster import ApiResponse, ClusterRefused, ClusterUnavailable
 from services.collector.assemble import SnapshotLimits, assemble
 from services.collector.cluster import read_every_list
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import (
-    KubeStruct,
-    Node,
-    NodeMetrics,
-    Pod,
-    count_gpus,
-    effective_request,
-    parse_time,
-)
+from services.kube_objects import KubeStruct, Node, NodeMetrics, Pod, parse_time
 from services.kube_workloads import Autoscaler, Deployment, Job
+from services.pod_requests import count_gpus, effective_request
 from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken_encodings, dump_json, mutations
 from twin.engine import Engine
 from twin.inprocess import InProcessTwin
@@ -124,7 +117,7 @@ def test_amounts_of_any_form(data: st.DataObject) -> None:
     }
     pod = msgspec.convert({"spec": spec}, Pod)
     try:
-        request = effective_request(pod.spec)
+        request = effective_request(pod)
         count_gpus(pod.spec.overhead)
     except ValueError:
         return
