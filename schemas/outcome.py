@@ -41,6 +41,8 @@ class Verb(StrEnum):
     """What an operation does to the API server."""
 
     PATCH = "patch"
+    TAINT = "taint"
+    """Single taints of a node, whatever else its list holds."""
     SCALE = "scale"
     RESIZE = "resize"
     """Amounts of a running pod's containers, through its resize subresource."""
@@ -71,7 +73,8 @@ class Operation(DataModel):
     """scale: the number wanted."""
     patch: str = ""
     """patch: the JSON merge patch, canonical; resize: the amounts, as a strategic merge patch;
-    run: the program and its arguments, as a JSON list; create: the object."""
+    run: the program and its arguments, as a JSON list; create: the object; taint: the taints to `add`
+    and to `remove`."""
     undo: str = ""
     """The patch of the same kind that takes it back; empty when it cannot be taken back."""
     text: str

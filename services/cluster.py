@@ -11,6 +11,7 @@ answer that says no, with the API server's own words). Every answer carries the 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -30,6 +31,7 @@ PAGE_ITEMS = 500
 CLUSTER_TIME = "X-Foresail-Cluster-Time"
 """By this header the embedded cluster tells its time to the microsecond; others have `Date`."""
 _NOT_SERVING = frozenset({502, 503, 504})
+_SECONDS = re.compile("[0-9]{1,6}")
 
 
 class ClusterUnavailable(Temporary):
@@ -37,14 +39,27 @@ class ClusterUnavailable(Temporary):
 
 
 class ClusterRefused(Permanent):
-    """The API server said no: `status` (HTTP), `reason` (its word), `message` (its sentence)."""
+    """The API server said no: `status` (HTTP), `reason` (its word), `message` (its sentence).
 
-    def __init__(self, status: int, reason: str, message: str) -> None:
+    `causes` are the words of its details, and `retry_after_seconds` is when it wants to be asked again.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        *,
+        causes: tuple[str, ...] = (),
+        retry_after_seconds: float | None = None,
+    ) -> None:
         """Keep what the API server said."""
         super().__init__(f"{status} {reason}: {message}")
         self.status = status
         self.reason = reason
         self.message = message
+        self.causes = causes
+        self.retry_after_seconds = retry_after_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +191,8 @@ class TwinTransport:
         """Nothing is held."""
 
 
-def raise_if_refused(status: int, content: bytes) -> None:
-    """Raise what an answer says that is an error.
+def raise_if_refused(status: int, content: bytes, retry_after: str = "") -> None:
+    """Raise what an answer says that is an error; `retry_after` is the header of that name.
 
     Raises:
         ClusterUnavailable: a gateway says that the server is not serving (502 to 504).
@@ -195,4 +210,16 @@ def raise_if_refused(status: int, content: bytes) -> None:
     message = str(answer.get("message") or content[:200].decode(errors="replace"))
     if status in _NOT_SERVING:
         raise ClusterUnavailable(f"{status} {reason}: {message}")
-    raise ClusterRefused(status, reason, message)
+    details = answer.get("details")
+    raise ClusterRefused(
+        status,
+        reason,
+        message,
+        causes=_causes(details.get("causes") if isinstance(details, dict) else None),
+        retry_after_seconds=float(retry_after) if _SECONDS.fullmatch(retry_after) else None,
+    )
+
+
+def _causes(listed: object) -> tuple[str, ...]:
+    found = listed if isinstance(listed, list) else []
+    return tuple(str(one["reason"]) for one in found if isinstance(one, dict) and "reason" in one)

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,23 @@ from services.cluster import (
     CLUSTER_TIME,
     JSON,
     ApiResponse,
+    ClusterRefused,
     ClusterUnavailable,
     Json,
     Method,
     raise_if_refused,
 )
-from services.kube_objects import parse_time
+from services.kube_objects import FIELD_MANAGER, parse_time
+from services.request_rate import RequestRate
 
 KUBECONFIG_LIMITS = YamlLimits(most_nodes=10_000)
 """A hundred clusters have two thousand values; the client's own reader takes 0.2 ms for each."""
 RENEW_SECONDS = 5.0
 """Credentials that are refused are read again this often at most."""
+LEAST_PAUSE_SECONDS = 0.1
+"""Before a request is sent again that the server was too busy for."""
+USER_AGENT = f"{FIELD_MANAGER}/{version(FIELD_MANAGER)}"
+"""Who asks, as an audit log shows it."""
 PIECE_BYTES = 65_536
 """Most bytes of a watch that are handed over at a time."""
 POOLED_CONNECTIONS = 32
@@ -73,6 +80,7 @@ class OfficialClientTransport:
         self._renewing = threading.Lock()
         self._renewed_seconds = -RENEW_SECONDS
         self._timeout_seconds = timeout_seconds
+        self._rate = RequestRate(self._clock)
 
     async def request(
         self,
@@ -82,10 +90,24 @@ class OfficialClientTransport:
         body: Json | None = None,
         content_type: str = JSON,
     ) -> ApiResponse:
-        """Send one request in a thread; see `Transport.request`."""
-        return await asyncio.to_thread(
-            self._send, method, path, dict(query or {}), body, content_type
-        )
+        """Send one request in a thread; see `Transport.request`.
+
+        A server that has too much to do (429 with Retry-After) did nothing of it, so it is asked again when it wants
+        to be, as long as that is within the time-out of one request.
+        """
+        left_seconds = self._timeout_seconds
+        while True:
+            await self._rate.wait()
+            try:
+                return await asyncio.to_thread(
+                    self._send, method, path, dict(query or {}), body, content_type
+                )
+            except ClusterRefused as error:
+                pause_seconds = error.retry_after_seconds
+                if error.status != 429 or pause_seconds is None or pause_seconds >= left_seconds:
+                    raise
+            left_seconds -= max(pause_seconds, LEAST_PAUSE_SECONDS)
+            await self._clock.sleep(max(pause_seconds, LEAST_PAUSE_SECONDS))
 
     def watch(
         self, path: str, query: Mapping[str, str], *, silent_seconds: float
@@ -110,7 +132,7 @@ class OfficialClientTransport:
             content: bytes = response.read() or b""
         except (ApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise ClusterUnavailable(_one_line(error)) from error
-        raise_if_refused(response.status, content)
+        raise_if_refused(response.status, content, response.headers.get("Retry-After", ""))
         return ApiResponse(response.status, content, _server_time(response.headers))
 
     def _open(self, path: str, query: Mapping[str, str], silent_seconds: float) -> _ClientAnswer:
@@ -215,7 +237,9 @@ def _api_client(kubeconfig: Path | None, context: str | None) -> client.ApiClien
     # A peer that is gone without a word is noticed by the kernel, long before a watch is silent.
     settings.keep_alive = True
     settings.connection_pool_maxsize = POOLED_CONNECTIONS
-    return client.ApiClient(settings)
+    made = client.ApiClient(settings)
+    made.user_agent = USER_AGENT
+    return made
 
 
 def _check_kubeconfig(kubeconfig: Path) -> None:

@@ -167,15 +167,16 @@ async def read_one_list(
     return ListRead(record, listed.items)
 
 
+_REASONS = {401: Reason.UNAUTHENTICATED, 403: Reason.FORBIDDEN, 429: Reason.THROTTLED}
+
+
 def read_failure(
     source: ApiList[T], error: ClusterUnavailable | ClusterRefused, time_seconds: float
 ) -> SourceRead:
     """Return the record of a list that could not be read."""
     if isinstance(error, ClusterUnavailable):
         return failed_read(source.name, time_seconds, Reason.API_UNREACHABLE, str(error))
-    reason = Reason.SOURCE_ERROR
+    reason = _REASONS.get(error.status, Reason.SOURCE_ERROR)
     if error.status == 404 and source.optional:
         reason = Reason.NOT_INSTALLED
-    elif error.status in {401, 403}:
-        reason = Reason.FORBIDDEN
     return failed_read(source.name, time_seconds, reason, error.message)

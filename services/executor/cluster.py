@@ -8,16 +8,13 @@ dryRun=All and nothing else differs.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from schemas.actions import Action, TargetKind
 from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
 from services.cluster import (
-    MERGE_PATCH,
-    STRATEGIC_PATCH,
-    ApiResponse,
     ClusterRefused,
     ClusterUnavailable,
     Transport,
@@ -36,6 +33,7 @@ from services.executor.paths import object_path
 from services.executor.quotas import Quota, room_for
 from services.executor.raises import added_pods
 from services.executor.reach import AUTOSCALERS, WRITTEN
+from services.executor.sending import send_operation
 from services.executor.verification import has_reached_end, shows_patch
 from services.held import HELD
 from services.kube_budgets import PATH as BUDGETS_PATH
@@ -45,13 +43,15 @@ from services.kube_objects import Meta, Node
 from services.kube_workloads import Autoscaler, Deployment, Job
 
 REASONS = {
+    401: Reason.UNAUTHENTICATED,
     403: Reason.FORBIDDEN,
     404: Reason.TARGET_GONE,
     409: Reason.CONFLICT,
     422: Reason.INVALID,
-    429: Reason.PDB,
 }
-"""HTTP status of a refused write to our reason."""
+"""HTTP status of a refused write to our reason; 429 has two."""
+DISRUPTION_BUDGET = "DisruptionBudget"
+"""Cause of a 429 that a budget gives, and not a server with too much to do."""
 
 _PODS = list_decoder(MarkedPod)
 _NODES = list_decoder(Node)
@@ -124,7 +124,9 @@ def _calls_for_another_look(operation: Operation, error: ClusterRefused) -> bool
 async def _send_operation(
     transport: Transport, operation: Operation, *, dry_run: bool
 ) -> OperationResult:
-    answer = await _send_request(transport, operation, {"dryRun": "All"} if dry_run else {})
+    answer = await send_operation(transport, operation, dry_run=dry_run)
+    if answer is None:
+        return OperationResult(status="unchanged")
     metadata = json.loads(answer.body or b"{}").get("metadata") or {}
     version = str(metadata.get("resourceVersion", ""))
     unchanged = (
@@ -163,9 +165,12 @@ async def _revalidate(
 
 
 def _refused_result(error: ClusterRefused) -> OperationResult:
+    reason = REASONS.get(error.status, Reason.API_ERROR)
+    if error.status == 429:
+        reason = Reason.PDB if DISRUPTION_BUDGET in error.causes else Reason.THROTTLED
     return OperationResult(
         status="refused",
-        reason=REASONS.get(error.status, Reason.API_ERROR),
+        reason=reason,
         http_status=error.status,
         message=error.message[:300],
     )
@@ -189,41 +194,6 @@ async def read_object(transport: Transport, operation: Operation) -> dict[str, A
         raise
     current: dict[str, Any] = json.loads(answer.body)
     return current
-
-
-async def _send_request(
-    transport: Transport, operation: Operation, query: Mapping[str, str]
-) -> ApiResponse:
-    path = object_path(operation)
-    if operation.verb is Verb.EVICT:
-        body: dict[str, Any] = {
-            "apiVersion": "policy/v1",
-            "kind": "Eviction",
-            "metadata": {"name": operation.name, "namespace": operation.namespace},
-            "deleteOptions": {"preconditions": {"uid": operation.uid}},
-        }
-        return await transport.request("POST", f"{path}/eviction", query, body)
-    if operation.verb is Verb.DELETE:
-        options: dict[str, Any] = {"preconditions": {"uid": operation.uid}}
-        if "dryRun" in query:  # beside a body, the API server does not read the query of a DELETE
-            options["dryRun"] = [query["dryRun"]]
-        return await transport.request("DELETE", path, query, options)
-    if operation.verb is Verb.CREATE:
-        content = json.loads(operation.patch)
-        return await transport.request("POST", path.rpartition("/")[0], query, content)
-    if operation.verb is Verb.SCALE:
-        metadata = (
-            {"resourceVersion": operation.resource_version} if operation.resource_version else {}
-        )
-        scale = {"metadata": metadata, "spec": {"replicas": operation.replicas}}
-        return await transport.request("PATCH", f"{path}/scale", query, scale, MERGE_PATCH)
-    patch = json.loads(operation.patch)
-    conditions = {"uid": operation.uid, "resourceVersion": operation.resource_version}
-    preconditions = {name: value for name, value in conditions.items() if value}
-    patch["metadata"] = {**patch.get("metadata", {}), **preconditions}
-    if operation.verb is Verb.RESIZE:
-        return await transport.request("PATCH", f"{path}/resize", query, patch, STRATEGIC_PATCH)
-    return await transport.request("PATCH", path, query, patch, MERGE_PATCH)
 
 
 async def _read_node_facts(transport: Transport, name: str) -> Facts:

@@ -16,12 +16,13 @@ from services.executor.facts import already_shows
 from services.executor.harm import WAITS_FOR_PODS, AffectedPods, harm_checks
 from services.executor.ledger import Execution, Ledger
 from services.executor.resizing import is_in_force, shows_amounts
+from services.executor.taints import shows_taints
 
 GRACE_SECONDS = 300.0
 """Cluster time that new pods have to get a node and become ready, where one may have to be bought first."""
 
 
-_OWN_UNDO = frozenset({Verb.RESIZE, Verb.RUN})
+_OWN_UNDO = frozenset({Verb.RESIZE, Verb.RUN, Verb.TAINT})
 """Verbs whose undo is done by the same verb."""
 
 
@@ -93,6 +94,8 @@ def shows_patch(operation: Operation, current: dict[str, Any], patch: str) -> bo
     if operation.verb is Verb.RESIZE:
         same = operation.uid in {"", current["metadata"].get("uid")}
         return same and shows_amounts(current, patch)
+    if operation.verb is Verb.TAINT:
+        return shows_taints(current, patch)
     return already_shows(current, json.loads(patch))
 
 

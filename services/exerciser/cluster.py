@@ -13,8 +13,9 @@ from typing import Any
 from services.cluster import ClusterRefused, Transport
 from services.exerciser.plan import NodeLoad, PlannedLoad
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import CPU, MEMORY, Node, Pod, effective_request
+from services.kube_objects import CPU, FIELD_MANAGER, MEMORY, Node, Pod
 from services.kube_workloads import Deployment
+from services.pod_requests import effective_request
 from services.protection import DO_NOT_DISRUPT, OWN_NAMESPACES, control_plane_mark
 from services.quantities import bytes_text, millicores_text, parse_cores, parse_whole
 
@@ -238,7 +239,7 @@ def _power_state(node: Node) -> str:
 
 def _node_load(node: Node, pods: Iterable[Pod]) -> NodeLoad:
     living = list(pods)
-    amounts = [effective_request(pod.spec) for pod in living]
+    amounts = [effective_request(pod) for pod in living]
     judged = [pod for pod in living if pod.metadata.namespace not in OWN_NAMESPACES]
     return NodeLoad(
         name=node.metadata.name,
@@ -254,7 +255,7 @@ def _node_load(node: Node, pods: Iterable[Pod]) -> NodeLoad:
 
 async def _unless_there(transport: Transport, path: str, body: Mapping[str, Any]) -> None:
     try:
-        await transport.request("POST", path, body=body)
+        await transport.request("POST", path, {"fieldManager": FIELD_MANAGER}, body)
     except ClusterRefused as error:
         if error.status != 409:
             raise

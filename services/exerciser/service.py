@@ -241,4 +241,5 @@ def stimulus_event(
 def _failure_reason(error: ClusterUnavailable | ClusterRefused) -> Reason:
     if isinstance(error, ClusterUnavailable):
         return Reason.API_UNREACHABLE
-    return Reason.FORBIDDEN if error.status in {401, 403} else Reason.API_ERROR
+    reasons = {401: Reason.UNAUTHENTICATED, 403: Reason.FORBIDDEN}
+    return reasons.get(error.status, Reason.API_ERROR)

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+import foresail
+from bus.clock import ManualClock
 from bus.errors import ConfigError
 from services.cluster import (
     CLUSTER_TIME,
@@ -23,6 +25,7 @@ from services.cluster import (
     ClusterUnavailable,
 )
 from services.official_client import OfficialClientTransport
+from services.request_rate import RequestRate
 
 DATE = "Thu, 01 Jan 2026 00:00:07 GMT"
 TOKEN = "a-token-of-the-test"
@@ -37,6 +40,8 @@ class _Server(BaseHTTPRequestHandler):
     """Tokens that are accepted; none: any."""
     refused: list[str] = []
     """Paths of requests that were refused for their token."""
+    busy: list[str] = []
+    """Answers of 429 that come first, each as its Retry-After."""
 
     def _answer(self) -> None:
         size = int(self.headers.get("Content-Length") or 0)
@@ -45,18 +50,23 @@ class _Server(BaseHTTPRequestHandler):
             "path": self.path,
             "authorization": self.headers.get("Authorization"),
             "content_type": self.headers.get("Content-Type"),
+            "user_agent": self.headers.get("User-Agent"),
             "body": json.loads(self.rfile.read(size)) if size else None,
         }
         status = int(self.path.rsplit("/", 1)[-1]) if self.path.startswith("/fail/") else 200
         if self.accepted and seen["authorization"] not in self.accepted:
             status = 401
             self.refused.append(self.path)
+        pause: dict[str, str] = {}
+        if self.busy:
+            status, pause = 429, {"Retry-After": self.busy.pop(0)}
         if self.path == "/silent":
             threading.Event().wait(0.8)
         refusal = {"kind": "Status", "reason": "NotFound", "message": "no such thing"}
         body = json.dumps(seen if status == 200 else refusal).encode()
         self.send_response_only(status)
-        for name, value in {**self.headers_out, "Content-Length": str(len(body))}.items():
+        sent = {**self.headers_out, **pause, "Content-Length": str(len(body))}
+        for name, value in sent.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
@@ -75,8 +85,10 @@ class _QuietServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def _serving(folder: Path, **headers: str) -> Iterator[OfficialClientTransport]:
-    handler = type("Handler", (_Server,), {"headers_out": headers})
+def _serving(
+    folder: Path, *, busy: tuple[str, ...] = (), **headers: str
+) -> Iterator[OfficialClientTransport]:
+    handler = type("Handler", (_Server,), {"headers_out": headers, "busy": list(busy)})
     server = _QuietServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
@@ -129,6 +141,7 @@ def test_a_request_arrives_as_it_was_meant(tmp_path: Path) -> None:
     assert (content["method"], content["authorization"]) == ("PATCH", f"Bearer {TOKEN}")
     assert content["path"] == "/api/v1/nodes/n1?dryRun=All&labelSelector=a%3Db%2Cc"
     assert content["content_type"] == MERGE_PATCH
+    assert content["user_agent"] == f"foresail/{foresail.__version__}"
     assert content["body"] == {"metadata": {"annotations": {"x": None}}}
 
 
@@ -157,6 +170,50 @@ def test_a_refusal_keeps_the_servers_words(tmp_path: Path, status: int) -> None:
         _ask(transport, "GET", f"/fail/{status}")
     error = raised.value
     assert (error.status, error.reason, error.message) == (status, "NotFound", "no such thing")
+
+
+def test_a_busy_server_is_asked_again_when_it_wants_to_be(tmp_path: Path) -> None:
+    """429 with Retry-After means that nothing was done, so the same request is sent again."""
+    with _serving(tmp_path, busy=("0", "0"), Date=DATE) as transport:
+        assert json.loads(_ask(transport, "PATCH", "/version", body={}).body)["method"] == "PATCH"
+
+
+@pytest.mark.parametrize("pause", ["30", "soon", ""])
+def test_a_busy_server_is_not_waited_for_longer_than_for_an_answer(
+    tmp_path: Path, pause: str
+) -> None:
+    """A pause beyond the time-out, or none that can be read, is the caller's to deal with."""
+    with (
+        _serving(tmp_path, busy=(pause,), Date=DATE) as transport,
+        pytest.raises(ClusterRefused) as raised,
+    ):
+        _ask(transport, "GET", "/version")
+    assert raised.value.status == 429
+
+
+def test_a_server_that_stays_busy_is_given_up(tmp_path: Path) -> None:
+    """Within the time-out of one request it is asked a few times."""
+    with (
+        _serving(tmp_path, busy=("0",) * 50, Date=DATE) as transport,
+        pytest.raises(ClusterRefused) as raised,
+    ):
+        _ask(transport, "GET", "/version")
+    assert raised.value.status == 429
+
+
+async def test_requests_are_sent_at_a_bounded_rate() -> None:
+    """A burst goes at once, what comes after it at so many a second; a pause fills the bucket again."""
+    clock = ManualClock()
+    rate = RequestRate(clock, per_second=10.0, burst=5)
+    sent = []
+    for _ in range(8):
+        await rate.wait()
+        sent.append(round(clock.monotonic(), 6))
+    await clock.sleep(60.0)
+    for _ in range(6):
+        await rate.wait()
+        sent.append(round(clock.monotonic(), 6))
+    assert sent == [0.0] * 5 + [0.1, 0.2, 0.3] + [60.3] * 5 + [60.4]
 
 
 @pytest.mark.parametrize("status", [502, 503, 504])

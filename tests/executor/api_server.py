@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from services.access_reviews import REVIEWS
-from services.cluster import JSON, ApiResponse, ClusterRefused, Json, Method
+from services.cluster import JSON, JSON_PATCH, ApiResponse, ClusterRefused, Json, Method
 from services.cluster_version import SIMULATED_VERSION
 from services.executor.facts import apply_merge_patch
+from twin.api.json_patch import apply_json_patch
+from twin.errors import ApiError
 
 NOW = 10_000.0
 
@@ -67,7 +69,6 @@ class ApiServer:
         content_type: str = JSON,
     ) -> ApiResponse:
         """Answer one request as an API server does."""
-        del content_type
         self.asked.append(Asked(method, path, dict(query or {}), body))
         waiting = self.scripted.get((method, path))
         if waiting:
@@ -82,6 +83,8 @@ class ApiServer:
         if method == "DELETE":
             # With a body, the query is not read.
             return self._removed(path, given["preconditions"], dry=given.get("dryRun") == ["All"])
+        if content_type == JSON_PATCH:
+            return self._stepped(path, given, dry=dry)
         return self._patched(path.removesuffix("/scale"), given, dry=dry)
 
     async def close(self) -> None:
@@ -128,6 +131,18 @@ class ApiServer:
         patch["metadata"].pop("uid", None)
         patch["metadata"].pop("resourceVersion", None)
         new = apply_merge_patch(found, patch)
+        if new != found and not dry:
+            version = int(found["metadata"]["resourceVersion"]) + 1
+            new = apply_merge_patch(new, {"metadata": {"resourceVersion": str(version)}})
+            self.objects[path] = new
+        return self._answer(new)
+
+    def _stepped(self, path: str, steps: list[dict[str, Any]], *, dry: bool) -> ApiResponse:
+        found = self._object(path)
+        try:
+            new = apply_json_patch(found, steps)
+        except ApiError as error:
+            raise ClusterRefused(error.status, error.reason, error.message) from error
         if new != found and not dry:
             version = int(found["metadata"]["resourceVersion"]) + 1
             new = apply_merge_patch(new, {"metadata": {"resourceVersion": str(version)}})

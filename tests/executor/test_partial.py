@@ -23,7 +23,12 @@ from tests.executor.plant import Plant, on
 NODE = "/api/v1/nodes/n1"
 PODS = "/api/v1/namespaces/shop/pods"
 LARGE, SMALL = f"{PODS}/large", f"{PODS}/small"
-BUDGET = ClusterRefused(429, "TooManyRequests", "it would violate the pod's disruption budget")
+BUDGET = ClusterRefused(
+    429,
+    "TooManyRequests",
+    "it would violate the pod's disruption budget",
+    causes=("DisruptionBudget",),
+)
 MIGRATE = make_action(kind=ActionKind.MIGRATE, target="n1")
 
 
@@ -203,7 +208,7 @@ async def test_what_a_failed_drain_wrote_can_be_taken_back() -> None:
 
     started, ended = plant.executions()[-2:]
     assert [(operation.verb, operation.resource) for operation in started.operations] == [
-        ("patch", "nodes")
+        ("taint", "nodes")
     ]
     assert ended.succeeded
     assert server.objects[NODE]["spec"]["taints"] == []

@@ -72,12 +72,14 @@ def test_limits_are_annotations_with_their_undo(
     kind: ActionKind, parameters: dict[str, float], expected: dict[str, str]
 ) -> None:
     """A limit on a node states its annotations and can be taken back to none."""
-    operation = expect_plan(kind, Facts(time_seconds=0, node=node()), **parameters).operations[0]
+    *taints, operation = expect_plan(
+        kind, Facts(time_seconds=0, node=node()), **parameters
+    ).operations
     names = {f"foresail.dev/{name}": value for name, value in expected.items()}
     assert json.loads(operation.patch)["metadata"]["annotations"] == names
     assert json.loads(operation.undo)["metadata"]["annotations"] == dict.fromkeys(names)
-    assert ("taints" in operation.patch) == (kind is ActionKind.RESOURCE_CAP)
-    assert (operation.resource_version == "7") == (kind is ActionKind.RESOURCE_CAP)
+    wanted = [Verb.TAINT] if kind is ActionKind.RESOURCE_CAP else []
+    assert [one.verb for one in taints] == wanted
 
 
 @pytest.mark.parametrize(("kind", "parameters", "expected"), LIMITS[:3])
@@ -151,7 +153,7 @@ def test_migrate_evicts_the_largest_movable_pods_by_uid() -> None:
     )
     plan = expect_plan(ActionKind.MIGRATE, Facts(time_seconds=0, node=node(), pods=pods))
     taint, *evictions = plan.operations
-    assert json.loads(taint.patch)["spec"]["taints"][0]["effect"] == "PreferNoSchedule"
+    assert json.loads(taint.patch)["add"][0]["effect"] == "PreferNoSchedule"
     assert [(eviction.verb, eviction.uid) for eviction in evictions] == [
         (Verb.EVICT, "u-large"),
         (Verb.EVICT, "u-middle"),
@@ -257,18 +259,18 @@ def test_undo_restores_the_former_value() -> None:
     ("kind", "parameters"), [(ActionKind.MIGRATE, {}), (ActionKind.RESOURCE_CAP, LIMITS[3][1])]
 )
 def test_taints_of_others_stay(kind: ActionKind, parameters: dict[str, float]) -> None:
-    """A list is replaced whole, so it is tied to the version read and holds what was there."""
+    """A change names our own taint alone, so others can come and go meanwhile."""
     other = {"key": "gpu", "effect": "NoSchedule"}
     facts = Facts(time_seconds=0, node=node(taints=(other,)), pods=(pod("a"),))
 
     operation = expect_plan(kind, facts, **parameters).operations[0]
 
-    taints = json.loads(operation.patch)["spec"]["taints"]
-    assert (taints[0], len(taints)) == (other, 2)
-    assert operation.resource_version == "7"
-    assert json.loads(operation.undo)["spec"]["taints"] == [other]
-    again = Facts(time_seconds=0, node=node(taints=tuple(taints)), pods=(pod("a"),))
-    assert "taints" not in expect_plan(kind, again, **parameters).operations[0].patch
+    change, undo = json.loads(operation.patch), json.loads(operation.undo)
+    assert (change["remove"], undo) == ([], {"add": [], "remove": change["add"]})
+    assert all(one["key"].startswith("foresail.dev/") for one in change["add"])
+    assert operation.resource_version == ""
+    again = Facts(time_seconds=0, node=node(taints=(other, *change["add"])), pods=(pod("a"),))
+    assert Verb.TAINT not in {one.verb for one in expect_plan(kind, again, **parameters).operations}
 
 
 def test_migrate_passes_over_what_is_protected() -> None:

@@ -17,6 +17,7 @@ from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, Verb, VerificationStatus
 from schemas.reasons import Reason
+from services.cluster import MERGE_PATCH
 from services.executor.harm import AffectedPods, harm_checks
 from services.executor.ledger import evolve
 from services.executor.resizing import resize_trouble
@@ -138,6 +139,27 @@ async def test_without_a_limit_to_lower_the_node_is_tainted(ground: Ground) -> N
     ground.plant.state = evolve(ground.plant.state, stamp_event(control))
     await ground.plant.act()
     assert "taints" not in ground.plant.shown()["spec"]
+
+
+async def test_our_taint_is_taken_back_from_among_others(ground: Ground) -> None:
+    """Others add theirs meanwhile, before it and after it; ours is known among them, and it alone goes."""
+    ground.add_pod("web", UNLIMITED)
+    await ground.pass_time(60.0)
+    done = await ground.decide(ActionKind.THROTTLE)
+    others = [
+        {"key": "team", "value": "a", "effect": "NoSchedule"},
+        {"key": "maintenance", "value": "b", "effect": "NoSchedule"},
+    ]
+    (own,) = ground.plant.shown()["spec"]["taints"]
+    path = f"/api/v1/nodes/{ground.plant.node}"
+    ground.ask("PATCH", path, {"spec": {"taints": [others[0], own, others[1]]}}, MERGE_PATCH)
+    await ground.pass_time(60.0)
+    assert ground.plant.state.executions[-1].verified
+
+    control = make_control(Command.UNDO, value=str(done.cycle))
+    ground.plant.state = evolve(ground.plant.state, stamp_event(control))
+    await ground.plant.act()
+    assert ground.plant.shown()["spec"]["taints"] == others
 
 
 async def test_a_server_without_resize_gets_the_taint() -> None:

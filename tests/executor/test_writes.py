@@ -105,7 +105,8 @@ async def test_a_dry_run_says_so_in_every_verb(operation: Operation) -> None:
 
     assert dry.objects == before
     (asked,), (other,) = dry.writes(), real.writes()
-    assert (asked.query, other.query) == ({"dryRun": "All"}, {})
+    named = {} if operation.verb is Verb.DELETE else {"fieldManager": "foresail"}
+    assert (asked.query, other.query) == ({"dryRun": "All", **named}, named)
     in_body = {"dryRun": ["All"]} if operation.verb is Verb.DELETE else {}
     assert (asked.method, asked.path) == (other.method, other.path)
     assert asked.body == {**other.body, **in_body}
@@ -121,7 +122,8 @@ async def test_a_dry_run_that_would_change_something_is_no_unchanged_one() -> No
     [
         (403, Reason.FORBIDDEN),
         (422, Reason.INVALID),
-        (429, Reason.PDB),
+        (401, Reason.UNAUTHENTICATED),
+        (429, Reason.THROTTLED),
         (500, Reason.API_ERROR),
     ],
 )
@@ -135,6 +137,14 @@ async def test_a_refusal_is_named_and_not_tried_again(status: int, reason: Reaso
     assert (outcome(result), result.http_status) == (("refused", reason), status)
     assert result.message == "it says no"
     assert len(made.asked) == 1
+
+
+async def test_a_disruption_budget_is_told_from_a_busy_server() -> None:
+    """Both answer 429; the budget is named among the causes."""
+    made = server()
+    refusal = ClusterRefused(429, "TooManyRequests", "no", causes=("DisruptionBudget",))
+    made.fail("POST", f"{POD}/eviction", refusal)
+    assert outcome(await apply(made, EVICT, dry_run=False)) == ("refused", Reason.PDB)
 
 
 async def test_an_api_server_that_is_away_is_a_failure_not_a_refusal() -> None:

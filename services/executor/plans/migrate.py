@@ -19,7 +19,7 @@ from schemas.actions import Action, MigrateAction
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, PodFacts
-from services.executor.plans.planned import OperationPlan, PlanRefusal, node_of, node_patch
+from services.executor.plans.planned import OperationPlan, PlanRefusal, change_taints, node_of
 from services.executor.settings import ExecutorSettings
 from services.notices import NOTICE_TAINTS
 from services.ordinals import ordinal_of
@@ -128,10 +128,9 @@ def _is_protected(pod: PodFacts, facts: Facts) -> bool:
 
 
 def _taint(node: NodeFacts) -> Operation | None:
-    if RISK_TAINT in node.taints or not node.writable:
+    if not node.writable:
         return None
-    patch = {"spec": {"taints": [*node.taints, RISK_TAINT]}}
-    return node_patch(node, patch, f"prefer other nodes than {node.name}", versioned=True)
+    return change_taints(node, f"prefer other nodes than {node.name}", add=[RISK_TAINT])
 
 
 def _evict(pod: PodFacts, node: NodeFacts) -> Operation:

@@ -7,8 +7,6 @@ effect only where a node agent reads them (docs/limits). Each is taken back by i
 
 from __future__ import annotations
 
-from typing import Any
-
 from schemas.actions import (
     DvfsAction,
     MemoryBalloonAction,
@@ -18,7 +16,13 @@ from schemas.actions import (
 )
 from schemas.reasons import Reason
 from services.executor.facts import Facts
-from services.executor.plans.planned import OperationPlan, PlanRefusal, node_of, node_patch
+from services.executor.plans.planned import (
+    OperationPlan,
+    PlanRefusal,
+    change_taints,
+    node_of,
+    node_patch,
+)
 from services.executor.settings import ExecutorSettings
 
 CLOCK_SCALE = "foresail.dev/clock-scale"
@@ -37,15 +41,17 @@ def plan(
     if isinstance(node, PlanRefusal):
         return node
     annotations = wanted_annotations(action)
-    patch: dict[str, Any] = {"metadata": {"annotations": annotations}}
-    capped = isinstance(action, ResourceCapAction)
-    if capped and CAPPED_TAINT not in node.taints:
-        patch["spec"] = {"taints": [*node.taints, CAPPED_TAINT]}
+    patch = {"metadata": {"annotations": annotations}}
     text = ", ".join(f"{name.partition('/')[2]} {value}" for name, value in annotations.items())
-    operation = node_patch(node, patch, f"set {text} on {node.name}", versioned="spec" in patch)
-    if operation is None:
+    limit = node_patch(node, patch, f"set {text} on {node.name}")
+    capped = isinstance(action, ResourceCapAction)
+    kept_away = change_taints(
+        node, f"keep new pods from {node.name}", add=[CAPPED_TAINT] if capped else []
+    )
+    operations = tuple(one for one in (kept_away, limit) if one is not None)
+    if not operations:
         return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} has {text} already")
-    return OperationPlan(operations=(operation,), text=operation.text, direction="limit")
+    return OperationPlan(operations=operations, text=operations[-1].text, direction="limit")
 
 
 def wanted_annotations(action: NodeLimitAction) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from schemas.model import DataModel
@@ -10,6 +11,7 @@ from schemas.numbers import Count
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, WorkloadFacts, apply_merge_patch
+from services.executor.taints import Taint, has_taint
 
 
 class Surge(DataModel):
@@ -57,14 +59,8 @@ OPPOSITE = {"off": "on", "on": "off", "close": "open", "open": "close", "up": "d
 """Directions that undo each other."""
 
 
-def node_patch(
-    node: NodeFacts, patch: dict[str, Any], text: str, *, versioned: bool = False
-) -> Operation | None:
-    """Return a merge patch of a node with its undo; None when the node is so already.
-
-    `versioned` ties it to the version that was read: needed where a whole list (taints) is
-    replaced.
-    """
+def node_patch(node: NodeFacts, patch: dict[str, Any], text: str) -> Operation | None:
+    """Return a merge patch of a node with its undo; None when the node is so already."""
     current = node_state(node)
     if apply_merge_patch(current, patch) == current:
         return None
@@ -73,7 +69,6 @@ def node_patch(
         resource="nodes",
         name=node.name,
         uid=node.uid,
-        resource_version=node.resource_version if versioned else "",
         patch=canonical_json(patch),
         undo=canonical_json(undo_patch(current, patch)),
         text=text,
@@ -82,10 +77,27 @@ def node_patch(
 
 def node_state(node: NodeFacts) -> dict[str, Any]:
     """Return the fields of a node that patches touch, as the API shows them."""
-    spec: dict[str, Any] = {"taints": [dict(taint) for taint in node.taints]}
-    if node.unschedulable:
-        spec["unschedulable"] = True
+    spec = {"unschedulable": True} if node.unschedulable else {}
     return {"metadata": {"annotations": dict(node.annotations)}, "spec": spec}
+
+
+def change_taints(
+    node: NodeFacts, text: str, *, add: Sequence[Taint] = (), remove: Sequence[Taint] = ()
+) -> Operation | None:
+    """Return the write that adds and removes taints of ours; None when the node is so already."""
+    missing = [dict(one) for one in add if not has_taint(node.taints, one)]
+    present = [dict(one) for one in remove if has_taint(node.taints, one)]
+    if not missing and not present:
+        return None
+    return Operation(
+        verb=Verb.TAINT,
+        resource="nodes",
+        name=node.name,
+        uid=node.uid,
+        patch=canonical_json({"add": missing, "remove": present}),
+        undo=canonical_json({"add": present, "remove": missing}),
+        text=text,
+    )
 
 
 def workload_patch(

@@ -15,10 +15,15 @@ from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts
 from services.executor.plans.migrate import RISK_TAINT
-from services.executor.plans.planned import OperationPlan, PlanRefusal, canonical_json, node_patch
+from services.executor.plans.planned import (
+    OperationPlan,
+    PlanRefusal,
+    canonical_json,
+    change_taints,
+    node_patch,
+)
 from services.executor.settings import NODE_PLACEHOLDER, ExecutorSettings, HandBack
 
-RISK = str(RISK_TAINT["key"])
 POWER_STATE = "foresail.dev/power-state"
 SLEEPING = frozenset({"sleep", "off"})
 
@@ -34,21 +39,30 @@ def plan(
         return PlanRefusal(
             reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt"
         )
+    if state not in SLEEPING:
+        return _wake(node, state, settings)
     operation = _patch(node, state)
     if operation is None:
         return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} is {state} already")
     pods = [pod for pod in facts.pods if not pod.daemon]
-    if state in SLEEPING and pods:
+    if pods:
         return PlanRefusal(
             reason=Reason.NODE_NOT_EMPTY,
             text=f"{node.name} runs {len(pods)} pods; only an empty node sleeps",
         )
-    if state in SLEEPING:
-        return _hand_back(operation, facts, node, settings)
+    return _hand_back(operation, facts, node, settings)
+
+
+def _wake(node: NodeFacts, state: str, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
+    """Give a node back whole: awake, open, and without our taint."""
+    awake = _patch(node, state)
+    liked = change_taints(node, f"let pods prefer {node.name} again", remove=[RISK_TAINT])
+    if awake is None and liked is None:
+        return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} is {state} already")
     woken = _command(node, settings.wake_command, settings.hand_back_command, "wake")
     return OperationPlan(
-        operations=tuple(filter(None, (woken, operation))),
-        text=operation.text,
+        operations=tuple(one for one in (woken, awake, liked) if one is not None),
+        text=f"set {node.name} to {state}",
         direction="on",
         means=HandBack.COMMAND if woken else "",
     )
@@ -59,10 +73,7 @@ def _patch(node: NodeFacts, state: str) -> Operation | None:
         "metadata": {"annotations": {POWER_STATE: state}},
         "spec": {"unschedulable": True if state in SLEEPING else None},
     }
-    marked = state not in SLEEPING and any(taint["key"] == RISK for taint in node.taints)
-    if marked:  # it is given back whole
-        patch["spec"]["taints"] = [dict(taint) for taint in node.taints if taint["key"] != RISK]
-    return node_patch(node, patch, f"set {node.name} to {state}", versioned=marked)
+    return node_patch(node, patch, f"set {node.name} to {state}")
 
 
 def _hand_back(

@@ -17,8 +17,8 @@ from services.executor.plans.planned import (
     OperationPlan,
     PlanRefusal,
     canonical_json,
+    change_taints,
     node_of,
-    node_patch,
 )
 from services.executor.resizing import (
     Amounts,
@@ -147,12 +147,10 @@ def _operation(pod: PodFacts, amounts: dict[str, Amounts]) -> Operation:
 
 
 def _prefer_others(node: NodeFacts, why: str) -> OperationPlan | PlanRefusal:
-    if any(taint.get("key") == LIMITED_TAINT["key"] for taint in node.taints):
+    operation = change_taints(node, f"prefer other nodes than {node.name}", add=[LIMITED_TAINT])
+    if operation is None:
         text = f"{node.name} is tainted already: {why}"
         return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=text)
-    patch = {"spec": {"taints": [*node.taints, LIMITED_TAINT]}}
-    operation = node_patch(node, patch, f"prefer other nodes than {node.name}", versioned=True)
-    assert operation is not None
     return OperationPlan(
         operations=(operation,),
         text=f"{operation.text}, since {why}",
