@@ -34,7 +34,7 @@ class ObjectReader:
     def __init__(self, transport: Transport) -> None:
         """Read through `transport`."""
         self._transport = transport
-        self._read: dict[tuple[str, type[KubeStruct]], KubeStruct | None] = {}
+        self._read: dict[str, bytes | None] = {}
 
     async def get(self, path: str, kind: type[K]) -> K | None:
         """Return an object; None when it is gone.
@@ -42,23 +42,23 @@ class ObjectReader:
         Raises:
             ClusterUnavailable, ClusterRefused: it could not be read.
         """
-        key = (path, kind)
-        if key not in self._read:
-            self._read[key] = await self._get(path, kind)
-        result = self._read[key]
-        return result if isinstance(result, kind) else None
-
-    async def _get(self, path: str, kind: type[K]) -> K | None:
+        if path not in self._read:
+            self._read[path] = await self._get(path)
+        body = self._read[path]
+        if body is None:
+            return None
         try:
-            answer = await self._transport.request("GET", path)
+            return msgspec.json.decode(body, type=kind)
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            raise ClusterRefused(200, "Unreadable", f"{path}: {error}") from error
+
+    async def _get(self, path: str) -> bytes | None:
+        try:
+            return (await self._transport.request("GET", path)).body
         except ClusterRefused as error:
             if error.status == 404:
                 return None
             raise
-        try:
-            return msgspec.json.decode(answer.body, type=kind)
-        except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            raise ClusterRefused(answer.status, "Unreadable", f"{path}: {error}") from error
 
     async def protecting_mark(self, what: str, metadata: MarkedMeta) -> tuple[Marked, ...]:
         """Return what protects an object: its own mark, its namespace's and those of its owners.

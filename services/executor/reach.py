@@ -79,6 +79,14 @@ class ReachedNode(DataModel):
     """What marks it do-not-disrupt; empty: nothing."""
 
 
+class AppliedField(DataModel):
+    """A field that an operation would write and that somebody else applies."""
+
+    manager: str
+    field: str
+    """Such as `spec.replicas`."""
+
+
 class Reach(DataModel):
     """Everything that one operation touches."""
 
@@ -90,6 +98,7 @@ class Reach(DataModel):
     """Of the object itself, its owners up the chain and its namespace, those that are marked."""
     pods: tuple[ReachedPod, ...] = ()
     nodes: tuple[ReachedNode, ...] = ()
+    applied: tuple[AppliedField, ...] = ()
 
     @property
     def key(self) -> str:

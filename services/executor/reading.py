@@ -8,6 +8,7 @@ from typing import Any
 from schemas.outcome import Mode, Operation, Verb
 from services.cluster import Transport
 from services.cluster_version import is_simulated
+from services.executor.field_owners import WITHOUT_FIELDS, OwnedObject, applied_fields
 from services.executor.marked_objects import (
     MarkedAutoscaler,
     MarkedMeta,
@@ -54,6 +55,17 @@ async def read_reach(transport: Transport, operation: Operation, scope: Scope) -
         ClusterUnavailable, ClusterRefused: the cluster could not be read.
     """
     reader = ObjectReader(transport)
+    reach = await _read_reach(transport, reader, operation, scope)
+    if operation.verb in WITHOUT_FIELDS or operation.resource not in WRITTEN:
+        return reach
+    found = await reader.get(object_path(operation), OwnedObject)
+    applied = () if found is None else applied_fields(found, operation)
+    return reach.model_copy(update={"applied": applied})
+
+
+async def _read_reach(
+    transport: Transport, reader: ObjectReader, operation: Operation, scope: Scope
+) -> Reach:
     bare = Reach(resource=operation.resource, namespace=operation.namespace, name=operation.name)
     match operation.resource:
         case "resourcequotas":

@@ -33,6 +33,7 @@ ORDER = {
         "do_not_disrupt",
         "named_namespaces",
         "named_nodes",
+        "field_owner",
     ),
     Stage.BEFORE_ACTING: (
         "switchback_namespaces",

@@ -14,16 +14,19 @@ from schemas.control import Command
 from schemas.decision import DecisionPart
 from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason
+from services.cluster import ClusterRefused
 from services.executor.settings import Budget, Caps
 from tests.builders import cycle_time, make_action, make_considered, make_decision
 from tests.executor.example_guard import files_added
 from tests.explain.lacking import LACKING
+from tests.explain.refused_writes import REFUSED_WRITES
 from tests.explain.theatre import Theatre
 from tests.score_events import make_breaker, make_breaker_change
 
+APPLY_PATCH = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 Case = Callable[[Theatre], Awaitable[None]]
-CASES: dict[Reason, tuple[Case, dict[str, Any]]] = dict(LACKING)
+CASES: dict[Reason, tuple[Case, dict[str, Any]]] = LACKING | REFUSED_WRITES
 
 
 def case(reason: Reason, **executor: Any) -> Callable[[Case], Case]:
@@ -87,7 +90,7 @@ async def cooling_down(theatre: Theatre) -> None:
 
 @case(Reason.COOL_DOWN_AFTER_FAILURE)
 async def cooling_down_after_failure(theatre: Theatre) -> None:
-    theatre.transport.refuses = (500, "InternalError", "etcd is slow")
+    theatre.transport.refuses = ClusterRefused(500, "InternalError", "etcd is slow")
     await sleep(theatre)
     theatre.transport.refuses = None
     kind = ActionKind.DVFS
@@ -279,44 +282,20 @@ async def by_a_guard_without_a_reason_of_its_own(theatre: Theatre) -> None:
         await sleep(theatre)
 
 
-@case(Reason.PDB)
-async def budget_of_pods(theatre: Theatre) -> None:
+@case(Reason.FIELD_OWNED)
+async def applied_by_somebody(theatre: Theatre) -> None:
+    """Flux applies the number of replicas."""
     theatre.deploy("web", 1)
-    words = "Cannot evict pod as it would violate the pod's disruption budget."
-    theatre.transport.refuses = (429, "TooManyRequests", words)
-    await migrate(theatre)
-
-
-@case(Reason.CONFLICT)
-async def conflict(theatre: Theatre) -> None:
-    theatre.deploy("web", 1)
-    words = "Operation cannot be fulfilled on deployments.apps: the object has been modified"
-    theatre.transport.refuses = (409, "Conflict", words)
-    await replicate(theatre)
-
-
-@case(Reason.FORBIDDEN)
-async def forbidden(theatre: Theatre) -> None:
-    theatre.transport.refuses = (403, "Forbidden", 'nodes "node-0" is forbidden')
-    await sleep(theatre)
-
-
-@case(Reason.INVALID)
-async def invalid(theatre: Theatre) -> None:
-    theatre.transport.refuses = (422, "Invalid", 'Node "node-0" is invalid: spec')
-    await sleep(theatre)
-
-
-@case(Reason.API_ERROR)
-async def broken_server(theatre: Theatre) -> None:
-    theatre.transport.refuses = (500, "InternalError", "etcd is slow")
-    await sleep(theatre)
-
-
-@case(Reason.API_UNREACHABLE)
-async def no_answer(theatre: Theatre) -> None:
-    theatre.transport.deaf = True
-    await sleep(theatre)
+    wanted = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 1},
+    }
+    path = "/apis/apps/v1/namespaces/default/deployments/web"
+    query = {"fieldManager": "kustomize-controller", "force": "true"}
+    theatre.request("PATCH", path, json.dumps(wanted).encode(), APPLY_PATCH, query)
+    await give_replicas(theatre, 2)
 
 
 @case(Reason.ABANDONED_AFTER_RESTART)

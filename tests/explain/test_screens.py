@@ -12,6 +12,7 @@ from schemas.effect import Effect
 from schemas.proposal import LeftUntouched, UntouchedDraw
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
+from services.cluster import ClusterRefused
 from tests.builders import make_action, make_proposal
 from tests.explain.theatre import CALM, IDLE, NEVER, RISKY, Theatre
 
@@ -120,7 +121,7 @@ async def tie(theatre: Theatre) -> None:
 
 async def failed_execution(theatre: Theatre) -> None:
     """The API server refuses the write with 403."""
-    theatre.transport.refuses = (403, "Forbidden", "nodes is forbidden: no rights")
+    theatre.transport.refuses = ClusterRefused(403, "Forbidden", "nodes is forbidden: no rights")
     await theatre.play(IDLE)
     await theatre.play()
 

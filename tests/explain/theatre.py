@@ -66,8 +66,8 @@ SIGNALS: Mapping[str, Mapping[str, Any]] = {
 class Answering(TwinTransport):
     """The simulated cluster, whose writes can be refused or lost."""
 
-    refuses: tuple[int, str, str] | None = None
-    """Status, reason and message of every write's answer."""
+    refuses: ClusterRefused | None = None
+    """Every write's answer."""
     silent = False
     """No write is answered."""
     version = ""
@@ -87,7 +87,7 @@ class Answering(TwinTransport):
         if self.deaf or (self.silent and method != "GET"):
             raise ClusterUnavailable("no answer within 10 s")
         if self.refuses is not None and method != "GET":
-            raise ClusterRefused(*self.refuses)
+            raise self.refuses
         answer = await super().request(method, path, query, body, content_type)
         if self.version and path == "/version":
             said = json.dumps({"gitVersion": self.version}).encode()
@@ -249,9 +249,16 @@ class Theatre:
         )
         self.engine.advance(self.engine.now + 20)
 
-    def request(self, method: str, path: str, body: bytes = b"", kind: str = JSON) -> None:
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        kind: str = JSON,
+        query: Mapping[str, str] | None = None,
+    ) -> None:
         """Do something to the cluster beside the executor."""
-        status, answer = InProcessTwin(self.engine).request(method, path, {}, body, kind)
+        status, answer = InProcessTwin(self.engine).request(method, path, query or {}, body, kind)
         assert status < 300, answer
 
     # ---- the screen

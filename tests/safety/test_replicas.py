@@ -12,6 +12,7 @@ from schemas.reasons import Reason
 from tests.builders import make_action
 from tests.safety.harness import Ground
 from tests.safety.world import World
+from tests.twin.contract.faces import APPLY
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -59,3 +60,33 @@ async def test_a_workload_and_its_autoscaler_may_be_written(world: World) -> Non
     assert scaled.succeeded, scaled.text
     written = [one.path for one in world.recorder.asked if one.method == "PATCH"]
     assert written == ["/apis/apps/v1/namespaces/shop/deployments/web", f"{path}/scaler"]
+
+
+async def test_replicas_that_somebody_applies_are_theirs(world: World) -> None:
+    """Argo CD and others say the number again with each sync: taking the field would end in a conflict."""
+    path = "/apis/apps/v1/namespaces/shop/deployments/applied"
+    labels = {"app": "applied"}
+    pod = {"nodeName": "nowhere", "containers": [{"name": "c", "image": "a:1"}]}
+    spec = {
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod},
+    }
+    kind = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "applied"}}
+
+    def apply(body: dict[str, Any]) -> None:
+        query = {"fieldManager": "argocd-controller"}
+        answer = world.face.ask("PATCH", path, query, body, content_type=APPLY)
+        assert answer.status in {200, 201}, answer.text
+
+    wanted = replicas_of("shop/Deployment/applied", 2)
+    apply({**kind, "spec": {**spec, "replicas": 1}})
+    theirs = await Ground(world).decide(wanted)
+    apply({**kind, "spec": spec})
+    free = await Ground(world, mode=Mode.SHADOW).decide(wanted)
+    world.face.ask("DELETE", path)
+
+    assert (theirs.reason, world.recorder.writes) == (Reason.FIELD_OWNED, [])
+    (refusal,) = [check for check in theirs.guards if not check.passed]
+    expected = "argocd-controller applies spec.replicas of deployments shop/applied"
+    assert (refusal.guard, refusal.text) == ("field_owner", expected)
+    assert free.succeeded, free.text
