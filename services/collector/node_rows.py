@@ -50,7 +50,7 @@ def longest_window(items: Sequence[NodeMetrics]) -> float | None:
     Raises:
         ValueError: one is no duration.
     """
-    windows = {item.window for item in items if item.window}
+    windows = dict.fromkeys(item.window for item in items if item.window)
     return max(map(parse_duration, windows), default=None)
 
 

@@ -110,7 +110,7 @@ class PrometheusUsage:
         window = self._server.queries[POD_CPU].covered_seconds
         usage: dict[PodName, dict[str, tuple[float, int]]] = {}
         times: dict[PodName, float] = {}
-        for key in seconds.keys() & cores.keys() & memory.keys():
+        for key in sorted(seconds.keys() & cores.keys() & memory.keys()):
             pod = (key[0], key[1])
             usage.setdefault(pod, {})[key[2]] = (cores[key], round(memory[key]))
             times[pod] = min(times.get(pod, seconds[key]), seconds[key])
