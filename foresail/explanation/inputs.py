@@ -143,7 +143,7 @@ def _group(signals: Sequence[Signal]) -> list[str]:
     texts = []
     for (source, age, limit, window), found in groupby(sorted(signals, key=key), key=key):
         names = ", ".join(f"measured {one.name}" if one.measured else one.name for one in found)
-        over = f" over {figures.duration(window)}" if window else ""
+        over = f" over {figures.duration(window)}," if window else ""
         bound = f", limit {figures.duration(limit)}" if limit else ""
         texts.append(f"{names}{over} {seconds(age)} old ({source}{bound})")
     return texts

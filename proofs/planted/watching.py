@@ -148,7 +148,7 @@ WATCHING = (
     Defect(
         "metrics: a container without a measured time counts as measured now",
         "services/executor/pod_usage.py",
-        "        for key in seconds.keys() & cores.keys() & memory.keys():",
+        "        for key in sorted(seconds.keys() & cores.keys() & memory.keys()):",
         "        for key in cores.keys() & memory.keys():\n            seconds.setdefault(key, 1e12)",
         "tests/executor/test_pod_usage.py::test_a_container_counts_with_both_amounts_and_a_time",
     ),

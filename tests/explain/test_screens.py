@@ -185,7 +185,7 @@ async def test_a_signal_says_how_many_seconds_it_covers() -> None:
     theatre = Theatre()
     await theatre.play(RISKY, signals={"node_usage": {"window_seconds": 120.0}})
 
-    assert "node_usage over 120 s 15 s old (metrics_server" in " ".join(theatre.screen().split())
+    assert "node_usage over 120 s, 15 s old (metrics_server" in " ".join(theatre.screen().split())
 
 
 async def test_what_is_left_untouched_is_shown_with_its_propensity() -> None:
