@@ -33,13 +33,7 @@ from twin.api.auditing import AuditedServer
 from twin.api.certificates import Credentials, prepare
 from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, create_server
 from twin.api.discovery import VERSION
-from twin.api.journal import (
-    MARK_SECONDS,
-    Journal,
-    JournalUnwritable,
-    WorldKey,
-    recorded_start,
-)
+from twin.api.journal import MARK_SECONDS, Journal, JournalUnwritable
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
 from twin.audit.log import AuditLog
@@ -62,6 +56,7 @@ from twin.resuming import Checkpoints, resume
 from twin.samples.scraper import SampleSettings, Scraper
 from twin.settings import TwinSettings, kueue_of, parts_left_out, provisioning_of, read_settings
 from twin.workloads import open_workload
+from twin.world_settings import start_of, with_start, world_of
 
 RARE_COLLECTIONS = (100_000, 50, 100)
 """Thresholds of the garbage collector: little here refers to itself, and walking a large cluster
@@ -104,23 +99,6 @@ def main() -> int:
     return 0
 
 
-def with_start(settings: TwinSettings, clock: Clock) -> TwinSettings:
-    """Fill in when the cluster's time starts: as its journal says, or at the wall clock's whole
-    second. What is chosen is written into the journal, so a restart has the same.
-    """
-    if settings.start_time_seconds is not None:
-        return settings
-    recorded = None if settings.journal is None else recorded_start(settings.journal)
-    start = float(clock.wall_ns() // 1_000_000_000) if recorded is None else recorded
-    return settings.model_copy(update={"start_time_seconds": start})
-
-
-def start_of(settings: TwinSettings) -> float:
-    """Return when the cluster's time starts, which `with_start` has filled in."""
-    assert settings.start_time_seconds is not None, "see with_start"
-    return settings.start_time_seconds
-
-
 def prepare_credentials(settings: TwinSettings, clock: Clock) -> Credentials:
     """Write what the API server needs into its folder; an authority with a journal is kept."""
     return prepare(
@@ -149,25 +127,8 @@ def open_world(settings: TwinSettings, authority_pem: str = "") -> tuple[Engine,
     return resume(settings.journal, world_of(settings), start_of(settings), build)
 
 
-def world_of(settings: TwinSettings) -> WorldKey:
-    """Name the world that these settings make."""
-    return WorldKey.of(
-        settings.seed,
-        settings.nodes,
-        settings.workload,
-        start_of(settings),
-        settings.scenario,
-        provisioning_of(settings.provisioner, settings.machines),
-        settings.weather,
-        settings.authorization,
-        LOCAL_IMAGE if settings.run_commands else "",
-        kueue_of(settings.kueue),
-        parts_left_out(settings.without),
-    )
-
-
 def build_engine(settings: TwinSettings, authority_pem: str = "") -> Engine:
-    """Build the cluster; with RBAC its namespaces hold the certificate `authority_pem`.
+    """Build the cluster; where namespaces hold their authority's certificate, it is `authority_pem`.
 
     Raises InputError for a workload, scenario or file of machines that is wrong.
     """
@@ -175,11 +136,13 @@ def build_engine(settings: TwinSettings, authority_pem: str = "") -> Engine:
     workload = open_workload(settings.workload, nodes=settings.nodes, seed=settings.seed)
     provisioning = provisioning_of(settings.provisioner, settings.machines)
     rights, without = settings.authorization, parts_left_out(settings.without)
+    objects = settings.server_objects
+    authority = authority_pem if objects or rights == "rbac" else ""
     config = TwinConfig(
         start_time=start_of(settings),
         provisioning=provisioning,
         health=HealthConfig(weather=settings.weather),
-        access=AccessConfig(rights, authority_pem if rights == "rbac" else ""),
+        access=AccessConfig(rights, authority, objects),
         scheduler=SchedulerConfig(enabled=SCHEDULER not in without),
         controllers=ControllerConfig(switched_off=resources_without(without)),
         kubelet=KubeletConfig(local_image=LOCAL_IMAGE if settings.run_commands else ""),

@@ -20,6 +20,7 @@ from twin.behaviour.power import Power
 from twin.behaviour.prometheus import PrometheusMetrics
 from twin.behaviour.resize import Resizer
 from twin.behaviour.usage_table import UsageTable
+from twin.bootstrap.server_objects import ServerObjects
 from twin.chance import Chance
 from twin.changes import Change
 from twin.clock import Clock
@@ -102,16 +103,18 @@ class Engine:
         self.store.gates.insert(0, VolumeAdmission(self.store))
         self.store.gates.insert(0, RuntimeClasses(self.store))
         self.store.gates.insert(0, PriorityGate(self.store))  # quotas count resolved priorities
-        if self.accounts is not None:
+        if self.accounts is not None and config.access.rbac:
             self.store.gates.insert(0, self.accounts)
         self.parts = parts_of(self)
         for name in NAMESPACES:
             self.store.create("namespaces", "", {"metadata": {"name": name}})
         add_system_classes(self.store)
         add_system_objects(self.store)
-        if config.access.rbac:
+        if self.accounts is not None:
             add_default_roles(self.store)
             add_extension_trust(self.store, config.access.authority_pem)
+        if self.server_objects is not None:
+            self.server_objects.begin()
         if self.kueue is not None:
             self.kueue.begin()
         if self.provisioner is not None:
@@ -142,9 +145,11 @@ class Engine:
         self.plane = ControlPlane(world, self.metrics.sample, self.request_metrics)
         self.lifecycle = NodeLifecycle(world, self.kubelet)
         self.registry = NodeRegistry(world)
-        rbac = world.config.access.rbac
-        self.role_aggregation = RoleAggregation(world) if rbac else None
-        self.accounts = ServiceAccounts(world) if rbac else None
+        access = world.config.access
+        kept = access.rbac or access.server_objects
+        self.role_aggregation = RoleAggregation(world) if kept else None
+        self.accounts = ServiceAccounts(world) if kept else None
+        self.server_objects = ServerObjects(world) if access.server_objects else None
         self.kueue = Kueue(world) if world.config.kueue.served else None
 
     def _build_health(self) -> None:
@@ -306,7 +311,7 @@ class Engine:
             self.serving.follow(change)
         self.plane.follow(change)
         self.vertical.follow(change)
-        for part in (self.role_aggregation, self.accounts, self.kueue):
+        for part in (self.role_aggregation, self.accounts, self.kueue, self.server_objects):
             if part is not None:
                 part.follow(change)
         if self.provisioner is not None:

@@ -40,7 +40,20 @@ ENDPOINTS: Object = {
 }
 
 
+SLICE: Object = {
+    "metadata": {"name": "kubernetes", "labels": {"kubernetes.io/service-name": "kubernetes"}},
+    "addressType": "IPv4",
+    "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": True}}],
+    "ports": [{"name": "https", "port": PORT, "protocol": "TCP"}],
+}
+
+
 def add_system_objects(store: Store) -> None:
     """Create them; the namespace `default` has to be there."""
     store.create("services", "default", SERVICE)
     store.create("endpoints", "default", ENDPOINTS)
+
+
+def add_own_slice(store: Store) -> None:
+    """Create the EndpointSlice of that Service."""
+    store.create("endpointslices", "default", SLICE)

@@ -15,8 +15,9 @@ from foresail.untouched.service import NAME, run
 from foresail.untouched.world import UntouchedWorld
 from services.collector.settings import CollectorSettings
 from twin.__main__ import build_engine
-from twin.api.journal import recorded_start
+from twin.api.journal import recorded_world
 from twin.settings import read_settings
+from twin.world_settings import as_recorded
 
 
 async def main(context: ProcessContext) -> None:
@@ -27,10 +28,9 @@ async def main(context: ProcessContext) -> None:
     """
     settings = settings_from(context.environment, CollectorSettings)
     twin = read_settings(sys.argv[1:])
-    start = None if twin.journal is None else recorded_start(twin.journal)
-    if twin.journal is None or start is None:
+    if twin.journal is None or recorded_world(twin.journal) is None:
         raise ConfigError("--journal", twin.journal, "name the journal of a twin that runs")
-    engine = build_engine(twin.model_copy(update={"start_time_seconds": start}))
+    engine = build_engine(as_recorded(twin.model_copy(update={"start_time_seconds": None})))
     world = UntouchedWorld(engine, JournaledWrites(twin.journal), settles_at_requests=False)
     await run(
         settings,

@@ -32,6 +32,13 @@ TWIN_OBJECTS: tuple[Defect, ...] = (
         f"{FLOWS}[in process-ports of balancers]",
     ),
     Defect(
+        "a Service that is gone keeps its address",
+        "twin/bootstrap/addresses.py",
+        "            if is_ours and not used:",
+        "            if is_ours and used:",
+        "tests/twin/contract/test_server_objects.py::test_a_services_address_is_an_object[in process-spec0]",
+    ),
+    Defect(
         "ports that are there twice go unmentioned",
         "twin/advice/pods.py",
         '        return "duplicate"\n',

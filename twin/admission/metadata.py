@@ -63,6 +63,7 @@ _NAMES: dict[str, _Rule] = {
     "services": (DNS_LABEL, MAX_LABEL, LABEL_RULE),
     **dict.fromkeys(
         (
+            "apiservices",
             "certificatesigningrequests",
             "events",
             "roles",

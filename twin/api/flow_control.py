@@ -1,6 +1,7 @@
 """The headers by which a real server says under which FlowSchema and priority level it served a request.
 
-Only the headers: nothing is queued, and the objects that their uids belong to are not served. Who falls under what:
+Only the headers: nothing is queued. The uids are those of the objects, or made of their names where the cluster has
+none (`twin.bootstrap`). Who falls under what:
 kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap/default.go.
 """
 
@@ -11,6 +12,8 @@ from collections.abc import Awaitable, Callable, Collection
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
+
+from twin.store import Store
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 _PROBES = ("/healthz", "/livez", "/readyz")
@@ -32,9 +35,12 @@ def flow_of(groups: Collection[str], path: str) -> tuple[str, str]:
     return "global-default", "global-default"
 
 
-def labelled(send: Send, groups: Collection[str], path: str) -> Send:
+def labelled(send: Send, groups: Collection[str], path: str, store: Store) -> Send:
     """Return what sends an answer with the headers of its flow."""
-    headers = _headers(*flow_of(groups, path))
+    schema, level = flow_of(groups, path)
+    headers = _headers(
+        _uid_of(store, "flowschemas", schema), _uid_of(store, "prioritylevelconfigurations", level)
+    )
 
     async def send_labelled(message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
@@ -45,14 +51,19 @@ def labelled(send: Send, groups: Collection[str], path: str) -> Send:
 
 
 @lru_cache(maxsize=16)
-def _headers(schema: str, level: str) -> tuple[tuple[bytes, bytes], ...]:
-    named = {
-        "x-kubernetes-pf-flowschema-uid": f"flowschemas/{schema}",
-        "x-kubernetes-pf-prioritylevel-uid": f"prioritylevelconfigurations/{level}",
-    }
-    return tuple((name.encode(), _uid(text).encode()) for name, text in named.items())
+def _headers(schema_uid: str, level_uid: str) -> tuple[tuple[bytes, bytes], ...]:
+    return (
+        (b"x-kubernetes-pf-flowschema-uid", schema_uid.encode()),
+        (b"x-kubernetes-pf-prioritylevel-uid", level_uid.encode()),
+    )
 
 
-def _uid(text: str) -> str:
-    """Return the same uid for the same object in every world."""
+def _uid_of(store: Store, resource: str, name: str) -> str:
+    known = store.find(resource, "", name)
+    return _made_uid(f"{resource}/{name}") if known is None else known.uid
+
+
+@lru_cache(maxsize=32)
+def _made_uid(text: str) -> str:
+    """Return the same uid for the same text in every world."""
     return str(UUID(bytes=hashlib.blake2b(text.encode(), digest_size=16).digest(), version=4))

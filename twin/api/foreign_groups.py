@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from twin.bootstrap.priorities import GROUP_PRIORITIES
 from twin.controllers.api_services import API_SERVICES
 from twin.custom.version import version_rank
 from twin.records import ObjectRecord
@@ -20,31 +21,10 @@ from twin.store import Store
 Object = dict[str, Any]
 Known = Mapping[tuple[str, str], Sequence[Object]]
 """What other servers said of the kinds of a group and version, as entries of an APIResourceList."""
-_PRIORITIES = {
-    "apiregistration.k8s.io": 20_000,
-    "apps": 17_800,
-    "events.k8s.io": 17_750,
-    "authentication.k8s.io": 17_700,
-    "authorization.k8s.io": 17_600,
-    "autoscaling": 17_500,
-    "batch": 17_400,
-    "certificates.k8s.io": 17_300,
-    "networking.k8s.io": 17_200,
-    "policy": 17_100,
-    "rbac.authorization.k8s.io": 17_000,
-    "storage.k8s.io": 16_800,
-    "admissionregistration.k8s.io": 16_700,
-    "apiextensions.k8s.io": 16_700,
-    "scheduling.k8s.io": 16_600,
-    "coordination.k8s.io": 16_500,
-    "node.k8s.io": 16_300,
-    "discovery.k8s.io": 16_200,
-    "resource.k8s.io": 16_200,
-    "flowcontrol.apiserver.k8s.io": 16_100,
-}
-"""groupPriorityMinimum of a real server's own APIServices."""
+_PRIORITIES = {**GROUP_PRIORITIES, "apiregistration.k8s.io": 20_000}
+"""... of the twin's own groups; that of APIServices themselves is the first."""
 _CUSTOM_PRIORITY = 1_000
-"""... and of those that it makes for definitions."""
+"""... and of those that a real server makes for definitions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,8 @@ class WorldKey:
     kueue: str = ""
     without: tuple[str, ...] = ()
     """Parts of the control plane that are left out."""
+    server_objects: bool = False
+    """Whether what an API server makes for itself is there; worlds of older versions have it not."""
 
     @classmethod
     def of(
@@ -80,6 +82,8 @@ class WorldKey:
         local_image: str = "",
         kueue: KueueConfig | None = None,
         without: tuple[str, ...] = (),
+        *,
+        server_objects: bool = False,
     ) -> Self:
         """Name a world; a workload that is a file, and a scenario, are named by their content.
 
@@ -113,6 +117,7 @@ class WorldKey:
             local_image,
             queues,
             without,
+            server_objects,
         )
 
     def line(self) -> dict[str, Any]:
@@ -130,6 +135,7 @@ class WorldKey:
             **({"local_image": self.local_image} if self.local_image else {}),
             **({"kueue": self.kueue} if self.kueue else {}),
             **({"without": list(self.without)} if self.without else {}),
+            **({"server_objects": True} if self.server_objects else {}),
         }
 
 
@@ -163,7 +169,7 @@ class Journal:
                 "--journal",
                 path,
                 "it belongs to another seed, node count, workload, scenario, authorization, Kueue, way to run "
-                "commands, choice of parts or start time; give those, or a new file",
+                "commands, choice of parts or objects, or start time; give those, or a new file",
             )
 
     @property
@@ -296,15 +302,22 @@ def request_of(line: dict[str, Any]) -> Request:
     return Request(line["m"], line["p"], line["q"], headers, body, hearing=hearing)
 
 
-def recorded_start(path: Path) -> float | None:
-    """Return when the cluster's time starts in a journal, seconds since the Unix epoch; None where
-    no journal says it.
-    """
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a journal's first line settles for whoever continues its world."""
+
+    start_seconds: float
+    """When the cluster's time starts, seconds since the Unix epoch."""
+    server_objects: bool
+
+
+def recorded_world(path: Path) -> Recorded | None:
+    """Return what a journal settles; None where there is no journal, or one that says nothing."""
     try:
         with path.open("rb") as file:
             head = json.loads(file.readline(_MOST_HEAD_BYTES))
-        return float(head["start_time_seconds"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return Recorded(float(head["start_time_seconds"]), bool(head.get("server_objects")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None  # opening the journal says what is wrong with it
 
 

@@ -132,7 +132,9 @@ class ApiServer:
             await self._send(send, self._for_a_stranger(scope, headers))
             return
         counted = self._counts.begin(scope, headers)
-        send = counted.sending(labelled(send, identity.all_groups, scope["path"]))
+        send = counted.sending(
+            labelled(send, identity.all_groups, scope["path"], self._engine.store)
+        )
         try:
             await self._answer(scope, headers, identity, receive, send)
         finally:

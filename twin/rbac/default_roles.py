@@ -1,7 +1,7 @@
 """The Roles and bindings that an API server makes at its first start and that clients rely on.
 
 Facts of Kubernetes 1.36 (kubernetes.io/docs/reference/access-authn-authz/rbac, "Default roles and role
-bindings"); the roles of single controllers are left out, since these run inside the simulation.
+bindings"); those of single controllers and of nodes are in `twin.rbac.control_plane_roles`.
 """
 
 from __future__ import annotations
@@ -39,30 +39,31 @@ _AGGREGATED = (("view", "edit"), ("edit", "admin"), ("admin", ""))
 
 def add_default_roles(store: Store) -> None:
     """Create them; raises ApiError 409 where they are there already."""
-    for role in _plain_roles():
+    for role in read_roles(_FILE):
         store.create("clusterroles", "", role)
     for name, above in _AGGREGATED:
         selector = {"matchLabels": {_aggregation_label(name): "true"}}
         rule = {"clusterRoleSelectors": [selector]}
-        store.create("clusterroles", "", {**_head(name, above), "aggregationRule": rule})
+        store.create("clusterroles", "", {**head_of(name, above), "aggregationRule": rule})
         aggregate_roles(store)
     for name, kind, subjects in _BINDINGS:
         reference = {"apiGroup": GROUP, "kind": "ClusterRole", "name": name}
         listed = [{"apiGroup": GROUP, "kind": kind, "name": subject} for subject in subjects]
-        binding = {**_head(name), "roleRef": reference, "subjects": listed}
+        binding = {**head_of(name), "roleRef": reference, "subjects": listed}
         store.create("clusterrolebindings", "", binding)
 
 
-def _plain_roles() -> Iterator[Object]:
+def read_roles(file: Path) -> Iterator[Object]:
+    """Yield the roles of a file as objects; `namespace/name` is the name of one in a namespace."""
     role: Object = {}
-    for line in _FILE.read_text(encoding="utf-8").splitlines():
+    for line in file.read_text(encoding="utf-8").splitlines():
         if line.startswith(" "):
             role["rules"].append(_rule([part.split() for part in line.split(" : ")]))
             continue
         if role:
             yield role
         name, _, above = line.partition(" ")
-        role = {**_head(name, above), "rules": []}
+        role = {**head_of(name, above), "rules": []}
     yield role
 
 
@@ -75,11 +76,12 @@ def _rule(parts: list[list[str]]) -> Object:
     return {"apiGroups": groups, "resources": parts[2], **named, "verbs": verbs}
 
 
-def _head(name: str, above: str = "") -> Object:
+def head_of(name: str, above: str = "") -> Object:
+    """Return the metadata of a default role or binding; `above` is the role that it is aggregated to."""
     labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
     if above:
         labels[_aggregation_label(above)] = "true"
-    annotations = {f"{GROUP}/autoupdate": "true"}
+    annotations = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
     return {"metadata": {"name": name, "labels": labels, "annotations": annotations}}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from twin.rbac.attributes import GROUP
-from twin.records import Object
+from twin.rbac.default_roles import head_of
 from twin.store import Store
 
 USER_HEADER, GROUP_HEADER, EXTRA_PREFIX = "X-Remote-User", "X-Remote-Group", "X-Remote-Extra-"
@@ -40,17 +40,11 @@ def add_extension_trust(store: Store, authority_pem: str) -> None:
         "resourceNames": [_NAME],
         "verbs": ["get", "list", "watch"],
     }
-    store.create("roles", _HOME, {**_head(_READER), "rules": [rule]})
+    store.create("roles", _HOME, {**head_of(_READER), "rules": [rule]})
     users = ("system:kube-controller-manager", "system:kube-scheduler")
     binding = {
-        **_head(f"system::{_READER}"),
+        **head_of(f"system::{_READER}"),
         "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": _READER},
         "subjects": [{"apiGroup": GROUP, "kind": "User", "name": name} for name in users],
     }
     store.create("rolebindings", _HOME, binding)
-
-
-def _head(name: str) -> Object:
-    labels = {"kubernetes.io/bootstrapping": "rbac-defaults"}
-    annotations = {f"{GROUP}/autoupdate": "true"}
-    return {"metadata": {"name": name, "labels": labels, "annotations": annotations}}

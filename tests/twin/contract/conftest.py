@@ -38,8 +38,9 @@ WAIT_SECONDS = 60.0
 def face(request: pytest.FixtureRequest) -> Face:
     """Return each way to a cluster in turn."""
     if request.param == "in process":
+        config = TwinConfig(access=AccessConfig(server_objects=True))
         workload = open_workload("idle", nodes=3, seed=1)
-        twin = InProcessTwin.of(workload, seed=1, speed=1.0, clock=SystemClock())
+        twin = InProcessTwin.of(workload, seed=1, speed=1.0, clock=SystemClock(), config=config)
         return InProcess(twin)
     world: Face = request.getfixturevalue(f"{request.param}_cluster")
     return world
@@ -51,7 +52,7 @@ def face(request: pytest.FixtureRequest) -> Face:
 def rbac_face(request: pytest.FixtureRequest) -> Face:
     """Return each way to a cluster whose Roles and bindings count; an administrator asks."""
     if request.param == "in process":
-        config = TwinConfig(access=AccessConfig("rbac"))
+        config = TwinConfig(access=AccessConfig("rbac", server_objects=True))
         workload = open_workload("idle", nodes=1, seed=1)
         twin = InProcessTwin.of(workload, seed=1, speed=1.0, clock=SystemClock(), config=config)
         return InProcess(twin)

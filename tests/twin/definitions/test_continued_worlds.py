@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.twin.contract.custom import DEFINITIONS, object_of, version
 from twin.__main__ import build_engine
-from twin.api.journal import Journal, WorldKey
+from twin.api.journal import Journal
 from twin.api.messages import Request, Response
 from twin.api.router import Router
 from twin.checkpoint import Checkpoint
@@ -16,9 +16,10 @@ from twin.config import START_2026
 from twin.definitions.registry import DEFINITIONS as RESOURCE
 from twin.engine import Engine
 from twin.settings import TwinSettings
+from twin.world_settings import world_of
 
 WORLD = TwinSettings(seed=5, nodes=2, workload="idle", start_time_seconds=START_2026)
-KEY = WorldKey.of(WORLD.seed, WORLD.nodes, WORLD.workload, START_2026)
+KEY = world_of(WORLD)
 SCHEMA = object_of(spec=object_of(size={"type": "integer", "default": 1}))
 PATH = "/apis/example.com/v1/namespaces/default"
 

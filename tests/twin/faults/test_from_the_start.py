@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from bus.errors import ConfigError
-from twin.__main__ import build_engine, main, world_of
+from twin.__main__ import build_engine, main
 from twin.api.journal import Journal
 from twin.config import START_2026
 from twin.settings import TwinSettings
+from twin.world_settings import world_of
 
 DEATH = "faults:\n- {fault: node_death, at_seconds: 10, nodes: {names: [node-0000]}}\n"
 

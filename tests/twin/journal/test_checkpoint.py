@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from bus.clock import SystemClock
-from twin.__main__ import build_engine, world_of
+from twin.__main__ import build_engine
 from twin.api.journal import Journal
 from twin.api.messages import Request
 from twin.api.router import Router
@@ -20,6 +20,7 @@ from twin.config import START_2026
 from twin.engine import Engine
 from twin.resuming import CHECKPOINT_SECONDS, Checkpoints, checkpoint_path, resume
 from twin.settings import TwinSettings
+from twin.world_settings import world_of
 
 SETTINGS = TwinSettings(seed=8, nodes=6, workload="openb", start_time_seconds=START_2026)
 KEY = world_of(SETTINGS)

@@ -17,10 +17,11 @@ import yaml
 
 from bus.clock import SystemClock
 from twin.__main__ import build_engine
-from twin.api.journal import Journal, WorldKey
+from twin.api.journal import Journal
 from twin.config import START_2026
 from twin.engine import Engine
 from twin.settings import TwinSettings
+from twin.world_settings import world_of
 
 pytestmark = [pytest.mark.twin, pytest.mark.timeout(60)]
 WORLD = TwinSettings(seed=9, nodes=5, workload="openb", start_time_seconds=START_2026)
@@ -72,7 +73,7 @@ def call(ready: dict[str, str], method: str, path: str, body: object = None) -> 
 def rerun(folder: Path, until: float) -> Engine:
     """Return the world that the journal tells of, at an engine time."""
     engine = build_engine(WORLD)
-    key = WorldKey.of(WORLD.seed, WORLD.nodes, WORLD.workload, START_2026)
+    key = world_of(WORLD)
     journal = Journal(folder / "twin.journal", key)
     journal.replay(engine, until=until)
     journal.close()

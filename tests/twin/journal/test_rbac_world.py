@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bus.errors import ConfigError
-from twin.__main__ import build_engine, world_of
+from twin.__main__ import build_engine
 from twin.api.access import Identity
 from twin.api.journal import Journal
 from twin.api.messages import Request, Response
@@ -19,6 +19,7 @@ from twin.config import START_2026, TwinConfig
 from twin.encoding import state_lines
 from twin.engine import Engine
 from twin.settings import TwinSettings
+from twin.world_settings import world_of
 
 PLAIN = TwinSettings(seed=5, nodes=2, workload="idle", start_time_seconds=START_2026)
 WORLD = PLAIN.model_copy(update={"authorization": "rbac"})
@@ -100,7 +101,7 @@ def test_a_journal_belongs_to_its_authorization(tmp_path: Path) -> None:
 
 def test_other_worlds_keep_their_state_lines() -> None:
     """Without the setting, neither the settings in the state hash nor the objects mention it."""
-    engine = build_engine(PLAIN)
+    engine = build_engine(PLAIN.model_copy(update={"server_objects": False}))
     lines = list(state_lines(engine.seed, engine.config, engine.parts))
     assert b"authorization" not in b"".join(lines)
     assert engine.store.count("clusterroles") == 0

@@ -18,9 +18,10 @@ from twin.api.tokens import Tokens
 from twin.config import START_2026
 from twin.engine import Engine
 from twin.settings import TwinSettings
+from twin.world_settings import world_of
 
 WORLD = TwinSettings(seed=5, nodes=6, workload="openb", start_time_seconds=START_2026)
-KEY = WorldKey.of(WORLD.seed, WORLD.nodes, WORLD.workload, START_2026)
+KEY = world_of(WORLD)
 MERGE = "application/merge-patch+json"
 
 
@@ -118,7 +119,7 @@ def test_a_journal_of_another_world_is_refused(tmp_path: Path, other: dict[str, 
     path = tmp_path / "journal"
     Journal(path, KEY).close()
     changed = WORLD.model_copy(update=other)
-    key = WorldKey.of(changed.seed, changed.nodes, changed.workload, START_2026)
+    key = world_of(changed)
 
     with pytest.raises(ConfigError, match="another seed"):
         Journal(path, key)

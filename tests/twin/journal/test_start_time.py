@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from bus.clock import ManualClock
-from twin.__main__ import open_world, with_start
-from twin.api.journal import recorded_start
+from twin.__main__ import open_world
+from twin.api.journal import Journal, Recorded, recorded_world
 from twin.config import START_2026
 from twin.settings import TwinSettings, read_settings
+from twin.world_settings import with_start, world_of
 
 NOW_NS = 1_800_000_000_987_654_321
 
@@ -25,7 +26,7 @@ def test_a_fresh_twin_starts_now(tmp_path: Path) -> None:
     assert engine.store.get("nodes", "", "node-0000")["metadata"]["creationTimestamp"] == (
         "2027-01-15T08:00:00Z"
     )
-    assert recorded_start(path) == 1_800_000_000.0
+    assert recorded_world(path) == Recorded(1_800_000_000.0, server_objects=True)
 
 
 def test_a_restarted_twin_goes_on_in_its_own_time(tmp_path: Path) -> None:
@@ -47,5 +48,23 @@ def test_a_start_that_is_given_counts(tmp_path: Path) -> None:
     assert with_start(settings, ManualClock(NOW_NS)).start_time_seconds == START_2026
     damaged = tmp_path / "damaged"
     damaged.write_text("[1]\n")
-    assert recorded_start(damaged) is None
-    assert recorded_start(tmp_path / "none") is None
+    assert recorded_world(damaged) is None
+    assert recorded_world(tmp_path / "none") is None
+
+
+def test_a_world_of_an_older_version_stays_as_it_was(tmp_path: Path) -> None:
+    """Its journal does not speak of server objects, so there are none; a new world has them."""
+    path = tmp_path / "journal"
+    given = TwinSettings(nodes=2, workload="idle", journal=path)
+    older = given.model_copy(update={"server_objects": False, "start_time_seconds": START_2026})
+    Journal(path, world_of(older)).close()
+    engine, journal = open_world(with_start(given, ManualClock(NOW_NS)))
+    assert journal is not None
+    journal.close()
+
+    assert (engine.now, engine.store.count("flowschemas")) == (START_2026, 0)
+    new = given.model_copy(update={"journal": tmp_path / "new"})
+    engine, journal = open_world(with_start(new, ManualClock(NOW_NS)))
+    assert journal is not None
+    journal.close()
+    assert engine.store.count("flowschemas") == 11

@@ -13,7 +13,6 @@ from tests.twin.kueue.playing import Play
 from tests.twin.kueue.ports import InProcessPort, build_engine
 from tests.twin.kueue.table import CASES
 from twin.__main__ import build_engine as build_world
-from twin.__main__ import world_of
 from twin.api.journal import Journal
 from twin.api.messages import Request, Response
 from twin.api.router import Router
@@ -24,6 +23,7 @@ from twin.encoding import state_lines
 from twin.engine import Engine
 from twin.kueue.configuration import configuration_of, read_configuration
 from twin.settings import TwinSettings, kueue_of
+from twin.world_settings import world_of
 
 PLAIN = TwinSettings(seed=5, nodes=2, workload="idle", start_time_seconds=START_2026)
 WORLD = PLAIN.model_copy(update={"kueue": "on"})

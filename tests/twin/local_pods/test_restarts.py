@@ -6,9 +6,10 @@ import pytest
 
 from bus.errors import ConfigError
 from tests.twin.local_pods.conftest import LocalTwin, alive
-from twin.__main__ import build_engine, world_of
-from twin.api.journal import Journal, recorded_start
+from twin.__main__ import build_engine
+from twin.api.journal import Journal
 from twin.settings import TwinSettings
+from twin.world_settings import as_recorded, world_of
 
 pytestmark = [pytest.mark.twin]
 
@@ -43,10 +44,8 @@ def test_the_journal_alone_gives_the_same_state(own_twin: LocalTwin) -> None:
     now, expected = own_twin.state()
     own_twin.end(kill=True)
     path = own_twin.folder / "journal"
-    start = recorded_start(path)
-    settings = TwinSettings(
-        seed=4, nodes=3, workload="idle", run_commands=True, start_time_seconds=start
-    )
+    given = TwinSettings(seed=4, nodes=3, workload="idle", run_commands=True, journal=path)
+    settings = as_recorded(given)
     engine = build_engine(settings)
     Journal(path, world_of(settings)).replay(engine, until=now)
     assert engine.state_hash() == expected
@@ -56,11 +55,7 @@ def test_a_journal_of_simulated_pods_is_not_continued(own_twin: LocalTwin) -> No
     """Whether commands run belongs to the world, since their ends do."""
     own_twin.start()
     own_twin.end()
-    settings = TwinSettings(
-        seed=4,
-        nodes=3,
-        workload="idle",
-        start_time_seconds=recorded_start(own_twin.folder / "journal"),
-    )
+    path = own_twin.folder / "journal"
+    settings = as_recorded(TwinSettings(seed=4, nodes=3, workload="idle", journal=path))
     with pytest.raises(ConfigError, match="way to run commands, choice of parts"):
-        Journal(own_twin.folder / "journal", world_of(settings))
+        Journal(path, world_of(settings))

@@ -11,7 +11,7 @@ import pytest
 
 from tests.twin.contract.webhook_server import WebhookServer, webhook_server
 from twin.__main__ import build_engine
-from twin.api.journal import Journal, WorldKey
+from twin.api.journal import Journal
 from twin.api.messages import Request, Response
 from twin.api.router import Router
 from twin.config import START_2026
@@ -19,9 +19,10 @@ from twin.engine import Engine
 from twin.settings import TwinSettings
 from twin.webhooks.calling import call_all
 from twin.webhooks.hearing import CallsNeeded, Hearing
+from twin.world_settings import world_of
 
 WORLD = TwinSettings(seed=5, nodes=2, workload="idle", start_time_seconds=START_2026)
-KEY = WorldKey.of(WORLD.seed, WORLD.nodes, WORLD.workload, START_2026)
+KEY = world_of(WORLD)
 MAPS = "/api/v1/namespaces/default/configmaps"
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 
