@@ -25,6 +25,7 @@ COUNTING = frozenset(
         *("ingressclasses", "endpointslices", "priorityclasses", "customresourcedefinitions"),
         *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
         *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+        *("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
         *("flowschemas", "prioritylevelconfigurations"),
         *("deviceclasses", "resourceslices"),
         *("deviceclasses", "resourceslices", "podtemplates"),

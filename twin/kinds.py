@@ -94,6 +94,20 @@ KINDS: dict[str, Kind] = {
             False,
         ),
         Kind(
+            "mutatingadmissionpolicies",
+            "MutatingAdmissionPolicy",
+            "admissionregistration.k8s.io",
+            "v1",
+            False,
+        ),
+        Kind(
+            "mutatingadmissionpolicybindings",
+            "MutatingAdmissionPolicyBinding",
+            "admissionregistration.k8s.io",
+            "v1",
+            False,
+        ),
+        Kind(
             "validatingadmissionpolicies",
             "ValidatingAdmissionPolicy",
             "admissionregistration.k8s.io",

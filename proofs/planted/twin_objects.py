@@ -103,8 +103,22 @@ TWIN_OBJECTS: tuple[Defect, ...] = (
         f"{POLICIES}test_a_policy_that_ignores_its_failures[in process]",
     ),
     Defect(
+        "a policy replaces what merges as a whole",
+        "twin/api/mutations.py",
+        "        if atomic:\n",
+        "        if not atomic:\n",
+        "tests/twin/contract/test_changing_policies.py::test_an_apply_configuration_merges[in process-Object{}-labels2]",
+    ),
+    Defect(
+        "policies are invoked only once",
+        "twin/policies/changing.py",
+        "                if one.again or not again:",
+        "                if not again:",
+        "tests/twin/contract/test_changing_policies.py::test_policies_are_invoked_again[in process-policies1-aa]",
+    ),
+    Defect(
         "excluded rules of a policy are looked at, too",
-        "twin/policies/deciding.py",
+        "twin/policies/requests.py",
         "        if excluded and version_for(",
         "        if not excluded and version_for(",
         f"{POLICIES}test_excluded_rules_and_selectors[in process]",

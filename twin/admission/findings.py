@@ -80,5 +80,5 @@ class Findings:
 
 
 def shown(value: object) -> str:
-    """Return a value as sentences show it: a text in quotation marks, anything else as JSON."""
-    return f'"{value}"' if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+    """Return a value as sentences show it: as JSON."""
+    return orjson.dumps(value, default=str).decode()

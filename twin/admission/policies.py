@@ -59,18 +59,18 @@ def policy(obj: Object, findings: Findings) -> None:
     spec.setdefault("failurePolicy", "Fail")
     obj.setdefault("status", {})
     one_of("spec.failurePolicy", spec["failurePolicy"], ("Fail", "Ignore"), findings)
-    _check_param_kind(spec.get("paramKind"), findings)
+    check_param_kind(spec.get("paramKind"), findings)
     constraints = spec.get("matchConstraints")
     if constraints is None:
         findings.require("spec.matchConstraints")
     else:
-        _match_resources(constraints, "spec.matchConstraints", findings)
+        match_resources(constraints, "spec.matchConstraints", findings)
         if not constraints.get("resourceRules"):
             findings.require("spec.matchConstraints.resourceRules")
     params = bool(spec.get("paramKind"))
     conditions = spec.get("matchConditions") or []
     check_conditions(conditions, "spec.matchConditions", findings, names_for(params=params))
-    known = _check_variables(spec.get("variables") or [], findings, params=params)
+    known = check_variables(spec.get("variables") or [], findings, params=params)
     declared = known if spec.get("variables") else None
     if not spec.get("validations") and not spec.get("auditAnnotations"):
         for name in ("validations", "auditAnnotations"):
@@ -84,16 +84,8 @@ def policy(obj: Object, findings: Findings) -> None:
 
 def binding(obj: Object, findings: Findings) -> None:
     """Default and check a ValidatingAdmissionPolicyBinding in place."""
-    spec = obj.setdefault("spec", {})
-    name = spec.get("policyName")
-    if not name:
-        findings.require("spec.policyName")
-    elif not SUBDOMAIN.match(name):
-        findings.bad("spec.policyName", name, _BAD_SUBDOMAIN)
-    if spec.get("paramRef") is not None:
-        _check_param_ref(spec["paramRef"], findings)
-    if spec.get("matchResources") is not None:
-        _match_resources(spec["matchResources"], "spec.matchResources", findings)
+    check_binding(obj, findings)
+    spec = obj["spec"]
     actions = spec.get("validationActions") or []
     path = "spec.validationActions"
     for index, action in enumerate(actions):
@@ -107,7 +99,22 @@ def binding(obj: Object, findings: Findings) -> None:
         findings.add(path, "Required value: at least one validation action is required")
 
 
-def _match_resources(constraints: Object, path: str, findings: Findings) -> None:
+def check_binding(obj: Object, findings: Findings) -> None:
+    """Check what bindings of both sorts of policies have, in place."""
+    spec = obj.setdefault("spec", {})
+    name = spec.get("policyName")
+    if not name:
+        findings.require("spec.policyName")
+    elif not SUBDOMAIN.match(name):
+        findings.bad("spec.policyName", name, _BAD_SUBDOMAIN)
+    if spec.get("paramRef") is not None:
+        check_param_ref(spec["paramRef"], findings)
+    if spec.get("matchResources") is not None:
+        match_resources(spec["matchResources"], "spec.matchResources", findings)
+
+
+def match_resources(constraints: Object, path: str, findings: Findings) -> None:
+    """Default and check which writes a policy or a binding is about."""
     default_matching(constraints)
     one_of(f"{path}.matchPolicy", constraints["matchPolicy"], ("Equivalent", "Exact"), findings)
     for name in ("resourceRules", "excludeResourceRules"):
@@ -124,7 +131,8 @@ def _match_resources(constraints: Object, path: str, findings: Findings) -> None
             check_rule(rule, place, findings)
 
 
-def _check_param_kind(kind: Object | None, findings: Findings) -> None:
+def check_param_kind(kind: Object | None, findings: Findings) -> None:
+    """Check of which kind a policy's parameters are, if it has any."""
     if kind is None:
         return
     path, version, name = "spec.paramKind", kind.get("apiVersion") or "", kind.get("kind") or ""
@@ -138,7 +146,8 @@ def _check_param_kind(kind: Object | None, findings: Findings) -> None:
         findings.bad(f"{path}.kind", name, _BAD_KIND)
 
 
-def _check_param_ref(reference: Object, findings: Findings) -> None:
+def check_param_ref(reference: Object, findings: Findings) -> None:
+    """Check which objects a binding names as parameters."""
     path, name, selector = "spec.paramRef", reference.get("name"), reference.get("selector")
     clash = "Forbidden: name and selector are mutually exclusive"
     if name and "/" in name:
@@ -155,7 +164,7 @@ def _check_param_ref(reference: Object, findings: Findings) -> None:
         one_of(f"{path}.parameterNotFoundAction", action, ("Deny", "Allow"), findings)
 
 
-def _check_variables(variables: list[Any], findings: Findings, *, params: bool) -> dict[str, str]:
+def check_variables(variables: list[Any], findings: Findings, *, params: bool) -> dict[str, str]:
     """Check variables, each with those before it, and return their types by name."""
     known: dict[str, str] = {}
     names = names_for(params=params)

@@ -13,9 +13,11 @@ from dataclasses import replace
 from twin import admission
 from twin.api.json_patch import apply_json_patch
 from twin.api.messages import Object, Request
+from twin.api.mutations import Patching
 from twin.copying import copy_object
 from twin.errors import ApiError, forbidden
 from twin.kinds import Kind
+from twin.policies.changing import MutatingPolicies
 from twin.policies.deciding import Policies
 from twin.rbac.attributes import User
 from twin.store import Review, Store
@@ -46,12 +48,13 @@ class Admission:
         """Read configurations of `store` at each write."""
         self._store = store
         self._policies = Policies(store)
+        self._changing = MutatingPolicies(store)
 
     @property
     def idle(self) -> bool:
         """Whether there is nobody to ask."""
         asked = any(self._store.count(resource) for resource in (MUTATING, VALIDATING))
-        return not asked and self._policies.idle
+        return not asked and self._policies.idle and self._changing.idle
 
     def mutated(
         self,
@@ -61,21 +64,27 @@ class Admission:
         request: Request,
         read: Callable[[Object], Object],
     ) -> Object:
-        """Return an object as changing webhooks leave it; `read` gives a changed one the form of its kind.
+        """Return an object as changing policies and webhooks leave it; `read` gives a changed one the form of its
+        kind.
 
         Raises ApiError and CallsNeeded.
         """
-        if write.kind.group == GROUP or not self._store.count(MUTATING):
+        hooks = [] if write.kind.group == GROUP else hooks_of(self._store, MUTATING)
+        if not hooks and self._changing.idle:
             return obj
-        hooks = hooks_of(self._store, MUTATING)
-        asking = _Asking(self._store, write, _hearing(request))
-        shown = _defaulted(write, obj, old)
+        hearing = _hearing(request)
+        asking = _Asking(self._store, write, hearing)
+        given = shown = _defaulted(write, obj, old)
+        patch = Patching(write, lambda made: _defaulted(write, read(made), old)).patch
+        shown = self._changing.round(write, shown, old, hearing, patch)
         seen: dict[int, Object] = {}
-        changed = False
+        changed = shown != given
         for number, hook in enumerate(hooks):
             answer = self._changed_by(asking, hook, 0, shown, old, read)
             if answer is not None:
                 shown, seen[number], changed = answer, answer, changed or answer is not shown
+        if changed:
+            shown = self._changing.round(write, shown, old, hearing, patch, again=True)
         for number, hook in enumerate(hooks):
             if number in seen and hook.asked_again and seen[number] != shown:
                 answer = self._changed_by(asking, hook, 1, shown, old, read)
@@ -127,7 +136,7 @@ class Admission:
         if verdict is None or not verdict.patch:
             return shown
         try:
-            patched = apply_json_patch({**shown, **_named(asking.write)}, verdict.patch)
+            patched = apply_json_patch({**shown, **asking.write.head}, verdict.patch)
             return _defaulted(asking.write, read(patched), old)
         except ApiError as error:
             message = f"Internal error occurred: {error.message}"
@@ -239,11 +248,6 @@ def _read(review: Object, uid: str, *, mutating: bool) -> Verdict:
 def _hearing(request: Request) -> Hearing:
     """Return what is known of a write; without anything nobody is called."""
     return request.hearing or Hearing(0.0, closed=True)
-
-
-def _named(write: Write) -> Object:
-    group, version, kind = write.object_kind
-    return {"apiVersion": f"{group}/{version}" if group else version, "kind": kind}
 
 
 def _defaulted(write: Write, obj: Object, old: Object | None) -> Object:

@@ -82,6 +82,8 @@ CATEGORIES |= {
         "customresourcedefinitions",
         "mutatingwebhookconfigurations",
         "validatingwebhookconfigurations",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",
     )

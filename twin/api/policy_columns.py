@@ -35,6 +35,11 @@ def _selector(selector: Object) -> str:
     )
 
 
+_BINDING = (
+    Column("PolicyName", path_cell("spec.policyName")),
+    Column("ParamRef", _param_ref),
+    Column("Age", age_cell),
+)
 POLICIES: Mapping[str, tuple[Column, ...]] = {
     "validatingadmissionpolicies": (
         Column(
@@ -45,9 +50,15 @@ POLICIES: Mapping[str, tuple[Column, ...]] = {
         Column("ParamKind", _param_kind),
         Column("Age", age_cell),
     ),
-    "validatingadmissionpolicybindings": (
-        Column("PolicyName", path_cell("spec.policyName")),
-        Column("ParamRef", _param_ref),
+    "validatingadmissionpolicybindings": _BINDING,
+    "mutatingadmissionpolicies": (
+        Column(
+            "Mutations",
+            lambda obj, _now: len(value_at(obj, "spec.mutations") or ()),
+            type="integer",
+        ),
+        Column("ParamKind", _param_kind),
         Column("Age", age_cell),
     ),
+    "mutatingadmissionpolicybindings": _BINDING,
 }

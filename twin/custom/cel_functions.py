@@ -204,6 +204,7 @@ FREE: tuple[Row, ...] = (
     ("isCIDR", "s", "b", _valid(cidr)),
     ("semver", "s", "d", semver),
     ("isSemver", "s", "b", _valid(semver)),
+    ("jsonpatch.escapeKey", "s", "s", lambda text: text.replace("~", "~0").replace("/", "~1")),
     ("sets.contains", "LL", "b", lambda a, b: all(each in a for each in b)),
     ("sets.intersects", "LL", "b", lambda a, b: any(each in a for each in b)),
     ("sets.equivalent", "LL", "b",

@@ -13,18 +13,26 @@ from functools import partial
 from typing import Any
 
 from twin.custom.cel import RuleError
-from twin.custom.cel_authorizer import deciding, request_resource
-from twin.custom.policy_expressions import AUTHORIZER, Scope
+from twin.custom.cel_authorizer import deciding
+from twin.custom.policy_expressions import Scope
 from twin.errors import ApiError, qualified_resource
 from twin.policies.parameters import BadConfiguration, kind_of_params, params_of
-from twin.rbac.attributes import Attributes, User
+from twin.policies.requests import (
+    bound_to,
+    decide,
+    is_about_policies,
+    matched_version,
+    records_of,
+    values_of,
+)
+from twin.rbac.attributes import User
 from twin.records import Object, ObjectRecord
 from twin.store import Store
 from twin.webhooks.conditions import ConditionError, conditions_hold
 from twin.webhooks.hearing import Hearing
-from twin.webhooks.matching import GROUP, Write, version_for
+from twin.webhooks.matching import Write
 from twin.webhooks.reviews import review_of
-from twin.webhooks.selecting import Pair, is_selected, served_versions
+from twin.webhooks.selecting import Pair
 
 POLICIES, BINDINGS = "validatingadmissionpolicies", "validatingadmissionpolicybindings"
 _CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
@@ -69,22 +77,15 @@ class Policies:
 
     def check(self, write: Write, pair: Pair, hearing: Hearing) -> None:
         """Let a write pass, with warnings and notes, or raise ApiError."""
-        if write.kind.resource in (POLICIES, BINDINGS) and write.kind.group == GROUP:
+        if is_about_policies(write):
             return
         refusals = []
-        for policy in self._records(POLICIES):
+        for policy in records_of(self._store, POLICIES):
             judge = _Judge(self._store, policy, write, pair, hearing)
-            with deciding(partial(_decide, hearing)):
-                refusals += list(judge.refusals(self._bound(policy)))
+            with deciding(partial(decide, hearing)):
+                refusals += list(judge.refusals(bound_to(self._store, BINDINGS, policy)))
         if refusals:
             raise refusals[0].error(write)
-
-    def _bound(self, policy: ObjectRecord) -> list[ObjectRecord]:
-        bindings = self._records(BINDINGS)
-        return [one for one in bindings if one.body["spec"]["policyName"] == policy.name]
-
-    def _records(self, resource: str) -> list[ObjectRecord]:
-        return [one for one in self._store.records(resource) if isinstance(one, ObjectRecord)]
 
 
 class _Judge:
@@ -134,22 +135,15 @@ class _Judge:
             self._hearing.annotations[f"{self._name}/{key}"] = ", ".join(values)
 
     def _version(self, constraints: Object) -> str | None:
-        """Return the version in which constraints are about the write, None when they are not."""
-        write, exact = self._write, constraints.get("matchPolicy") == "Exact"
-        if not is_selected(self._store, write, constraints, self._pair):
-            return None
-        versions = served_versions(self._store, write.kind)
-        excluded = constraints.get("excludeResourceRules") or ()
-        if excluded and version_for(excluded, write, versions, exact=exact) is not None:
-            return None
-        rules = constraints.get("resourceRules") or ()
-        return version_for(rules, write, versions, exact=exact) if rules else write.kind.version
+        return matched_version(self._store, self._write, self._pair, constraints)
 
     def _judge(
         self, binding: ObjectRecord, version: str, params: Object | None
     ) -> Iterator[Refusal]:
         asked = review_of(self._write, version, self._hearing.user or User(""), *self._pair)
-        values = self._values(asked, params)
+        values = values_of(self._store, self._write, asked)
+        if self._spec.get("paramKind"):
+            values["params"] = params
         try:
             conditions = self._spec.get("matchConditions") or ()
             if not conditions_hold(conditions, asked, values):
@@ -165,23 +159,6 @@ class _Judge:
                 yield from self._act(binding, index, *said)
         for note in self._spec.get("auditAnnotations") or ():
             yield from self._note(scope, binding, note)
-
-    def _values(self, asked: Object, params: Object | None) -> dict[str, Any]:
-        about = {
-            name: value for name, value in asked.items() if name not in ("object", "oldObject")
-        }
-        home, write = None, self._write
-        if write.namespace and write.kind.resource != "namespaces":
-            record = self._store.find("namespaces", "", write.namespace)
-            home = None if record is None else self._store.get("namespaces", "", write.namespace)
-        values: dict[str, Any] = {
-            "object": asked.get("object"),
-            "oldObject": asked.get("oldObject"),
-            "request": about,
-            "namespaceObject": home,
-            AUTHORIZER: {"requestResource": request_resource(about)},
-        }
-        return {**values, "params": params} if self._spec.get("paramKind") else values
 
     def _broken(self, scope: Scope, validation: Mapping[str, Any]) -> tuple[str, str] | None:
         """Return (message, reason) of a validation that does not hold, None of one that does."""
@@ -249,13 +226,3 @@ class _Judge:
         known = self._notes.setdefault(note["key"], [])
         if value.strip()[:_LONGEST_NOTE] not in known:
             known.append(value.strip()[:_LONGEST_NOTE])
-
-
-def _decide(hearing: Hearing, verb: str, check: Object) -> tuple[bool, str, str]:
-    """Say what the user of a write may do; nothing where nobody knows who it is."""
-    if hearing.may is None:
-        return False, "", "nobody decides about rights here"
-    keys = ("group", "resource", "subresource", "namespace", "name")
-    attributes = Attributes(verb, *(str(check.get(key, "")) for key in keys))
-    decision = hearing.may((verb, check["path"]) if "path" in check else attributes)
-    return decision.allowed, decision.reason, decision.error

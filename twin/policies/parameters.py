@@ -25,7 +25,7 @@ def kind_of_params(store: Store, param_kind: Object | None) -> Kind | None:
     for kind in found:
         if kind.version == version:
             return kind
-    named = f"{param_kind['apiVersion']}, Kind={param_kind['kind']}"
+    named = f"{group}/{version}, Kind={param_kind['kind']}"
     raise BadConfiguration(f"failed to find resource referenced by paramKind: '{named}'")
 
 

@@ -37,6 +37,12 @@ class Write:
         return self.shown or (self.kind.group, self.kind.version, self.kind.kind)
 
     @property
+    def head(self) -> dict[str, str]:
+        """What the object that is shown says of its own kind."""
+        group, version, kind = self.object_kind
+        return {"apiVersion": f"{group}/{version}" if group else version, "kind": kind}
+
+    @property
     def full_resource(self) -> str:
         """Plural and subresource."""
         return f"{self.kind.plural}/{self.subresource}" if self.subresource else self.kind.plural
