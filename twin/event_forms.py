@@ -38,6 +38,12 @@ def to_events(obj: Object) -> Object:
     first = obj.get("firstTimestamp")
     if not shown.get("eventTime") and first:
         shown["eventTime"] = f"{first[:-1]}.000000Z"
+    for name in (
+        "reportingController",
+        "reportingInstance",
+    ):  # core/v1 writes them empty, this form does not
+        if not shown.get(name):
+            shown.pop(name, None)
     return {**shown, "apiVersion": f"{GROUP}/{VERSION}"}
 
 

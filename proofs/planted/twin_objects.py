@@ -6,6 +6,7 @@ from proofs.planted.defect import Defect
 
 CLAIMS = "tests/twin/controllers/test_volumes.py::"
 REFERENCES = "tests/twin/behaviour/test_references.py::"
+CHANGING = "tests/twin/contract/test_changing_policies.py::"
 POLICIES = "tests/twin/contract/test_policies.py::"
 FLOWS = "tests/twin/contract/test_flows.py::test_answers_are_those_of_a_real_server"
 
@@ -107,20 +108,20 @@ TWIN_OBJECTS: tuple[Defect, ...] = (
         "twin/api/mutations.py",
         "        if atomic:\n",
         "        if not atomic:\n",
-        "tests/twin/contract/test_changing_policies.py::test_an_apply_configuration_merges[in process-Object{}-labels2]",
+        f"{CHANGING}test_an_apply_configuration_merges[in process-Object{{}}-labels2]",
     ),
     Defect(
         "policies are invoked only once",
         "twin/policies/changing.py",
         "                if one.again or not again:",
         "                if not again:",
-        "tests/twin/contract/test_changing_policies.py::test_policies_are_invoked_again[in process-policies1-aa]",
+        f"{CHANGING}test_policies_are_invoked_again[in process-policies1-aa]",
     ),
     Defect(
         "excluded rules of a policy are looked at, too",
         "twin/policies/requests.py",
-        "        if excluded and version_for(",
-        "        if not excluded and version_for(",
+        "    if excluded and version_for(",
+        "    if not excluded and version_for(",
         f"{POLICIES}test_excluded_rules_and_selectors[in process]",
     ),
 )

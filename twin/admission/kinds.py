@@ -76,6 +76,7 @@ _UNCHANGED: dict[str, Callable[[Object, Object, Findings], None]] = {
     "secrets": storage.check_fixed,
     "priorityclasses": priority_classes.check_class_unchanged,
     "persistentvolumeclaims": storage.check_claim_unchanged,
+    "servicecidrs": plain_kinds.check_ranges_unchanged,
 }
 
 
@@ -92,7 +93,10 @@ def check_status(resource: str, old: Object, new: Object, findings: Findings) ->
         why = "may only be used when `spec.type` is 'LoadBalancer'"
         findings.forbid("status.loadBalancer.ingress", why)
     if resource == "namespaces":
-        phase = status.get("phase") or ""
+        new["status"] = status = {**status, "phase": status.get("phase") or "Active"}
+        phase = status["phase"]
+        head = new.setdefault("metadata", {})
+        head["labels"] = {**(head.get("labels") or {}), _NAME_LABEL: old["metadata"]["name"]}
         ends = "deletionTimestamp" in (new.get("metadata") or {})
         wanted = "Terminating" if ends else "Active"
         if phase != wanted:
@@ -105,6 +109,7 @@ def check_status(resource: str, old: Object, new: Object, findings: Findings) ->
                 findings.count(f"status.{name}", value)
 
 
+_NAME_LABEL = "kubernetes.io/metadata.name"
 _TIMED = {
     **dict.fromkeys(
         ("pods", "persistentvolumeclaims", "jobs"), ("lastProbeTime", "lastTransitionTime")
@@ -202,7 +207,7 @@ def _namespace(obj: Object, findings: Findings) -> None:
             findings.bad("spec.finalizers", finalizer, why)
     obj.setdefault("status", {}).setdefault("phase", "Active")
     labels = obj["metadata"].setdefault("labels", {})
-    labels["kubernetes.io/metadata.name"] = obj["metadata"]["name"]
+    labels[_NAME_LABEL] = obj["metadata"]["name"]
 
 
 def _node(obj: Object, findings: Findings) -> None:

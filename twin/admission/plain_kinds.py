@@ -11,7 +11,7 @@ import re
 
 from twin.admission import metadata, rules
 from twin.admission.findings import Findings
-from twin.admission.services import check_cidr
+from twin.admission.services import check_cidr, is_cidr
 from twin.admission.workloads import template
 from twin.records import Object
 
@@ -91,13 +91,41 @@ def service_cidr(obj: Object, findings: Findings) -> None:
         findings.require("spec.cidrs", "at least one CIDR required")
     families = ["6" if ":" in text else "4" for text in ranges]
     if len(ranges) > 2:
-        findings.bad("spec", obj["spec"], "may only hold up to 2 values")
+        findings.bad("spec.cidrs", {"CIDRs": ranges}, "may only hold up to 2 values")
     elif len(set(families)) < len(families):
         why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
         findings.bad("spec.cidrs", ranges, why)
     for index, text in enumerate(ranges):
-        check_cidr(f"spec.cidrs[{index}]", text, findings)
+        _check_range(f"spec.cidrs[{index}]", text, findings)
     obj.setdefault("status", {})
+
+
+def _check_range(path: str, text: str, findings: Findings) -> None:
+    """Check a range that the server gives addresses of: its network alone, of one family."""
+    check_cidr(path, text, findings)
+    if not is_cidr(text):
+        return
+    given = ipaddress.ip_interface(text)
+    if given.version == 6 and given.ip.ipv4_mapped is not None:
+        findings.bad(path, text, "must not have an IPv4-mapped IPv6 address")
+    elif given.ip != given.network.network_address:
+        findings.bad(path, text, "must not have bits set beyond the prefix length")
+
+
+def check_ranges_unchanged(old: Object, new: Object, findings: Findings) -> None:
+    """Check that the ranges of a ServiceCIDR stay; one of the other family may be added."""
+    before, after = old["spec"].get("cidrs") or [], new["spec"].get("cidrs") or []
+    if len(after) <= len(
+        before
+    ):  # what stays has been checked, and of a change it counts that it is one
+        kept = [cause for cause in findings.causes if not cause[0].startswith("spec.cidrs")]
+        findings.causes[:] = kept
+    if len(after) < len(before):
+        findings.bad("spec.cidrs", after, "field is immutable")
+        return
+    for index, text in enumerate(before):
+        if after[index] != text:
+            findings.bad(f"spec.cidrs[{index}]", after[index], "field is immutable")
 
 
 def signing_request(obj: Object, findings: Findings) -> None:

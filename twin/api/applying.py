@@ -22,13 +22,15 @@ def read_application(
         why = [("fieldManager", "Required value: is required for apply patch")]
         raise invalid("PatchOptions", "meta.k8s.io", "", why)
     if not isinstance(config, dict):
-        raise bad_request("an applied configuration must be an object")
-    stated_type = (config.get("apiVersion"), config.get("kind"))
-    if stated_type != (kind.api_version, kind.kind):
+        found = {list: "array", str: "string", bool: "bool"}.get(type(config), "number")
+        why = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         raise bad_request(
-            f"an applied configuration has to say its apiVersion and kind, which are "
-            f"{kind.api_version} {kind.kind} here"
+            f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}"
         )
+    stated_version, stated_kind = config.get("apiVersion") or "", config.get("kind") or ""
+    if (stated_version, stated_kind) != (kind.api_version, kind.kind):
+        group, _, version = str(stated_version).rpartition("/")
+        raise bad_request(f"invalid object type: {group}/{version}, Kind={stated_kind}")
     client_object = check_application(config, kind, request)
     metadata = client_object.obj.setdefault("metadata", {})
     metadata.setdefault("name", name)

@@ -239,7 +239,10 @@ def delete_options(request: Request) -> Object:
         raise bad_request(f'no kind "{body["kind"]}" is registered for version "{version}"')
     named = {"kind": "DeleteOptions", "apiVersion": "v1"}
     place = Field("", 0, message("meta.v1.DeleteOptions").name)
-    options: Object = Check("DeleteOptions", "v1").clean({**body, **named}, place)
+    try:
+        options: Object = Check("DeleteOptions", "v1").clean({**body, **named}, place)
+    except ApiError as error:
+        raise bad_request(_of_go(error.message, body)) from error
     for name in ("gracePeriodSeconds", "propagationPolicy", "orphanDependents"):
         if name in request.query and not request.body:
             options[name] = request.query[name]
@@ -254,6 +257,19 @@ def delete_options(request: Request) -> Object:
         dropped = orphan in (False, "false", "False", "0")
         options["propagationPolicy"] = "Background" if dropped else "Orphan"
     return options
+
+
+def _of_go(message: str, options: Object) -> str:
+    """Return what is wrong with options of a deletion as Go says it."""
+    match = re.search(r"json: cannot unmarshal (\w+) into field (\S+) of type (.*)", message)
+    if match is None:
+        return message
+    found, name, wanted = match.groups()
+    value = options.get(name)
+    found = f"number {value}" if isinstance(value, float) else found
+    return (
+        f"json: cannot unmarshal {found} into Go struct field DeleteOptions.{name} of type {wanted}"
+    )
 
 
 def _bad_options(sentence: str) -> ApiError:

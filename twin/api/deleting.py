@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from twin.api.admitting import Admission, write_of
-from twin.api.bodies import delete_options, require_map, whole_seconds
+from twin.api.bodies import delete_options, require_map
 from twin.api.listing import list_objects
 from twin.api.messages import Object, Request, Response, is_dry_run, respond
+from twin.errors import bad_request
 from twin.kinds import Kind
 from twin.store import Store
 
@@ -71,11 +75,21 @@ class Deletions:
             name,
             uid=conditions.get("uid"),
             resource_version=conditions.get("resourceVersion"),
-            grace_period_seconds=None if grace is None else whole_seconds(grace),
+            grace_period_seconds=None if grace is None else _whole(grace),
             propagation=options.get("propagationPolicy") or self._default(kind, namespace, name),
             dry_run=_is_dry_run(request),
             announced=True,
         )
+
+
+def _whole(value: Any) -> int:
+    """Read a number of seconds; raises ApiError 400 in the words of a real server."""
+    text = str(value)
+    if not re.fullmatch(r"[-+]?[0-9]+", text):
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    if not -(1 << 63) <= int(text[:30]) < 1 << 63:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return int(text)
 
 
 def success(kind: Kind, name: str, uid: str) -> Object:

@@ -6,7 +6,8 @@ from typing import Any
 
 from twin.api.account_tokens import ISSUER, AccountTokens
 from twin.api.bodies import read_body, require_map
-from twin.api.messages import Object, Request, Response, respond
+from twin.api.messages import Object, Request, Response, json_bytes, respond
+from twin.api.negotiation import accepted, not_acceptable
 from twin.api.objects import method_not_allowed
 from twin.api.reviews import AUTHENTICATION
 from twin.errors import bad_request, conflict, invalid
@@ -17,6 +18,7 @@ from twin.timestamps import rfc3339
 LEAST_SECONDS, MOST_SECONDS = 600, 1 << 32
 DEFAULT_SECONDS = 3_600
 _BOUND = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+KEY_SET = "application/jwk-set+json"
 KEYS, CONFIGURATION = "/openid/v1/jwks", "/.well-known/openid-configuration"
 
 
@@ -56,7 +58,10 @@ def issuer_document(tokens: AccountTokens, path: str, request: Request) -> Respo
     if request.method not in ("GET", "HEAD"):
         return None
     if path == KEYS:
-        return respond(200, tokens.key_set())
+        wanted = [media for media, _ in accepted(request.headers.get("accept", ""))]
+        if wanted and not {KEY_SET, "*/*", "application/*"} & set(wanted):
+            raise not_acceptable((KEY_SET,), framework=True)
+        return Response(200, json_bytes(tokens.key_set()), KEY_SET)
     if path == CONFIGURATION:
         document = {
             "issuer": ISSUER,

@@ -123,6 +123,11 @@ class View:
         content = json.loads(answer.body)
         if content.get("kind") == self.kept.kind:
             content = self.convert(content)
+        elif content.get("kind") == self.kept.list_kind:
+            items = [self.convert(item) for item in content["items"]]
+            for item in items:
+                item.pop("apiVersion", None)
+            content = {**content, "apiVersion": self.shown.api_version, "items": items}
         return replace(answer, body=json_bytes(content))
 
     def _convert_watch(self, answer: WatchResponse) -> WatchResponse:

@@ -66,6 +66,8 @@ MODELS = {
     "customresourcedefinitions": "V1CustomResourceDefinition",
     "mutatingwebhookconfigurations": "V1MutatingWebhookConfiguration",
     "validatingwebhookconfigurations": "V1ValidatingWebhookConfiguration",
+    "mutatingadmissionpolicies": "V1MutatingAdmissionPolicy",
+    "mutatingadmissionpolicybindings": "V1MutatingAdmissionPolicyBinding",
     "validatingadmissionpolicies": "V1ValidatingAdmissionPolicy",
     "validatingadmissionpolicybindings": "V1ValidatingAdmissionPolicyBinding",
     "replicationcontrollers": "V1ReplicationController",
@@ -103,6 +105,28 @@ KEPT: dict[str, dict[str, Any]] = {
             "hostPath": {"path": "/x"},
         }
     },
+    "mutatingadmissionpolicies": {
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE"],
+                        "resources": ["pods"],
+                    }
+                ]
+            },
+            "mutations": [
+                {
+                    "patchType": "ApplyConfiguration",
+                    "applyConfiguration": {"expression": "Object{}"},
+                }
+            ],
+            "reinvocationPolicy": "Never",
+        }
+    },
+    "mutatingadmissionpolicybindings": {"spec": {"policyName": "kept"}},
     "validatingadmissionpolicies": {
         "spec": {
             "matchConstraints": {
