@@ -23,9 +23,9 @@ def read_application(
         raise invalid("PatchOptions", "meta.k8s.io", "", why)
     if not isinstance(config, dict):
         found = {list: "array", str: "string", bool: "bool"}.get(type(config), "number")
-        why = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        wrong = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         raise bad_request(
-            f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}"
+            f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {wrong}"
         )
     stated_version, stated_kind = config.get("apiVersion") or "", config.get("kind") or ""
     if (stated_version, stated_kind) != (kind.api_version, kind.kind):

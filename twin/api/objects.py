@@ -50,6 +50,7 @@ from twin.api.write_rules import (
     MADE_BY_PUT,
     SHOWN_WHEN_GONE,
     Version,
+    as_written,
     check_named,
     check_patched,
     check_same_uid,
@@ -121,8 +122,7 @@ class Objects:
 
     def _list(self, kind: Kind, namespace: str | None, request: Request) -> Answer:
         if request.flag("watch"):
-            form = Form.for_request(request, kind)
-            return watch(self._store, kind, namespace, request, form)
+            return watch(self._store, kind, namespace, request, Form.for_request(request, kind))
         form = Form.for_request(request, kind, "PartialObjectMetadataList")
         if form.kind != "table":
             return list_answer(self._store, kind, namespace, request)
@@ -227,7 +227,7 @@ class Objects:
             write = write_of("UPDATE", kind, place, request, subresource=subresource)
             obj = self.admission.mutated(write, obj, old, request, self._reading(kind, request))
             review = self.admission.reviewing(write, request)
-        return self._store.replace(
+        new = self._store.replace(
             kind.resource,
             *place,
             obj,
@@ -236,6 +236,7 @@ class Objects:
             own=own,
             review=review,
         )
+        return as_written(kind, subresource, obj, new)
 
     @staticmethod
     def _reading(kind: Kind, request: Request) -> Callable[[Object], Object]:
@@ -301,7 +302,6 @@ class Objects:
             live, client_object.obj, root, writer, force=force
         )
         result = self._kept(result)
-
         own = self._stating(kind, request, managed)
         if absent:
             self._store.custom.require_creatable(kind)

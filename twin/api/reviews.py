@@ -8,6 +8,7 @@ from twin.api.access import Attributes, Requester
 from twin.api.account_tokens import ISSUER, AccountTokens
 from twin.api.bodies import read_body, require_map
 from twin.api.messages import Object, Request, Response, json_bytes, respond
+from twin.api.negotiation import require_acceptable
 from twin.api.objects import method_not_allowed
 from twin.api.rbac_access import Access
 from twin.errors import ApiError, bad_request
@@ -41,6 +42,7 @@ def review(
     """Answer one review; raises ApiError 400, 405 or 422."""
     if request.method != "POST" or asked.name:
         raise method_not_allowed()
+    require_acceptable(request.headers.get("accept", ""), "groups")
     body = read_body(request)
     spec = require_map(body, "spec")
     status: Object

@@ -33,7 +33,7 @@ class Plain:
     """What the library compiles."""
     places: tuple[int, ...]
     """Where in what was given each letter of the source comes from."""
-    types: frozenset[str]
+    literals: tuple[str, ...]
     """Names of the types that it makes."""
 
     def told(self, error: RuleError) -> RuleError:
@@ -71,14 +71,15 @@ class _Writing:
 def without_literals(text: str) -> Plain:
     """Return an expression with maps in place of literals; raises RuleError for a field that no JSONPatch has."""
     tokens = [(match[0], match.start()) for match in _TOKEN.finditer(text)]
-    writing, types, open_braces = _Writing(), set(), []
+    writing, open_braces = _Writing(), []
+    made_types: dict[str, None] = {}
     names_field, index = False, 0
     while index < len(tokens):
         token, at = tokens[index]
         made = _type_at(tokens, index)
         if made is not None:
             name, index = made
-            types.add(name)
+            made_types[name] = None
             writing.add(f'{{"{TYPE}": dyn("{name}")', at, own=True)
             if not _is_empty(tokens, index):
                 writing.add(", ", at, own=True)
@@ -100,7 +101,7 @@ def without_literals(text: str) -> Plain:
                 names_field = bool(open_braces[-1])
         index += 1
     writing.places.append(len(text))
-    return Plain(text, "".join(writing.parts), tuple(writing.places), frozenset(types))
+    return Plain(text, "".join(writing.parts), tuple(writing.places), tuple(made_types))
 
 
 def _type_at(tokens: list[tuple[str, int]], index: int) -> tuple[str, int] | None:

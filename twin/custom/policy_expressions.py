@@ -71,12 +71,12 @@ def check_literal(
         if why:
             return str(plain.told(RuleError(why)))
         found = _made_type(
-            result_type(_compiled(plain.source, names, variables)), OBJECT in plain.types
+            result_type(_compiled(plain.source, names, variables)), OBJECT in plain.literals
         )
     except RuleError as error:
         return str(error)
     literal = OBJECT if wanted == OBJECT else JSON_PATCH
-    if found == wanted and literal in plain.types:
+    if found == wanted and literal in plain.literals:
         return ""
     return f"must evaluate to {wanted} but got {found}"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.twin.contract.faces import APPLY, JSON, MERGE, Face, Place, config_map
+from tests.twin.contract.faces import APPLY, JSON, MERGE, Face, Place, config_map, pod
 
 RANGES = "/apis/networking.k8s.io/v1/servicecidrs"
 CONDITION = {
@@ -124,3 +124,38 @@ def test_a_grace_that_is_no_number(place: Place, given: str, said: str) -> None:
     answer = place.ask("DELETE", "configmaps", name, body=options, content_type=JSON)
     why = "cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
     assert (answer.status, answer.body["message"]) == (400, f"json: {why}")
+
+
+def test_who_writes_a_pods_status_sees_it(place: Place) -> None:
+    """As it was written, whatever its kubelet says of it afterwards."""
+    place.make("pods", pod("written"))
+    patch = {"status": {"message": "Patched", "reason": "Tried"}}
+    path = ("pods", "written")
+    answer = place.ask("PATCH", *path, subresource="status", body=patch, content_type=MERGE)
+    assert answer.status == 200, answer.text
+    assert (answer.body["status"]["message"], answer.body["status"]["reason"]) == (
+        "Patched",
+        "Tried",
+    )
+    body = place.ask("GET", *path).body
+    body["metadata"].pop("resourceVersion")
+    body["status"]["conditions"] = [{**CONDITION, "type": "Ready", "status": "False"}]
+    answer = place.ask("PUT", *path, subresource="status", body=body)
+    assert answer.status == 200, answer.text
+    ready = [one for one in answer.body["status"]["conditions"] if one["type"] == "Ready"]
+    assert [one["status"] for one in ready] == ["False"]
+
+
+def test_a_review_is_no_table(face: Face) -> None:
+    """Who accepts nothing but a table of it is told what there is."""
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}},
+    }
+    answer = face.ask("POST", path, body=body, accept=table)
+    assert (answer.status, answer.reason) == (406, "NotAcceptable")
+    media = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    assert answer.body["message"] == f"only the following media types are accepted: {media}"

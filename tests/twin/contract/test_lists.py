@@ -122,7 +122,10 @@ def test_an_old_token_is_refused_with_one_that_works(simulated_place: Place) -> 
     refused = simulated_place.ask("GET", "configmaps", query=token)
     assert (refused.status, refused.reason) == (410, "Expired")
     rest = {"continue": refused.body["metadata"]["continue"]}
-    assert simulated_place.names("configmaps", **rest) == ["b", "c"]
+    assert simulated_place.names("configmaps", **rest)[:2] == [
+        "b",
+        "c",
+    ]  # then the control plane's own
 
 
 @pytest.mark.parametrize("token", ["nonsense", "AAAA", "bm90IGpzb24="])
