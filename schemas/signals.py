@@ -43,6 +43,10 @@ class Signal(DataModel):
     """Seconds before `observed_time_seconds` that a value rests on, as of a rate; None where nobody says."""
     limit_seconds: Seconds | None = None
     """The age from which it counts as stale; None: no limit."""
+    watched: bool = Field(default=False, exclude_if=lambda watched: not watched)
+    """Whether it is followed: its age is the time since the server last spoke, and silence within the limit says
+    that nothing has changed.
+    """
     reason: Reason | None = None
     """Why it is missing."""
     missing_since_seconds: Seconds | None = None

@@ -12,6 +12,13 @@ CLIENT = "tests/cluster/test_official_client.py"
 
 WATCHING = (
     Defect(
+        "agents take a quiet cluster for a stale one",
+        "services/agents/freshness.py",
+        "        if not signal.watched:\n",
+        "        if True:\n",
+        "tests/agents/test_agent_handler.py::test_a_signal_exactly_at_its_limit_is_still_used",
+    ),
+    Defect(
         "watch: what opens after the end is read on",
         "services/byte_stream.py",
         "            if self._stopped.is_set():  # while it was being opened\n                return\n",

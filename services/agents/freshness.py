@@ -23,7 +23,8 @@ def refusal(
         view: the observation.
         needed: names of the signals.
         limit_intervals: greatest age, in intervals of the observation, beside the limit that the
-        signal itself states.
+        signal itself states. A signal that is followed has its own limit alone: on a quiet cluster the
+        server speaks once a minute, and that is no age.
     """
     limit_seconds = limit_intervals * view.interval_seconds
     for name in needed:
@@ -32,11 +33,9 @@ def refusal(
             return noop(
                 Reason.MISSING_SIGNAL, f"signal {name} is missing; nothing is judged without it"
             )
-        limit = (
-            limit_seconds
-            if signal.limit_seconds is None
-            else min(limit_seconds, signal.limit_seconds)
-        )
+        limit = limit_seconds if signal.limit_seconds is None else signal.limit_seconds
+        if not signal.watched:
+            limit = min(limit, limit_seconds)
         if signal.status is SignalStatus.STALE or (signal.age_seconds or 0.0) > limit:
             return _stale(signal, limit)
     return None

@@ -37,7 +37,7 @@ def api_signal(
     if bad:
         return _missing_signal(name, API, limit, bad, bad[0].reason, snapshot)
     oldest = min(read.read_time_seconds for read in reads)
-    return _dated_signal(name, API, oldest, limit, snapshot)
+    return _dated_signal(name, API, oldest, limit, snapshot).model_copy(update={"watched": watched})
 
 
 def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:

@@ -133,6 +133,8 @@ def test_admission_does_not_wait_for_inference() -> None:
         ({"status": SignalStatus.STALE, "age_seconds": 1.0}, Reason.STALE_SIGNAL),
         ({"age_seconds": 30.000001}, Reason.STALE_SIGNAL),
         ({"age_seconds": 5.1, "limit_seconds": 5.0}, Reason.STALE_SIGNAL),
+        ({"age_seconds": 60.0, "limit_seconds": 120.0}, Reason.STALE_SIGNAL),
+        ({"age_seconds": 120.1, "limit_seconds": 120.0, "watched": True}, Reason.STALE_SIGNAL),
     ],
 )
 def test_no_agent_proposes_on_stale_or_missing_signals(
@@ -148,7 +150,12 @@ def test_no_agent_proposes_on_stale_or_missing_signals(
 
 
 @pytest.mark.parametrize(
-    "change", [{"age_seconds": 30.0}, {"age_seconds": 5.0, "limit_seconds": 5.0}]
+    "change",
+    [
+        {"age_seconds": 30.0},
+        {"age_seconds": 5.0, "limit_seconds": 5.0},
+        {"age_seconds": 120.0, "limit_seconds": 120.0, "watched": True},  # a quiet cluster
+    ],
 )
 def test_a_signal_exactly_at_its_limit_is_still_used(change: dict[str, Any]) -> None:
     """Stale begins above the limit."""

@@ -137,3 +137,22 @@ def test_power_is_as_old_as_what_it_was_computed_from(
     power = signals(snapshot)["power"]
 
     assert (power.source, power.age_seconds) == ("power_model:node_usage+node_requests", age)
+
+
+def test_a_signal_that_is_followed_says_so(look: Look) -> None:
+    """Its age counts from the server's last word, against a limit of its own; silence is no change."""
+    snapshot = read_at(look(ScriptedCluster(nodes=[node("n1")])), nodes=50.0, pods=50.0)
+    followed = replace(
+        snapshot,
+        sources=tuple(
+            source.model_copy(update={"watched": True})
+            if source.source in {"nodes", "pods"}
+            else source
+            for source in snapshot.sources
+        ),
+    )
+
+    requests, listed = (signals(one)["node_requests"] for one in (followed, snapshot))
+
+    assert (requests.watched, requests.status, requests.limit_seconds) == (True, FRESH, 120.0)
+    assert (listed.watched, listed.status) == (False, STALE)
