@@ -117,7 +117,8 @@ def _power_basis(signals: Sequence[Signal]) -> str:
     power = next((signal for signal in signals if signal.name == "power"), None)
     if power is None or not power.measured:
         return "estimated"
-    return f"measured, {len(power.modelled)} nodes estimated" if power.modelled else "measured"
+    estimated = count_text(len(power.modelled), "node")
+    return f"measured, {estimated} estimated" if power.modelled else "measured"
 
 
 _TROUBLE = (SignalStatus.STALE, SignalStatus.MISSING)

@@ -16,13 +16,15 @@ def check(question: Question) -> GuardCheck:
     """Fail when a node to be written is not named, or others run on it."""
     scope = question.scope
     written = [node for reach in question.reaches for node in reach.nodes if node.written]
-    unnamed = [node.name for node in written if not scope.has_node(node.labels)]
-    others = [
-        pod.key
-        for reach in question.reaches
-        for pod in reach.pods
-        if not pod.removed and pod.counts and not scope.has_namespace(pod.namespace)
-    ]
+    unnamed = list(dict.fromkeys(node.name for node in written if not scope.has_node(node.labels)))
+    others = list(
+        dict.fromkeys(
+            pod.key
+            for reach in question.reaches
+            for pod in reach.pods
+            if not pod.removed and pod.counts and not scope.has_namespace(pod.namespace)
+        )
+    )
     text = ""
     if others:
         text = f"{others[0]} of another namespace runs on the node"
