@@ -75,8 +75,10 @@ def _leaves(value: Any, path: Path) -> Iterator[Path]:
     if isinstance(value, Mapping) and value:
         for name, inner in value.items():
             yield from _leaves(inner, (*path, f"f:{name}"))
-    elif isinstance(value, list) and all(
-        isinstance(one, Mapping) and "name" in one for one in value
+    elif (
+        isinstance(value, list)
+        and value
+        and all(isinstance(one, Mapping) and "name" in one for one in value)
     ):
         for one in value:  # of a strategic merge patch: containers, by their names
             key = "k:" + json.dumps({"name": one["name"]}, separators=(",", ":"))

@@ -38,6 +38,11 @@ def owned(fields: Any, manager: str = "flux", how: str = "Apply") -> OwnedObject
         ({"f:spec": {}}, operation(Verb.SCALE, replicas=3), ["spec.replicas"]),  # the whole spec
         ({"f:spec": {"f:taints": {}}}, operation(Verb.TAINT, {"add": []}), ["spec.taints"]),
         (
+            {"f:spec": {"f:taints": {}}},
+            operation(Verb.PATCH, {"spec": {"taints": []}}),
+            ["spec.taints"],
+        ),
+        (
             CONTAINER,
             operation(
                 Verb.RESIZE,
