@@ -7,6 +7,7 @@ from proofs.planted.defect import Defect
 GUARDS = "tests/executor/test_write_guards.py"
 EXECUTOR = "tests/safety/test_executor.py"
 UP = "tests/safety/test_up.py"
+PROOF = "tests/safety/test_real_cluster_proof.py"
 
 SAFETY = (
     Defect(
@@ -185,5 +186,12 @@ SAFETY = (
         " and not _is_control_plane(node)",
         "",
         "tests/exerciser/test_read_load.py::test_the_control_plane_is_not_loaded",
+    ),
+    Defect(
+        "the proof on a real cluster counts a DELETE's dry run as a change",
+        "proofs/real_cluster/audit.py",
+        '(*query.get("dryRun", ()), *(inside or ()))',
+        '(*query.get("dryRun", ()),)',
+        f"{PROOF}::test_a_request_changes_something_unless_it_is_dry_refused_or_a_question",
     ),
 )

@@ -58,7 +58,7 @@ def real_ground(folder: Path, nodes: int = 1, without: Sequence[str] = ()) -> It
         controllers,
         scheduler=not without,
         accounts=True,
-        server_flags=_front_proxy(folder),
+        server_flags=front_proxy_flags(folder),
     )
     try:
         cluster = asyncio.run(plane.start(SystemClock()))
@@ -77,7 +77,7 @@ def real_ground(folder: Path, nodes: int = 1, without: Sequence[str] = ()) -> It
 GROUNDS: dict[str, Ground] = {"twin": twin_ground, "real": real_ground}
 
 
-def _front_proxy(folder: Path) -> tuple[str, ...]:
+def front_proxy_flags(folder: Path) -> tuple[str, ...]:
     """Return the flags by which the server tells other API servers who asks."""
     key, certificate = folder / "front-proxy.key", folder / "front-proxy.crt"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",

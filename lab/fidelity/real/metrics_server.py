@@ -109,12 +109,19 @@ class MetricsServer:
                 "metadata": {},
                 "items": found,
             }
+        own = [row for row in self._rows if parts.path.endswith(_path_of(row))]
+        if own:
+            return 200, {"kind": "PodMetrics", "apiVersion": _GROUP, **own[0]}
         return 404, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404}
 
     def close(self) -> None:
         """Stop answering."""
         self._server.shutdown()
         self._server.server_close()
+
+
+def _path_of(row: Object) -> str:
+    return f"/namespaces/{row['metadata']['namespace']}/pods/{row['metadata']['name']}"
 
 
 def _selects(selector: str, labels: dict[str, str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Sequence
@@ -49,6 +50,8 @@ class ControlPlane:
     port: int = 0
     token: str = field(default_factory=secrets.token_hex)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _places: dict[str, int] = field(default_factory=dict)
+    """Of each program, its place among the processes."""
 
     @property
     def kubeconfig(self) -> Path:
@@ -114,11 +117,29 @@ class ControlPlane:
         self, name: str, flags: Sequence[str], environment: dict[str, str] | None = None
     ) -> None:
         """Start one program; its output goes to NAME.log in the folder."""
-        with (self.folder / f"{name}.log").open("wb") as log:
+        with (self.folder / f"{name}.log").open("ab") as log:
             command = [self.binary(name), *flags]
+            self._places[name] = len(self.processes)
             self.processes.append(
                 subprocess.Popen(command, stdout=log, stderr=log, env=environment)
             )
+
+    def restart(self, name: str) -> None:
+        """Kill a program as a machine that fails does, and start it again with the same flags."""
+        place = self._places[name]
+        ended = self.processes[place]
+        ended.kill()
+        ended.wait()
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[place] = subprocess.Popen(ended.args, stdout=log, stderr=log)
+
+    def freeze(self, name: str) -> None:
+        """Let a program stand still: its connections stay open, and nothing is answered."""
+        self.processes[self._places[name]].send_signal(signal.SIGSTOP)
+
+    def thaw(self, name: str) -> None:
+        """Let a program go on that stood still."""
+        self.processes[self._places[name]].send_signal(signal.SIGCONT)
 
     def check(self) -> None:
         """Raise RuntimeError when a program has ended."""

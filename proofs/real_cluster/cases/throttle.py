@@ -1,0 +1,20 @@
+"""throttle: lower CPU limits of running pods, in place, once what they use is known."""
+
+from __future__ import annotations
+
+from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.shadow_and_active import shadow_then_active
+from schemas.actions import ActionKind
+
+USAGE_SECONDS = 20.0
+
+
+async def run(scene: CaseGround) -> None:
+    """Resize pods of a node, and back."""
+    action = at_node(ActionKind.THROTTLE, scene.node(number=1), cpu_cap_ratio=0.85)
+    done, back = await shadow_then_active(scene, action, usage_seconds=USAGE_SECONDS)
+    assert {one.resource for one in done.changed} == {"pods/resize"}
+    assert sorted(one.key for one in back.changed) == sorted(one.key for one in done.changed)
+
+
+CASE = Case("CPU limits of running pods are lowered in place, and given back", run, 14)
