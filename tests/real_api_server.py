@@ -25,7 +25,7 @@ COLLECTING = (
     "garbage-collector-controller,namespace-controller,clusterrole-aggregation-controller,"
     "serviceaccount-controller,root-ca-certificate-publisher-controller,"
     "persistentvolume-binder-controller,persistentvolumeclaim-protection-controller,"
-    "persistentvolume-protection-controller"
+    "persistentvolume-protection-controller,service-cidr-controller"
 )
 """The controllers that contract suites need."""
 TOKEN = "token-of-the-contract-suite"

@@ -39,8 +39,9 @@ class Reporter(Part):
         warns: bool = False,
     ) -> None:
         """Report something about a live object; Warning follows from the reason, unless it is said."""
-        if not self._config.kube_events:
-            return
+        home = self._store.find("namespaces", "", record.namespace) if record.namespace else None
+        if not self._config.kube_events or (home is not None and home.deletion_at is not None):
+            return  # nothing is made in a namespace on its way out
         topic = (record.uid, reason)
         known = self._latest.get(topic)
         if known is not None and known.body["message"] == message:

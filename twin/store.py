@@ -275,8 +275,10 @@ class Store(Part):
         unindex_owners(self.dependents, resource, record)
         record.adopt(candidate)
         index_owners(self.dependents, resource, record, record.key)
-        self.touch(resource, record, before)
-        self._finish_if_released(resource, record)
+        if self._is_released(resource, record):  # the write that lets it go is its last one
+            self.remove(resource, record, before)
+        else:
+            self.touch(resource, record, before)
         return render(resource, record)
 
     def touch(self, resource: str, record: Record, before: Record) -> None:
@@ -367,12 +369,11 @@ class Store(Part):
         for gate in self.gates:
             gate.charge(kind, record.namespace, change[1], change[0], dry_run=dry_run)
 
-    def _finish_if_released(self, resource: str, record: Record) -> None:
-        if record.deletion_at is None or record.finalizers:
-            return
-        ended = isinstance(record, PodRecord) and record.deletion_grace_seconds == 0
-        if resource not in admission.GRACEFUL or ended:
-            self.remove(resource, record)
+    def _is_released(self, resource: str, record: Record) -> bool:
+        """True for what is deleted and held by nobody any more."""
+        if record.deletion_at is None or record.finalizers or isinstance(record, PodRecord):
+            return not record.finalizers and record.deletion_grace_seconds == 0
+        return resource != "namespaces" or not admission.is_waited_for(record)
 
     def _commit(
         self,

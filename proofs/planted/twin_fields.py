@@ -25,8 +25,8 @@ TWIN_FIELDS = (
     Defect(
         "a later deletion policy is not heard",
         "twin/admission/deletion.py",
-        '    if policy is not None and resource != "namespaces":\n',
-        '    if policy is not None and resource != "namespaces" and record.deletion_at is None:\n',
+        "    if policy is not None:\n",
+        "    if policy is not None and record.deletion_at is None:\n",
         f"{REQUESTS}test_a_later_policy_replaces_the_earlier_one[in process]",
     ),
     Defect(

@@ -94,6 +94,41 @@ TWIN_PROGRAMS = (
         f"{_FLOWS}[endpoints: pods that are not ready, published]",
     ),
     Defect(
+        "an object with two owners goes with the first of them",
+        "twin/controllers/garbage.py",
+        "        if solid:\n",
+        "        if len(solid) > 1:\n",
+        f"{_FLOWS}[garbage: one of two owners goes]",
+    ),
+    Defect(
+        "a namespace loses everything at once, while its pods still run",
+        "twin/controllers/namespaces.py",
+        "        if not only_pods:\n",
+        "        if home:\n",
+        f"{_FLOWS}[namespaces: with pods that take their time]",
+    ),
+    Defect(
+        "Endpoints of a Service with a selector are mirrored beside its own slices",
+        "twin/controllers/mirroring.py",
+        "    if service is None or _has_selector(service):\n",
+        "    if service is None:\n",
+        f"{_FLOWS}[mirroring: the Service gets a selector]",
+    ),
+    Defect(
+        "a range goes while a Service has an address of it",
+        "twin/controllers/service_ranges.py",
+        "        elif self._is_needed(record):\n",
+        "        elif False:\n",
+        f"{_FLOWS}[ranges: a range that a Service uses]",
+    ),
+    Defect(
+        "a balancer that does without ports of the nodes is charged for them",
+        "twin/admission/quotas.py",
+        '    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:\n',
+        '    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:\n',
+        f"{_FLOWS}[quotas: Services by type]",
+    ),
+    Defect(
         "a Job that nobody keeps is told of as completed before it goes",
         "twin/controllers/cron_job.py",
         "        self._clean(record, status, jobs)  # one that nobody keeps is not told of\n"

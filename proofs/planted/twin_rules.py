@@ -150,15 +150,15 @@ TWIN_RULES = (
     Defect(
         "a namesake keeps what belonged to another",
         "twin/controllers/garbage.py",
-        'return record is not None and record.uid == owner["uid"]',
-        "return record is not None",
+        'return found is not None and found.uid == owner["uid"]',
+        "return found is not None",
         f"{CONTROLLERS}test_garbage.py::test_a_namesake_of_an_owner_is_no_owner",
     ),
     Defect(
         "an owner that is gone keeps its dependents",
         "twin/controllers/garbage.py",
-        "            if any(self._exists(record.namespace, owner) for owner in rest):",
-        "            if rest:",
+        "        elif not here and record.deletion_at is None:",
+        "        elif record.deletion_at is not None:",
         f"{CONTROLLERS}test_garbage.py::test_a_second_owner_that_is_gone_keeps_nothing",
     ),
     Defect(

@@ -25,7 +25,7 @@ HOME = "kube-system"
 CONTROLLERS = (
     "deployment-controller,replicaset-controller,job-controller,statefulset-controller,daemonset-controller,"
     "cronjob-controller,replicationcontroller-controller,ttl-after-finished-controller,disruption-controller,endpointslice-controller,horizontal-pod-autoscaler-controller,"
-    "endpoints-controller,persistentvolume-binder-controller,persistentvolumeclaim-protection-controller"
+    "endpoints-controller,endpointslice-mirroring-controller,persistentvolume-binder-controller,persistentvolumeclaim-protection-controller"
 )
 APPS, BATCH = "/apis/apps/v1/namespaces/default", "/apis/batch/v1/namespaces/default"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"

@@ -23,6 +23,8 @@ from proofs.real_programs.requests import Api, Object, until
 
 LOOK_SECONDS = 0.4
 _NODE = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+_OF_OTHERS = ("service-ca-certificate-publisher-controller",)
+"""Controllers that serve one distribution alone: its ConfigMap in every namespace is nothing that others have."""
 Ground = Callable[..., AbstractContextManager[Api]]
 """(folder, nodes=1, without=()): a cluster of so many nodes without these controllers, and without a scheduler if there
 are any; yields its administrator.
@@ -51,7 +53,7 @@ def real_ground(folder: Path, nodes: int = 1, without: Sequence[str] = ()) -> It
     for name in CONTROL_PLANE:
         program(name)
     place = folder / "control-plane"
-    controllers = ("*", *(f"-{name}" for name in without))
+    controllers = ("*", *(f"-{name}" for name in (*without, *_OF_OTHERS)))
     plane = ControlPlane(
         Path(os.environ.get(ASSETS, "")),
         place,

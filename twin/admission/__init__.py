@@ -9,7 +9,7 @@ from twin import errors
 from twin.admission import kinds, metadata, plain_kinds, pods, resizing, services, workloads
 from twin.admission.custom import definitions
 from twin.admission.custom import objects as custom_objects
-from twin.admission.deletion import GRACEFUL, mark_deleted
+from twin.admission.deletion import GRACEFUL, is_waited_for, mark_deleted
 from twin.admission.ephemeral import check_ephemeral
 from twin.admission.findings import Findings
 from twin.admission.pod_fields import check_of_pod
@@ -125,4 +125,12 @@ def check_qos(kind: Kind, name: str, before: str, after: str) -> None:
     findings.raise_if_any(kind, name)
 
 
-__all__ = ["GRACEFUL", "admit_change", "admit_new", "as_defined", "check_qos", "mark_deleted"]
+__all__ = [
+    "GRACEFUL",
+    "admit_change",
+    "admit_new",
+    "as_defined",
+    "check_qos",
+    "is_waited_for",
+    "mark_deleted",
+]

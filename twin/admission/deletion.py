@@ -52,7 +52,7 @@ def mark_deleted(
 
 def _mark_object(resource: str, record: Record, now: float, policy: str | None) -> bool:
     """Mark an object, and let a policy that is stated replace the one of an earlier request."""
-    if policy is not None and resource != "namespaces":
+    if policy is not None:
         others = tuple(each for each in record.finalizers if each not in _OF_POLICIES)
         record.finalizers = (*others, *_PROPAGATIONS[policy])
     if record.deletion_at is not None:
@@ -69,3 +69,8 @@ def _mark_object(resource: str, record: Record, now: float, policy: str | None) 
         status = {**(record.body.get("status") or {}), "phase": "Terminating"}
         record.body = {**record.body, "status": status}
     return False
+
+
+def is_waited_for(home: Record) -> bool:
+    """True when a namespace's spec names somebody who waits for it to be empty."""
+    return isinstance(home, ObjectRecord) and bool((home.body.get("spec") or {}).get("finalizers"))

@@ -5,6 +5,8 @@ Source: kubernetes/kubernetes pkg/quota/v1/evaluator/core/pods.go.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from twin.admission.findings import Findings
 from twin.records import Object
 
@@ -100,7 +102,22 @@ def _holds(rule: Object, spec: Object, qos: str) -> bool:
         case "PriorityClass":
             return _priority_class(rule, spec.get("priorityClassName") or "")
         case _:
-            return False
+            return any(map(_looks_elsewhere, _affinity_terms(spec)))
+
+
+def _affinity_terms(spec: Object) -> Iterator[Object]:
+    """Yield the terms by which a pod looks for other pods, or keeps away from them."""
+    affinity = spec.get("affinity") or {}
+    for kind in ("podAffinity", "podAntiAffinity"):
+        rules = affinity.get(kind) or {}
+        yield from rules.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        weighted = rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        yield from (one["podAffinityTerm"] for one in weighted)
+
+
+def _looks_elsewhere(term: Object) -> bool:
+    """True for a term that names other namespaces, or selects them."""
+    return bool(term.get("namespaces")) or term.get("namespaceSelector") is not None
 
 
 def _priority_class(rule: Object, name: str) -> bool:

@@ -1,13 +1,13 @@
 """What a ResourceQuota counts of an object, and the words in which it refuses one.
 
-Sources: kubernetes/kubernetes pkg/quota/v1/evaluator/core (pods, services, object counts) and
+Sources: kubernetes/kubernetes pkg/quota/v1/evaluator/core (pods, services, claims, object counts) and
 staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
 Guarantee: exact arithmetic (decimals), pure functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import ROUND_CEILING, Decimal
 
 from twin.errors import ApiError, forbidden
@@ -19,24 +19,62 @@ Amounts = dict[str, Decimal]
 _OWN_NAME = ("services", "configmaps", "secrets", "resourcequotas", "replicationcontrollers",
              "persistentvolumeclaims")  # fmt: skip
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
+STORAGE, NODE_PORTS, BALANCERS = "requests.storage", "services.nodeports", "services.loadbalancers"
+OF_CLASS = ".storageclass.storage.k8s.io/"
+"""Between the name of a class and what is counted of its claims."""
+_CLASS_NOTE = "volume.beta.kubernetes.io/storage-class"
 _ONE = Decimal(1)
 
 
 def usage_of(kind: Kind, obj: Object) -> Amounts:
     """Return everything that one object uses of any quota."""
-    name = f"{kind.resource}.{kind.group}" if kind.group else kind.resource
+    name = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
     used: Amounts = {f"count/{name}": _ONE}
     if kind.resource in _OWN_NAME:
         used[kind.resource] = _ONE
     if kind.resource == "services":
-        flavour = {"LoadBalancer": "services.loadbalancers", "NodePort": "services.nodeports"}
-        special = flavour.get((obj.get("spec") or {}).get("type", ""))
-        if special:
-            used[special] = _ONE
+        used.update(_of_service(obj.get("spec") or {}))
+    if kind.resource == "persistentvolumeclaims":
+        used.update(_of_claim(obj))
     if kind.resource == "pods" and not holds_nothing(obj):
         used["pods"] = _ONE
         used.update(pod_compute(obj["spec"]))
     return used
+
+
+def _of_service(spec: Object) -> Amounts:
+    """Return what a Service uses by its type; a balancer may do without ports of the nodes."""
+    kind, ports = spec.get("type", ""), spec.get("ports") or []
+    if kind not in ("LoadBalancer", "NodePort"):
+        return {}
+    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
+        ports = [port for port in ports if port.get("nodePort")]
+    used = {NODE_PORTS: Decimal(len(ports))}
+    return used | ({BALANCERS: _ONE} if kind == "LoadBalancer" else {})
+
+
+def _of_claim(claim: Object) -> Amounts:
+    """Return the storage that a claim asks for, also under the name of its class."""
+    spec = claim.get("spec") or {}
+    asked = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    used = {} if asked is None else {STORAGE: parse_quantity(asked)}
+    notes = claim["metadata"].get("annotations") or {}
+    name = notes.get(_CLASS_NOTE, spec.get("storageClassName"))
+    of_class: Amounts = {"persistentvolumeclaims": _ONE, **used} if name else {}
+    return used | {f"{name}{OF_CLASS}{key}": amount for key, amount in of_class.items()}
+
+
+def is_counted(name: str, served: Collection[str]) -> bool:
+    """True for a name under which anything is counted; `served` are PLURAL or PLURAL.GROUP of all kinds."""
+    if name.startswith("count/"):
+        return name.removeprefix("count/") in served
+    if OF_CLASS in name:
+        return name.partition(OF_CLASS)[2] in (STORAGE, "persistentvolumeclaims")
+    if name in (*_OWN_NAME, *_COMPUTE, "pods", STORAGE, NODE_PORTS, BALANCERS):
+        return True
+    kind, _, resource = name.partition(".")
+    extended = kind == "requests" and ("/" in resource or resource.startswith("hugepages-"))
+    return extended or (kind in ("requests", "limits") and resource in _COMPUTE)
 
 
 def holds_nothing(pod: Object) -> bool:
@@ -110,7 +148,7 @@ def amount_text(name: str, amount: Decimal) -> str:
     resource = name.rpartition(".")[2] if name.startswith(("requests.", "limits.")) else name
     if resource == "cpu":
         return cpu_text(int((amount * 1000).to_integral_value(ROUND_CEILING)))
-    if resource in _COMPUTE:
+    if resource in _COMPUTE or name.endswith(STORAGE):
         return memory_text(int(amount.to_integral_value(ROUND_CEILING)))
     return str(int(amount.to_integral_value(ROUND_CEILING)))
 

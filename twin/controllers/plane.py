@@ -6,6 +6,8 @@ cluster without autoscalers, sets, CronJobs and quotas pays nothing for them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from twin.changes import Change
 from twin.controllers.adoption import CLAIMING, SETS, Adoption
 from twin.controllers.api_services import API_SERVICES, ApiServices
@@ -16,13 +18,15 @@ from twin.controllers.daemon_set import DaemonSets
 from twin.controllers.definitions import Definitions
 from twin.controllers.deployment import Deployments, recreates
 from twin.controllers.endpoints import Endpoints
-from twin.controllers.garbage import Garbage
+from twin.controllers.garbage import Garbage, has_other_owners
 from twin.controllers.job import Jobs
 from twin.controllers.loop import ControllerLoop, Reconcile
+from twin.controllers.mirroring import MIRRORED, Mirroring
 from twin.controllers.namespaces import Namespaces
 from twin.controllers.policies import POLICIES, PolicyStatus
-from twin.controllers.quota import Quotas
+from twin.controllers.quota import CHANGING, Quotas
 from twin.controllers.replicaset import ReplicaSets
+from twin.controllers.service_ranges import FOLLOWED, RANGES, ServiceRanges
 from twin.controllers.stateful_set import StatefulSets
 from twin.controllers.volumes import VolumeControllers
 from twin.definitions.registry import DEFINITIONS
@@ -42,6 +46,10 @@ _POD_OWNERS = {
 _OWN_STATUS = frozenset({"deployments", "statefulsets", "daemonsets", "jobs", *SETS})
 _RETRIES = {"jobs": (1.0, 60.0)}
 """Delays after a failure that are not the usual ones (pkg/controller/job: DefaultJobApiBackOff, MaxJobApiBackOff)."""
+_COUNTED_ANEW = CHANGING | {"resourcequotas"}
+_SWITCHED_BY = {MIRRORED: "services"}
+"""What leaves a controller out that is not called as its objects are."""
+_ROUTING = frozenset({"services", "endpoints", "endpointslices"})
 _SET_OWNERS = {"replicasets": ("Deployment", "deployments"), "jobs": ("CronJob", "cronjobs"),
                "endpointslices": ("Service", "services")}  # fmt: skip
 
@@ -63,6 +71,8 @@ class ControlPlane:
         self.crons = CronJobs(world, loop)
         self.quotas = Quotas(world, loop)
         self.endpoints = Endpoints(world, loop)
+        self.mirroring = Mirroring(world, loop)
+        ranges = ServiceRanges(world, loop)
         self.api_services = ApiServices(world, loop)
         self.autoscalers = Autoscalers(world, sample, requests)
         self.volumes = volumes = VolumeControllers(world, loop)
@@ -77,29 +87,41 @@ class ControlPlane:
             ("poddisruptionbudgets", self.budgets.reconcile),
             ("resourcequotas", self.quotas.reconcile),
             ("services", self.endpoints.reconcile),
+            (RANGES, ranges.reconcile),
+            (MIRRORED, self.mirroring.reconcile),
             (CLAIMS, volumes.reconcile_claim),
             (POLICIES, PolicyStatus(world).reconcile),
             (API_SERVICES, self.api_services.reconcile),
         )
-        for resource, reconcile in reconcilers:
-            if resource not in off:
-                loop.register(resource, reconcile, _RETRIES.get(resource))
-        if CLAIMS not in off:
-            loop.register(VOLUMES, volumes.reconcile_volume)
-            loop.register("pods", volumes.reconcile_pod)
+        self._register(reconcilers)
+        self._listeners: tuple[tuple[frozenset[str], Callable[[Change], None]], ...] = (
+            (frozenset(STORAGE), volumes.follow),
+            (_ROUTING, self.mirroring.follow),
+            (frozenset(FOLLOWED), ranges.follow),
+        )
         world.store.gates.append(self.quotas)
+
+    def _register(self, reconcilers: tuple[tuple[str, Reconcile], ...]) -> None:
+        """Let the loop reconcile what is not switched off."""
+        off = self._world.config.controllers.switched_off
+        for resource, reconcile in reconcilers:
+            if _SWITCHED_BY.get(resource, resource) not in off:
+                self.loop.register(resource, reconcile, _RETRIES.get(resource))
+        if CLAIMS not in off:
+            self.loop.register(VOLUMES, self.volumes.reconcile_volume)
+            self.loop.register("pods", self.volumes.reconcile_pod)
 
     def follow(self, change: Change) -> None:
         """Take in one change; nothing is written from here."""
         resource, record = change.resource, change.record
         if resource == "events":
-            if change.type == "DELETED":
-                self.namespaces.follow(change)
             return
         gone = change.type == "DELETED"
         if change.type != "MODIFIED" or record.deletion_at is not None:
             self.garbage.follow(change)
             self.namespaces.follow(change)
+        elif has_other_owners(change):
+            self.garbage.follow(change)
         if isinstance(record, PodRecord):
             self._follow_pod(record, change)
         elif isinstance(record, NodeRecord):
@@ -108,8 +130,11 @@ class ControlPlane:
             if self._autoscales:
                 self.autoscalers.follow(change)
         else:
-            if gone or resource == "resourcequotas":
+            if gone or resource in _COUNTED_ANEW:
                 self.quotas.follow(change)
+            for followed, listener in self._listeners:
+                if resource in followed:
+                    listener(change)
             self._note_object(change)
 
     def _follow_pod(self, record: PodRecord, change: Change) -> None:
@@ -128,8 +153,6 @@ class ControlPlane:
 
     def _note_object(self, change: Change) -> None:
         resource, record = change.resource, change.record
-        if resource in STORAGE:
-            self.volumes.follow(change)
         if resource in CLAIMING:
             self.adoption.follow_set(change)
         if resource in ("services", "endpoints") and self._world.store.count(API_SERVICES):

@@ -8,14 +8,18 @@ one look-up.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 
 from twin.admission import limit_ranges
 from twin.admission.quota_scopes import has_scopes, selects
 from twin.admission.quotas import (
+    OF_CLASS,
+    STORAGE,
     Amounts,
     amount_text,
     exceeded_names,
+    is_counted,
     parse_amounts,
     refusal,
     unspecified_resources,
@@ -32,6 +36,11 @@ from twin.render import render
 from twin.world import World
 
 _QUOTAS, _RANGES = "resourcequotas", "limitranges"
+CHANGING = frozenset({"services", "persistentvolumeclaims"})
+"""Resources whose objects may use more or less after a change."""
+_SERVED = frozenset(
+    f"{kind.plural}.{kind.group}" if kind.group else kind.plural for kind in KINDS.values()
+)
 
 
 class Quotas:
@@ -119,7 +128,7 @@ class Quotas:
         if change.resource == _QUOTAS:
             if change.type != "DELETED":
                 self._loop.note(_QUOTAS, record.namespace, record.name)
-        elif change.type == "DELETED" or _has_ended(change):
+        elif change.type == "DELETED" or change.resource in CHANGING or _has_ended(change):
             for quota in store.records(_QUOTAS, record.namespace):
                 self._loop.note(_QUOTAS, quota.namespace, quota.name)
 
@@ -132,20 +141,27 @@ class Quotas:
     def _charged_amounts(self, record: ObjectRecord) -> Amounts:
         """Return what is charged; a quota that was just written is counted first."""
         status = record.body.get("status") or {}
-        if set(status.get("used") or ()) != set(record.body["spec"].get("hard") or ()):
+        if set(status.get("used") or ()) != set(self._counted(record)):
             return self._count_usage(record)
         return parse_amounts(status.get("used"))
 
     def _count_usage(self, record: ObjectRecord) -> Amounts:
-        hard = record.body["spec"].get("hard") or {}
+        hard = self._counted(record)
         used: Amounts = dict.fromkeys(hard, Decimal(0))
         for resource in _resources(hard):
-            kind = KINDS[resource]
+            kind = self._world.store.custom.kind_of(resource)
+            if kind is None:
+                continue
             for one in self._world.store.records(resource, record.namespace):
                 for key, amount in self._usage(kind, one, record.body["spec"]).items():
                     if key in used:
                         used[key] += amount
         return used
+
+    def _counted(self, record: ObjectRecord) -> list[str]:
+        """Return the names of a quota under which anything is counted."""
+        served = {*_SERVED, *self._world.store.custom.stored}
+        return [one for one in record.body["spec"].get("hard") or () if is_counted(one, served)]
 
     def _usage(self, kind: Kind, record: Record, spec: Object) -> Amounts:
         obj = (
@@ -155,7 +171,10 @@ class Quotas:
 
     def _write(self, record: ObjectRecord, used: Amounts) -> None:
         hard = record.body["spec"].get("hard") or {}
-        shown = {name: amount_text(name, used.get(name, Decimal(0))) for name in hard}
+        if not hard and not record.body.get("status"):
+            return
+        counted = self._counted(record)
+        shown = {name: amount_text(name, used.get(name, Decimal(0))) for name in counted}
         set_status(self._world, _QUOTAS, record, {"hard": dict(hard), "used": shown})
 
 
@@ -180,15 +199,16 @@ def _has_ended(change: Change) -> bool:
         "Succeeded", "Failed")  # fmt: skip
 
 
-def _resources(hard: Object) -> list[str]:
+def _resources(names: Iterable[str]) -> list[str]:
     """Return the resources that have to be counted for these names."""
-    names: dict[str, None] = {}
-    for name in hard:
+    found: dict[str, None] = {}
+    for name in names:
+        own = name.removeprefix("count/")
+        plural = own.partition(".")[0]
         if name.startswith("count/"):
-            resource = name.removeprefix("count/").partition(".")[0]
+            found[plural if own in _SERVED else own] = None
+        elif OF_CLASS in name or name == STORAGE:
+            found["persistentvolumeclaims"] = None
         else:
-            resource = name.partition(".")[0] if name.startswith("services.") else name
-            resource = resource if resource in KINDS else "pods"
-        if resource in KINDS:
-            names[resource] = None
-    return list(names)
+            found[plural if plural in KINDS else "pods"] = None
+    return list(found)

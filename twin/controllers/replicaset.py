@@ -56,7 +56,9 @@ class ReplicaSets:
             first = FIRST_NAME in record.annotations
             refusal = create_pod(self._world, self._resource, record, first=first)
             if refusal is not None:
-                return refusal
+                home = self._world.store.find("namespaces", "", record.namespace)
+                leaves = home is not None and home.deletion_at is not None
+                return None if leaves else refusal  # a namespace on its way out is no failure
             if first:  # the name is for the first pod ever
                 before = record.clone()
                 kept = {k: v for k, v in record.annotations.items() if k != FIRST_NAME}

@@ -16,6 +16,7 @@ from twin.world import World
 DEFAULT = "default"
 ROOT_CERTIFICATE = "kube-root-ca.crt"
 _MADE = {("serviceaccounts", DEFAULT), ("configmaps", ROOT_CERTIFICATE)}
+_ABOUT = "kubernetes.io/description"
 _DESCRIPTION = (
     "Contains the certificate of the authority by which programs in pods know the API server; the "
     "control plane keeps it."
@@ -85,10 +86,12 @@ class ServiceAccounts(Part):
         data = {"ca.crt": self._authority_pem}
         known = store.find("configmaps", namespace, ROOT_CERTIFICATE)
         if known is None:
-            annotations = {"kubernetes.io/description": _DESCRIPTION}
-            head = {"name": ROOT_CERTIFICATE, "annotations": annotations}
+            head = {"name": ROOT_CERTIFICATE, "annotations": {_ABOUT: _DESCRIPTION}}
             store.create("configmaps", namespace, {"metadata": head, "data": data})
-        elif isinstance(known, ObjectRecord) and known.body.get("data") != data:
+        elif isinstance(known, ObjectRecord) and (
+            known.body.get("data") != data or not known.annotations.get(_ABOUT)
+        ):
             before = known.clone()
             known.body = {**known.body, "data": data}
+            known.annotations = {**known.annotations, _ABOUT: _DESCRIPTION}
             store.touch("configmaps", known, before)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from twin.chance import key_of
+from twin.controllers.service_ranges import networks_of
 from twin.errors import ApiError, invalid
 from twin.kinds import Kind
 from twin.records import Object, ObjectRecord
@@ -101,7 +102,7 @@ class ServiceAddresses:
             while (given := str(NETWORK[1 + place])) in taken:
                 place = (place + 1) % size
         elif given != "None" and not before:
-            if not _is_in_network(given):
+            if not self._is_in_a_range(given):
                 why = "the provided network does not match the current range"
                 yield (
                     "spec.clusterIPs",
@@ -115,6 +116,20 @@ class ServiceAddresses:
                 )
         spec["clusterIP"] = given
 
+    def _is_in_a_range(self, text: str) -> bool:
+        """True for an address of the usual network or of a ServiceCIDR that is not being deleted."""
+        try:
+            address = ipaddress.ip_address(text)
+        except ValueError:
+            return False
+        ranges = (
+            network
+            for record in self._store.records("servicecidrs")
+            if isinstance(record, ObjectRecord) and record.deletion_at is None
+            for network in networks_of(record)
+        )
+        return address in NETWORK or any(address in one for one in ranges)
+
     def _node_ports(
         self, namespace: str, name: str, spec: Object, old: Object | None
     ) -> Iterator[tuple[str, str]]:
@@ -125,6 +140,8 @@ class ServiceAddresses:
         taken = self._taken_ports((namespace, name))
         for index, port in enumerate(spec.get("ports") or ()):
             given: Any = port.get("nodePort") or before.get((port["protocol"], port["port"]))
+            if not given and spec.get("allocateLoadBalancerNodePorts") is False:
+                continue
             if not given:
                 given = _free_port(taken, "node port", namespace, name, index)
             elif not isinstance(given, int) or not FIRST_NODE_PORT <= given <= LAST_NODE_PORT:
@@ -166,10 +183,3 @@ def _free_port(taken: dict[int, None], *name: str | int) -> int:
     while FIRST_NODE_PORT + place in taken:
         place = (place + 1) % size
     return FIRST_NODE_PORT + place
-
-
-def _is_in_network(text: str) -> bool:
-    try:
-        return ipaddress.ip_address(text) in NETWORK
-    except ValueError:
-        return False

@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from proofs.real_programs.control_plane import real
 from tests.twin.controller_flows.running import (
+    SERVED,
     built_in,
     differences,
     expected,
@@ -21,14 +21,20 @@ from tests.twin.controller_flows.running import (
     play_real,
     table,
 )
-from tests.twin.controller_flows.worlds import Real
+from tests.twin.controller_flows.worlds import Real, reference
 
 
 def record(groups: list[str], names: list[str]) -> None:
     """Write down what the real controllers leave."""
-    with tempfile.TemporaryDirectory() as folder, real(Path(folder)) as (cluster, _):
-        for group in groups:
-            _record(Real(cluster.api), group, names)
+    for served in (False, True):
+        chosen = [group for group in groups if (group in SERVED) is served]
+        if chosen:
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                reference(Path(folder), served=served) as world,
+            ):
+                for group in chosen:
+                    _record(world, group, names)
 
 
 def _record(world: Real, group: str, names: list[str]) -> None:

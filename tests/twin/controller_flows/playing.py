@@ -16,6 +16,11 @@ from twin.kinds import KINDS
 
 Object = dict[str, Any]
 LATE_SECONDS = 120.0
+HERE = "HERE"
+NOBODY = "11111111-2222-3333-4444-555555555555"
+"""A uid that no object has."""
+_BESIDE = frozenset({"propagation", "owners"})
+"""What a step has besides its verb."""
 MERGE = "application/merge-patch+json"
 
 
@@ -53,28 +58,71 @@ class Player:
     def __init__(self, world: World, namespace: str) -> None:
         """Play on `world`."""
         self._world, self.namespace = world, namespace
+        self.made = {("namespaces", namespace)}
+        """What is in no namespace and of this flow: (resource, name)."""
 
     def play(self, steps: list[Object]) -> None:
         """Do every step."""
         for step in steps:
             for verb, given in step.items():
-                if verb != "propagation":
+                if verb not in _BESIDE:
                     getattr(self, f"_{verb}")(given, step)
 
-    def path(self, resource: str, name: str = "") -> str:
-        """Return the path of a resource, or of one object."""
+    def path(self, resource: str, name: str = "", namespace: str = "") -> str:
+        """Return the path of a resource, or of one object; in the flow's namespace unless another is named."""
         kind = KINDS[resource]
         root = f"/apis/{kind.api_version}" if "/" in kind.api_version else "/api/v1"
-        inside = f"/namespaces/{self.namespace}" if kind.namespaced else ""
+        inside = f"/namespaces/{namespace or self.namespace}" if kind.namespaced else ""
+        name = self.namespace if name == HERE else name
         return f"{root}{inside}/{resource}" + (f"/{name}" if name else "")
 
-    def _at(self, place: str) -> str:
+    def _at(self, place: str, namespace: str = "") -> str:
         resource, _, name = place.partition("/")
-        return self.path(resource, name)
+        return self.path(resource, name, namespace)
 
-    def _create(self, obj: Object, _: Object) -> None:
+    def _create(self, obj: Object, step: Object) -> None:
         resource = next(name for name, kind in KINDS.items() if kind.kind == obj["kind"])
-        self._world.ask("POST", self.path(resource), expanded(obj))
+        whole = expanded(obj)
+        if not KINDS[resource].namespaced:
+            self.made.add((resource, obj["metadata"]["name"]))
+        if "owners" in step:
+            owners = [self._owner(one) for one in step["owners"]]
+            whole = {**whole, "metadata": {**whole["metadata"], "ownerReferences": owners}}
+        self._world.ask(
+            "POST", self.path(resource, "", obj["metadata"].get("namespace", "")), whole
+        )
+
+    def _owner(self, given: Any) -> Object:
+        """Return an owner reference."""
+        given = {"of": given} if isinstance(given, str) else dict(given)
+        place, namespace = given.pop("of", None), given.pop("in", "")
+        reference: Object = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "name": "nobody",
+            "uid": NOBODY,
+        }
+        if place:
+            found = self._world.ask("GET", self._at(place, namespace))
+            kind = KINDS[place.partition("/")[0]]
+            reference = {
+                "apiVersion": kind.api_version,
+                "kind": kind.kind,
+                **{k: found["metadata"][k] for k in ("name", "uid")},
+            }
+        if given.pop("block", False):
+            reference["blockOwnerDeletion"] = True
+        return {**reference, **given}
+
+    def _own(self, places: Object, _: Object) -> None:
+        for place, owners in places.items():
+            body = {"metadata": {"ownerReferences": [self._owner(one) for one in owners]}}
+            self._world.ask("PATCH", self._at(place), body, MERGE)
+
+    def _finalize(self, names: list[str], _: Object) -> None:
+        path = self.path("namespaces", HERE)
+        home = self._world.ask("GET", path)
+        self._world.ask("PUT", f"{path}/finalize", {**home, "spec": {"finalizers": names}})
 
     def _patch(self, places: Object, _: Object) -> None:
         for place, given_body in places.items():
@@ -161,6 +209,7 @@ class Player:
     def _unlike(self, place: str, wanted: Any) -> str:
         """Return what is not as it is waited for."""
         resource, _, name = place.partition("/")
+        name = self.namespace if name == HERE else name
         if not name:
             found = self._world.ask("GET", self.path(resource))["items"]
             return "" if len(found) == wanted else f"there are {len(found)}"

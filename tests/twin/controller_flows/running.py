@@ -13,11 +13,26 @@ import yaml
 from tests.twin.controller_flows.playing import Object, Player, World
 from tests.twin.controller_flows.seeing import look
 from tests.twin.controller_flows.worlds import Virtual
+from twin.config import TwinConfig
+from twin.config.access import AccessConfig
 
 HERE = Path(__file__).parent
 AT_ONCE = 8
 ALONE = frozenset({"scheduling"})
 """Groups whose flows change nodes, or depend on what room there is: each is cleared away before the next is played."""
+SERVED: dict[str, tuple[str, ...]] = {
+    "accounts": ("configmaps", "serviceaccounts"),
+    "garbage": ("configmaps", "secrets", "priorityclasses", "leases"),
+    "mirroring": (),
+    "namespaces": ("configmaps", "namespaces"),
+    "quotas": ("resourcequotas",),
+    "ranges": ("servicecidrs",),
+}
+"""Groups about controllers that the twin always has, with the kinds that are looked at besides. What the real ones
+do is seen on etcd, kube-apiserver and all of kube-controller-manager, with nodes that are kept for them.
+"""
+LIVES = frozenset({"garbage", "namespaces"})
+"""Groups of which also is written down by which steps objects came and went."""
 GROUPS = tuple(sorted(path.stem for path in (HERE / "flows").glob("*.yaml")))
 
 
@@ -25,7 +40,9 @@ def table(group: str) -> dict[str, Object]:
     """Return the flows of a group by name."""
     text = (HERE / "flows" / f"{group}.yaml").read_text(encoding="utf-8")
     placement = group in ALONE
-    return {flow["flow"]: {"placement": placement, **flow} for flow in yaml.safe_load(text)}
+    besides, served = SERVED.get(group, ()), group in SERVED
+    given = {"placement": placement, "besides": besides, "served": served, "lives": group in LIVES}
+    return {flow["flow"]: {**given, **flow} for flow in yaml.safe_load(text)}
 
 
 def expected(group: str) -> dict[str, Object]:
@@ -46,7 +63,8 @@ def played(world: World, flow: Object, namespace: str) -> Object:
     player.play(flow["steps"])
     world.wait(flow.get("settle", 3))
     since = made["metadata"]["resourceVersion"]
-    seen = look(world, player, since, placement=flow["placement"])
+    how = {name: flow[name] for name in ("placement", "besides", "lives")}
+    seen = look(world, player, since, **how)
     hidden = flow.get("unseen", [])
     seen["events"] = [row for row in seen["events"] if row["reason"] not in hidden]
     if not flow.get("order", True):
@@ -56,7 +74,8 @@ def played(world: World, flow: Object, namespace: str) -> Object:
 
 def built_in(flow: Object) -> Object:
     """Play a flow with the twin's own controllers, in virtual time."""
-    return played(Virtual(), flow, "flow")
+    config = TwinConfig(access=AccessConfig(server_objects=True)) if flow["served"] else None
+    return played(Virtual(config=config), flow, "flow")
 
 
 def play_real(world: World, chosen: dict[str, Object], group: str) -> Iterator[tuple[str, Object]]:

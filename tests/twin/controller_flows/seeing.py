@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tests.twin.controller_flows.playing import Object, Player, World
+from twin.kinds import KINDS
 
 KINDS_SEEN = (
     "deployments", "replicasets", "replicationcontrollers", "statefulsets", "daemonsets", "jobs", "cronjobs",
@@ -26,6 +27,7 @@ _COMBINED = "(combined from similar events): "
 _SUFFIX = re.compile(r"\b([a-z][-a-z0-9#]*-)[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 _REFUSED = re.compile(r'(pods \\+")[^"\\]*')
 _CHOSEN = re.compile("(Successfully assigned .* to )[^ ]*")
+_UID = re.compile(r"(?<=uid: )[0-9a-f-]{36}")
 _PREEMPTOR = re.compile(r"(by pod )[0-9a-f-]{36}")
 _TRIED = re.compile(
     "Error creating|failed error|Delete Pod|FailedScheduling|UnmanagedPods|No matching pods|expected pods"
@@ -34,23 +36,45 @@ _TRIED = re.compile(
 """What is said at each try: how often is a matter of time. 1.36 deletes a pod again while its cache is behind."""
 _TRIGGERED_AT = "endpoints.kubernetes.io/last-change-trigger-time"
 _SCHEDULER = "default-scheduler"
+_HEAD = ("apiVersion", "kind", "metadata")
+_AUTHORITY = "kube-root-ca.crt"
+_DESCRIPTION = "kubernetes.io/description"
 _SOURCES = frozenset({"kubelet", _SCHEDULER})
 
 
-def look(world: World, player: Player, since: str, *, placement: bool = False) -> Object:
+def look(
+    world: World,
+    player: Player,
+    since: str,
+    *,
+    placement: bool = False,
+    besides: tuple[str, ...] = (),
+    lives: bool = False,
+) -> Object:
     """Return what is to see at the end of a flow, and how its conditions came.
 
-    With `placement` also what the scheduler says, of each pod and in KubeEvents.
+    With `placement` also what the scheduler says, of each pod and in KubeEvents; with `lives` by which steps each
+    object of the kinds `besides` the usual ones came and went.
     """
     unseen = _SOURCES - {_SCHEDULER} if placement else _SOURCES
-    items = {name: world.ask("GET", player.path(name))["items"] for name in KINDS_SEEN}
-    said = world.ask("GET", player.path("events"))["items"]
-    history = world.histories({name: player.path(name) for name in KINDS_SEEN}, since)
-    every = [entry["object"] for name in KINDS_SEEN for entry in history[name]]
-    names = _Names([*every, *(one for name in KINDS_SEEN for one in items[name])])
+    kinds = (*KINDS_SEEN, *besides)
+    items = {
+        name: _own(player, name, world.ask("GET", player.path(name))["items"]) for name in kinds
+    }
+    said = world.ask("GET", player.path("events"))["items"] + _events_elsewhere(world, player)
+    history = world.histories({name: player.path(name) for name in kinds}, since)
+    history = {
+        name: [one for one in rows if _own(player, name, [one["object"]])]
+        for name, rows in history.items()
+    }
+    every = [entry["object"] for name in kinds for entry in history[name]]
+    names = _Names([*every, *(one for name in kinds for one in items[name])])
     seen: Object = {
-        name: sorted((_SEEN.get(name, _object)(one) for one in items[name]), key=_text)
-        for name in KINDS_SEEN
+        name: sorted(
+            (_SEEN.get(name, _plain if name in besides else _object)(one) for one in items[name]),
+            key=_text,
+        )
+        for name in kinds
         if name != "pods" and items[name]
     }
     seen["pods"] = [
@@ -59,25 +83,35 @@ def look(world: World, player: Player, since: str, *, placement: bool = False) -
             Counter(_text(_pod(one, placement=placement)) for one in items["pods"]).items()
         )
     ]
-    events = Counter(dict[str, int]())
-    for one in said:
-        if _source(one) not in unseen:
-            row, sign = _net(_event(one))
-            events[names.plain(_text(row))] += sign * (one.get("count") or 1)
-    seen["events"] = [
-        {**json.loads(text), "count": "n" if _TRIED.search(text) else count}
-        for text, count in sorted(events.items())
-    ]
+    seen["events"] = _told((one for one in said if _source(one) not in unseen), names)
     order = list(_order(history))
     fine = {**seen, "conditions in order": order}
-    text = names.plain(json.dumps(fine)).replace(f"{player.namespace}/", "flow/")
-    text = text.replace(f'"{player.namespace}"', '"flow"')
+    if lives:
+        fine["lives"] = {
+            f"{name}/{one}": rows
+            for name in (*besides, "pods")
+            for one, rows in _lives(history[name]).items()
+        }
+    here = re.compile(rf"(?<![\w-]){player.namespace}(?![\w-])")
+    text = here.sub("flow", names.plain(json.dumps(fine)))
     found: Object = json.loads(text)
-    for name in KINDS_SEEN:
+    for name in kinds:
         if name in found:
             found[name].sort(key=_text)
     found["events"] = _merged(found["events"])
     return found
+
+
+def _told(said: Iterable[Object], names: _Names) -> list[Object]:
+    """Return what KubeEvents say, each with how often."""
+    events = Counter(dict[str, int]())
+    for one in said:
+        row, sign = _net(_event(one))
+        events[names.plain(_text(row))] += sign * (one.get("count") or 1)
+    return [
+        {**json.loads(text), "count": "n" if _TRIED.search(text) else count}
+        for text, count in sorted(events.items())
+    ]
 
 
 def _merged(rows: list[Object]) -> list[Object]:
@@ -103,6 +137,61 @@ def _object(one: Object) -> Object:
         seen["revision"] = one["revision"]
     seen["status"] = _timeless(one.get("status") or {})
     return seen
+
+
+def _own(player: Player, resource: str, found: list[Object]) -> list[Object]:
+    """Return the objects of a flow: those in its namespace, and those it made in none."""
+    if KINDS[resource].namespaced:
+        return found
+    return [one for one in found if (resource, one["metadata"]["name"]) in player.made]
+
+
+def _events_elsewhere(world: World, player: Player) -> list[Object]:
+    """Return what is said of a flow's objects that are in no namespace."""
+    kinds = {(KINDS[resource].kind, name) for resource, name in player.made}
+    found = world.ask("GET", player.path("events", "", "default"))["items"]
+    about = [(one["involvedObject"]["kind"], one["involvedObject"]["name"]) for one in found]
+    return [one for one, who in zip(found, about, strict=True) if who in kinds]
+
+
+def _plain(one: Object) -> Object:
+    """Return an object as a whole, without what each cluster has otherwise."""
+    meta, seen = one["metadata"], _timeless({k: v for k, v in one.items() if k not in _HEAD})
+    for field in ("name", "generateName", "generation", "labels", "annotations", "finalizers"):
+        if meta.get(field):
+            seen[field] = meta[field]
+    if meta.get("ownerReferences"):
+        seen["owners"] = [_timeless(owner) for owner in meta["ownerReferences"]]
+    if "deletionTimestamp" in meta:
+        seen["deleting"] = meta.get("deletionGracePeriodSeconds")
+    if meta["name"] == _AUTHORITY:
+        _plain_authority(seen)
+    return {k: v for k, v in seen.items() if v not in ({}, [], None)}
+
+
+def _plain_authority(seen: Object) -> None:
+    """Put words in the place of a certificate and of its description, which are each cluster's own."""
+    data, notes = seen.get("data") or {}, seen.get("annotations") or {}
+    data["ca.crt"] = data["ca.crt"] if data.get("ca.crt") == "mine" else "CERTIFICATE"
+    if notes.get(_DESCRIPTION) not in (None, "mine"):
+        notes[_DESCRIPTION] = "DESCRIPTION"
+
+
+def _lives(entries: list[Object]) -> dict[str, list[str]]:
+    """Return by which steps each object came and went: what of its end, finalizers or owners changed."""
+    lives: dict[str, list[str]] = {}
+    for entry in entries:
+        meta = entry["object"]["metadata"]
+        if meta["name"] == _AUTHORITY:
+            continue  # it comes when it comes
+        parts = ["is deleted"] if "deletionTimestamp" in meta else []
+        parts += [f"waits for {name}" for name in meta.get("finalizers") or ()]
+        parts += [f"of {owner['name']}" for owner in meta.get("ownerReferences") or ()]
+        text = "gone" if entry["type"] == "DELETED" else ", ".join(parts)
+        known = lives.setdefault(meta["name"], [])
+        if not known or known[-1] != text:
+            known.append(text)
+    return lives
 
 
 def _pod(one: Object, *, placement: bool) -> Object:
@@ -266,6 +355,7 @@ class _Names:
                 text = text.replace(name, plain)
         text = _SUFFIX.sub(r"\1*", _PREEMPTOR.sub(r"\1UID", text))
         text = _TIMES.sub(lambda found: "TIME" + found[2].removeprefix("Z"), text)
+        text = _UID.sub("UID", text)
         return _REFUSED.sub(r"\1*", _MINUTE.sub("MINUTE", text))
 
 

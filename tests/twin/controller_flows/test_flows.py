@@ -1,6 +1,7 @@
 """The twin's own controllers leave what kube-controller-manager 1.36.2 left: statuses, conditions, pods, KubeEvents.
 
-`expected/` holds what the real programs left of each flow, on the twin as their kubelet; `__main__.py` writes it.
+`expected/` holds what the real programs left of each flow, on the twin as their kubelet or on a real API server;
+`__main__.py` writes it.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from proofs.real_programs.control_plane import MANAGER, SCHEDULER, real
-from proofs.real_programs.processes import Missing, program
+from proofs.real_programs.processes import Missing
 from tests.twin.controller_flows.playing import Object
 from tests.twin.controller_flows.running import (
     GROUPS,
+    SERVED,
     built_in,
     differences,
     expected,
     play_real,
     table,
 )
-from tests.twin.controller_flows.worlds import Real
+from tests.twin.controller_flows.worlds import Real, reference
 
 ROWS = [
     pytest.param(flow, expected(group)[name], id=f"{group}: {name}")
@@ -36,25 +37,29 @@ def test_the_built_in_controllers_leave_the_same(flow: Object, wanted: Object) -
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
-    """A twin whose controllers are the real programs; skips where these are not on this machine."""
+def world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Real]:
+    """Where the real controllers are at work: on a twin or a real server; skips where they are not on this machine."""
     try:
-        program(SCHEDULER), program(MANAGER)
+        with reference(tmp_path_factory.mktemp("flows"), served=request.param) as found:
+            yield found
     except Missing as missing:
         pytest.skip(str(missing))
-    with real(tmp_path_factory.mktemp("flows")) as (found, _):
-        yield Real(found.api)
 
 
 @pytest.mark.twin
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("group", GROUPS)
-def test_the_real_programs_still_leave_it(cluster: Real, group: str) -> None:
+@pytest.mark.parametrize(
+    ("world", "group"),
+    [(group in SERVED, group) for group in sorted(GROUPS, key=SERVED.__contains__)],
+    indirect=["world"],
+)
+def test_the_real_programs_still_leave_it(world: Real, group: str) -> None:
     """What is written down is what they leave."""
     wanted = expected(group)
     found = {
-        name: differences(wanted[name], one)
-        for name, one in play_real(cluster, table(group), group)
+        name: differences(wanted[name], one) for name, one in play_real(world, table(group), group)
     }
     assert {name: lines for name, lines in found.items() if lines} == {}

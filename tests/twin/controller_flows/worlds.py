@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from proofs.real_programs import control_plane
+from proofs.real_programs.grounds import real_ground
 from proofs.real_programs.requests import Api
 from tests.twin.controller_flows.playing import Object
 from twin.config import TwinConfig
@@ -16,6 +21,17 @@ from twin.inprocess import InProcessTwin
 from twin.workloads.arrival import NodeShape
 
 GIB = 2**30
+
+
+@contextmanager
+def reference(folder: Path, *, served: bool) -> Iterator[Real]:
+    """Run the real controllers: on a twin as their kubelet, or (`served`) on a real API server. Raises Missing."""
+    if served:
+        with real_ground(folder, 3) as api:
+            yield Real(api)
+    else:
+        with control_plane.real(folder) as (cluster, _):
+            yield Real(cluster.api)
 
 
 class Refused(AssertionError):
