@@ -1,4 +1,4 @@
-"""`foresail kill|pause|resume|rearm`: what the operator says to a running stack.
+"""`foresail kill|pause|resume|rearm|undo`: what the operator says to a running stack.
 
 The command is a stored event, so it is part of the log; the executor checks it before each single
 operation.
@@ -9,17 +9,18 @@ from __future__ import annotations
 import argparse
 import uuid
 from pathlib import Path
+from typing import Any
 
-from bus.clock import SystemClock
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from bus.follow import Publisher
+from bus.port import Bus
 from foresail.log_source import connect
 from foresail.output import console, print_json
 from foresail.remote import add_remote, remote_of
-from foresail.stack.state_folder import StateFolder
-from schemas.control import Command, Control
-from schemas.envelope import NewEvent
+from foresail.stack.operator_command import publish_command
+from foresail.stack.state_folder import StackFile, StateFolder
+from schemas.control import Command
+from schemas.envelope import Event
 from schemas.identity import Origin
 
 SAID = {
@@ -57,23 +58,28 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     command = Command(arguments.verb)
     state = StateFolder(Path(arguments.state))
     stack = remote_of(arguments) or state.read()
-    if not stack.running:
-        raise InputError(
-            "--state", arguments.state, "no stack runs there; start one with `foresail up`"
-        )
-    wall_seconds = SystemClock().wall_ns() / 1e9
+    check_running(stack, arguments.state)
     async with connect(stack, state, "operator") as bus:
-        publisher = Publisher(bus, Origin(stack.cluster, stack.incarnation), "operator")
-        control = Control(
-            command=command,
-            value=getattr(arguments, "unit", ""),
-            nonce=uuid.uuid4().hex,
-            wall_time_seconds=wall_seconds,
-            text=arguments.reason,
-        )
-        events = await publisher.publish([NewEvent(control, 0, wall_seconds)])
+        origin = Origin(stack.cluster, stack.incarnation)
+        value = getattr(arguments, "unit", "")
+        event = await say(bus, origin, command, value, arguments.reason)
     if arguments.json:
-        print_json({"command": command, "id": events[0].id, "subject": events[0].subject})
+        print_json({"command": command, "id": event.id, "subject": event.subject})
     else:
         console().print(SAID[command])
     return ExitCode.GOOD
+
+
+def check_running(stack: StackFile, folder: str) -> None:
+    """Refuse a command to a stack that is over.
+
+    Raises:
+        InputError: nobody would hear it.
+    """
+    if not stack.running:
+        raise InputError("--state", folder, "no stack runs there; start one with `foresail up`")
+
+
+async def say(bus: Bus, origin: Origin, command: Command, value: str, reason: str) -> Event[Any]:
+    """Publish one command as the operator; saying it twice is two commands."""
+    return await publish_command(bus, origin, command, value, reason, nonce=uuid.uuid4().hex)

@@ -23,7 +23,9 @@ READS_ON = "the recording ends too early; what was read of it is shown"
 UNLESS_PARTIAL = f"{READS_ON} (0 with `--partial`)"
 
 _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
-    "up": {DIFFERS: "the stack could not go on, or the cluster could not be read at its end"},
+    "up": {
+        DIFFERS: "the stack could not go on, the cluster could not be read at its end, or not everything was taken back"
+    },
     "tap": {CUT_OFF: UNLESS_PARTIAL},
     "recording record": {},
     "recording info": {

@@ -53,6 +53,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--dashboard-port", "dashboard.port", SERVER, "PORT"),
     Flag("--kubeconfig", "run.kubeconfig", CLUSTER, "FILE"),
     Flag("--context", "run.context", CLUSTER, "NAME"),
+    Flag("--keep", "run.keep", CLUSTER),
     Flag("--namespaces", "run.namespaces", CLUSTER, "PREFIXES"),
     Flag("--cluster", "run.cluster", CLUSTER, "NAME"),
     Flag("--data", "run.data", SIMULATED, "FOLDER"),

@@ -57,6 +57,8 @@ class RunSettings(DataModel):
     """Folder in which the stack keeps everything; one stack uses it at a time."""
     kubeconfig: str | None = None
     """Watch the cluster of this kubeconfig instead of a simulated one; in shadow mode unless told otherwise."""
+    keep: bool = False
+    """With a kubeconfig: leave what stands on the cluster at the end; unset: an orderly end takes it back."""
     context: str | None = None
     """Context of the kubeconfig; unset: its current one."""
     namespaces: tuple[str, ...] = ()
@@ -92,6 +94,8 @@ class RunSettings(DataModel):
             raise ValueError("a scenario needs the twin; leave out kubeconfig")
         if (self.provisioner != "none" or self.machines) and self.kubeconfig is not None:
             raise ValueError("provisioner and machines need the twin; leave out kubeconfig")
+        if self.keep and self.kubeconfig is None:
+            raise ValueError("keep is for a cluster of yours; the simulated one ends with the run")
         if self.virtual_time and self.kubeconfig is not None:
             raise ValueError("virtual_time needs the twin; leave out kubeconfig")
         if self.virtual_time and self.for_seconds is None:

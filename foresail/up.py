@@ -22,6 +22,7 @@ EXAMPLES = (
     ("up --for 2m --record run.fslog", "stop after two minutes, keep a recording"),
     ("up --profile list", "the profiles there are, with what their gates answered"),
     ("up --kubeconfig ~/.kube/config", "watch your cluster; every write is a dry run"),
+    ("up --kubeconfig FILE --mode active --namespaces shop", "write there; its end takes it back"),
     ("up --virtual-time --for 20m --record run.fslog", "20 simulated minutes as fast as possible"),
 )
 
@@ -96,6 +97,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         print_summary(console(), summary)
     if summary.get("cluster_outage"):
         print_error(summary["cluster_outage"])
+        return ExitCode.DIFFERS
+    if summary.get("given_back_short"):
+        print_error(summary["given_back_text"])
         return ExitCode.DIFFERS
     early = summary["status"] == "interrupted" and settings.run.for_seconds is not None
     return ExitCode.INTERRUPTED if early else ExitCode.GOOD

@@ -9,6 +9,7 @@ from typing import Any
 from projections.cycle_record import CycleRecords
 from projections.outage import Outage, is_without_nodes, outage_of
 from projections.run_state import RunState
+from projections.standing import Standing
 from schemas.breaker import Breaker, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
@@ -87,6 +88,8 @@ class Overview:
     """Whether the untouched world has said anything."""
     switchback: OutcomeSwitchback | None = None
     """The newest estimate from blocks that act and blocks that do not."""
+    standing: Standing = field(default_factory=Standing)
+    """What was done for real and has not been taken back."""
     breakers: tuple[Breaker, ...] = ()
     """Those that are not closed now."""
     models: OutcomeModels | None = None
@@ -106,8 +109,9 @@ class Overview:
 
     def after(self, event: Event[Any]) -> Overview:
         """Return the overview after an event's data; call `after_message` for each message, too."""
-        run = self.run.after(event)
-        after = self if run is self.run else replace(self, run=run)
+        run, stands = self.run.after(event), self.standing.after(event)
+        same = run is self.run and stands is self.standing
+        after = self if same else replace(self, run=run, standing=stands)
         match event.data:
             case SnapshotNodes() as snapshot:
                 return replace(after, outage=outage_of(snapshot))

@@ -8,6 +8,9 @@ from typing import ClassVar
 from schemas.model import EventData
 from schemas.numbers import Seconds
 
+EVERYTHING = "all"
+"""What `undo` names for everything that stands."""
+
 
 class Command(StrEnum):
     """What an operator can say."""
@@ -23,7 +26,7 @@ class Command(StrEnum):
     REARM = "rearm"
     """Close the tripped breaker `value` (`replicate`); empty: every one."""
     UNDO = "undo"
-    """Take back every part of cycle `value` (`17`), or one of its parts, from 0 (`17.1`)."""
+    """Take back every part of cycle `value` (`17`), one of its parts, from 0 (`17.1`), or `all` that stands."""
 
 
 class Control(EventData):

@@ -139,10 +139,13 @@ class OutcomeExecution(EventData):
     """Which part of the decision it executes, from 0."""
     means: str = Field(default="", exclude_if=lambda named: not named)
     """By which of several means an action is done (`resize`, `taint`); empty where there is one only."""
+    retry: Count = Field(default=0, exclude_if=lambda count: not count)
+    """A rollback: how often it was tried before and some of it could not be taken back."""
 
     def key(self) -> str:
-        """Return the phase, whether it is a rollback, and the part unless it is the first."""
+        """Return the phase, whether it is a rollback and which try, and the part unless it is the first."""
         phase = f"rollback-{self.phase}" if self.rollback_of else str(self.phase)
+        phase = f"{phase}-retry-{self.retry}" if self.retry else phase
         return f"{phase}-{self.part}" if self.part else phase
 
 

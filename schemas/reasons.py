@@ -67,6 +67,8 @@ class Reason(StrEnum):
     """It would undo a recent action although severity has not risen."""
     STALE_DECISION = "stale_decision"
     """The decision is more than two cycles old."""
+    TAKEN_BACK = "taken_back"
+    """It was decided before the operator wanted everything taken back."""
     TARGET_GONE = "target_gone"
     """Re-validation: the target no longer exists."""
     TARGET_CHANGED = "target_changed"

@@ -15,3 +15,8 @@ def surge_limit(surge_pods: str, pods_running: int) -> int:
     if surge_pods.endswith("%"):
         return max(LEAST_SURGE_PODS, pods_running * int(surge_pods[:-1]) // 100)
     return int(surge_pods)
+
+
+OWNER_REPLICAS = "foresail.dev/owner-replicas"
+"""Annotation on a Deployment (of spec.replicas) or a HorizontalPodAutoscaler (of spec.minReplicas) that we
+raised; its value is a `Raise` of the executor as JSON, and it goes away when the owner's number is back."""

@@ -54,6 +54,7 @@ def view(
         _cluster(overview),
         *_score(overview),
         *(Text(text, style="bold red") for text in standing_texts(overview.breakers)),
+        *_standing(overview),
         *([] if overview.models is None else [Text("\n".join(driving_texts(overview.models)))]),
         _decision(overview),
         Text("\n".join(notes), style="dim"),
@@ -68,6 +69,12 @@ def _operating(operating: OperatingState) -> Text:
     if operating.hold:
         text.append(f"   {operating.hold_text()}", style="bold red")
     return text
+
+
+def _standing(overview: Overview) -> list[Text]:
+    """Return how much of ours stands on a cluster of the user's own."""
+    source, text = overview.run.source, overview.standing.text()
+    return [Text(text)] if text and source is not None and source.kind == "kubernetes" else []
 
 
 def _layers(overview: Overview, now_ns: int, processes: Mapping[str, int]) -> Table:

@@ -26,6 +26,7 @@ from foresail.output import console, print_error
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
+from foresail.stack.giving_back import GivenBack, give_back, summary_of
 from foresail.stack.health_ports import with_health_ports
 from foresail.stack.keeper import Keeper
 from foresail.stack.kept_processes import ServiceProcess
@@ -75,6 +76,8 @@ class RunningStack:
     frozen: int = 0
     """Processes that were replaced because they were frozen."""
     running: bool = True
+    given_back: GivenBack | None = None
+    """What became at the end of what stood on a cluster of the user's own."""
 
     @property
     def servers(self) -> dict[str, int]:
@@ -121,6 +124,7 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
             "status": status,
             "record": settings.run.record,
             "cluster_outage": None if outage is None else outage.text(),
+            **summary_of(stack.given_back),
         }
         await run_complete(stack.bus, stack.origin, summary, clock.wall_ns() / 1e9, status)
         await stack.watch.finish()
@@ -368,6 +372,9 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
     await stack.keeper.stop(LAST_SOURCE)
     with contextlib.suppress(BusUnavailable, Permanent):
         await _settle(stack)
+    stack.given_back = await give_back(
+        stack.settings, stack.watch, stack.log, stack.origin, stack.clock
+    )
     await stack.keeper.stop(LAST_SERVICE)
     stack.running = False
     _store(stack)

@@ -25,6 +25,7 @@ LOCAL_ONLY = {
         "kubeconfig",
         "context",
         "virtual_time",
+        "keep",
         "frozen_seconds",
     },
     "nats": {"url", "port", "sync_interval", "replicas"},
@@ -38,6 +39,10 @@ Models may be named by folder; each process announces them by id.
 """
 FILES = ("workload", "scenario", "machines")
 """Settings of a run that may name a file: announced without its folder."""
+
+
+LOCAL_SUMMARY = frozenset({"record", "latency_ms", "given_back_text"})
+"""What a summary says of this machine, or of objects by their names."""
 
 
 def announced_settings(settings: StackSettings) -> dict[str, Any]:
@@ -94,6 +99,6 @@ async def run_complete(
     ended: Literal["complete", "interrupted", "failed"] = (
         "interrupted" if status == "interrupted" else "complete"
     )
-    kept = {name: value for name, value in summary.items() if name not in {"record", "latency_ms"}}
+    kept = {name: value for name, value in summary.items() if name not in LOCAL_SUMMARY}
     data = RunComplete(run_id=origin.incarnation, process=PRODUCER, status=ended, summary=kept)
     await Publisher(bus, origin, PRODUCER).publish([NewEvent(data, 0, time_seconds)])

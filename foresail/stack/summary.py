@@ -59,7 +59,7 @@ def _counts(summary: dict[str, Any]) -> Table:
     for name, counts in rows:
         if counts:
             table.add_row(name, "  ".join(f"{key} {count}" for key, count in counts.items()))
-    for name in ("score", "acting_changed", "acting", "breakers", "models"):
+    for name in ("score", "acting_changed", "acting", "breakers", "models", "given_back"):
         if summary.get(f"{name}_text"):
             table.add_row(name.replace("_", " "), summary[f"{name}_text"])
     mean = summary["reward_mean"]

@@ -34,6 +34,7 @@ from proofs.planted.score import SCORE
 from proofs.planted.supervision import SUPERVISION
 from proofs.planted.switchback import SWITCHBACK
 from proofs.planted.twin import TWIN
+from proofs.planted.undoing import UNDOING
 from proofs.planted.watching import WATCHING
 from proofs.results import Results, fingerprint
 from proofs.row import Row, Scale
@@ -77,6 +78,7 @@ DEFECTS: tuple[Defect, ...] = (
     *BREAKERS,
     *SWITCHBACK,
     *TWIN,
+    *UNDOING,
 )
 
 

@@ -8,7 +8,7 @@ EXECUTION = (
     Defect(
         "operations go on after a failed one",
         "services/executor/writing.py",
-        '\n            if results[-1].status in {"refused", "failed"}:\n                break',
+        '\n            if results[-1].status in {"refused", "failed"} and not goes_on:\n                break',
         "",
         "tests/executor/test_partial.py::test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_left",
     ),
@@ -147,14 +147,14 @@ EXECUTION = (
     ),
     Defect(
         "what others changed is taken back",
-        "services/executor/effects/roll_back.py",
-        " and operation.undo and has_reached_end(operation, current)",
-        " and operation.undo",
+        "services/executor/effects/undoing.py",
+        "if has_reached_end(operation, current):",
+        "if operation.undo:",
         "tests/executor/test_afterwards.py::test_what_others_changed_since_is_left_to_them",
     ),
     Defect(
         "a rollback names the version it planned for",
-        "services/executor/effects/roll_back.py",
+        "services/executor/effects/undoing.py",
         "operation.model_copy(update=found)",
         "operation",
         "tests/executor/test_afterwards.py::test_a_rollback_is_tied_to_the_version_it_saw",
@@ -189,9 +189,9 @@ EXECUTION = (
     ),
     Defect(
         "a rollback goes forwards",
-        "services/executor/verification.py",
-        "in reversed(execution.operations)",
-        "in execution.operations",
+        "services/executor/effects/undoing.py",
+        "in reversed(operations)",
+        "in operations",
         "tests/executor/test_afterwards.py::test_a_rollback_goes_backwards",
     ),
     Defect(

@@ -61,14 +61,14 @@ SWITCHBACK = (
     ),
     Defect(
         "a woken node is put to sleep again with its pods",
-        "services/executor/switchback.py",
+        "projections/standing.py",
         'GIVES_BACK = frozenset({"on", "open", "down"})',
         "GIVES_BACK = frozenset[str]()",
         f"{_EXECUTOR}test_what_gives_back_is_not_undone",
     ),
     Defect(
         "replicas that were given back are added again",
-        "services/executor/switchback.py",
+        "projections/standing.py",
         '"open", "down"})',
         '"open"})',
         f"{_EXECUTOR}test_replicas_are_taken_back_but_not_their_giving_back",

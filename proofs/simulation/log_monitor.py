@@ -19,7 +19,7 @@ from schemas.envelope import Event
 from schemas.identity import Origin, event_id
 from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, OutcomeExecution
-from services.executor.raises import OWNER_REPLICAS
+from schemas.surge import OWNER_REPLICAS
 from services.executor.settings import ExecutorSettings
 
 

@@ -29,17 +29,17 @@ class Attempts:
 
     def __init__(self) -> None:
         """Begin without any attempt."""
-        self._begun: OrderedDict[tuple[Effect, Place], None] = OrderedDict()
+        self._begun: OrderedDict[tuple[Effect, Place, int], None] = OrderedDict()
 
-    def begin(self, effect: Effect, place: Place) -> bool:
-        """Note an attempt; return whether it is the first."""
-        if (effect, place) in self._begun:
+    def begin(self, effect: Effect, place: Place, retry: int = 0) -> bool:
+        """Note an attempt; return whether it is the first of this try."""
+        if (effect, place, retry) in self._begun:
             return False
-        self._begun[effect, place] = None
+        self._begun[effect, place, retry] = None
         while len(self._begun) > KEPT_ATTEMPTS:
             self._begun.popitem(last=False)
         return True
 
-    def allow_retry(self, effect: Effect, place: Place) -> None:
+    def allow_retry(self, effect: Effect, place: Place, retry: int = 0) -> None:
         """Forget an attempt that could not be made, so that the next step makes it."""
-        del self._begun[effect, place]
+        del self._begun[effect, place, retry]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from projections.breaker.text import standing_text
+from projections.standing import GIVES_BACK, is_reversible
 from schemas.actions import ActionKind
 from schemas.breaker import WHOLE, Breaker, BreakerCause, BreakerState
-from schemas.outcome import Mode
 from services.executor.ledger import Execution, Ledger
-from services.executor.switchback import GIVES_BACK
 
 DID_HARM = frozenset({BreakerCause.HARM, BreakerCause.SWITCHBACK, BreakerCause.WORSE})
 """Causes for which what stands is taken back: the others say nothing against what was done already."""
@@ -36,8 +35,7 @@ def tripped_cause(state: Ledger, execution: Execution) -> str:
 
     What was added before a breaker tripped for harm goes on doing it. What gave something back stays so.
     """
-    reversible = any(operation.undo for operation in execution.operations)
-    if execution.mode is not Mode.ACTIVE or execution.direction in GIVES_BACK or not reversible:
+    if not is_reversible(execution):
         return ""
     harmful = (
         one

@@ -5,13 +5,15 @@ of the log.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pydantic import Field
 
+from projections.standing import is_reversible, standing_after
 from schemas.actions import Action
 from schemas.breaker import Breaker, OutcomeBreaker
-from schemas.control import Command, Control
+from schemas.control import EVERYTHING, Command, Control
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.means import MissingMeans, OutcomeMeans
@@ -86,6 +88,11 @@ class Execution(DataModel):
     rollback_id: str = ""
     """Id of the stored plan that takes it back."""
     rolled_back: bool = False
+    """Taking it back has ended, well or not."""
+    rollback_failed: bool = Field(default=False, exclude_if=lambda failed: not failed)
+    """Some of it could not be taken back."""
+    rollbacks_failed: Count = Field(default=0, exclude_if=lambda count: not count)
+    """How often that was so before the operator asked once more."""
     pressure: int = 0
     """Pods pending for lack of capacity when it was decided."""
 
@@ -126,6 +133,8 @@ class Ledger(DataModel):
     """Cycles of which the operator wants every part taken back."""
     undo_parts: tuple[Place, ...] = ()
     """Single parts that the operator wants taken back."""
+    undo_until: Cycle | None = Field(default=None, exclude_if=lambda cycle: cycle is None)
+    """The operator wants everything taken back that was decided up to this cycle."""
     replayed: bool = False
     """The log is a replay."""
     breakers: tuple[Breaker, ...] = Field(default=(), exclude_if=lambda standing: not standing)
@@ -208,7 +217,9 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
     if data.rollback_of:
         if data.phase is ExecutionPhase.STARTED:
             return _update_execution(state, place, rollback_id=event.id)
-        return _without_wish(_update_execution(state, place, rolled_back=True), place)
+        failed = data.phase is ExecutionPhase.FINISHED and not data.succeeded
+        ended = _update_execution(state, place, rolled_back=True, rollback_failed=failed)
+        return _without_wish(ended, place)
     due = next((pending for pending in state.due if pending.place == place), None)
     left = tuple(pending for pending in state.due if pending.place != place)
     if data.phase is ExecutionPhase.REFUSED:
@@ -240,9 +251,32 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
         time_seconds=data.cluster_time_seconds,
         pressure=state.seen.pressure,
     )
-    return state.model_copy(
-        update={"due": left, "executions": (*state.executions, started)[-KEPT_EXECUTIONS:]}
-    )
+    update: dict[str, Any] = {"due": left, "executions": _newest((*state.executions, started))}
+    wanted_back = state.undo_until is not None and place[0] <= state.undo_until
+    if wanted_back and is_reversible(started):  # it had begun when the operator spoke
+        update["undo_parts"] = (*state.undo_parts, place)
+    return state.model_copy(update=update)
+
+
+def _newest(executions: tuple[Execution, ...]) -> tuple[Execution, ...]:
+    """Return as many as are kept. What stands outlives older ones of which nothing does, so that it can be taken
+    back; the newer half is kept in any case, for the guard rails.
+    """
+    if len(executions) <= KEPT_EXECUTIONS:
+        return executions
+    older = executions[: KEPT_EXECUTIONS // 2]
+    stands = {one.place for one in what_stands(executions)}
+    going = next((one for one in older if one.place not in stands), older[0])
+    return tuple(one for one in executions if one is not going)
+
+
+def what_stands(executions: Iterable[Execution]) -> tuple[Execution, ...]:
+    """Return the executions of which something may stand on the cluster, oldest first."""
+    standing: tuple[Execution, ...] = ()
+    for one in executions:
+        if not one.rolled_back and (one.succeeded or is_reversible(one)):
+            standing = standing_after(standing, one)
+    return standing
 
 
 def _without_wish(state: Ledger, place: Place) -> Ledger:
@@ -284,11 +318,40 @@ def _apply_control(state: Ledger, data: Control) -> Ledger:
 
 
 def _apply_undo(state: Ledger, value: str) -> Ledger:
-    """Note the operator's wish: `17` is every part of a cycle, `17.1` one of them; else nothing."""
+    """Note the operator's wish: `17` is every part of a cycle, `17.1` one of them, `all` whatever stands; else
+    nothing.
+    """
+    if value == EVERYTHING:
+        state = _reopen(state, lambda _: True)
+        places = tuple(one.place for one in what_stands(state.executions))
+        return state.model_copy(
+            update={"undo_until": state.seen.cycle, "undo_parts": (*state.undo_parts, *places)}
+        )
     match = UNDO.fullmatch(value)
     if match is None:
         return state
     cycle, part = int(match[1]), match[2]
     if part is None:
+        state = _reopen(state, lambda place: place[0] == cycle)
         return state.model_copy(update={"undo": (*state.undo, cycle)})
-    return state.model_copy(update={"undo_parts": (*state.undo_parts, (cycle, int(part)))})
+    wanted = (cycle, int(part))
+    state = _reopen(state, lambda place: place == wanted)
+    return state.model_copy(update={"undo_parts": (*state.undo_parts, wanted)})
+
+
+def _reopen(state: Ledger, is_wanted: Callable[[Place], bool]) -> Ledger:
+    """Return the state in which what could not be taken back is tried once more, where it is wanted."""
+    again = tuple(
+        one.model_copy(
+            update={
+                "rolled_back": False,
+                "rollback_failed": False,
+                "rollback_id": "",
+                "rollbacks_failed": one.rollbacks_failed + 1,
+            }
+        )
+        if one.rollback_failed and is_wanted(one.place)
+        else one
+        for one in state.executions
+    )
+    return state.model_copy(update={"executions": again})

@@ -8,11 +8,8 @@ from pydantic import ValidationError
 
 from schemas.model import DataModel
 from schemas.numbers import Count
+from schemas.surge import OWNER_REPLICAS
 from services.held import MOST_REPLICAS
-
-OWNER_REPLICAS = "foresail.dev/owner-replicas"
-"""Annotation on a Deployment (of spec.replicas) or a HorizontalPodAutoscaler (of spec.minReplicas) that we
-raised; its value is a `Raise` as JSON, and it goes away when the owner's number is back."""
 
 
 class Raise(DataModel):

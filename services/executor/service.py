@@ -148,10 +148,11 @@ class Executor:
                 attempts.allow_retry(Effect.VERIFY, execution.place)
         for execution in () if state.killed else rollback_order(context, state):
             cause = rollback_cause(context, state, execution)
-            if cause and attempts.begin(Effect.ROLL_BACK, execution.place):
+            retry = execution.rollbacks_failed
+            if cause and attempts.begin(Effect.ROLL_BACK, execution.place, retry):
                 if await roll_back(context, state, execution, cause):
                     return None
-                attempts.allow_retry(Effect.ROLL_BACK, execution.place)
+                attempts.allow_retry(Effect.ROLL_BACK, execution.place, retry)
         return None
 
     async def _say_means(self, state: Ledger) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from projections.standing import is_reversible
 from projections.switchback.schedule import CLUSTER, SwitchbackSettings
 from projections.switchback.text import held_text
-from schemas.outcome import Mode, Operation
+from schemas.outcome import Operation
 from services.executor.ledger import Execution
-
-GIVES_BACK = frozenset({"on", "open", "down"})
-"""Directions that end a limit or a raise of ours; undoing them would impose it again."""
 
 
 def touched_units(settings: SwitchbackSettings, operations: Iterable[Operation]) -> tuple[str, ...]:
@@ -26,8 +24,7 @@ def held_cause(settings: SwitchbackSettings, execution: Execution, now_seconds: 
     Without that, a block that does not act would still have what acting did: nodes that sleep, replicas that
     were added. What cannot be taken back, such as an eviction, has to fade during the wash-out.
     """
-    reversible = any(operation.undo for operation in execution.operations)
-    if execution.mode is not Mode.ACTIVE or execution.direction in GIVES_BACK or not reversible:
+    if not is_reversible(execution):
         return ""
     held = settings.held_units(now_seconds, touched_units(settings, execution.operations))
     return held_text(settings, settings.block_at(now_seconds), held) if held else ""

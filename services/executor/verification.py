@@ -22,10 +22,6 @@ GRACE_SECONDS = 300.0
 """Cluster time that new pods have to get a node and become ready, where one may have to be bought first."""
 
 
-_OWN_UNDO = frozenset({Verb.RESIZE, Verb.RUN, Verb.TAINT})
-"""Verbs whose undo is done by the same verb."""
-
-
 class End(StrEnum):
     """What an operation's object shows of the end that was wanted."""
 
@@ -174,29 +170,3 @@ def _end_check(ends: tuple[End, ...]) -> GuardCheck:
         unit="operations",
         text=f"{text}; what {gone} wrote is gone" if gone else text,
     )
-
-
-def undo_operations(execution: Execution) -> tuple[Operation, ...]:
-    """Return the operations that take an execution back, last first; empty when it cannot be taken
-    back.
-    """
-    undos = []
-    for operation in reversed(execution.operations):
-        if not operation.undo:
-            continue
-        if operation.verb is Verb.CREATE:
-            undo = {"verb": Verb.DELETE, "undo": "", "text": f"take back: {operation.text}"}
-            undos.append(operation.model_copy(update=undo))
-            continue
-        undos.append(
-            operation.model_copy(
-                update={
-                    "verb": operation.verb if operation.verb in _OWN_UNDO else Verb.PATCH,
-                    "patch": operation.undo,
-                    "undo": operation.patch,
-                    "replicas": None,
-                    "text": f"take back: {operation.text}",
-                }
-            )
-        )
-    return tuple(undos)

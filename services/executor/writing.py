@@ -39,7 +39,7 @@ class OperationWriter:
     async def write(
         self, state: Ledger, started: OutcomeExecution
     ) -> tuple[tuple[OperationResult, ...], tuple[GuardCheck, ...]]:
-        """Write a plan until an operation does not go through.
+        """Write a plan until an operation does not go through; what takes back goes on, unless a command failed.
 
         Returns:
             A result for each operation, and the guards that refused one.
@@ -48,7 +48,8 @@ class OperationWriter:
         checks: list[GuardCheck] = []
         for operation in started.operations:
             results.append(await self._write_operation(state, started, operation, checks))
-            if results[-1].status in {"refused", "failed"}:
+            goes_on = started.rollback_of and operation.verb is not Verb.RUN
+            if results[-1].status in {"refused", "failed"} and not goes_on:
                 break
         skipped = [
             OperationResult(

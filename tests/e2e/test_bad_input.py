@@ -110,7 +110,7 @@ def test_a_taken_port_is_one_line(
 
 def test_a_verb_without_a_stack_is_one_line(run: Run) -> None:
     """status, tap, explain and kill say that there is nothing to look at."""
-    for verb in (("status",), ("tap",), ("explain", "last"), ("kill",)):
+    for verb in (("status",), ("tap",), ("explain", "last"), ("kill",), ("undo", "--all")):
         expect_one_line(run(*verb), "--state", "no stack has run here")
 
 

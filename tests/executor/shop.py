@@ -7,7 +7,7 @@ from typing import Any
 
 from schemas.actions import ActionKind
 from schemas.outcome import OutcomeExecution
-from services.executor.raises import OWNER_REPLICAS
+from schemas.surge import OWNER_REPLICAS
 from tests.builders import make_action
 from tests.executor.plant import Plant
 

@@ -26,7 +26,7 @@ from tests.explain.theatre import Theatre
 
 FOLDER = "services/executor/guards"
 ORDER = {
-    Stage.BEFORE_READING: ("replay", "kill_switch", "stale_decision", "switchback"),
+    Stage.BEFORE_READING: ("replay", "taken_back", "kill_switch", "stale_decision", "switchback"),
     Stage.BEFORE_WRITING: (
         "system_pods",
         "control_plane",
@@ -53,6 +53,7 @@ ORDER = {
 }
 
 SILENT = {
+    "taken_back",
     "switchback",
     "switchback_namespaces",
     "breaker",

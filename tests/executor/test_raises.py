@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from schemas.actions import ActionKind
 from schemas.reasons import Reason
-from schemas.surge import surge_limit
+from schemas.surge import OWNER_REPLICAS, surge_limit
 from services.executor.facts import AutoscalerFacts, Facts, PodFacts, WorkloadFacts
 from services.executor.facts import NodeFacts as Node
 from services.executor.plans import PLANS
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.quotas import Quota, QuotaSpec, QuotaStatus, ScopeSelector, room_for
-from services.executor.raises import OWNER_REPLICAS, Raise, added_pods, read_raise
+from services.executor.raises import Raise, added_pods, read_raise
 from services.executor.settings import Caps, ExecutorSettings
 from services.kube_objects import Container, PodSpec, ResourceRequirements
 from tests.builders import make_action

@@ -10,7 +10,7 @@ import pytest
 
 from projections.switchback.schedule import SwitchbackSettings
 from schemas.actions import ActionKind
-from schemas.control import Command
+from schemas.control import EVERYTHING, Command
 from schemas.decision import DecisionPart
 from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason
@@ -20,7 +20,7 @@ from tests.builders import cycle_time, make_action, make_considered, make_decisi
 from tests.executor.example_guard import files_added
 from tests.explain.lacking import LACKING
 from tests.explain.refused_writes import REFUSED_WRITES
-from tests.explain.theatre import Theatre
+from tests.explain.theatre import ALL, Theatre
 from tests.score_events import make_breaker, make_breaker_change
 
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -71,6 +71,15 @@ async def killed(theatre: Theatre) -> None:
 async def paused(theatre: Theatre) -> None:
     theatre.control(Command.PAUSE)
     await sleep(theatre)
+
+
+@case(Reason.TAKEN_BACK)
+async def taken_back(theatre: Theatre) -> None:
+    theatre.observe(expected=("efficiency",))
+    theatre.propose("efficiency", ActionKind.POWER_STATE, "node-0", power_state="sleep")
+    theatre.control(Command.UNDO, EVERYTHING)
+    theatre.decide(without=("inference", *(f"agent-{one}" for one in ALL)))
+    await theatre.execute()
 
 
 @case(Reason.SHADOW_MODE, mode=Mode.SHADOW)

@@ -44,7 +44,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
 '''
 DOCUMENTED = (
     "up", "tap", "recording", "replay", "explain", "timeline", "switchback", "effects", "status",
-    "trace", "kill", "pause", "resume", "rearm", "doctor", "rbac", "reset", "twin", "forecast", "verify",
+    "trace", "kill", "pause", "resume", "undo", "rearm", "doctor", "rbac", "reset", "twin", "forecast", "verify",
     "what-if", "sweep", "experiment", "diff", "completion",
 )  # fmt: skip
 

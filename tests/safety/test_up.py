@@ -115,11 +115,61 @@ def test_one_named_node_is_all_that_sleeps(cli: Cli, world: World) -> None:
     }
     try:
         done = run(cli, world, *ACTIVE, "shop", until=lambda: world.recorder.writes, **named)
+        given_back = not is_asleep(world, path)
     finally:
         meta = {"labels": {"sleeps": None}, "annotations": {"foresail.dev/power-state": None}}
         world.change(path, {"spec": {"unschedulable": None}, "metadata": meta})
 
     assert done.code == ExitCode.GOOD, done.errors
+    assert {one.path for one in world.recorder.writes} == {path}
+    assert given_back
+    assert done.summary["given_back"] == {"taken_back": 1, "left": []}
+
+
+def is_asleep(world: World, path: str) -> bool:
+    """Say whether a node is cordoned or bears our mark."""
+    node = world.face.ask("GET", path).body
+    marks = node["metadata"].get("annotations") or {}
+    return bool(node["spec"].get("unschedulable")) or "foresail.dev/power-state" in marks
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_the_operator_takes_back_and_keep_leaves(cli: Cli, world: World) -> None:
+    """`undo` names what stands and wakes the node, in front of the same server; with `--keep` what is done
+    later outlives the run.
+    """
+    node = world.nodes[EMPTY]
+    path = f"/api/v1/nodes/{node}"
+    world.change(path, {"metadata": {"labels": {"sleeps": "yes"}}})
+    named = {
+        "FORESAIL_EXECUTOR__WRITABLE_NODES": "sleeps=yes",
+        "FORESAIL_EXECUTOR__LEAST_READY_RATIO": "0",
+        "FORESAIL_EXECUTOR__COOL_DOWN_SECONDS": "0",
+        "FORESAIL_EXECUTOR__PING_PONG_SECONDS": "0",
+    }
+    answers: list[Any] = []
+
+    def undone_and_done_again() -> bool:
+        if not answers and cli.stored("outcome.execution") and is_asleep(world, path):
+            answers.extend((cli.json("undo", "--list"), cli.json("undo", "--all")))
+        return bool(answers) and is_asleep(world, path)
+
+    try:
+        done = run(cli, world, *ACTIVE, "shop", "--keep", until=undone_and_done_again, **named)
+        kept = is_asleep(world, path)
+    finally:
+        meta = {"labels": {"sleeps": None}, "annotations": {"foresail.dev/power-state": None}}
+        world.change(path, {"spec": {"unschedulable": None}, "metadata": meta})
+
+    listed, undone = answers
+    (standing,) = listed["standing"]
+    assert standing["objects"] == [{"resource": "nodes", "namespace": "", "name": node}]
+    results = {one["name"]: one["status"] for one in undone["results"]}
+    assert results[standing["name"]] == "taken_back"
+    assert done.code == ExitCode.GOOD, done.errors
+    assert kept
+    assert len(done.summary["given_back"]["left"]) == 1
     assert {one.path for one in world.recorder.writes} == {path}
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schemas.outcome import ExecutionPhase, Operation, OutcomeExecution
+from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.breaker import tripped_cause
-from services.executor.cluster import read_object
 from services.executor.effects.context import EffectContext
+from services.executor.effects.undoing import read_undo_operations
 from services.executor.ledger import Execution, Ledger
 from services.executor.plans.resize import RESIZE, TAINT
 from services.executor.plans.resource_cap import MEANS
 from services.executor.switchback import held_cause
-from services.executor.verification import hands_back, has_reached_end, undo_operations
+from services.executor.verification import hands_back
 
 EXPIRING = frozenset({RESIZE, TAINT, MEANS})
 """Means of limits that end by themselves."""
@@ -53,10 +53,11 @@ def _expired_cause(context: EffectContext, state: Ledger, execution: Execution) 
 def rollback_order(context: EffectContext, state: Ledger) -> Iterable[Execution]:
     """Return executions in the order in which they are taken back.
 
-    A block that does not act, and a breaker that has tripped, take back many at once, so the newest first: each
-    one's undo states what was before it alone.
+    A block that does not act, a breaker that has tripped and an operator take back many at once, so the newest
+    first: each one's undo states what was before it alone.
     """
-    many = context.settings.switchback.enabled or state.breakers
+    wished = state.undo or state.undo_parts
+    many = context.settings.switchback.enabled or state.breakers or wished
     return reversed(state.executions) if many else state.executions
 
 
@@ -69,7 +70,7 @@ async def roll_back(
         False when the cluster could not be read: the next step has to try again.
     """
     try:
-        operations = await _undo_what_stands(context, execution)
+        operations = await read_undo_operations(context.transport, state, execution)
     except (ClusterUnavailable, ClusterRefused) as error:
         context.log.warning("not taken back yet", cycle=execution.cycle, error=str(error))
         return False
@@ -84,6 +85,7 @@ async def roll_back(
         operations=operations,
         text=f"take back {execution.action.kind}: {cause}",
         rollback_of=execution.execution_id,
+        retry=execution.rollbacks_failed,
     )
     if not operations:
         refused = started.model_copy(
@@ -100,15 +102,3 @@ async def roll_back(
     )
     await context.write_plan(state, started, started_id)
     return True
-
-
-async def _undo_what_stands(context: EffectContext, execution: Execution) -> tuple[Operation, ...]:
-    """Return the undo operations whose object still shows what the execution wrote."""
-    standing = []
-    for operation in execution.operations:
-        current = await read_object(context.transport, operation)
-        if current is not None and operation.undo and has_reached_end(operation, current):
-            metadata = current["metadata"]
-            found = {"resource_version": str(metadata["resourceVersion"]), "uid": metadata["uid"]}
-            standing.append(operation.model_copy(update=found))
-    return undo_operations(execution.model_copy(update={"operations": tuple(standing)}))

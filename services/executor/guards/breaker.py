@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from projections.breaker.text import standing_text
+from projections.standing import GIVES_BACK
 from schemas.breaker import Breaker, BreakerState
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
 from services.executor.breaker import breakers_of, tried_since
 from services.executor.guard_discovery import Guard, Stage
 from services.executor.question import Question, guard_check
-from services.executor.switchback import GIVES_BACK
 
 
 def check(question: Question) -> GuardCheck | None:

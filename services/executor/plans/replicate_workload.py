@@ -2,7 +2,7 @@
 
 A Deployment that nobody scales gets the number itself; where a HorizontalPodAutoscaler scales it, the
 autoscaler's minimum is raised, never beyond its maximum. The owner's number is remembered on the object that
-is written (`raises.OWNER_REPLICAS`), in the same patch: the scale subresource takes no annotations. Fewer
+is written (`schemas.surge.OWNER_REPLICAS`), in the same patch: the scale subresource takes no annotations. Fewer
 replicas are only ever those that we added; whoever else writes the number meanwhile has the last word. It
 costs the capacity of the added replicas.
 """
@@ -14,9 +14,10 @@ from typing import Any
 
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
+from schemas.surge import OWNER_REPLICAS
 from services.executor.facts import AutoscalerFacts, Facts, WorkloadFacts
 from services.executor.plans.planned import OperationPlan, PlanRefusal, Surge, canonical_json
-from services.executor.raises import OWNER_REPLICAS, Raise, read_raise
+from services.executor.raises import Raise, read_raise
 from services.executor.reach import AUTOSCALERS
 from services.executor.settings import ExecutorSettings
 from services.held import HELD
