@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from agent_registry.calibration import KINDS
+from agent_registry.calibration import FACTORS, KINDS
 from schemas.model import DataModel
 from schemas.surge import SURGE_PODS
 
@@ -128,7 +128,11 @@ class ValueSettings(DataModel):
     """Actions in one proposal at most: a rush on forty Services is answered within a minute."""
     calibration: dict[str, Annotated[float, Field(ge=0)]] = {}
     """By what expectations of a kind (`foresail experiment calibrate --help`) are multiplied; 0 switches it off.
-    `foresail up` takes what was measured (docs/calibration.md) for each kind that is not named here."""
+    The agents' processes take what was measured (docs/calibration.md) for each kind that is not named here."""
+
+    def with_measured(self) -> Self:
+        """Return the settings with what was measured, for each kind whose factor is not named."""
+        return self.model_copy(update={"calibration": {**FACTORS, **self.calibration}})
 
     @model_validator(mode="after")
     def _check_kinds(self) -> Self:

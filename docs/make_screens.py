@@ -115,6 +115,7 @@ def settings_of(name: str, recording: Path) -> StackSettings:
     seconds, mode = RUNS[name]
     given = {
         "run.virtual_time": True,
+        "agents.profile": "baseline-rules",
         "run.for_seconds": seconds,
         "run.interval_seconds": CYCLE_SECONDS,
         "run.speed": 1.0,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_registry.calibration import FACTORS
+from agent_registry.discovery import agent_names
 from agent_registry.value_settings import PRICES_OF_VALUE, ValueSettings
 from bus.errors import ConfigError
 from foresail.settings import StackSettings
@@ -14,7 +14,7 @@ from projections.breaker.settings import BreakerSettings
 from projections.promotion.settings import PromotionSettings
 from schemas.model import DataModel
 from schemas.outcome import Mode
-from services.agents.profiles import FORESAIL
+from services.agents.profiles import BASELINE_RULES, FORESAIL
 from services.executor.settings import Caps
 
 SHADOWS = ("age-risk",)
@@ -33,6 +33,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
     """Return the settings with every dependent value filled in; a value that the user gave is left
     alone.
     """
+    settings = _with_profile(settings)
     run = settings.run
     speed = 1.0 if run.speed is None else run.speed
     seed = settings.switchback.seed if "switchback.seed" in settings.origins else run.seed
@@ -82,6 +83,36 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         if missing:
             filled[name] = type(group).model_validate({**group.model_dump(), **missing})
     return settings.model_copy(update=filled)
+
+
+def _with_profile(settings: StackSettings) -> StackSettings:
+    """Return the settings with the rules that the exerciser's phases are made for, where it runs and nobody chose
+    others: under `foresail` most of its load is no reason to act.
+
+    Raises:
+        ConfigError: thresholds are given for agents that judge by expected value, where they would change nothing.
+    """
+    if not settings.run.exercise or "agents.profile" in settings.origins:
+        _refuse_thresholds(settings)
+        return settings
+    given = {**settings.agents.model_dump(), "profile": BASELINE_RULES.name}
+    agents = type(settings.agents).model_validate(given)
+    return settings.model_copy(update={"agents": agents})
+
+
+def _refuse_thresholds(settings: StackSettings) -> None:
+    if not settings.agents.by_value:
+        return
+    for agent in agent_names():
+        if f"agents.{agent}" in settings.origins:
+            given = settings.agents.thresholds(agent)
+            field = next(iter(sorted(given.model_fields_set)), "")
+            raise ConfigError(
+                f"agents.{agent}.{field}",
+                getattr(given, field, None),
+                f"profile {settings.agents.profile} judges by expected value and has no thresholds; "
+                f"add --profile {BASELINE_RULES.name}, or leave it out",
+            )
 
 
 def breaker_of(settings: StackSettings) -> BreakerSettings:
@@ -136,8 +167,7 @@ def priced(settings: StackSettings) -> ValueSettings:
     }
     if "agents.value" in settings.origins:
         filled = {name: filled[name] for name in filled.keys() - value.model_fields_set}
-    calibration = {**FACTORS, **value.calibration}
-    return value.model_copy(update={**filled, "calibration": calibration})
+    return value.model_copy(update=filled).with_measured()
 
 
 def mode_of(settings: StackSettings, otherwise: Mode) -> Mode:

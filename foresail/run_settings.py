@@ -38,7 +38,9 @@ class RunSettings(DataModel):
     """Stop after this much wall time (with virtual time: cluster time divided by the speed); unset: at Ctrl-C.
     """
     exercise: bool = False
-    """Let the exerciser create load in nine phases, so that every agent has something to decide."""
+    """Let the exerciser create load in nine phases, so that every agent has something to decide. They are made for
+    profile `baseline-rules`, which acts then unless a profile is named.
+    """
     mode: Literal["shadow", "active"] | None = None
     """shadow: every write is a dry run; active: writes are real. Unset: active on the twin, shadow
     with a kubeconfig.

@@ -149,6 +149,9 @@ class Arm(DataModel):
         return self
 
 
+PROFILE = "agents.profile"
+BASELINE = {PROFILE: "baseline-rules"}
+
 BUILT_IN: Mapping[str, Mapping[str, Any]] = {
     "none": {},
     "hpa": {"autoscaling": {}},
@@ -157,37 +160,41 @@ BUILT_IN: Mapping[str, Mapping[str, Any]] = {
     "karpenter": {"provisioner": "karpenter"},
     "vpa+karpenter": {"vertical": True, "provisioner": "karpenter"},
     "kueue": {"queues": {}},
-    "baseline-rules": {"acts": True},
-    "baseline-rules+models": {"acts": True, "settings": {"inference.model": "small-risk"}},
+    "baseline-rules": {"acts": True, "settings": BASELINE},
+    "baseline-rules+models": {
+        "acts": True,
+        "settings": {**BASELINE, "inference.model": "small-risk"},
+    },
     "forecast": {
         "acts": True,
-        "settings": {"agents.profile": "forecast", "inference.model": "small-risk"},
+        "settings": {PROFILE: "forecast", "inference.model": "small-risk"},
     },
-    "foresail": {"acts": True, "settings": {"agents.profile": "foresail"}},
+    "foresail": {"acts": True, "settings": {PROFILE: "foresail"}},
     "hpa+foresail": {
         "acts": True,
         "autoscaling": {},
-        "settings": {"agents.profile": "foresail"},
+        "settings": {PROFILE: "foresail"},
     },
     "karpenter+foresail": {
         "acts": True,
         "provisioner": "karpenter",
-        "settings": {"agents.profile": "foresail"},
+        "settings": {PROFILE: "foresail"},
     },
     "hpa+karpenter+foresail": {
         "acts": True,
         "autoscaling": {},
         "provisioner": "karpenter",
-        "settings": {"agents.profile": "foresail"},
+        "settings": {PROFILE: "foresail"},
     },
-    "random": {"acts": True, "settings": {"agents.profile": "random"}},
-    "without-safety": {"acts": True, "without_agents": ["safety"]},
-    "without-efficiency": {"acts": True, "without_agents": ["efficiency"]},
-    "without-admission": {"acts": True, "without_agents": ["admission"]},
-    "without-prediction": {"acts": True, "predicts": False},
+    "random": {"acts": True, "settings": {PROFILE: "random"}},
+    "without-safety": {"acts": True, "without_agents": ["safety"], "settings": BASELINE},
+    "without-efficiency": {"acts": True, "without_agents": ["efficiency"], "settings": BASELINE},
+    "without-admission": {"acts": True, "without_agents": ["admission"], "settings": BASELINE},
+    "without-prediction": {"acts": True, "predicts": False, "settings": BASELINE},
     "without-cool-down": {
         "acts": True,
         "settings": {
+            **BASELINE,
             "executor.cool_down_seconds": 0.0,
             "executor.cool_down_after_failure_seconds": 0.0,
         },

@@ -21,7 +21,7 @@ def main() -> int:
     agent: str = parser.parse_args().agent
 
     async def run(context: ProcessContext) -> None:
-        settings = settings_from(context.environment, AgentSettings)
+        settings = settings_from(context.environment, AgentSettings).with_measured()
         handler = build(settings, context.origin, agent)
         config = config_of(handler.name, settings.announcement(agent), CODE_VERSION)
         await run_handler(

@@ -16,7 +16,6 @@ from agent_registry.value_settings import ValueSettings
 from schemas.actions import AgentName
 from schemas.model import DataModel
 from services.agents.profiles import (
-    BASELINE_RULES,
     FORECAST,
     FORESAIL,
     RANDOM,
@@ -35,9 +34,9 @@ class CommonSettings(DataModel):
         ConfigError: an unknown or unusable profile, or thresholds out of order.
     """
 
-    profile: str = BASELINE_RULES.name
-    """Policy profile: `baseline-rules`; `foresail` judges by expected value; `forecast` has a trained model's
-    thresholds; `random` proposes by chance, on simulated clusters alone.
+    profile: str = FORESAIL.name
+    """Policy profile: `foresail` judges by expected value; `baseline-rules` has the predecessors' thresholds;
+    `forecast` a trained model's; `random` proposes by chance, on simulated clusters alone.
     """
     risk_model: str = ""
     """Profile `forecast`: the model whose manifest holds agent A's thresholds, as a folder or the name
@@ -105,6 +104,10 @@ class CommonSettings(DataModel):
     def deadline_seconds(self) -> float:
         """Wall seconds to wait for predictions."""
         return self.wall_interval_seconds * self.deadline_share_ratio
+
+    def with_measured(self) -> Self:
+        """Return the settings with the factors that were measured, as `ValueSettings.with_measured` does."""
+        return self.model_copy(update={"value": self.value.with_measured()})
 
     def thresholds(self, agent: AgentName) -> Thresholds:
         """Return one agent's thresholds."""

@@ -25,7 +25,7 @@ READERS = list(MAKERS)
 
 def handler_of(agent: AgentName, **settings: Any) -> AgentHandler:
     """Return one agent's handler."""
-    return build(AgentSettings(**settings), ORIGIN, agent)
+    return build(AgentSettings(profile="baseline-rules", **settings), ORIGIN, agent)
 
 
 def state_after(handler: AgentHandler, *events: Event[Any]) -> AgentState:

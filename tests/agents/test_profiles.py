@@ -53,7 +53,9 @@ def test_unusable_settings_name_field_value_and_remedy(settings: dict[str, Any],
 
 def test_changed_thresholds_change_the_name_of_the_profile() -> None:
     """A proposal never claims to follow the baseline when its numbers do not."""
-    settings = AgentSettings.model_validate({"safety": {"replicate_risk_ratio": 0.9}})
+    settings = AgentSettings.model_validate(
+        {"profile": "baseline-rules", "safety": {"replicate_risk_ratio": 0.9}}
+    )
 
     assert settings.profile_of("safety") == "baseline-rules+changed"
     assert settings.profile_of("admission") == "baseline-rules"

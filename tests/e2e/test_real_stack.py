@@ -47,6 +47,7 @@ def test_the_stack_survives_kills_and_obeys_its_operator(
     """
     stack = cli.start(
         *("up", "--workload", "openb", "--nodes", "20", "--interval", "2s", "--seed", "7"),
+        *("--profile", "baseline-rules"),
         *("--record", str(cli.folder / "run.fslog"), "--dashboard-port", "0"),
     )
     # Looked for in this process; each `foresail status` is one of its own.

@@ -22,6 +22,7 @@ def run(record: Path, **flags: Any) -> dict[str, Any]:
     """Run a small stack in virtual time and return its summary."""
     given: dict[str, Any] = {
         "run.virtual_time": True,
+        "agents.profile": "baseline-rules",
         "run.for_seconds": 150.0,
         "run.nodes": 20,
         "run.record": str(record),

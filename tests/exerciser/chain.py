@@ -23,7 +23,10 @@ def decision_on(nodes: Mapping[str, Mapping[str, Any]], **totals: int) -> Decisi
     events = [stamp_event(make_observation(nodes, totals=totals))]
     handlers: list[Any] = [
         build_inference(InferenceSettings(), ORIGIN),
-        *(build_agent(AgentSettings(), ORIGIN, agent) for agent in agent_names()),
+        *(
+            build_agent(AgentSettings(profile="baseline-rules"), ORIGIN, agent)
+            for agent in agent_names()
+        ),
         build_referee(RefereeSettings(), ORIGIN),
     ]
     for handler in handlers:

@@ -99,6 +99,9 @@ def _count(twin: InProcessTwin, path: str) -> int:
 def _handlers() -> list[Any]:
     return [
         build_inference(InferenceSettings(), ORIGIN),
-        *(build_agent(AgentSettings(), ORIGIN, agent) for agent in agent_names()),
+        *(
+            build_agent(AgentSettings(profile="baseline-rules"), ORIGIN, agent)
+            for agent in agent_names()
+        ),
         build_referee(RefereeSettings(), ORIGIN),
     ]

@@ -104,7 +104,10 @@ class Theatre:
         self.events: list[Event[Any]] = []
         self.cycle = 0
         self._config = ExecutorSettings(mode=mode, **executor)
-        agents = [build_agent(AgentSettings(), self.origin, agent) for agent in ALL]
+        agents = [
+            build_agent(AgentSettings(profile="baseline-rules"), self.origin, agent)
+            for agent in ALL
+        ]
         self._handlers: list[Handler[Any]] = [
             build_inference(InferenceSettings(), self.origin),
             *agents,

@@ -169,9 +169,9 @@ def test_profile_foresail_has_the_model_of_every_age_beside_it() -> None:
     shadows = [
         fill_dependent(resolve(None, {}, given)).inference
         for given in (
-            {"agents.profile": "foresail"},
-            {"agents.profile": "foresail", "inference.shadow_models": ("small-risk",)},
             {},
+            {"agents.profile": "foresail", "inference.shadow_models": ("small-risk",)},
+            {"agents.profile": "baseline-rules"},
         )
     ]
     assert [("age-risk",), ("small-risk",), ("small-risk",)] == [
@@ -189,9 +189,10 @@ def test_models_are_promoted_where_agents_judge_by_expected_value_alone() -> Non
 
     assert promotion(agents__profile="foresail") == "on"
     assert promotion(agents__profile="foresail", promotion__when="off") == "off"
-    assert promotion() == "off"
+    assert promotion() == "on"
+    assert promotion(agents__profile="baseline-rules") == "off"
     with pytest.raises(ConfigError) as refused:
-        promotion(promotion__when="on")
+        promotion(agents__profile="baseline-rules", promotion__when="on")
     assert str(refused.value).startswith("promotion.when")
     assert "use agents.profile = foresail" in str(refused.value)
 
@@ -287,3 +288,36 @@ def test_expectations_are_corrected_by_what_was_measured_unless_given() -> None:
 def test_durations_are_read(text: str, expected: float) -> None:
     """Durations take the usual units; a plain number is seconds."""
     assert expected == seconds(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "profile"),
+    [
+        ({}, "foresail"),
+        ({"run.exercise": True}, "baseline-rules"),
+        ({"run.exercise": True, "agents.profile": "foresail"}, "foresail"),
+    ],
+)
+def test_the_exerciser_brings_the_rules_that_its_phases_are_made_for(
+    given: dict[str, object], profile: str
+) -> None:
+    """Unless a profile was named; what depends on the profile follows."""
+    settings = fill_dependent(resolve(None, {}, given))
+
+    assert settings.agents.profile == profile
+    assert settings.scoreboard.breaker.enabled == (profile == "foresail")
+
+
+def test_a_threshold_that_would_change_nothing_is_refused(tmp_path: Path) -> None:
+    """Agents that judge by expected value have none, which one line says with the remedy."""
+    file = tmp_path / "own.toml"
+    file.write_text("[agents.safety]\nreplicate_risk_ratio = 0.9\n", encoding="utf-8")
+
+    with pytest.raises(ConfigError) as refused:
+        fill_dependent(resolve(file, {}, {}))
+    assert str(refused.value).startswith(
+        "agents.safety.replicate_risk_ratio = 0.9: profile foresail"
+    )
+    assert "--profile baseline-rules" in str(refused.value)
+    named = {"agents.profile": "baseline-rules"}
+    assert fill_dependent(resolve(file, {}, named)).agents.safety.replicate_risk_ratio == 0.9

@@ -29,6 +29,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("switchback") / "run.fslog"
     given = {
         "run.virtual_time": True,
+        "agents.profile": "baseline-rules",
         "run.workload": "idle",
         "run.nodes": 4,
         "run.speed": 1.0,

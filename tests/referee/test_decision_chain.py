@@ -43,7 +43,10 @@ def handlers() -> dict[str, Handler[Any]]:
     """Return every handler of the chain by process name."""
     made: list[Handler[Any]] = [
         build_inference(InferenceSettings(), ORIGIN),
-        *(build_agent(AgentSettings(), ORIGIN, agent) for agent in agent_names()),
+        *(
+            build_agent(AgentSettings(profile="baseline-rules"), ORIGIN, agent)
+            for agent in agent_names()
+        ),
         build_referee(RefereeSettings(), ORIGIN),
     ]
     return {handler.name: handler for handler in made}

@@ -23,6 +23,7 @@ def test_agents_leave_out_what_cannot_be_done_and_verify_agrees(tmp_path: Path) 
     config, path = tmp_path / "named.toml", tmp_path / "run.fslog"
     config.write_text('[executor]\nnamespaces = ["default"]\n', encoding="utf-8")
     flags = "--virtual-time --for 60s --nodes 4 --workload idle --seed 3 --interval 5 --mode active"
+    flags += " --profile baseline-rules"
     given = ["up", *flags.split(), "--config", str(config), "--json", "--record", str(path)]
     assert main(given) == 0
     events = [event_of(message) for message in open_recording(path)]

@@ -58,9 +58,10 @@ def run(
     """Run the stack until something has happened, and a few decisions longer; return how it ended."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FORESAIL_")}
     options = ("--kubeconfig", str(world.kubeconfig), "--state", str(cli.state))
+    rules = ("--profile", "baseline-rules")
     timing = ("--interval", "1", "--dashboard-port", "0", "--json")
     stack = subprocess.Popen(
-        [sys.executable, "-m", "foresail", "up", *options, *timing, *arguments],
+        [sys.executable, "-m", "foresail", "up", *options, *rules, *timing, *arguments],
         cwd=cli.folder,
         env={**kept, **settings, "PYTHONPATH": str(REPOSITORY)},
         stdout=subprocess.PIPE,

@@ -36,6 +36,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / "run.fslog"
     given = {
         "run.virtual_time": True,
+        "agents.profile": "baseline-rules",
         "run.for_seconds": 60.0,
         "run.nodes": 10,
         "run.workload": "openb",

@@ -22,6 +22,7 @@ SAME = {
 }
 COMMON = {
     "run.virtual_time": True,
+    "agents.profile": "baseline-rules",
     "run.workload": "google2011",
     "run.nodes": 8,
     "run.speed": 6.0,

@@ -52,7 +52,10 @@ def test_a_file_means_its_trials_seed_by_seed(tmp_path: Path) -> None:
     ]
     assert len(trials) == 9
     assert experiment.world.length == 7_200.0
-    assert experiment.arm("patient").settings == {"executor.cool_down_seconds": 900}
+    assert experiment.arm("patient").settings == {
+        "agents.profile": "baseline-rules",
+        "executor.cool_down_seconds": 900,
+    }
 
 
 def test_the_splits_share_neither_workloads_nor_seeds(tmp_path: Path) -> None:
