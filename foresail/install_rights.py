@@ -37,13 +37,18 @@ class Grants:
     hand_back: HandBack = HandBack.NONE
     home: str = "foresail"
     """The namespace that the processes run in."""
+    object_events: bool = False
+    """Whether the executor writes events on what it has changed."""
 
     @property
     def settings(self) -> ExecutorSettings:
         """The executor's settings that decide about rights."""
         command = ("/bin/true", "{node}") if self.hand_back is HandBack.COMMAND else ()
         return ExecutorSettings(
-            writable_nodes=self.writable_nodes, hand_back=self.hand_back, hand_back_command=command
+            writable_nodes=self.writable_nodes,
+            hand_back=self.hand_back,
+            hand_back_command=command,
+            object_events=self.object_events,
         )
 
 

@@ -24,6 +24,10 @@ EXAMPLES = (
         "rbac --actions replicate,admission --namespaces shop",
         "and what these two kinds write in one namespace",
     ),
+    (
+        "rbac --actions replicate --namespaces shop --object-events",
+        "and events on what was changed",
+    ),
     ("rbac --actions migrate --namespaces shop --json", "one row for each right, with its reason"),
 )
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -50,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=[one.value for one in HandBack],
         default=HandBack.NONE.value,
         help="who takes machines of nodes that sleep, as executor.hand_back (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--object-events",
+        action="store_true",
+        help="events on what was changed may be written, too, as executor.object_events",
     )
     parser.add_argument(
         "--process",
@@ -99,6 +108,7 @@ def _line(asked: Grants) -> str:
     words = ["rbac"]
     words += ["--actions", ",".join(asked.actions)] if asked.actions else []
     words += ["--namespaces", ",".join(asked.namespaces)] if asked.namespaces else []
+    words += ["--object-events"] if asked.object_events else []
     return " ".join(words)
 
 
@@ -130,6 +140,7 @@ def _asked(arguments: argparse.Namespace) -> Grants:
         label,
         HandBack(arguments.hand_back),
         arguments.install_namespace,
+        arguments.object_events,
     )
 
 

@@ -1,4 +1,4 @@
-"""Defects in taking back: what stands, in which order, how much of it, and how often."""
+"""Defects in taking back (what stands, in which order, how much of it, how often) and in telling of it."""
 
 from __future__ import annotations
 
@@ -82,6 +82,27 @@ UNDOING = (
         "next((one for one in older if one.place not in stands), older[0])",
         "older[0]",
         f"{_UNDO}test_what_stands_outlives_what_does_not[0]",
+    ),
+    Defect(
+        "dry runs are told on the objects",
+        "services/executor/effects/object_events.py",
+        "if finished.mode is not Mode.ACTIVE:",
+        "if False:",
+        "tests/executor/test_object_events.py::test_no_event_without_a_write_or_a_wish",
+    ),
+    Defect(
+        "an event that is not taken ends the plan's report",
+        "services/executor/effects/object_events.py",
+        "if error.status != 409:",
+        "if error.status != 409 and 1 / 0:",
+        "tests/executor/test_object_events.py::test_an_event_that_is_not_taken_holds_nothing_up",
+    ),
+    Defect(
+        "an object is flooded with events",
+        "services/executor/effects/object_events.py",
+        "allowed = spent + 1.0 <= BURST",
+        "allowed = True",
+        "tests/executor/test_object_events.py::test_an_object_gets_no_flood",
     ),
     Defect(
         "the end of a run gives nothing back",

@@ -14,6 +14,8 @@ from services.executor.reach import RESOURCES
 from services.executor.settings import ExecutorSettings, HandBack
 from services.rights import READ, REQUIRED, Place, Right
 
+EVENTS = "events.k8s.io"
+"""The API group of events."""
 _PLANS = "plans count all of them"
 _FOLLOWED = (
     ("apps", "deployments"),
@@ -83,7 +85,8 @@ def write_rights(kinds: Collection[ActionKind], settings: ExecutorSettings) -> t
             if kind not in found.setdefault(key, []):
                 found[key].append(kind)
     cluster = {NODES.resource, CLAIMS.resource}
-    return tuple(
+    events = _event_rights(settings) if found else ()
+    return events + tuple(
         Right(
             verb,
             resource,
@@ -94,6 +97,15 @@ def write_rights(kinds: Collection[ActionKind], settings: ExecutorSettings) -> t
         for (verb, resource, group), kinds_of_it in found.items()
         if settings.writable_nodes or resource not in cluster
     )
+
+
+def _event_rights(settings: ExecutorSettings) -> tuple[Right, ...]:
+    """Return what events on objects need: in the named namespaces, and about nodes in `default`."""
+    if not settings.object_events:
+        return ()
+    places = (Place.NAMED, Place.NODES) if settings.writable_nodes else (Place.NAMED,)
+    why = "events on what was changed"
+    return tuple(Right("create", "events", EVENTS, place, why=why) for place in places)
 
 
 def _needs(kind: ActionKind, settings: ExecutorSettings) -> Iterator[Need]:

@@ -25,6 +25,7 @@ from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.executor.attempts import Attempts, Effect
 from services.executor.effects.context import EffectContext
 from services.executor.effects.execute import execute, resume
+from services.executor.effects.object_events import ObjectEvents
 from services.executor.effects.roll_back import roll_back, rollback_cause, rollback_order
 from services.executor.effects.verify import verify
 from services.executor.followed_lists import FollowedLists
@@ -119,7 +120,8 @@ class Executor:
         writer = OperationWriter(settings, transport, newest_control, newest_cycle)
         log = structlog.get_logger(NAME)
         reader = PodReader(transport, settings)
-        self._context = EffectContext(settings, publisher, transport, writer, reader, log)
+        events = ObjectEvents(transport, log) if settings.object_events else None
+        self._context = EffectContext(settings, publisher, transport, writer, reader, log, events)
         self._means = MeansWatch(transport, settings)
         self._attempts = Attempts()
         self._looks = Looks()

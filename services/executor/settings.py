@@ -141,6 +141,9 @@ class ExecutorSettings(DataModel):
         "foresail",
     )
     """Nothing in them is ever touched."""
+    object_events: bool = False
+    """Write a Kubernetes Event on each object that it has changed, with the decision's id (needs `create
+    events.events.k8s.io`); never in shadow mode."""
     verify_cycles: int = Field(default=2, ge=1)
     """Observations after an execution until it is verified."""
     roll_back: bool = True
@@ -171,7 +174,7 @@ class ExecutorSettings(DataModel):
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result."""
-        unused = {"switchback"} if not self.switchback.enabled else set()
+        unused = {"object_events", *(() if self.switchback.enabled else ("switchback",))}
         return self.model_dump(
             mode="json", exclude=unused if self.prometheus.url else {*unused, "prometheus"}
         )

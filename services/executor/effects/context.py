@@ -17,6 +17,7 @@ from schemas.outcome import (
 )
 from schemas.reasons import Reason
 from services.cluster import Transport
+from services.executor.effects.object_events import ObjectEvents
 from services.executor.ledger import Execution, Ledger
 from services.executor.pod_reading import PodReader
 from services.executor.settings import ExecutorSettings
@@ -34,6 +35,8 @@ class EffectContext:
     pod_reader: PodReader
     log: Any
     """A structlog logger."""
+    object_events: ObjectEvents | None = None
+    """Who writes events on the objects; None: nobody."""
 
     def mode(self, state: Ledger) -> Mode:
         """Return the mode in force: the operator's goes before the settings'."""
@@ -69,6 +72,8 @@ class EffectContext:
             }
         )
         await self.publish(finished, (started_id,))
+        if self.object_events is not None:
+            await self.object_events.tell(finished)
         self.log.info(
             "executed",
             cycle=started.cycle,
