@@ -33,7 +33,7 @@ SAYS_NOTHING = frozenset(
     {
         *(Reason.NOOP, Reason.BREAKER, Reason.SWITCHBACK, Reason.KILL_SWITCH, Reason.PAUSED),
         *(Reason.STALE_DECISION, Reason.REPLAYED_LOG, Reason.API_UNREACHABLE, Reason.API_ERROR),
-        Reason.EARLIER_PART,
+        *(Reason.EARLIER_PART, Reason.UNREADY_NODES, Reason.SETTLING),
     }
 )
 """Reasons of refusals that have nothing to do with what was wanted."""

@@ -10,7 +10,7 @@ EXECUTION = (
         "services/executor/writing.py",
         '\n            if results[-1].status in {"refused", "failed"} and not goes_on:\n                break',
         "",
-        "tests/executor/test_partial.py::test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_left",
+        "tests/executor/test_partial.py::test_a_plan_of_which_a_part_was_done_is_taken_back",
     ),
     Defect(
         "only a refusal ends a plan",
@@ -24,14 +24,14 @@ EXECUTION = (
         "services/executor/writing.py",
         "return (*results, *skipped)",
         "return tuple(results)",
-        "tests/executor/test_partial.py::test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_left",
+        "tests/executor/test_partial.py::test_a_plan_of_which_a_part_was_done_is_taken_back",
     ),
     Defect(
         "skipped operations come first",
         "services/executor/writing.py",
         "(*results, *skipped)",
         "(*skipped, *results)",
-        "tests/executor/test_partial.py::test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_left",
+        "tests/executor/test_partial.py::test_a_plan_of_which_a_part_was_done_is_taken_back",
     ),
     Defect(
         "one applied operation is success",
@@ -45,7 +45,7 @@ EXECUTION = (
         "services/executor/effects/context.py",
         '"reason": None if failed is None else failed.reason,',
         '"reason": None,',
-        "tests/executor/test_partial.py::test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_left",
+        "tests/executor/test_partial.py::test_a_plan_of_which_a_part_was_done_is_taken_back",
     ),
     Defect(
         "a busy server is taken for a disruption budget",

@@ -7,6 +7,8 @@ from proofs.planted.defect import Defect
 GUARDS = "tests/executor/test_write_guards.py"
 EXECUTOR = "tests/safety/test_executor.py"
 UP = "tests/safety/test_up.py"
+OUTAGES = "tests/executor/test_outage_guards.py"
+PARTIAL = "tests/executor/test_partial.py"
 PROOF = "tests/safety/test_real_cluster_proof.py"
 
 SAFETY = (
@@ -193,5 +195,54 @@ SAFETY = (
         '(*query.get("dryRun", ()), *(inside or ()))',
         '(*query.get("dryRun", ()),)',
         f"{PROOF}::test_a_request_changes_something_unless_it_is_dry_refused_or_a_question",
+    ),
+    Defect(
+        "the brake on unready nodes never stands",
+        "services/executor/guards/unready_nodes.py",
+        "stands = share >= limit and",
+        "stands = share > 1 and",
+        f"{OUTAGES}::test_the_brake_stands_from_a_share_and_three_nodes_on",
+    ),
+    Defect(
+        "the settling time is not begun anew after an outage",
+        "services/executor/ledger.py",
+        "    if any(signal.status is not SignalStatus.FRESH for signal in api):\n        return None\n",
+        "",
+        f"{OUTAGES}::test_the_time_counts_from_the_end_of_an_outage",
+    ),
+    Defect(
+        "pods of Jobs are moved on a real cluster without being asked",
+        "services/executor/settings.py",
+        "return self.namespaces is None if self.move_job_pods is None else self.move_job_pods",
+        "return self.move_job_pods is not False",
+        f"{OUTAGES}::test_pods_of_jobs_move_only_where_that_is_allowed",
+    ),
+    Defect(
+        "saving uses up the budget of safety",
+        "services/executor/settings.py",
+        "return BUDGETS_BY_KIND if default and self.namespaces is not None else self.budgets",
+        "return self.budgets",
+        f"{OUTAGES}::test_on_a_real_cluster_each_kind_has_a_budget_of_its_own",
+    ),
+    Defect(
+        "a plan of which a part was written is left as it is",
+        "services/executor/effects/roll_back.py",
+        "if execution.half_done and",
+        "if not execution.operations and",
+        f"{PARTIAL}::test_a_plan_of_which_a_part_was_done_is_taken_back",
+    ),
+    Defect(
+        "a pod that a budget holds ends the plan",
+        "services/executor/writing.py",
+        "    return held or bool(started.rollback_of",
+        "    return bool(started.rollback_of",
+        f"{PARTIAL}::test_a_pod_that_a_budget_holds_leaves_room_for_the_next",
+    ),
+    Defect(
+        "an eviction is not tried before the plan is stored",
+        "services/executor/eviction_trials.py",
+        "return error.status == 429 and DISRUPTION_BUDGET in error.causes",
+        "return False",
+        f"{PARTIAL}::test_an_eviction_is_tried_before_the_plan_is_stored",
     ),
 )

@@ -72,8 +72,8 @@ UNDOING = (
     Defect(
         "one refusal keeps the rest from being given back",
         "services/executor/writing.py",
-        "goes_on = started.rollback_of and operation.verb is not Verb.RUN",
-        "goes_on = False",
+        "return held or bool(started.rollback_of and operation.verb is not Verb.RUN)",
+        "return held",
         f"{_UNDO}test_one_refusal_does_not_keep_the_rest",
     ),
     Defect(

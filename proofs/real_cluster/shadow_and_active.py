@@ -23,7 +23,8 @@ async def shadow_then_active(
     Raises:
         AssertionError: shadow mode changed something, or active mode or the undo did not succeed.
     """
-    before, mark = await asyncio.to_thread(scene.versions), scene.cluster.audit.mark()
+    mark = scene.cluster.audit.mark()  # first: what is written while versions are read counts, too
+    before = await asyncio.to_thread(scene.versions)
     async with scene.session(Mode.SHADOW, **options) as session:
         shadow = await _decide_when_known(session, action)
     await asyncio.sleep(FLUSH_SECONDS)

@@ -28,6 +28,8 @@ from schemas.outcome import (
     OutcomeVerification,
     VerificationStatus,
 )
+from schemas.reasons import Reason
+from schemas.signals import SignalStatus
 from schemas.subjects import parse
 from services.executor.work_look import WorkLook, look_at_work
 
@@ -40,6 +42,11 @@ Place = tuple[Cycle, Count]
 """A cycle, and the part of its decision."""
 KEPT_LOOKS = 8
 """Enough for an execution verified up to five observations later to be compared with before it."""
+
+
+API_SOURCE = "kubernetes_api"
+OUTAGE_SECONDS, OUTAGE_INTERVALS = 30.0, 3.0
+"""A longer time without an observation is an outage, in cluster seconds and in cycles."""
 
 
 class PendingDecision(DataModel):
@@ -85,6 +92,8 @@ class Execution(DataModel):
     verified: bool = False
     worse: bool = False
     """Verification saw the cluster get worse."""
+    half_done: bool = Field(default=False, exclude_if=lambda half: not half)
+    """A part of it was written that can be taken back, and nothing that cannot."""
     rollback_id: str = ""
     """Id of the stored plan that takes it back."""
     rolled_back: bool = False
@@ -114,6 +123,9 @@ class ClusterSummary(DataModel):
     pressure: int = 0
     """Pods pending for lack of capacity."""
     pods_running: int = 0
+    nodes_unready: int = Field(default=0, exclude_if=lambda count: not count)
+    steady_since_seconds: Seconds | None = Field(default=None, exclude_if=lambda time: time is None)
+    """Since when every observation was whole and followed the one before it; None: the newest was not."""
 
 
 class Ledger(DataModel):
@@ -150,7 +162,7 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
     match event.data:
         case Observation():
             look = look_at_work(event.data)
-            update = {"seen": _summarise(event), "replayed": _is_replay(event)}
+            update = {"seen": _summarise(event, state.seen), "replayed": _is_replay(event)}
             if look is not None:
                 update["looks"] = (*state.looks, look)[-KEPT_LOOKS:]
             return state.model_copy(update=update)
@@ -173,7 +185,7 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
             return state
 
 
-def _summarise(event: Event[Any]) -> ClusterSummary:
+def _summarise(event: Event[Any], before: ClusterSummary) -> ClusterSummary:
     data: Observation = event.data
     pressure = sum(
         count
@@ -188,7 +200,21 @@ def _summarise(event: Event[Any]) -> ClusterSummary:
         nodes_available=min(data.totals.nodes_ready, data.totals.nodes_schedulable),
         pressure=pressure,
         pods_running=data.totals.pods_running,
+        nodes_unready=max(0, data.totals.nodes - data.totals.nodes_ready),
+        steady_since_seconds=_steady_since(data, before),
     )
+
+
+def _steady_since(data: Observation, before: ClusterSummary) -> float | None:
+    """Return since when nothing was missing; a gap between two observations begins anew."""
+    api = [signal for signal in data.signals if signal.source == API_SOURCE]
+    if any(signal.status is not SignalStatus.FRESH for signal in api):
+        return None
+    gap_seconds = data.cluster_time_seconds - before.cluster_time_seconds
+    longest_seconds = max(OUTAGE_SECONDS, OUTAGE_INTERVALS * data.interval_seconds)
+    if before.steady_since_seconds is None or gap_seconds > longest_seconds:
+        return data.cluster_time_seconds
+    return before.steady_since_seconds
 
 
 def _is_replay(event: Event[Any]) -> bool:
@@ -226,7 +252,12 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
         return state.model_copy(update={"due": left})
     if data.phase is ExecutionPhase.FINISHED:
         finished = _update_execution(
-            state, place, phase=data.phase, succeeded=data.succeeded, execution_id=event.id
+            state,
+            place,
+            phase=data.phase,
+            succeeded=data.succeeded,
+            half_done=_is_half_done(data),
+            execution_id=event.id,
         )
         return finished.model_copy(update={"due": left})
     started = Execution(
@@ -277,6 +308,17 @@ def what_stands(executions: Iterable[Execution]) -> tuple[Execution, ...]:
         if not one.rolled_back and (one.succeeded or is_reversible(one)):
             standing = standing_after(standing, one)
     return standing
+
+
+def _is_half_done(data: OutcomeExecution) -> bool:
+    done = [
+        operation
+        for operation, result in zip(data.operations, data.results, strict=False)
+        if result.status == "applied"
+    ]
+    stopped = data.reason is Reason.KILL_SWITCH  # the operator wants nothing more written
+    failed = data.succeeded is False and not stopped
+    return failed and bool(done) and all(one.undo for one in done)
 
 
 def _without_wish(state: Ledger, place: Place) -> Ledger:

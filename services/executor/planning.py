@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from schemas.outcome import GuardCheck
 from services.cluster import Transport
+from services.executor.eviction_trials import without_refused_evictions
 from services.executor.facts import Facts
 from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.plans import PLANS
@@ -44,6 +45,8 @@ async def plan_within(
             if all(check.passed for check in checks)
             else strike_out_forbidden(facts, question_with_plan)
         )
+        if left is None and all(check.passed for check in checks) and not question.scope.everything:
+            left = await without_refused_evictions(transport, facts, planned.operations)
         if left is None:
             return planned, checks
         facts = left

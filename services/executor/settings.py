@@ -19,6 +19,11 @@ DISRUPTIVE = (ActionKind.POWER_STATE, ActionKind.MIGRATE, ActionKind.RESOURCE_CA
 NODE_LABEL = r"^$|^[A-Za-z0-9][A-Za-z0-9_./-]{0,316}=[A-Za-z0-9_.-]{0,63}$"
 NODE_PLACEHOLDER = "{node}"
 """In a command, the name of the node."""
+UNREADY_RATIO = 0.55
+"""kube-controller-manager's --unhealthy-zone-threshold."""
+SETTLE_SECONDS = 60.0
+UNSET = ("unready_ratio", "settle_seconds", "move_job_pods")
+"""Settings that are announced where they are set."""
 _WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
 
 
@@ -66,6 +71,10 @@ class Caps(DataModel):
     pods (then at least 10). `foresail up --provisioner` makes it 100%: machines are rented for them."""
 
 
+BUDGETS_BY_KIND = tuple(Budget(reasons=(kind,)) for kind in DISRUPTIVE)
+"""A budget for each kind, so that saving never uses up what safety needs."""
+
+
 class HandBack(StrEnum):
     """Who takes the machine of a node that was put to sleep."""
 
@@ -96,13 +105,22 @@ class ExecutorSettings(DataModel):
     ping_pong_seconds: float = Field(default=900.0, ge=0)
     """Memory in which an action may not be undone unless severity rises."""
     budgets: tuple[Budget, ...] = (Budget(),)
-    """Disruption budgets (Karpenter's default is 10% of the nodes)."""
+    """Disruption budgets (Karpenter's default is 10% of the nodes). Where `namespaces` are set, the default is one
+    of this size for each kind, so that saving never uses up what safety needs."""
     caps: Caps = Caps()
     """Caps per node, namespace and workload, and on added replicas."""
     least_ready_ratio: float = Field(default=0.5, ge=0, le=1)
     """Share of the nodes that must stay ready and schedulable when one is put to sleep."""
     stale_cycles: int = Field(default=2, ge=1)
     """A decision older than so many cycles is refused."""
+    unready_ratio: float | None = Field(default=None, ge=0, le=1)
+    """Share of the nodes (three at least) that are not ready from which nothing is begun: it is rather the network.
+    0: never. Unset: 0.55 where `namespaces` are set (the zone rule of Kubernetes' node controller), else never."""
+    settle_seconds: float | None = Field(default=None, ge=0)
+    """Cluster seconds of whole observations before anything is begun, after a start and after an outage. Unset: 60
+    where `namespaces` are set, else 0."""
+    move_job_pods: bool | None = None
+    """Whether pods of Jobs are moved, whose work begins anew. Unset: not where `namespaces` are set."""
     pods_per_migration: int = Field(default=2, ge=1)
     """Pods evicted by one migrate."""
     named_pods_per_migration: int = Field(default=4, ge=1)
@@ -172,9 +190,33 @@ class ExecutorSettings(DataModel):
                 )
         return self
 
+    @property
+    def budgets_in_force(self) -> tuple[Budget, ...]:
+        """Budgets, with the default decided."""
+        default = self.budgets == (Budget(),)
+        return BUDGETS_BY_KIND if default and self.namespaces is not None else self.budgets
+
+    @property
+    def brake_ratio(self) -> float:
+        """`unready_ratio`, decided."""
+        by_default = 0.0 if self.namespaces is None else UNREADY_RATIO
+        return by_default if self.unready_ratio is None else self.unready_ratio
+
+    @property
+    def settling_seconds(self) -> float:
+        """`settle_seconds`, decided."""
+        by_default = 0.0 if self.namespaces is None else SETTLE_SECONDS
+        return by_default if self.settle_seconds is None else self.settle_seconds
+
+    @property
+    def moves_job_pods(self) -> bool:
+        """`move_job_pods`, decided."""
+        return self.namespaces is None if self.move_job_pods is None else self.move_job_pods
+
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result."""
         unused = {"object_events", *(() if self.switchback.enabled else ("switchback",))}
+        unused |= {name for name in UNSET if getattr(self, name) is None}
         return self.model_dump(
             mode="json", exclude=unused if self.prometheus.url else {*unused, "prometheus"}
         )

@@ -39,7 +39,8 @@ class OperationWriter:
     async def write(
         self, state: Ledger, started: OutcomeExecution
     ) -> tuple[tuple[OperationResult, ...], tuple[GuardCheck, ...]]:
-        """Write a plan until an operation does not go through; what takes back goes on, unless a command failed.
+        """Write a plan until an operation does not go through; what takes back goes on, unless a command failed, and
+        past a pod that a disruption budget holds the next one is tried.
 
         Returns:
             A result for each operation, and the guards that refused one.
@@ -48,7 +49,7 @@ class OperationWriter:
         checks: list[GuardCheck] = []
         for operation in started.operations:
             results.append(await self._write_operation(state, started, operation, checks))
-            goes_on = started.rollback_of and operation.verb is not Verb.RUN
+            goes_on = _goes_on(started, operation, results[-1])
             if results[-1].status in {"refused", "failed"} and not goes_on:
                 break
         skipped = [
@@ -160,3 +161,9 @@ class OperationWriter:
 
 def _refused_result(reason: Reason | None, message: str) -> OperationResult:
     return OperationResult(status="refused", reason=reason, message=message[:300])
+
+
+def _goes_on(started: OutcomeExecution, operation: Operation, result: OperationResult) -> bool:
+    """Say whether the rest of a plan is written after an operation that did not go through."""
+    held = operation.verb is Verb.EVICT and result.reason is Reason.PDB
+    return held or bool(started.rollback_of and operation.verb is not Verb.RUN)

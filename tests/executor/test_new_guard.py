@@ -36,6 +36,8 @@ ORDER = {
         "field_owner",
     ),
     Stage.BEFORE_ACTING: (
+        "unready_nodes",
+        "settling",
         "switchback_namespaces",
         "breaker",
         "earlier_part",
@@ -60,6 +62,8 @@ SILENT = {
     "earlier_part",
     "cap_surge_ratio",
     "cap_surge_pods",
+    "unready_nodes",
+    "settling",
 }
 """Guards that have nothing to say of a usual run, so that nothing of them is in its log."""
 

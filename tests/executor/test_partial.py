@@ -29,6 +29,7 @@ BUDGET = ClusterRefused(
     "it would violate the pod's disruption budget",
     causes=("DisruptionBudget",),
 )
+FORBIDDEN = ClusterRefused(403, "Forbidden", "pods/eviction is forbidden")
 MIGRATE = make_action(kind=ActionKind.MIGRATE, target="n1")
 
 
@@ -88,24 +89,26 @@ async def test_a_drain_evicts_what_it_planned() -> None:
     assert SMALL not in server.objects
 
 
-async def test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_left() -> None:
-    """The disruption budget protects the first pod: the second is not tried, the taint is known to be
-    there, and the execution failed for that reason.
+async def test_a_pod_that_a_budget_holds_leaves_room_for_the_next() -> None:
+    """The disruption budget protects the first pod: the second is tried, and the execution says that not all of it
+    was done, and why.
     """
     server = cluster()
     server.fail("POST", f"{LARGE}/eviction", BUDGET)
 
     plant, ended = await drain_node(server)
 
-    assert outcomes(ended) == [("applied", None), ("refused", Reason.PDB), ("refused", Reason.PDB)]
+    assert outcomes(ended) == [("applied", None), ("refused", Reason.PDB), ("applied", None)]
     assert ended.results[1].http_status == 429
-    assert ended.results[2].http_status is None
-    assert ended.results[2].message == "an earlier operation did not go through"
     assert (ended.phase, ended.succeeded) == (ExecutionPhase.FINISHED, False)
     assert ended.reason is Reason.PDB
     assert ended.text.endswith("it would violate the pod's disruption budget")
-    assert [write.path for write in server.writes()] == [NODE, f"{LARGE}/eviction"]
-    assert SMALL in server.objects
+    assert [write.path for write in server.writes()] == [
+        NODE,
+        f"{LARGE}/eviction",
+        f"{SMALL}/eviction",
+    ]
+    assert SMALL not in server.objects
     (kept,) = plant.state.executions
     assert (kept.succeeded, len(kept.operations)) == (False, 3)
 
@@ -212,7 +215,52 @@ async def test_what_a_failed_drain_wrote_can_be_taken_back() -> None:
     ]
     assert ended.succeeded
     assert server.objects[NODE]["spec"]["taints"] == []
-    assert [write.path for write in server.writes()] == [NODE, f"{LARGE}/eviction", NODE]
+    assert [write.path for write in server.writes()][3:] == [NODE]
+
+
+async def test_an_eviction_is_tried_before_the_plan_is_stored() -> None:
+    """Where namespaces are named, the API server is asked by a dry run; whom it would not let go is planned around."""
+    server = cluster()
+    server.add("/api/v1/namespaces/shop")
+    server.fail("POST", f"{LARGE}/eviction", BUDGET)
+    plant = on(server, namespaces=("shop",), settle_seconds=0.0, pods_per_migration=1)
+    plant.see(1)
+    plant.decide(MIGRATE, 1)
+    await plant.act()
+
+    ended = plant.executions()[-1]
+    assert ended.succeeded, ended.text
+    assert [operation.name for operation in ended.operations] == ["small"]
+    tried = [(one.path, one.query.get("dryRun", "")) for one in server.writes()]
+    assert tried == [
+        (f"{LARGE}/eviction", "All"),
+        (f"{SMALL}/eviction", "All"),
+        (f"{SMALL}/eviction", ""),
+    ]
+
+
+async def test_a_plan_of_which_a_part_was_done_is_taken_back() -> None:
+    """The first eviction is refused for good: the taint, which is there already, goes again by itself, and what was
+    not tried is named.
+    """
+    server = cluster()
+    server.fail("POST", f"{LARGE}/eviction", FORBIDDEN)
+
+    plant, _ = await drain_node(server)
+
+    ended, started, back = plant.executions()[-3:]
+    assert outcomes(ended) == [
+        ("applied", None),
+        ("refused", Reason.FORBIDDEN),
+        ("refused", Reason.FORBIDDEN),
+    ]
+    assert ended.results[2].message == "an earlier operation did not go through"
+    assert ended.reason is Reason.FORBIDDEN
+    assert ended.text.endswith("pods/eviction is forbidden")
+    assert started.text == "take back migrate: only a part of it was done"
+    assert back.succeeded
+    assert server.objects[NODE]["spec"]["taints"] == []
+    assert SMALL in server.objects
 
 
 async def test_a_failed_drain_is_not_verified() -> None:

@@ -20,7 +20,7 @@ from tests.builders import cycle_time, make_action, make_considered, make_decisi
 from tests.executor.example_guard import files_added
 from tests.explain.lacking import LACKING
 from tests.explain.refused_writes import REFUSED_WRITES
-from tests.explain.theatre import ALL, Theatre
+from tests.explain.theatre import ALL, CALM, Theatre
 from tests.score_events import make_breaker, make_breaker_change
 
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -110,6 +110,20 @@ async def cooling_down_after_failure(theatre: Theatre) -> None:
 async def budget_used_up(theatre: Theatre) -> None:
     await sleep(theatre)
     await sleep(theatre, "node-1")
+
+
+@case(Reason.SETTLING, settle_seconds=60.0)
+async def just_started(theatre: Theatre) -> None:
+    await sleep(theatre)
+
+
+@case(Reason.UNREADY_NODES, unready_ratio=0.55)
+async def most_nodes_unready(theatre: Theatre) -> None:
+    dark = {name: {"ready": False} for name in CALM}
+    theatre.observe(dark, expected=("efficiency",))
+    theatre.propose("efficiency", ActionKind.POWER_STATE, "node-0", power_state="sleep")
+    theatre.decide(without=("inference", *(f"agent-{one}" for one in ALL)))
+    await theatre.execute()
 
 
 @case(Reason.CAP_PER_NODE, caps=Caps(per_node=1))

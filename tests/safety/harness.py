@@ -34,7 +34,7 @@ class Ground:
 
     def __post_init__(self) -> None:
         """Start with an empty log."""
-        given = {"namespaces": NAMED, **self.options}
+        given = {"namespaces": NAMED, "settle_seconds": 0, **self.options}
         self.settings = ExecutorSettings(mode=self.mode, cool_down_seconds=0, **given)
         self.log = MemoryLog()
         self.state = Ledger()

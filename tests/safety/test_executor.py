@@ -42,6 +42,13 @@ def refusing(outcome: OutcomeExecution) -> dict[str, Any]:
     }
 
 
+def is_quota_alone(world: World, kind: ActionKind) -> bool:
+    """Say whether a cap can only be a quota, for which no namespace here has defaults: annotations on nodes are the
+    embedded cluster's alone.
+    """
+    return kind is ActionKind.RESOURCE_CAP and not world.face.simulated
+
+
 async def test_what_is_allowed_is_written(world: World) -> None:
     """Two plain pods of a named namespace are evicted, and nothing else is written: the ground is real."""
     before = {pod["metadata"]["name"] for pod in world.pods(world.nodes[OWN])}
@@ -75,7 +82,10 @@ async def test_the_control_plane_is_never_written(world: World, kind: ActionKind
     outcome = await Ground(world, options=own).decide(action_at(kind, node))
 
     assert world.recorder.writes == []
-    assert refusing(outcome) == {"control_plane": (Reason.CONTROL_PLANE, 1)}
+    if is_quota_alone(world, kind):
+        assert outcome.reason is Reason.NO_DEFAULTS
+    else:
+        assert refusing(outcome) == {"control_plane": (Reason.CONTROL_PLANE, 1)}
 
 
 async def test_nothing_is_evicted_from_the_control_plane(world: World) -> None:
@@ -92,7 +102,10 @@ async def test_a_node_that_nobody_named_is_not_written(world: World, kind: Actio
     outcome = await Ground(world).decide(action_at(kind, world.nodes[EMPTY]))
 
     assert world.recorder.writes == []
-    assert refusing(outcome)["named_nodes"] == (Reason.NODE_NOT_NAMED, 1)
+    if is_quota_alone(world, kind):
+        assert outcome.reason is Reason.NO_DEFAULTS
+    else:
+        assert refusing(outcome)["named_nodes"] == (Reason.NODE_NOT_NAMED, 1)
 
 
 @pytest.mark.parametrize("kind", [ActionKind.THROTTLE, ActionKind.DVFS, ActionKind.RESOURCE_CAP])
@@ -106,7 +119,10 @@ async def test_a_named_node_with_pods_of_others_is_not_written(
     ).decide(action_at(kind, node))
 
     assert world.recorder.writes == []
-    assert refusing(outcome)["named_nodes"] == (Reason.NODE_NOT_NAMED, 3)
+    if is_quota_alone(world, kind):
+        assert outcome.reason is Reason.NO_DEFAULTS
+    else:
+        assert refusing(outcome)["named_nodes"] == (Reason.NODE_NOT_NAMED, 3)
 
 
 async def test_a_named_node_with_own_pods_is_written(world: World) -> None:

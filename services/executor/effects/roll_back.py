@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schemas.outcome import ExecutionPhase, OutcomeExecution
+from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.breaker import tripped_cause
@@ -30,6 +30,8 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
         return "the operator asked for it"
     if execution.succeeded is False and context.settings.roll_back and hands_back(execution):
         return "its machine was not handed back"
+    if execution.half_done and context.settings.roll_back and execution.mode is Mode.ACTIVE:
+        return "only a part of it was done"
     if expired := _expired_cause(context, state, execution):
         return expired
     if execution.worse and context.settings.roll_back:

@@ -23,7 +23,7 @@ def check(question: Question) -> GuardCheck:
         )
     covering = [
         budget
-        for budget in question.settings.budgets
+        for budget in question.settings.budgets_in_force
         if action.kind in budget.reasons and schedule_applies(budget.schedule, question.now_seconds)
     ]
     if not covering or action.target.kind is not TargetKind.NODE:

@@ -4,7 +4,7 @@ A PreferNoSchedule taint comes first, so that the replacements go elsewhere (lef
 may not be written); then up to `pods_per_migration` pods are evicted by UID, all of them where the machine
 itself is about to go. Where pods are named none goes unless all of them may. Only pods with a controller move: a
 bare pod would be lost. No more pods of a PodDisruptionBudget are chosen than it allows now, and those of the tightest
-one go first, since a plan ends with the first write that the API server refuses (429). A StatefulSet gives up one pod
+one go first, while there is most room. A StatefulSet gives up one pod
 at a time, the one with the highest ordinal, and only while all of its replicas are ready. A pod that has no other node
 to go to stays.
 """
@@ -39,7 +39,9 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
         if not _is_protected(pod, facts) and pod.namespace not in settings.protected_namespaces
     ]
     if movable:
-        kept = {pod.uid: why for pod in movable if (why := _why_it_stays(pod, movable, facts))}
+        kept = {
+            pod.uid: why for pod in movable if (why := _why_it_stays(pod, movable, facts, settings))
+        }
         left = [pod for pod in movable if pod.uid not in kept]
         if not left:
             why = next(iter(kept.values()))
@@ -79,8 +81,12 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
     )
 
 
-def _why_it_stays(pod: PodFacts, others: Sequence[PodFacts], facts: Facts) -> str:
+def _why_it_stays(
+    pod: PodFacts, others: Sequence[PodFacts], facts: Facts, settings: ExecutorSettings
+) -> str:
     """Return why a pod that nobody protects is not moved now; empty where it may be."""
+    if "/Job/" in pod.workload and not settings.moves_job_pods:
+        return f"{pod.name} belongs to a Job, which would begin its work anew"
     if pod.confined:
         return f"no other open node has what {pod.name} asks for"
     if "/StatefulSet/" not in pod.workload:
