@@ -48,3 +48,20 @@ def selector_in_go(selector: Object | None) -> str:
 def _rule_in_go(rule: Object) -> str:
     values = " ".join(rule.get("values") or ())
     return f"LabelSelectorRequirement{{Key:{rule['key']},Operator:{rule['operator']},Values:[{values}],}},"
+
+
+def selector_text(selector: Object) -> str:
+    """Return a selector as clients give it in a query; one without operators is a plain map."""
+    plain = all(isinstance(value, str) for value in selector.values())
+    labels = selector if plain else selector.get("matchLabels") or {}
+    parts = [(key, f"{key}={value}") for key, value in labels.items()]
+    for rule in () if plain else selector.get("matchExpressions") or ():
+        key, values = rule["key"], ",".join(sorted(rule.get("values") or ()))
+        forms = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
+        parts.append((key, forms[rule["operator"]]))
+    return ",".join(text for _, text in sorted(parts, key=lambda part: part[0]))

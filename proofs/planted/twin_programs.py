@@ -129,6 +129,28 @@ TWIN_PROGRAMS = (
         f"{_FLOWS}[quotas: Services by type]",
     ),
     Defect(
+        "somebody says of a running Job that it began at another time",
+        "twin/admission/jobs.py",
+        "    if before is not None and now != before and not",
+        "    if before is None and now != before and not",
+        "tests/twin/contract/test_details.py::test_when_a_job_began_stays[in process-False-None]",
+    ),
+    Defect(
+        "two autoscalers scale the same pods",
+        "twin/controllers/autoscaler.py",
+        "        if len(rivals) < 2:\n",
+        "        if len(rivals) < 3:\n",
+        f"{_FLOWS}[autoscaling: two for one target]",
+    ),
+    Defect(
+        "OpenAPI 2 leaves out that a body is needed",
+        "twin/api/openapi_v2.py",
+        "    parameters = [*_bodies(body, method), ",
+        "    parameters = [",
+        "tests/twin/contract/test_documents.py::test_openapi_2_has_paths[in process-"
+        "/api/v1/namespaces/{namespace}/configmaps-post-createCoreV1NamespacedConfigMap-core_v1-ConfigMap-ConfigMap]",
+    ),
+    Defect(
         "a Job that nobody keeps is told of as completed before it goes",
         "twin/controllers/cron_job.py",
         "        self._clean(record, status, jobs)  # one that nobody keeps is not told of\n"

@@ -92,7 +92,9 @@ def check_status(resource: str, old: Object, new: Object, findings: Findings) ->
     if resource == "services" and balanced and old["spec"].get("type") != "LoadBalancer":
         why = "may only be used when `spec.type` is 'LoadBalancer'"
         findings.forbid("status.loadBalancer.ingress", why)
-    if resource == "namespaces":
+    if resource == "jobs":
+        jobs.check_began_unchanged(old, new, findings)
+    elif resource == "namespaces":
         new["status"] = status = {**status, "phase": status.get("phase") or "Active"}
         phase = status["phase"]
         head = new.setdefault("metadata", {})

@@ -13,7 +13,8 @@ from typing import Any
 
 from twin.api import discovery
 from twin.api.messages import json_bytes
-from twin.api.openapi_paths import paths_of
+from twin.api.openapi_paths import Refer, paths_of
+from twin.api.openapi_v2 import paths_v2
 from twin.api.schema import Field, Message, message, root_of
 from twin.kinds import Kind
 
@@ -44,6 +45,8 @@ _PACKAGES = {
     "apiextensions": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
     "apiregistration": "io.k8s.kube-aggregator.pkg.apis.apiregistration",
 }
+_COMPONENTS, _DEFINITIONS = "#/components/schemas/", "#/definitions/"
+"""Where schemas stand in OpenAPI 3 and 2."""
 _TYPED: dict[str, Schema] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
 
 
@@ -57,16 +60,9 @@ def _document_v3(group: str, version: str, kinds: tuple[Kind, ...]) -> bytes:
     schemas: dict[str, Schema] = {}
     for kind in kinds:
         gvk = {"group": group, "version": version, "kind": kind.kind}
-        schemas |= _kind_schemas(kind, "#/components/schemas/", gvk)
+        schemas |= _kind_schemas(kind, _COMPONENTS, gvk)
 
-    def refer(group: str, version: str, kind: str) -> Schema | None:
-        name = schema_name(group, version, kind, kinds)
-        if name is None:
-            return None
-        if name not in schemas:
-            schemas.update(_more_schemas(group, version, kind, name))
-        return {"$ref": f"#/components/schemas/{name}"}
-
+    refer = _reference(schemas, _COMPONENTS, kinds)
     custom = tuple(kind for kind in kinds if kind.custom is not None)
     paths = paths_of(group, version, custom, refer)
     return json_bytes(
@@ -80,7 +76,7 @@ def _document_v3(group: str, version: str, kinds: tuple[Kind, ...]) -> bytes:
 
 
 def document_v2(custom: Sequence[Kind] = ()) -> bytes:
-    """Return the OpenAPI 2 document of everything, without paths."""
+    """Return the OpenAPI 2 document of everything."""
     return _document_v2(tuple(discovery.all_kinds(custom)))
 
 
@@ -90,8 +86,30 @@ def _document_v2(kinds: tuple[Kind, ...]) -> bytes:
     for kind in kinds:
         for version in (kind.version, *kind.other_versions):
             gvk = {"group": kind.group, "version": version, "kind": kind.kind}
-            definitions |= _kind_schemas(kind, "#/definitions/", gvk)
-    return json_bytes({"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": definitions})
+            definitions |= _kind_schemas(kind, _DEFINITIONS, gvk)
+    custom = tuple(kind for kind in kinds if kind.custom is not None)
+    refer = _reference(definitions, _DEFINITIONS, kinds)
+    plurals = frozenset(kind.plural for kind in custom)
+    paths: Schema = {}
+    for group, version in (("", "v1"), *discovery.group_versions(custom)):
+        of_group = paths_of(group, version, custom, refer)
+        paths |= paths_v2(group, version, of_group, custom=plurals)
+    whole = {"info": _INFO, "paths": dict(sorted(paths.items())), "definitions": definitions}
+    return json_bytes({"swagger": "2.0", **whole})
+
+
+def _reference(schemas: dict[str, Schema], where: str, kinds: Sequence[Kind]) -> Refer:
+    """Return what refers to the schema of a kind, and adds it to `schemas` where it is missing."""
+
+    def refer(group: str, version: str, kind: str) -> Schema | None:
+        name = schema_name(group, version, kind, kinds)
+        if name is None:
+            return None
+        if name not in schemas:
+            schemas.update(_more_schemas(group, version, kind, name, where))
+        return {"$ref": f"{where}{name}"}
+
+    return refer
 
 
 def schema_name(group: str, version: str, kind: str, kinds: Iterable[Kind] = ()) -> str | None:
@@ -123,9 +141,8 @@ def _tabled(root: Message, where: str, gvk: Schema) -> dict[str, Schema]:
     return schemas
 
 
-def _more_schemas(group: str, version: str, kind: str, name: str) -> dict[str, Schema]:
+def _more_schemas(group: str, version: str, kind: str, name: str, where: str) -> dict[str, Schema]:
     """Return the schemas of what is asked or answered and not kept: lists, options, reviews."""
-    where = "#/components/schemas/"
     gvk = {"group": group, "version": version, "kind": kind}
     if kind in ("Status", "DeleteOptions"):
         return _tabled(message(f"meta.v1.{kind}"), where, {**gvk, "group": "", "version": "v1"})

@@ -10,6 +10,7 @@ from twin.api.messages import Object
 from twin.custom.json_paths import values_at
 from twin.errors import ApiError, invalid
 from twin.kinds import Kind
+from twin.selectors import selector_text
 
 
 def to_scale(obj: Object) -> Object:
@@ -29,23 +30,6 @@ def to_scale(obj: Object) -> Object:
 def _spec(replicas: int) -> Object:
     """Return the spec of a Scale: none is left out."""
     return {"replicas": replicas} if replicas else {}
-
-
-def selector_text(selector: Object) -> str:
-    """Return a selector as clients give it in a query; one without operators is a plain map."""
-    plain = all(isinstance(value, str) for value in selector.values())
-    labels = selector if plain else selector.get("matchLabels") or {}
-    parts = [(key, f"{key}={value}") for key, value in labels.items()]
-    for rule in () if plain else selector.get("matchExpressions") or ():
-        key, values = rule["key"], ",".join(sorted(rule.get("values") or ()))
-        forms = {
-            "In": f"{key} in ({values})",
-            "NotIn": f"{key} notin ({values})",
-            "Exists": key,
-            "DoesNotExist": f"!{key}",
-        }
-        parts.append((key, forms[rule["operator"]]))
-    return ",".join(text for _, text in sorted(parts, key=lambda part: part[0]))
 
 
 def with_scale(obj: Object, scale: Object) -> Object:

@@ -11,7 +11,12 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from twin.changes import Change
-from twin.controllers.autoscaler_status import Status, metric_status, shortage_reason
+from twin.controllers.autoscaler_status import (
+    Status,
+    metric_failure,
+    metric_status,
+    shortage_reason,
+)
 from twin.controllers.pods_of import set_spec, set_status
 from twin.controllers.replica_calculator import (
     NoProposal,
@@ -34,12 +39,15 @@ from twin.kinds import KINDS
 from twin.part import Part
 from twin.quantity import parse_quantity
 from twin.records import Object, ObjectRecord, PodRecord, PodShape
+from twin.selectors import matches, selector_text
 from twin.serving.request_metrics import RequestMetrics
 from twin.timestamps import rfc3339
 from twin.world import World
 
 _RESOURCE = "horizontalpodautoscalers"
 _COMPONENT = "horizontal-pod-autoscaler"
+_MEASURED = ("cpu", "memory")
+_NOTHING = "no metrics returned from resource metrics API"
 _SCALED = {KINDS[name].kind: name for name in ("deployments", "replicasets", "statefulsets")}
 Sample = Callable[[str], tuple[float, float, float] | None]
 """Pod uid to (millicores, bytes, unix seconds of the scrape) as metrics.k8s.io shows it."""
@@ -48,7 +56,7 @@ Sample = Callable[[str], tuple[float, float, float] | None]
 class Autoscalers(Part):
     """Runs horizontalpodautoscalers."""
 
-    KEEPS = ("_recommended", "_added", "_removed")
+    KEEPS = ("_recommended", "_added", "_removed", "_selectors")
 
     def __init__(self, world: World, sample: Sample, requests: RequestMetrics) -> None:
         self._world = world
@@ -63,6 +71,8 @@ class Autoscalers(Part):
         self._recommended: dict[str, list[tuple[float, int]]] = {}  # by uid of the autoscaler
         self._added: dict[str, list[tuple[float, int]]] = {}
         self._removed: dict[str, list[tuple[float, int]]] = {}
+        self._selectors: dict[str, tuple[str, str, Object | None]] = {}
+        """Namespace, name and selector of each autoscaler that was looked at, by its uid."""
         world.clock.handle("hpa.sync", self._sync)
 
     def follow(self, change: Change) -> None:
@@ -77,6 +87,7 @@ class Autoscalers(Part):
     def _sync(self, uid: str, namespace: str, name: str) -> None:
         record = self._world.store.find(_RESOURCE, namespace, name)
         if not isinstance(record, ObjectRecord) or record.uid != uid:
+            self._selectors.pop(uid, None)
             for past in (self._recommended, self._added, self._removed):
                 past.pop(uid, None)
             return
@@ -119,6 +130,8 @@ class Autoscalers(Part):
         self, record: ObjectRecord, status: Status, resource: str, target: ObjectRecord
     ) -> None:
         spec, current = record.body["spec"], int(target.body["spec"]["replicas"])
+        if self._is_ambiguous(record, status, target):
+            return
         found = self._best(record, status, target, current)
         if found is None:
             return
@@ -132,6 +145,26 @@ class Autoscalers(Part):
         above = desired > current
         why = f"{metric} above target" if above else "All metrics below target"
         self._rescale(record, status, resource, target, replicas, why)
+
+    def _is_ambiguous(self, record: ObjectRecord, status: Status, target: ObjectRecord) -> bool:
+        """Say in a status that other autoscalers that were looked at before scale the same pods."""
+        selector = target.body["spec"].get("selector")
+        self._selectors[record.uid] = (record.namespace, record.name, selector)
+        pod = next(iter(self._world.select_pods(record.namespace, selector)), None)
+        rivals = sorted(
+            f"{namespace}/{name}"
+            for namespace, name, other in self._selectors.values()
+            if pod is not None and namespace == record.namespace and matches(other, pod.labels)
+        )
+        if len(rivals) < 2:
+            return False
+        who = f"pods by selector {selector_text(selector or {})}"
+        text = f"{who} are controlled by multiple HPAs: [{' '.join(rivals)}]"
+        self._report(record, "AmbiguousSelector", text, warns=True)
+        status.metrics(None)
+        status.condition("ScalingActive", False, "AmbiguousSelector", text)
+        self._report(record, "FailedComputeMetricsReplicas", text)
+        return True
 
     def _limit_replicas(self, record: ObjectRecord, status: Status, ask: Ask) -> int:
         behavior, uid = record.body["spec"].get("behavior"), record.uid
@@ -178,26 +211,30 @@ class Autoscalers(Part):
     ) -> tuple[int, str] | None:
         """Return the highest proposal and its metric, None when there is none to act on."""
         specs = record.body["spec"]["metrics"]
-        failures: list[tuple[str, str]] = []
+        failures: list[tuple[str, str, str]] = []
         best: tuple[int, str] | None = None
         shown: list[Object] = []
         for spec in specs:
             try:
                 proposal, name = self._proposal(spec, record.namespace, target, current)
             except NoProposal as error:
-                failures.append((shortage_reason(spec), str(error)))
-                self._report(record, *failures[-1])
+                failures.append(
+                    (shortage_reason(spec), str(error), metric_failure(spec, str(error)))
+                )
+                self._report(record, *failures[-1][:2])
+                shown.append({"type": ""})
                 continue
             shown.append(metric_status(spec, proposal))
             if best is None or proposal.replicas > best[0]:
                 best = (proposal.replicas, name)
         status.metrics(shown)
         if best is None or (failures and best[0] < current):
-            reason, why = failures[0] if failures else ("InvalidMetricSourceType", "no metrics")
+            none = ("InvalidMetricSourceType", "no metrics", "no metrics")
+            reason, why, whole = failures[0] if failures else none
             text = f"the HPA was unable to compute the replica count: {why}"
             status.condition("ScalingActive", False, reason, text)
             text = f"invalid metrics ({len(failures)} invalid out of {len(specs)}), "
-            self._report(record, "FailedComputeMetricsReplicas", f"{text}first error is: {why}")
+            self._report(record, "FailedComputeMetricsReplicas", f"{text}first error is: {whole}")
             return None
         text = f"the HPA was able to successfully calculate a replica count from {best[1]}"
         status.condition("ScalingActive", True, "ValidMetricFound", text)
@@ -213,8 +250,11 @@ class Autoscalers(Part):
             raise NoProposal(f'unknown metric source type "{spec["type"]}"')
         name, goal = spec["resource"]["name"], spec["resource"]["target"]
         cpu, now = name == "cpu", self._world.now
+        what = "usage" if "averageValue" in goal else "utilization"
         pods = self._pods(namespace, target, self._used_cpu if cpu else self._used_memory, name)
         try:
+            if name not in _MEASURED:
+                raise NoProposal(f"unable to get metrics for resource {name}: {_NOTHING}")
             if "averageValue" in goal:
                 average = int(parse_quantity(goal["averageValue"]) * 1000)
                 found = by_average(pods, current, average, now, cpu=cpu, rules=self._rules)
@@ -222,7 +262,7 @@ class Autoscalers(Part):
             percent = goal["averageUtilization"]
             found = by_utilization(pods, current, percent, now, cpu=cpu, rules=self._rules)
         except NoProposal as error:
-            raise NoProposal(f"failed to get {name} utilization: {error}") from error
+            raise NoProposal(f"failed to get {name} {what}: {error}") from error
         return found, f"{name} resource utilization (percentage of request)"
 
     def _pods(
@@ -271,6 +311,11 @@ class Autoscalers(Part):
         reference = record.body["spec"]["scaleTargetRef"]
         group = reference.get("apiVersion", "").rpartition("/")[0]
         resource = _SCALED.get(reference["kind"])
+        known = any(
+            kind.kind == reference["kind"] and kind.group == group for kind in KINDS.values()
+        )
+        if known and (resource is None or KINDS[resource].group != group):
+            return "the server could not find the requested resource"
         if resource is None or KINDS[resource].group != group:
             return f'no matches for kind "{reference["kind"]}" in group "{group}"'
         scaled = self._world.store.find(resource, record.namespace, reference["name"])
@@ -278,9 +323,9 @@ class Autoscalers(Part):
             return f'{resource}.{group} "{reference["name"]}" not found'
         return resource, scaled
 
-    def _report(self, record: ObjectRecord, reason: str, text: str) -> None:
+    def _report(self, record: ObjectRecord, reason: str, text: str, *, warns: bool = False) -> None:
         kind = "HorizontalPodAutoscaler"
-        self._world.reporter.report(record, kind, reason, text, _COMPONENT)
+        self._world.reporter.report(record, kind, reason, text, _COMPONENT, warns=warns)
 
 
 @lru_cache(maxsize=4_096)  # pods with equal specs share a shape, which never changes

@@ -47,14 +47,14 @@ class Status:
         """Note a rescale."""
         self._scaled_at = at
 
-    def metrics(self, shown: list[Object]) -> None:
-        """Set what the metrics read."""
+    def metrics(self, shown: list[Object] | None) -> None:
+        """Set what the metrics read; None when they were not asked."""
         self._metrics = shown
 
     def as_object(self) -> Object:
         """Return the status as the API shows it."""
         status: Object = {
-            "currentReplicas": self._current,
+            **({"currentReplicas": self._current} if self._current else {}),
             "desiredReplicas": self._desired,
             "currentMetrics": self._metrics,
             "conditions": self._conditions,
@@ -91,3 +91,15 @@ def milli_text(amount: int) -> str:
         if whole and whole % factor == 0:
             return f"{whole // factor}{unit}"
     return str(whole)
+
+
+def metric_failure(spec: Object, why: str) -> str:
+    """Return what is said of a metric that says nothing when replicas are to be computed."""
+    kind = spec["type"]
+    named = {"Resource": ("resource", "name"), "External": ("external", "metric")}
+    if kind not in named:
+        return f"failed to get {kind.lower()} metric value: {why}"
+    field, key = named[kind]
+    about = spec[field][key]
+    name = about["name"] if isinstance(about, dict) else about
+    return f"failed to get {name} {field} metric value: {why}"

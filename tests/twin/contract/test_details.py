@@ -159,3 +159,27 @@ def test_a_review_is_no_table(face: Face) -> None:
     assert (answer.status, answer.reason) == (406, "NotAcceptable")
     media = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
     assert answer.body["message"] == f"only the following media types are accepted: {media}"
+
+
+@pytest.mark.parametrize(
+    ("suspended", "given"),
+    [(False, "2020-01-01T00:00:00Z"), (False, None), (True, "2020-01-01T00:00:00Z")],
+)
+def test_when_a_job_began_stays(place: Place, suspended: bool, given: str | None) -> None:
+    """Nobody changes it while the Job is not suspended; who keeps another's Jobs writes it once."""
+    template = {"spec": {**pod("j")["spec"], "restartPolicy": "Never"}}
+    spec = {"managedBy": "example.com/keeper", "suspend": suspended, "template": template}
+    place.make(
+        "jobs", {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}
+    )
+    answers = []
+    for began in ("2021-01-01T00:00:00Z", given):
+        body = {"status": {"startTime": began}}
+        more = {"subresource": "status", "body": body, "content_type": MERGE}
+        answers.append(place.ask("PATCH", "jobs", "j", **more))
+    assert [one.status for one in answers] == [200, 200 if suspended else 422], answers[-1].text
+    if not suspended:
+        value = "null" if given is None else f'"{given}"'
+        why = "field is immutable for unsuspended job once set"
+        said = f'Job.batch "j" is invalid: status.startTime: Invalid value: {value}: {why}'
+        assert answers[-1].body["message"] == said

@@ -31,6 +31,8 @@ SERVED: dict[str, tuple[str, ...]] = {
 """Groups about controllers that the twin always has, with the kinds that are looked at besides. What the real ones
 do is seen on etcd, kube-apiserver and all of kube-controller-manager, with nodes that are kept for them.
 """
+BESIDES: dict[str, tuple[str, ...]] = {**SERVED, "autoscaling": ("horizontalpodautoscalers",)}
+"""Kinds that a group looks at besides those that all look at."""
 LIVES = frozenset({"garbage", "namespaces"})
 """Groups of which also is written down by which steps objects came and went."""
 GROUPS = tuple(sorted(path.stem for path in (HERE / "flows").glob("*.yaml")))
@@ -40,7 +42,7 @@ def table(group: str) -> dict[str, Object]:
     """Return the flows of a group by name."""
     text = (HERE / "flows" / f"{group}.yaml").read_text(encoding="utf-8")
     placement = group in ALONE
-    besides, served = SERVED.get(group, ()), group in SERVED
+    besides, served = BESIDES.get(group, ()), group in SERVED
     given = {"placement": placement, "besides": besides, "served": served, "lives": group in LIVES}
     return {flow["flow"]: {**given, **flow} for flow in yaml.safe_load(text)}
 

@@ -29,7 +29,9 @@ _REFUSED = re.compile(r'(pods \\+")[^"\\]*')
 _CHOSEN = re.compile("(Successfully assigned .* to )[^ ]*")
 _UID = re.compile(r"(?<=uid: )[0-9a-f-]{36}")
 _PREEMPTOR = re.compile(r"(by pod )[0-9a-f-]{36}")
+_RIVALS = re.compile(r"(?<=multiple HPAs: \[)[^\]]*")
 _TRIED = re.compile(
+    "FailedGet|FailedCompute|AmbiguousSelector|"
     "Error creating|failed error|Delete Pod|FailedScheduling|UnmanagedPods|No matching pods|expected pods"
     "|ProvisioningFailed"
 )
@@ -355,11 +357,21 @@ class _Names:
                 text = text.replace(name, plain)
         text = _SUFFIX.sub(r"\1*", _PREEMPTOR.sub(r"\1UID", text))
         text = _TIMES.sub(lambda found: "TIME" + found[2].removeprefix("Z"), text)
+        text = _RIVALS.sub(lambda found: " ".join(sorted(found[0].split())), text)
         text = _UID.sub("UID", text)
         return _REFUSED.sub(r"\1*", _MINUTE.sub("MINUTE", text))
 
 
-_SEEN = {"endpointslices": _slice, "endpoints": _endpoints}
+def _autoscaler(one: Object) -> Object:
+    """Return an autoscaler without how much was used, which follows from when it looked."""
+    seen = _plain(one)
+    for metric in (seen.get("status") or {}).get("currentMetrics") or ():
+        current = (metric.get("resource") or {}).get("current") or {}
+        current.update(dict.fromkeys(current, "USED"))
+    return seen
+
+
+_SEEN = {"horizontalpodautoscalers": _autoscaler, "endpointslices": _slice, "endpoints": _endpoints}
 
 
 def _timeless(value: Any) -> Any:
