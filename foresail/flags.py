@@ -66,19 +66,19 @@ FLAGS: tuple[Flag, ...] = (
 )
 FLAG_OF: Mapping[str, str] = {flag.name: flag.flag for flag in FLAGS}
 
-_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(ms|s|m|h)?")
-_UNITS = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(ms|s|m|h|d)?")
+_UNITS = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 def seconds(text: str) -> float:
-    """Read a duration such as `120s`, `2m`, `1.5h` or plain seconds.
+    """Read a duration such as `120s`, `2m`, `1.5h`, `7d` or plain seconds.
 
     Raises:
         argparse.ArgumentTypeError: it is no duration.
     """
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write it as 120s, 2m or 1h")
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write it as 120s, 2m, 1h or 7d")
     return float(match[1]) * _UNITS[match[2]]
 
 

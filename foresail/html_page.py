@@ -27,8 +27,8 @@ def render(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(**values)
 
 
-def write_page(path: Path, text: str) -> None:
-    """Write a page, whole or not at all; an older one of that name is replaced.
+def write_page(path: Path, text: str, flag: str = "--html") -> None:
+    """Write a page that a flag asked for, whole or not at all; an older one of that name is replaced.
 
     Raises:
         InputError: the file cannot be written.
@@ -39,7 +39,7 @@ def write_page(path: Path, text: str) -> None:
         partial.replace(path)
     except OSError as error:
         raise InputError(
-            "--html", path, f"name a file that can be written ({error.strerror})"
+            flag, path, f"name a file that can be written ({error.strerror})"
         ) from error
 
 

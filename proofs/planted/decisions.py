@@ -210,6 +210,20 @@ DECISIONS = (
         "tests/projections/test_parts.py::test_all_parts_are_counted",
     ),
     Defect(
+        "recordings that overlap are counted twice",
+        "foresail/report.py",
+        "first = max(start_seq, last_seq + 1)",
+        "first = start_seq",
+        "tests/foresail/test_report.py::test_recordings_that_overlap_are_counted_once",
+    ),
+    Defect(
+        "an execution that only started has touched its objects",
+        "projections/activity.py",
+        "execution.rollback_of or execution.phase is ExecutionPhase.STARTED",
+        "execution.rollback_of",
+        "tests/projections/test_activity.py::test_an_action_is_counted_from_decision_to_verification",
+    ),
+    Defect(
         "two winners touch the same thing",
         "services/referee/ruling.py",
         "if candidate.wants and not any(candidate.touches(winner) for winner in winners):",

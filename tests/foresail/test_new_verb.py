@@ -43,7 +43,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.GOOD if lines >= arguments.at_least else ExitCode.DIFFERS
 '''
 DOCUMENTED = (
-    "up", "tap", "recording", "replay", "explain", "timeline", "switchback", "effects", "status",
+    "up", "tap", "recording", "replay", "explain", "timeline", "switchback", "effects", "report", "status",
     "trace", "kill", "pause", "resume", "undo", "rearm", "doctor", "rbac", "reset", "twin", "forecast", "verify",
     "what-if", "sweep", "experiment", "diff", "completion",
 )  # fmt: skip

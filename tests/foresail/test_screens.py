@@ -34,6 +34,7 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "diff": ("diff {run} {run}",),
     "switchback": ("switchback --recording {run}",),
     "effects": ("effects --recording {run}",),
+    "report": ("report --recording {run}",),
     "doctor": ("doctor",),
     "rbac": ("rbac --actions replicate --namespaces shop --json",),
     "twin": ("twin workloads", "twin validate {csv}"),

@@ -1,0 +1,298 @@
+"""`foresail report --since 7d`: what a week in shadow, or of acting, tells: what was or would have been done, what it
+touched, what was refused and why, how often the risk was right, day by day.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from bus.errors import InputError
+from bus.events import read_events
+from bus.exit_codes import ExitCode
+from foresail.flags import seconds
+from foresail.html_page import write_page
+from foresail.log_source import RecordingSource, Since, Source, add_source, open_source
+from foresail.log_source import reading_verdict as verdict_of
+from foresail.output import console, page, print_json
+from foresail.progress import reading_source
+from foresail.remote import remote_of
+from foresail.stack.preflight import check_writable
+from foresail.verbs import Verb
+from projections.activity import MICRO, READS, ActionRow, Activity, RiskRow
+from projections.figures import known_number, percent, signed_text
+from projections.times import cluster_time
+from schemas.wording import count_text
+
+VERB = Verb(67, "sum up days of a log: what was done or would have been, what was refused and why")
+EXAMPLES = (
+    ("report --since 7d", "the last week of the running stack"),
+    ("report --recording recordings --markdown week.md", "every recording of a folder, as a file"),
+)
+
+EXIT_CODES = {ExitCode.NOTHING_COMPARED: "the log holds no decision in that time"}
+
+
+class ReportTable(NamedTuple):
+    """A part of the report."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    """What to know of it, or what stands there without rows."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    add_source(parser)
+    parser.add_argument(
+        "--since",
+        type=seconds,
+        metavar="DURATION",
+        help="how much recorded time before the newest event, such as 7d (default: all)",
+    )
+    parser.add_argument("--markdown", metavar="FILE", help="write it to this new file as well")
+
+
+async def run(arguments: argparse.Namespace) -> ExitCode:
+    """Read the log, or every recording of a folder, once and print the report.
+
+    Raises:
+        InputError: there is no log, the recordings are of several clusters, or the file exists.
+    """
+    if arguments.markdown is not None:
+        check_writable("--markdown", Path(arguments.markdown))
+    activity, code = Activity(), ExitCode.GOOD
+    async with AsyncExitStack() as stack:
+        sources = await _sources(arguments, stack)
+        last_seq = 0
+        for source, start_seq in await _beginnings(sources, arguments.since):
+            async with reading_source(source, "reading the log"):
+                first = max(start_seq, last_seq + 1)
+                async for entry in read_events(source.messages(READS, start_seq=first)):
+                    last_seq = max(last_seq, entry.seq)
+                    if entry.event is not None:
+                        activity.add(entry.event)
+            found = verdict_of(source, partial=arguments.partial)
+            code = found if code is ExitCode.GOOD else code
+    if not any(day.cycles for day in activity.days.values()):
+        code = ExitCode.NOTHING_COMPARED if code is ExitCode.GOOD else code
+    tables = tuple(tables_of(activity))
+    if arguments.markdown is not None:
+        write_page(Path(arguments.markdown), as_markdown(activity, tables), "--markdown")
+    if arguments.json:
+        print_json(as_json(activity))
+    else:
+        page().print(view(activity, tables))
+        if arguments.markdown is not None:
+            console().print(arguments.markdown, markup=False)
+    return code
+
+
+async def _sources(arguments: argparse.Namespace, stack: AsyncExitStack) -> list[Source]:
+    folder = None if arguments.recording is None else Path(arguments.recording)
+    if folder is None or not folder.is_dir():
+        opened = open_source(arguments.recording, Path(arguments.state), remote_of(arguments))
+        return [await stack.enter_async_context(opened)]
+    files = sorted(folder.glob("*.fslog"))
+    if not files:
+        raise InputError(
+            "--recording", str(folder), "it holds no *.fslog; give a folder of recordings"
+        )
+    sources: list[Source] = [RecordingSource(file) for file in files]
+    clusters = sorted({source.cluster for source in sources})
+    if len(clusters) > 1:
+        why = f"recordings of several clusters ({', '.join(clusters)}); give a folder for each"
+        raise InputError("--recording", str(folder), why)
+    return sources
+
+
+async def _beginnings(
+    sources: list[Source], since_seconds: float | None
+) -> list[tuple[Source, int]]:
+    """Return which sources to read, from which position."""
+    if since_seconds is None:
+        return [(source, 1) for source in sources]
+    last = sources[-1]
+    if len(sources) == 1:
+        return [(last, await last.start_of(Since(seconds=since_seconds)))]
+    raise InputError(
+        "--since", f"{since_seconds:g}s", "leave it out: a folder of recordings is read as a whole"
+    )
+
+
+def tables_of(activity: Activity) -> Iterator[ReportTable]:
+    """Yield the parts of the report, the most telling first."""
+    currency = activity.currency or "money"
+    rows = tuple(_action_cells(label, row) for label, row in _by_decided(activity))
+    columns = ("action", "decided", "carried out", "failed", "refused", "verified", "worse")
+    note = "Of shadow mode `carried out` means that the API server accepted the dry run."
+    none = "Nothing was decided but to wait."
+    yield ReportTable(
+        "What was done or would have been",
+        (*columns, f"expected, {currency}"),
+        rows,
+        note if rows else none,
+    )
+    yield ReportTable(
+        "What it touched or would have",
+        ("resource", "objects", "writes", "most often"),
+        tuple(_touched_cells(activity)),
+        "" if activity.touched else "No object.",
+    )
+    yield ReportTable(
+        "What was refused, and why",
+        ("reason", "times", "actions", "newest"),
+        tuple(_refusal_cells(activity)),
+        "" if activity.refusals else "Nothing.",
+    )
+    yield ReportTable(
+        "How often the risk was right",
+        ("model", "targets", "failed", "Brier", "skill", "alarms", "right", "missed"),
+        tuple(_risk_cells(name, row) for name, row in sorted(activity.risks.items())),
+        "Skill is above 0 where the model beats the best constant."
+        if activity.risks
+        else "No horizon has passed yet.",
+    )
+    yield ReportTable(
+        "Day by day",
+        ("day, UTC", "decisions", "actions", "done", "refused", "sources lost", f"{currency}/h"),
+        tuple(
+            (
+                name,
+                *(f"{count:,}" for count in (day.cycles, day.wanted, day.carried_out)),
+                *(f"{count:,}" for count in (day.refused, day.sources_lost)),
+                known_number(day.score_mean),
+            )
+            for name, day in sorted(activity.days.items())
+        ),
+    )
+    if activity.trips:
+        rows = tuple((unit, str(count)) for unit, count in sorted(activity.trips.items()))
+        yield ReportTable("Breakers that tripped", ("what", "times"), rows)
+
+
+def _by_decided(activity: Activity) -> list[tuple[str, ActionRow]]:
+    return sorted(activity.actions.items(), key=lambda item: (-item[1].decided, item[0]))
+
+
+def _action_cells(label: str, row: ActionRow) -> tuple[str, ...]:
+    counts = (row.decided, row.carried_out, row.failed, row.refused, row.verified, row.worse)
+    expected = signed_text(row.expected_micro / MICRO) if row.expecting else "-"
+    return (label, *(f"{count:,}" for count in counts), expected)
+
+
+def _touched_cells(activity: Activity) -> Iterator[tuple[str, ...]]:
+    for resource, objects in sorted(activity.touched.items()):
+        often = sorted(objects.items(), key=lambda item: (-item[1], item[0]))[:3]
+        named = ", ".join(f"{name} ({count})" for name, count in often)
+        yield resource, f"{len(objects):,}", f"{objects.total():,}", named
+
+
+def _refusal_cells(activity: Activity) -> Iterator[tuple[str, ...]]:
+    by_times = sorted(activity.refusals.items(), key=lambda item: (-item[1].total(), item[0]))
+    for reason, labels in by_times:
+        named = ", ".join(f"{label} ({count})" for label, count in sorted(labels.items()))
+        yield reason, f"{labels.total():,}", named, activity.examples[reason]
+
+
+def _risk_cells(name: str, row: RiskRow) -> tuple[str, ...]:
+    alarms = row.hits + row.false_alarms
+    alarm_cells = ("-", "-", "-")
+    if row.alarms_known:
+        right = percent(row.hits / alarms) if alarms else "-"
+        alarm_cells = (f"{alarms:,}", right, f"{row.misses:,}")
+    skill = "-" if row.skill is None else signed_text(row.skill)
+    return name, f"{row.targets:,}", f"{row.failed:,}", known_number(row.brier), skill, *alarm_cells
+
+
+def head_of(activity: Activity) -> str:
+    """Return the sentence above the tables."""
+    if activity.first_time is None or activity.last_time is None:
+        return "Nothing was decided in that time."
+    decided = sum(day.cycles for day in activity.days.values())
+    wanted = sum(day.wanted for day in activity.days.values())
+    modes = " and ".join(sorted(activity.modes)) or "nothing was carried out"
+    return (
+        f"{cluster_time(activity.first_time)} to {cluster_time(activity.last_time)}: "
+        f"{count_text(decided, 'decision')} with {count_text(wanted, 'action')} ({modes})."
+    )
+
+
+def view(activity: Activity, tables: tuple[ReportTable, ...]) -> RenderableType:
+    """Return the report as people see it."""
+    parts: list[RenderableType] = [Text(head_of(activity))]
+    for table in tables:
+        parts += [Text(""), Text(table.title, style="bold")]
+        if table.note:
+            parts.append(Text(table.note, style="dim"))
+        if table.rows:
+            drawn = Table(box=None, padding=(0, 2, 0, 0))
+            texts = _text_columns(table)
+            for place, column in enumerate(table.columns):
+                drawn.add_column(column, justify="left" if place in texts else "right")
+            for row in table.rows:
+                drawn.add_row(*(Text(value) for value in row))
+            parts.append(drawn)
+    return Group(*parts)
+
+
+def as_markdown(activity: Activity, tables: tuple[ReportTable, ...]) -> str:
+    """Return the report as Markdown."""
+    lines = ["# Foresail report", "", head_of(activity)]
+    for table in tables:
+        lines += ["", f"## {table.title}"]
+        if table.note:
+            lines += ["", table.note]
+        if table.rows:
+            texts = _text_columns(table)
+            marks = ("---" if place in texts else "---:" for place in range(len(table.columns)))
+            lines += ["", _markdown_row(table.columns), _markdown_row(marks)]
+            lines += [_markdown_row(row) for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_row(cells: Any) -> str:
+    return "| " + " | ".join(str(value).replace("|", "\\|") for value in cells) + " |"
+
+
+def _text_columns(table: ReportTable) -> frozenset[int]:
+    """Return the places of columns that hold words."""
+    words = {"most often", "actions", "newest"} if table.title != "Day by day" else set()
+    return frozenset({0} | {i for i, column in enumerate(table.columns) if column in words})
+
+
+def as_json(activity: Activity) -> dict[str, Any]:
+    """Return every figure as JSON values; objects are all named."""
+    return {
+        "from_seconds": activity.first_time,
+        "to_seconds": activity.last_time,
+        "currency": activity.currency,
+        "modes": dict(sorted(activity.modes.items())),
+        "actions": {label: _action_json(row) for label, row in sorted(activity.actions.items())},
+        "touched": {name: dict(sorted(one.items())) for name, one in activity.touched.items()},
+        "refusals": {
+            reason: {"actions": dict(sorted(labels.items())), "newest": activity.examples[reason]}
+            for reason, labels in sorted(activity.refusals.items())
+        },
+        "risks": {
+            name: {**asdict(row), "brier": row.brier, "skill": row.skill}
+            for name, row in sorted(activity.risks.items())
+        },
+        "days": {name: asdict(day) for name, day in sorted(activity.days.items())},
+        "breaker_trips": dict(sorted(activity.trips.items())),
+    }
+
+
+def _action_json(row: ActionRow) -> dict[str, Any]:
+    expected = row.expected_micro / MICRO if row.expecting else None
+    return {**asdict(row), "expected_money": expected}

@@ -1,0 +1,67 @@
+"""`foresail report`: days of a log as people, files and scripts see them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from foresail.__main__ import main
+from tests.timeline.scripted import play_incident
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a recording in two parts that overlap."""
+    whole = tmp_path / "whole.fslog"
+    shutil.copy(play_incident("node-failure").recording, whole)
+    parts = tmp_path / "recordings"
+    parts.mkdir()
+    for name, cycles in (("1", "..20"), ("2", "18..")):
+        cut = ["recording", "cut", "--cycle", cycles, str(whole), str(parts / f"{name}.fslog")]
+        assert main(cut) == 0
+    return tmp_path
+
+
+def report(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> str:
+    """Return what the verb prints."""
+    capsys.readouterr()
+    assert main(["report", *map(str, arguments)]) == code
+    captured = capsys.readouterr()
+    return captured.out if code == 0 else captured.err
+
+
+def test_it_says_what_was_done_and_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The counts of a run in which a node fails, on the screen and in a file."""
+    file = folder / "report.md"
+    text = report(capsys, "--recording", folder / "whole.fslog", "--markdown", file)
+
+    assert "What was done or would have been" in text
+    assert "What was refused, and why" in text
+    assert "| AgentA:replicate |" in file.read_text(encoding="utf-8")
+    again = ("--recording", folder / "whole.fslog", "--markdown", file)
+    assert "--markdown" in report(capsys, *again, code=2)
+
+
+def test_recordings_that_overlap_are_counted_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder of parts says what the whole says."""
+    whole = report(capsys, "--recording", folder / "whole.fslog", "--json")
+    parts = report(capsys, "--recording", folder / "recordings", "--json")
+
+    assert json.loads(whole)["actions"]
+    assert json.loads(parts) == json.loads(whole)
+
+
+def test_what_cannot_be_read_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty folder, and a span of a folder, each with its remedy."""
+    empty = folder / "empty"
+    empty.mkdir()
+    assert "it holds no *.fslog" in report(capsys, "--recording", empty, code=2)
+    given = ("--recording", folder / "recordings", "--since", "1h")
+    assert "--since = 3600s: leave it out" in report(capsys, *given, code=2)
