@@ -28,7 +28,7 @@ from foresail.remote import remote_of
 from foresail.stack.preflight import check_writable
 from foresail.verbs import Verb
 from projections.activity import MICRO, READS, ActionRow, Activity, RiskRow
-from projections.figures import known_number, percent, signed_text
+from projections.figures import age, known_number, percent, signed_text
 from projections.times import cluster_time
 from schemas.wording import count_text
 
@@ -126,7 +126,7 @@ async def _beginnings(
     if len(sources) == 1:
         return [(last, await last.start_of(Since(seconds=since_seconds)))]
     raise InputError(
-        "--since", f"{since_seconds:g}s", "leave it out: a folder of recordings is read as a whole"
+        "--since", age(since_seconds), "leave it out: a folder of recordings is read as a whole"
     )
 
 

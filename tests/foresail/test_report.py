@@ -64,4 +64,4 @@ def test_what_cannot_be_read_is_one_line(folder: Path, capsys: pytest.CaptureFix
     empty.mkdir()
     assert "it holds no *.fslog" in report(capsys, "--recording", empty, code=2)
     given = ("--recording", folder / "recordings", "--since", "1h")
-    assert "--since = 3600s: leave it out" in report(capsys, *given, code=2)
+    assert "--since = 1 h: leave it out" in report(capsys, *given, code=2)
