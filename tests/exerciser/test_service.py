@@ -75,7 +75,7 @@ def test_leftovers_of_an_earlier_run_are_removed_first() -> None:
         load = PlannedLoad("exercise-8", 130, 100, 2**26)
         _create(twin, DEPLOYMENTS, load_manifest(load, "pause", {}))
 
-    world = World(ExerciserSettings(phase_cycles=CYCLES), seconds=7.0, prepare=leave).run()
+    world = World(ExerciserSettings(phase_cycles=CYCLES), seconds=9.0, prepare=leave).run()
     assert world.left == NOTHING
     assert [one.phase for one in _stimuli(world, "applied")][:1] != [8]
 

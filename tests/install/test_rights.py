@@ -121,6 +121,8 @@ class Scene:
             cool_down_seconds=0,
             usage_seconds=60,
             budgets=(),
+            move_job_pods=True,
+            settle_seconds=0,
             caps={"per_node": 99, "per_namespace": 99, "per_workload": 99},
             verify_cycles=1,
         )

@@ -145,6 +145,6 @@ def test_namespaces_take_custom_resources_with_them() -> None:
     _live(engine, _requests()[:1])
     engine.store.create("widgets.example.com", "shop", _object("Widget", "a"))
     engine.store.delete("namespaces", "", "shop")
-    engine.advance(engine.now + 1.0)
+    engine.advance(engine.now + 6.0)
     assert engine.store.find("namespaces", "", "shop") is None
     assert list(engine.store.records("widgets.example.com")) == []
