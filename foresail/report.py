@@ -5,7 +5,8 @@ touched, what was refused and why, how often the risk was right, day by day.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +19,7 @@ from rich.text import Text
 from bus.errors import InputError
 from bus.events import read_events
 from bus.exit_codes import ExitCode
+from bus.recording import open_recording
 from foresail.flags import seconds
 from foresail.html_page import write_page
 from foresail.log_source import RecordingSource, Since, Source, add_source, open_source
@@ -74,12 +76,12 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     activity, code = Activity(), ExitCode.GOOD
     async with AsyncExitStack() as stack:
         sources = await _sources(arguments, stack)
-        last_seq = 0
-        for source, start_seq in await _beginnings(sources, arguments.since):
+        last_seqs: Counter[str] = Counter()
+        for log, source, start_seq in await _beginnings(sources, arguments.since):
             async with reading_source(source, "reading the log"):
-                first = max(start_seq, last_seq + 1)
+                first = max(start_seq, last_seqs[log] + 1)
                 async for entry in read_events(source.messages(READS, start_seq=first)):
-                    last_seq = max(last_seq, entry.seq)
+                    last_seqs[log] = max(last_seqs[log], entry.seq)
                     if entry.event is not None:
                         activity.add(entry.event)
             found = verdict_of(source, partial=arguments.partial)
@@ -98,33 +100,48 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     return code
 
 
-async def _sources(arguments: argparse.Namespace, stack: AsyncExitStack) -> list[Source]:
+async def _sources(
+    arguments: argparse.Namespace, stack: AsyncExitStack
+) -> list[tuple[str, Source]]:
+    """Return what to read, each with the log that it is a part of; parts of one log in their order."""
     folder = None if arguments.recording is None else Path(arguments.recording)
     if folder is None or not folder.is_dir():
         opened = open_source(arguments.recording, Path(arguments.state), remote_of(arguments))
-        return [await stack.enter_async_context(opened)]
-    files = sorted(folder.glob("*.fslog"))
+        return [("", await stack.enter_async_context(opened))]
+    files = list(folder.glob("*.fslog"))
     if not files:
         raise InputError(
             "--recording", str(folder), "it holds no *.fslog; give a folder of recordings"
         )
-    sources: list[Source] = [RecordingSource(file) for file in files]
-    clusters = sorted({source.cluster for source in sources})
+    sources: list[tuple[str, Source]] = [
+        (log, RecordingSource(file)) for log, _, file in sorted(map(_part_of, files))
+    ]
+    clusters = sorted({source.cluster for _, source in sources})
     if len(clusters) > 1:
         why = f"recordings of several clusters ({', '.join(clusters)}); give a folder for each"
         raise InputError("--recording", str(folder), why)
     return sources
 
 
+def _part_of(file: Path) -> tuple[str, int, Path]:
+    """Return the log that a recording is a part of, and where in it the part begins: each start of a stack has a log of
+    its own, whose positions begin anew.
+    """
+    header = open_recording(file).header
+    cut = header.get("cut")
+    first_seq = cut.get("first_seq") if isinstance(cut, Mapping) else None
+    return str(header.get("incarnation", "")), first_seq if isinstance(first_seq, int) else 1, file
+
+
 async def _beginnings(
-    sources: list[Source], since_seconds: float | None
-) -> list[tuple[Source, int]]:
+    sources: list[tuple[str, Source]], since_seconds: float | None
+) -> list[tuple[str, Source, int]]:
     """Return which sources to read, from which position."""
     if since_seconds is None:
-        return [(source, 1) for source in sources]
-    last = sources[-1]
+        return [(log, source, 1) for log, source in sources]
+    log, last = sources[-1]
     if len(sources) == 1:
-        return [(last, await last.start_of(Since(seconds=since_seconds)))]
+        return [(log, last, await last.start_of(Since(seconds=since_seconds)))]
     raise InputError(
         "--since", age(since_seconds), "leave it out: a folder of recordings is read as a whole"
     )

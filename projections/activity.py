@@ -1,7 +1,8 @@
 """What a span of a log holds for whoever looks after the cluster: by day, what was or would have been done, what it
 would have touched, what was refused and why, and how often the risk was right.
 
-A fold of stored events; what it holds grows with days and with the objects that were touched, not with events.
+A fold of stored events; what it holds grows with days, with the objects that were touched, and with executions that
+nothing has verified.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class DayRow:
 
 @dataclass
 class Activity:
-    """The fold; `add` takes events in the order of the log."""
+    """The fold; `add` takes events in the order of their log, and logs in any order."""
 
     first_time: float | None = None
     """Cluster time of the first event that counted, in seconds since the Unix epoch."""
@@ -124,8 +125,8 @@ class Activity:
     def add(self, event: Event[Any]) -> None:
         """Count one stored event."""
         at = datetime.fromisoformat(event.time).timestamp()
-        self.first_time = at if self.first_time is None else self.first_time
-        self.last_time = at
+        self.first_time = at if self.first_time is None else min(self.first_time, at)
+        self.last_time = at if self.last_time is None else max(self.last_time, at)
         day = self.days.setdefault(event.time[:10], DayRow())
         match event.data:
             case Decision() as decision:

@@ -212,9 +212,16 @@ DECISIONS = (
     Defect(
         "recordings that overlap are counted twice",
         "foresail/report.py",
-        "first = max(start_seq, last_seq + 1)",
+        "first = max(start_seq, last_seqs[log] + 1)",
         "first = start_seq",
         "tests/foresail/test_report.py::test_recordings_that_overlap_are_counted_once",
+    ),
+    Defect(
+        "positions of one run hide those of the next",
+        "foresail/report.py",
+        'return str(header.get("incarnation", "")), first_seq',
+        'return "", first_seq',
+        "tests/foresail/test_report.py::test_each_start_of_a_stack_is_a_log_of_its_own",
     ),
     Defect(
         "an execution that only started has touched its objects",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bus.recording import RecordingWriter, open_recording
 from foresail.__main__ import main
 from tests.timeline.scripted import play_incident
 
@@ -19,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
     shutil.copy(play_incident("node-failure").recording, whole)
     parts = tmp_path / "recordings"
     parts.mkdir()
-    for name, cycles in (("1", "..20"), ("2", "18..")):
+    for name, cycles in (("later", "..20"), ("earlier", "18..")):
         cut = ["recording", "cut", "--cycle", cycles, str(whole), str(parts / f"{name}.fslog")]
         assert main(cut) == 0
     return tmp_path
@@ -56,6 +57,28 @@ def test_recordings_that_overlap_are_counted_once(
 
     assert json.loads(whole)["actions"]
     assert json.loads(parts) == json.loads(whole)
+
+
+def test_each_start_of_a_stack_is_a_log_of_its_own(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its positions begin anew, so two runs in a folder count as two."""
+    whole = folder / "whole.fslog"
+    once = json.loads(report(capsys, "--recording", whole, "--json"))
+    runs = folder / "runs"
+    runs.mkdir()
+    shutil.copy(whole, runs / "first.fslog")
+    recording = open_recording(whole)
+    writer = RecordingWriter(runs / "second.fslog", {**recording.header, "incarnation": "second"})
+    for message in recording:
+        writer.write(message)
+    writer.seal()
+
+    twice = json.loads(report(capsys, "--recording", runs, "--json"))
+    assert {label: row["decided"] for label, row in twice["actions"].items()} == {
+        label: 2 * row["decided"] for label, row in once["actions"].items()
+    }
+    assert twice["from_seconds"] == once["from_seconds"]
 
 
 def test_what_cannot_be_read_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
