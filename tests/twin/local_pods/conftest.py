@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import ssl
 import subprocess
 import sys
@@ -83,16 +82,6 @@ class LocalTwin:
         text: str = self.core.read_namespaced_pod_log(name, "default", **options)
         return text
 
-    def until(self, what: Callable[[], Any]) -> Any:
-        """Wait until something is so, and return it."""
-        last = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < last:
-            found = what()
-            if found:
-                return found
-            time.sleep(0.1)
-        pytest.fail("it never came")
-
     def ended(self, name: str) -> Any:
         """Return the terminated state of a pod's container once the pod has ended."""
 
@@ -102,7 +91,7 @@ class LocalTwin:
                 return None
             return pod.status.container_statuses[0].state.terminated
 
-        return self.until(state)
+        return until(state)
 
     def state(self) -> tuple[float, str]:
         """Return the twin's cluster time, unix seconds, and the hash of its state then."""
@@ -142,10 +131,21 @@ def own_twin(tmp_path: Path) -> Iterator[LocalTwin]:
         twin.end()
 
 
+def until(what: Callable[[], Any]) -> Any:
+    """Wait until something is so, and return it."""
+    last = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < last:
+        found = what()
+        if found:
+            return found
+        time.sleep(0.1)
+    pytest.fail("it never came")
+
+
 def alive(pid: int) -> bool:
     """Say whether a process runs."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").split()[2] != "Z"
+    return state not in "ZX"

@@ -13,7 +13,7 @@ from kubernetes import client
 from kubernetes.stream import portforward, stream
 
 from bus.nats_server import free_port
-from tests.twin.local_pods.conftest import LocalTwin, alive
+from tests.twin.local_pods.conftest import LocalTwin, alive, until
 
 pytestmark = [
     pytest.mark.twin,
@@ -52,7 +52,7 @@ def served(local_twin: LocalTwin, port: int) -> Iterator[LocalTwin]:
     def up() -> bool:
         return local_twin.pod("web").status.phase == "Running" and "up" in local_twin.log("web")
 
-    local_twin.until(up)
+    until(up)
     yield local_twin
     local_twin.core.delete_namespaced_pod("web", "default")
 
@@ -154,7 +154,7 @@ def test_a_client_that_leaves_takes_its_command_with_it(served: LocalTwin) -> No
     pid = int(answer.readline_stdout(timeout=60))
     assert alive(pid)
     answer.close()
-    served.until(lambda: not alive(pid))
+    until(lambda: not alive(pid))
 
 
 def test_a_port_is_forwarded(served: LocalTwin, port: int) -> None:

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 from bus.nats_server import free_port
-from tests.twin.local_pods.conftest import LocalTwin
+from tests.twin.local_pods.conftest import LocalTwin, until
 
 pytestmark = [
     pytest.mark.twin,
@@ -37,7 +37,7 @@ def port(local_twin: LocalTwin) -> int:
     def up() -> bool:
         return local_twin.pod("web").status.phase == "Running" and "up" in local_twin.log("web")
 
-    local_twin.until(up)
+    until(up)
     return port
 
 
@@ -103,8 +103,8 @@ def test_attach_follows_what_a_pod_prints_until_it_ends(local_twin: LocalTwin) -
     """Without input; the command ends with the container."""
     code = "import time\nfor n in range(40): print('line', n, flush=True); time.sleep(0.2)"
     local_twin.python("talks", code)
-    local_twin.until(lambda: local_twin.pod("talks").status.phase == "Running")
-    local_twin.until(lambda: "line 2\n" in local_twin.log("talks"))
+    until(lambda: local_twin.pod("talks").status.phase == "Running")
+    until(lambda: "line 2\n" in local_twin.log("talks"))
     ran = kubectl(local_twin, "attach", "talks")
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
@@ -121,7 +121,7 @@ def test_reaching_into_a_pod_is_in_the_audit_log(tmp_path: Path) -> None:
     twin.start()
     try:
         twin.python("web", SERVER, {"args": [str(free_port())]}, restartPolicy="Always")
-        twin.until(lambda: twin.pod("web").status.phase == "Running" and "up" in twin.log("web"))
+        until(lambda: twin.pod("web").status.phase == "Running" and "up" in twin.log("web"))
         assert kubectl(twin, "exec", "web", "--", "python", "-c", "print(1)").stdout == "1\n"
         refused = kubectl(twin, "exec", "web", "--", "sh")
         assert refused.returncode == 1

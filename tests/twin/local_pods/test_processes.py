@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.twin.local_pods.conftest import LocalTwin, alive
+from tests.twin.local_pods.conftest import LocalTwin, alive, until
 
 pytestmark = [pytest.mark.twin]
 WAIT = "import time; time.sleep(60)"
@@ -95,7 +95,7 @@ def test_a_missing_config_map_is_named(local_twin: LocalTwin) -> None:
         found = [status.state.waiting for status in statuses]
         return found and found[0] and found[0].reason == "CreateContainerConfigError" and found[0]
 
-    assert local_twin.until(waits).message == 'configmap "nowhere" not found'
+    assert until(waits).message == 'configmap "nowhere" not found'
     body = {"metadata": {"name": "nowhere"}}
     local_twin.core.create_namespaced_config_map("default", body)
     assert local_twin.ended("lacking").exit_code == 0
@@ -136,7 +136,7 @@ def test_a_log_is_followed_line_by_line(local_twin: LocalTwin) -> None:
     """Each line comes when it is printed, and the answer ends with the process."""
     code = "import time\nfor n in range(4): print(n); time.sleep(1)"
     local_twin.python("counter", code)
-    local_twin.until(lambda: local_twin.pod("counter").status.phase == "Running")
+    until(lambda: local_twin.pod("counter").status.phase == "Running")
     answer = local_twin.core.read_namespaced_pod_log(
         "counter", "default", follow=True, _preload_content=False
     )
@@ -172,13 +172,11 @@ def test_a_deleted_pod_is_asked_to_end_and_leaves_nothing(local_twin: LocalTwin)
     )
     note = str(local_twin.folder / "note")
     local_twin.python("asked", code, {"args": [note]})
-    child = int(
-        local_twin.until(lambda: local_twin.pod("asked") and _log(local_twin, "asked")).split()[0]
-    )
+    child = int(until(lambda: local_twin.pod("asked") and _log(local_twin, "asked")).split()[0])
     assert alive(child)
     local_twin.core.delete_namespaced_pod("asked", "default")
-    local_twin.until(lambda: local_twin.pod("asked") is None)
-    local_twin.until(lambda: not alive(child))
+    until(lambda: local_twin.pod("asked") is None)
+    until(lambda: not alive(child))
     assert (local_twin.folder / "note").read_text(encoding="utf-8") == "ended well"
 
 
@@ -199,7 +197,7 @@ def test_a_job_counts_real_ends(local_twin: LocalTwin) -> None:
         "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},
     }
     local_twin.batch.create_namespaced_job("default", {"metadata": {"name": "three"}, "spec": spec})
-    status = local_twin.until(lambda: _finished(local_twin, "three"))
+    status = until(lambda: _finished(local_twin, "three"))
     assert (status.succeeded, status.failed) == (2, 1)
 
 
@@ -213,6 +211,6 @@ def test_other_images_stay_simulated(local_twin: LocalTwin) -> None:
     note = local_twin.folder / "simulated"
     command = ["python", "-c", f"open({str(note)!r}, 'w')"]
     local_twin.create("other", {"image": "python:3.11", "command": command})
-    local_twin.until(lambda: local_twin.pod("other").status.phase == "Running")
+    until(lambda: local_twin.pod("other").status.phase == "Running")
     assert "msg=starting" in local_twin.log("other")
     assert not note.exists()

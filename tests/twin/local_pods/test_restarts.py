@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bus.errors import ConfigError
-from tests.twin.local_pods.conftest import LocalTwin, alive
+from tests.twin.local_pods.conftest import LocalTwin, alive, until
 from twin.__main__ import build_engine
 from twin.api.journal import Journal
 from twin.settings import TwinSettings
@@ -21,9 +21,9 @@ def test_a_killed_twin_runs_nothing_twice(own_twin: LocalTwin) -> None:
     own_twin.python("done", f"open({str(note)!r}, 'a').write('x')")
     own_twin.python("long", "import os, time; print(os.getpid()); time.sleep(60)")
     assert own_twin.ended("done").exit_code == 0
-    pid = int(own_twin.until(lambda: _running_log(own_twin)))
+    pid = int(until(lambda: _running_log(own_twin)))
     own_twin.end(kill=True)
-    own_twin.until(lambda: not alive(pid))
+    until(lambda: not alive(pid))
     own_twin.start()
     assert own_twin.ended("done").exit_code == 0
     end = own_twin.ended("long")
