@@ -11,7 +11,7 @@ from lab.experiments.arm_tables import (
     payers_section,
     pressure_sections,
 )
-from lab.experiments.effects import Effect, Interval
+from lab.experiments.effects import Effect, Interval, WorkloadEffect
 from lab.experiments.metrics import METRICS
 from lab.experiments.profiles import TAUS
 from lab.experiments.report import Report, missing_lines
@@ -244,21 +244,29 @@ def _regrets(report: Report) -> Section | None:
 
 def _ablations(report: Report) -> Iterable[Section]:
     for place, one in enumerate(report.ablations):
-        rows = tuple(
-            (
-                metric_name(effect.metric), signed_amount(effect.difference.value, unit_of(effect.metric)),
-                limits_text(effect.difference, unit_of(effect.metric)), _p(effect.p), VERDICTS[effect.verdict],
-            )
-            for effect in one.effects
-        )  # fmt: skip
-        verdicts = tuple(effect.verdict for effect in one.effects)
-        columns = ("metric", "difference", "interval", "p", "verdict")
+        first, *rest = one.effects
+        parts = [
+            (first.metric, "all", first),
+            *((first.metric, by.workload, by) for by in first.workloads),
+            *((effect.metric, "all", effect) for effect in rest),
+        ]
+        rows = tuple(_ablation_row(metric, where, part) for metric, where, part in parts)
+        verdicts = tuple(part.verdict for _, _, part in parts)
+        columns = ("metric", "workload", "difference", "interval", "p", "verdict")
         about = (
             f"{one.arm} minus {one.whole}, world by world: where leaving the part out harms, it earns its place; where "
             "it helps, the part does harm. p-values are not adjusted."
         )
-        table = Table(columns, rows, 1, verdicts)
+        table = Table(columns, rows, 2, verdicts)
         yield Section("ablation", f"Ablation: {one.arm}", about, table, place=place)
+
+
+def _ablation_row(metric: str, where: str, part: Effect | WorkloadEffect) -> tuple[str, ...]:
+    difference, unit = part.difference, unit_of(metric)
+    return (
+        metric_name(metric), where, signed_amount(difference.value, unit), limits_text(difference, unit), _p(part.p),
+        VERDICTS[part.verdict],
+    )  # fmt: skip
 
 
 def _others(report: Report) -> Section | None:

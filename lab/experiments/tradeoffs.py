@@ -126,18 +126,32 @@ class Ablation:
 
 
 def ablations(analysis: Analysis) -> list[Ablation]:
-    """Return every arm called `without-...` against the whole arm: the hypothesis' own, or what it is against."""
+    """Return every arm called `WHOLE-without-...` against that arm, and every one called `without-...` against the
+    hypothesis' own arm, or what it is against.
+    """
+    names = [arm.name for arm in analysis.experiment.arms]
     hypothesis = analysis.experiment.hypothesis
-    whole = hypothesis.against if hypothesis.arm.startswith(WITHOUT) else hypothesis.arm
     headline = [name for name, metric in METRICS.items() if metric.headline]
     metrics = list(dict.fromkeys([hypothesis.metric, *headline]))
     found = []
-    for arm in analysis.experiment.arms:
-        if arm.name.startswith(WITHOUT) and arm.name != whole:
-            pairing = analysis.trials.pair(arm.name, whole)
-            effects = (
-                pairing_effect(pairing, metric, analysis.experiment.inference) for metric in metrics
-            )
-            kept = tuple(effect for effect in effects if effect is not None)
-            found.append(Ablation(arm.name, whole, kept))
+    for arm in names:
+        whole = _whole_of(arm, names, hypothesis.arm, hypothesis.against)
+        if whole is None:
+            continue
+        pairing = analysis.trials.pair(arm, whole)
+        effects = (
+            pairing_effect(pairing, metric, analysis.experiment.inference) for metric in metrics
+        )
+        kept = tuple(effect for effect in effects if effect is not None)
+        if kept:
+            found.append(Ablation(arm, whole, kept))
     return found
+
+
+def _whole_of(arm: str, names: Sequence[str], of: str, against: str) -> str | None:
+    """Return the arm that `arm` is a part of; None where it is none."""
+    if not arm.startswith(WITHOUT):
+        whole, is_part, _ = arm.partition(f"-{WITHOUT}")
+        return whole if is_part and whole in names else None
+    whole = against if of.startswith(WITHOUT) else of
+    return whole if whole != arm else None

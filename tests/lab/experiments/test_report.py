@@ -230,6 +230,21 @@ def test_an_ablation_is_compared_with_the_whole_arm() -> None:
     assert one.effects[0].difference.value == pytest.approx(0.5, abs=0.3)
 
 
+def test_an_arm_named_after_another_is_compared_with_that_one() -> None:
+    """Whatever the hypothesis asks, and on each workload too; an arm that only sounds like it is left out."""
+    gains = {"foresail": 3.0, "foresail-without-safety": 1.0}
+    arms = ("none", *gains, "nobody-without-name")
+    of = experiment(arms, seeds=6, arm="foresail", resamples=200)
+    report = make_report(of, results(of, shifted(gains, noise=0.0)))
+
+    (one,) = report.ablations
+    assert (one.arm, one.whole) == ("foresail-without-safety", "foresail")
+    assert one.effects[0].difference.value == pytest.approx(-2.0, abs=1e-6)
+    text = markdown(report).split("## Ablation: foresail-without-safety")[1]
+    for workload in ("all", "web", "batch"):
+        assert f"| outcome score | {workload} | -2 $/h |" in text
+
+
 def test_a_profile_counts_worlds_above_a_part_of_the_mean() -> None:
     """Of four worlds with gains of -10, 0, 10 and 20 % of 100."""
     values = {1: 90.0, 2: 100.0, 3: 110.0, 4: 120.0}
