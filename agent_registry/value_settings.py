@@ -50,8 +50,10 @@ class ValueSettings(DataModel):
     saving_horizon_seconds: float = Field(default=1_800.0, gt=0)
     """How long a machine that is put to sleep is expected to be left so, before any was seen to wake, and
     replicas that are given back."""
-    forecast_seconds: float = Field(default=180.0, ge=0)
-    """How far ahead the trend of a Service's requests is followed; about what new replicas take, twice."""
+    forecast_seconds: float = Field(default=0.0, ge=0)
+    """How far ahead the trend of a Service's requests is followed; 180 is about what new replicas take, twice. 0
+    follows none, since no workload has shown that it helps (docs/experiments.md).
+    """
     forecast: bool = False
     """Whether bands of demand decide how far ahead replicas are raised, what is given back and which reserve stays
     awake; without, a trend over two minutes and the largest rise so far.

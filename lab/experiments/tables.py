@@ -245,7 +245,7 @@ def _regrets(report: Report) -> Section | None:
 def _ablations(report: Report) -> Iterable[Section]:
     for place, one in enumerate(report.ablations):
         first, *rest = one.effects
-        parts = [
+        parts: list[tuple[str, str, Effect | WorkloadEffect]] = [
             (first.metric, "all", first),
             *((first.metric, by.workload, by) for by in first.workloads),
             *((effect.metric, "all", effect) for effect in rest),

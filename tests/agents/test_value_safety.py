@@ -157,21 +157,29 @@ def test_all_surges_together_are_bounded() -> None:
     assert replicas(world.play(3)) == 50
 
 
-def test_a_rate_that_was_too_much_before_is_answered_before_it_comes() -> None:
-    """Replicas broke at 12.5 requests/s each; a trend that leads there asks for more while all is well."""
-    world = ValueWorld("safety", {"web": ScriptedService(rate=50.0)})
+@pytest.mark.parametrize(
+    ("forecast_seconds", "rule", "at_most"),
+    [(0.0, "bad requests > 0.01", 45.0), (180.0, "foreseen rate of a replica >= 12.5", 39.0)],
+)
+def test_a_rate_that_was_too_much_before_is_answered_before_it_comes(
+    forecast_seconds: float, rule: str, at_most: float
+) -> None:
+    """Four replicas bear 40 requests/s: a trend that leads to what broke them asks for more while all is well, and
+    without following one nothing is asked for until requests are bad.
+    """
+    web = ScriptedService(rate=50.0)
+    world = ValueWorld("safety", {"web": web}, value={"forecast_seconds": forecast_seconds})
     world.play(15)
-    web = world.services["web"]
     web.rate = 20.0
     world.play(60)
     asked = None
-    while web.rate < 39.0 and asked is None:
+    while web.rate < at_most and asked is None:
         web.rate += 1.5
         proposal = world.play()
         asked = proposal if proposal.status is ProposalStatus.PROPOSED else None
 
     assert asked is not None
-    assert asked.rule == "foreseen rate of a replica >= 12.5"
+    assert asked.rule == rule
     assert replicas(asked) > 4
 
 

@@ -225,10 +225,12 @@ def _nearest_band(name: str, situation: Situation) -> Band | None:
     return next((bands[at] for at in bands if at >= situation.settings.forecast_seconds), None)
 
 
-def _how_far(band: Band | None, settings: ValueSettings) -> str:
-    if band is None:
-        return f"in {settings.forecast_seconds:g} s"
-    return f"at most, nine times in ten (rule {band.rule}, errors: {band.basis})"
+def _when_they_come(band: Band | None, settings: ValueSettings) -> str:
+    if band is not None:
+        return f"are foreseen at most, nine times in ten (rule {band.rule}, errors: {band.basis})"
+    if settings.forecast_seconds:
+        return f"are foreseen in {settings.forecast_seconds:g} s"
+    return "come, which was too much before"
 
 
 def _peak_ahead(name: str, service: ServiceMemory, situation: Situation) -> float:
@@ -292,7 +294,7 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
         spread=at_stake * spread,
     )
     why = f"{100 * service.overloaded_ratio:.3g} % of the requests that its pods get are bad" if violates.holds else (
-        f"{rate:.4g} requests/s are foreseen {_how_far(band, settings)}"
+        f"{rate:.4g} requests/s {_when_they_come(band, settings)}"
     )  # fmt: skip
     decisive = (violates,) if violates.holds else (reaches,)
     text = f"{name}: {why}; {replicas} instead of {wanted} replicas"
