@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from rich.text import Text
 from bus.errors import InputError
 from bus.events import read_events
 from bus.exit_codes import ExitCode
+from bus.port import Messages
 from bus.recording import open_recording
 from foresail.flags import seconds
 from foresail.html_page import write_page
@@ -27,10 +28,11 @@ from foresail.log_source import reading_verdict as verdict_of
 from foresail.output import console, page, print_json
 from foresail.progress import reading_source
 from foresail.remote import remote_of
+from foresail.spans import NANOSECONDS
 from foresail.stack.preflight import check_writable
 from foresail.verbs import Verb
 from projections.activity import MICRO, READS, ActionRow, Activity, RiskRow
-from projections.figures import age, known_number, percent, signed_text
+from projections.figures import known_number, percent, signed_text
 from projections.times import cluster_time
 from schemas.wording import count_text
 
@@ -77,10 +79,12 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     async with AsyncExitStack() as stack:
         sources = await _sources(arguments, stack)
         last_seqs: Counter[str] = Counter()
-        for log, source, start_seq in await _beginnings(sources, arguments.since):
+        begun, from_ns = await _beginnings(sources, arguments.since)
+        for log, source, start_seq in begun:
             async with reading_source(source, "reading the log"):
                 first = max(start_seq, last_seqs[log] + 1)
-                async for entry in read_events(source.messages(READS, start_seq=first)):
+                messages = _stored_since(source.messages(READS, start_seq=first), from_ns)
+                async for entry in read_events(messages):
                     last_seqs[log] = max(last_seqs[log], entry.seq)
                     if entry.event is not None:
                         activity.add(entry.event)
@@ -135,16 +139,31 @@ def _part_of(file: Path) -> tuple[str, int, Path]:
 
 async def _beginnings(
     sources: list[tuple[str, Source]], since_seconds: float | None
-) -> list[tuple[str, Source, int]]:
-    """Return which sources to read, from which position."""
+) -> tuple[list[tuple[str, Source, int]], int]:
+    """Return what to read from which position, and the recorded time (ns) before which nothing of it counts."""
+    begun = [(log, source, 1) for log, source in sources]
     if since_seconds is None:
-        return [(log, source, 1) for log, source in sources]
-    log, last = sources[-1]
+        return begun, 0
     if len(sources) == 1:
-        return [(log, last, await last.start_of(Since(seconds=since_seconds)))]
-    raise InputError(
-        "--since", age(since_seconds), "leave it out: a folder of recordings is read as a whole"
-    )
+        ((log, source),) = sources
+        return [(log, source, await source.start_of(Since(seconds=since_seconds)))], 0
+    ends = [await _end_ns(source) for _, source in sources]
+    return begun, max(ends) - round(since_seconds * NANOSECONDS)
+
+
+async def _end_ns(source: Source) -> int:
+    """Return the recorded time of the newest message; 0 where there is none."""
+    end_ns = 0
+    async for message in source.messages():
+        end_ns = max(end_ns, message.time_ns)
+    return end_ns
+
+
+async def _stored_since(messages: Messages, from_ns: int) -> Messages:
+    async with aclosing(messages):
+        async for message in messages:
+            if message.time_ns >= from_ns:
+                yield message
 
 
 def tables_of(activity: Activity) -> Iterator[ReportTable]:

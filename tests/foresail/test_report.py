@@ -82,9 +82,23 @@ def test_each_start_of_a_stack_is_a_log_of_its_own(
 
 
 def test_what_cannot_be_read_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty folder, and a span of a folder, each with its remedy."""
+    """An empty folder, with its remedy."""
     empty = folder / "empty"
     empty.mkdir()
     assert "it holds no *.fslog" in report(capsys, "--recording", empty, code=2)
-    given = ("--recording", folder / "recordings", "--since", "1h")
-    assert "--since = 1 h: leave it out" in report(capsys, *given, code=2)
+
+
+def test_a_span_of_a_folder_counts_from_its_newest_event(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As that of the whole log does, whichever file it begins in; all of it is more."""
+    shutil.copy(folder / "whole.fslog", folder / "recordings")  # the parts end earlier
+    everything = json.loads(report(capsys, "--recording", folder / "recordings", "--json"))
+    spans = []
+    for seconds in (60, 300):
+        since = ("--since", f"{seconds}s", "--json")
+        whole = json.loads(report(capsys, "--recording", folder / "whole.fslog", *since))
+        assert json.loads(report(capsys, "--recording", folder / "recordings", *since)) == whole
+        spans.append(whole["to_seconds"] - whole["from_seconds"])
+    assert spans[0] <= 60.0 < spans[1] <= 300.0
+    assert everything["to_seconds"] - everything["from_seconds"] > spans[1]
