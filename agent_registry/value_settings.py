@@ -56,7 +56,7 @@ class ValueSettings(DataModel):
     """
     forecast: bool = False
     """Whether bands of demand decide how far ahead replicas are raised, what is given back and which reserve stays
-    awake; without, a trend over two minutes and the largest rise so far.
+    awake; without, the trend over two minutes where `forecast_seconds` follows one, and the largest rise so far.
     """
     settle_seconds: float = Field(default=120.0, ge=0)
     """How long after a change of replicas the same workload is left alone, so that its effect shows."""

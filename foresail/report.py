@@ -147,7 +147,10 @@ async def _beginnings(
     if len(sources) == 1:
         ((log, source),) = sources
         return [(log, source, await source.start_of(Since(seconds=since_seconds)))], 0
-    ends = [await _end_ns(source) for _, source in sources]
+    ends = []
+    for _, source in sources:
+        async with reading_source(source, "looking for the newest event"):
+            ends.append(await _end_ns(source))
     return begun, max(ends) - round(since_seconds * NANOSECONDS)
 
 

@@ -158,17 +158,20 @@ def test_all_surges_together_are_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("forecast_seconds", "rule", "at_most"),
-    [(0.0, "bad requests > 0.01", 45.0), (180.0, "foreseen rate of a replica >= 12.5", 39.0)],
+    ("value", "rule", "at_most"),
+    [
+        ({}, "bad requests > 0.01", 45.0),
+        ({"forecast_seconds": 180.0}, "foreseen rate of a replica >= 12.5", 39.0),
+    ],
 )
 def test_a_rate_that_was_too_much_before_is_answered_before_it_comes(
-    forecast_seconds: float, rule: str, at_most: float
+    value: dict[str, float], rule: str, at_most: float
 ) -> None:
-    """Four replicas bear 40 requests/s: a trend that leads to what broke them asks for more while all is well, and
-    without following one nothing is asked for until requests are bad.
+    """Four replicas bear 40 requests/s: a trend that leads to what broke them asks for more while all is well; by
+    default none is followed, and nothing is asked for until requests are bad.
     """
     web = ScriptedService(rate=50.0)
-    world = ValueWorld("safety", {"web": web}, value={"forecast_seconds": forecast_seconds})
+    world = ValueWorld("safety", {"web": web}, value=value)
     world.play(15)
     web.rate = 20.0
     world.play(60)
