@@ -14,7 +14,7 @@ from schemas.effect import Effect
 from schemas.numbers import rounded
 
 KINDS = (
-    *("replicate:more", "replicate:before_end", "replicate:fewer"),
+    *("replicate:more", "replicate:before_end", "replicate:fewer", "replicate:make_way"),
     *("migrate:notice", "migrate:pack", "migrate:room"),
     *("power_state:sleep", "power_state:wake", "power_state:unmark"),
     "admission:admit",
@@ -58,6 +58,8 @@ def kind_of(action: Action, effect: Effect) -> str:
     """Return the kind of an expectation: what is done, and by its terms what for."""
     terms = effect.terms
     match action:
+        case ReplicateAction() if "waiting" in terms:
+            return "replicate:make_way"
         case ReplicateAction():
             return "replicate:fewer" if terms.get("capacity", 0.0) > 0.0 else (
                 "replicate:more" if "capacity" in terms else "replicate:before_end"

@@ -5,18 +5,23 @@ A pure fold of observations and own proposals. Kept small, since it is part of t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from agent_registry.bearing import after_step, in_time_after_step
+from agent_registry.demand import DemandSample, demand_of
 from agent_registry.machine_memory import (
     MachineMemory,
     remember_disruptions,
     remember_machines,
 )
 from agent_registry.raise_memory import RaiseMemory, Sight, remember_raise, serves_more
-from agent_registry.request_steps import bad_shares, requests_between
+from agent_registry.request_steps import (
+    bad_shares,
+    ends_soon,
+    overloaded_share,
+    requests_between,
+)
 from agent_registry.value_settings import ValueSettings
 from schemas.actions import Action, ReplicateAction
 from schemas.model import DataModel
@@ -32,7 +37,6 @@ KEPT_SAMPLES = 240
 """Samples of the cluster's demand: an hour at 15 s."""
 GROWN_STEPS = 2
 """Steps after pods became ready until the share of bad requests, which is of two, is theirs alone."""
-GIB = 2**30
 
 
 class ServiceMemory(DataModel):
@@ -91,6 +95,17 @@ class ServiceMemory(DataModel):
         return rounded((self.bad_ratio - self.lost_ratio) / kept) if kept > 0.0 else 0.0
 
     @property
+    def newest_ratio(self) -> float:
+        """`overloaded_ratio` of the newest step alone."""
+        return overloaded_share(*self.bad, self.lost)
+
+    def is_ending(self, limit: float, interval_seconds: float) -> bool:
+        """Say whether the violation ends by itself, by its last two steps (see `ends_soon`)."""
+        newest = self.newest_ratio
+        before = 2.0 * self.overloaded_ratio - newest  # had both steps as many requests
+        return ends_soon(before, newest, limit, interval_seconds)
+
+    @property
     def rate(self) -> float:
         """Requests a second in the newest step."""
         return self.rates[-1] if self.rates else 0.0
@@ -117,14 +132,6 @@ class ServiceMemory(DataModel):
     def surge_pods(self) -> int:
         """Pods that it has by our raise."""
         return max(0, self.replicas - self.base_replicas) if self.raised else 0
-
-
-class DemandSample(DataModel):
-    """What all pods on nodes request together."""
-
-    time_seconds: Seconds
-    cores: Rounded
-    memory_gib: Rounded
 
 
 class WishMemory(DataModel):
@@ -169,7 +176,7 @@ def remember_view(memory: Memory, view: ObservationView, settings: ValueSettings
     return Memory.model_construct(
         time_seconds=now,
         services=services,
-        demand=(*memory.demand, _demand(view))[-KEPT_SAMPLES:],
+        demand=(*memory.demand, demand_of(view))[-KEPT_SAMPLES:],
         wishes={
             key: wish
             for key, wish in memory.wishes.items()
@@ -214,23 +221,6 @@ def _note_asked(services: dict[str, ServiceMemory], workload: str, replicas: int
     for name, service in services.items():
         if service.workload == workload:
             services[name] = service.model_copy(update={"asked_replicas": replicas})
-
-
-def _demand(view: ObservationView) -> DemandSample:
-    nodes = view.nodes
-    cores = math.fsum(
-        ratio * cores
-        for ratio, cores in zip(nodes.cpu_requested_ratio, nodes.cpu_allocatable_cores, strict=True)
-    )
-    memory = math.fsum(
-        ratio * size / GIB
-        for ratio, size in zip(
-            nodes.memory_requested_ratio, nodes.memory_allocatable_bytes, strict=True
-        )
-    )
-    return DemandSample.model_construct(
-        time_seconds=view.cluster_time_seconds, cores=rounded(cores), memory_gib=rounded(memory)
-    )
 
 
 def _services(
@@ -306,6 +296,10 @@ def _next_look(
     settled = look.ready == look.wanted and rested
     settled = settled and look.now - grown_seconds >= GROWN_STEPS * elapsed
     agree = settled and lacks == violates == (bad > settings.slo_bad_ratio * every)
+    newest = overloaded_share(bad, every, requests.lost)
+    agree = agree and not (
+        violates and ends_soon(before.newest_ratio, newest, settings.slo_bad_ratio, elapsed)
+    )
     borne, broken = after_step(
         before.borne_rate, before.broken_rate, rate / ready,
         violates=violates if agree else None, violated=before.bad_ratio > 0.0,

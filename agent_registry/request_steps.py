@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
+from schemas.numbers import rounded
 from schemas.work import LATENCY_BOUNDS, ServiceCounters
+
+ENDS_SECONDS = 60.0
+"""A violation that falls so fast that it ends within this time ends before new replicas are ready: our own guess."""
 
 
 class Requests(NamedTuple):
@@ -51,3 +56,21 @@ def bad_shares(bad: float, every: float, lost: float, now: Requests) -> tuple[fl
     if both <= 0.0:
         return 0.0, 0.0
     return (bad + now.bad) / both, (lost + now.lost) / both
+
+
+def overloaded_share(bad: float, every: float, lost: float) -> float:
+    """Return the share of bad requests among those that ready pods kept, of counts of requests."""
+    kept = every - lost
+    return rounded(max(0.0, bad - lost) / kept) if kept > 0.0 else 0.0
+
+
+def ends_soon(before: float, newest: float, limit: float, interval_seconds: float) -> bool:
+    """Say whether a share of bad requests is within the limit, or will be soon if it goes on falling as it does.
+
+    Requests that met no ready pod wait, and are served late in the steps after a start: that ends by itself, and says
+    nothing of what a replica bears.
+    """
+    if newest <= limit or before <= newest:
+        return newest <= limit
+    steps = ENDS_SECONDS / interval_seconds
+    return newest * math.pow(newest / before, steps) <= limit

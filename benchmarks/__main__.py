@@ -27,6 +27,8 @@ NAMES = (
     "virtual_day",
     "recording_memory",
     "idle_weight",
+    "cluster_processes",
+    "many_clusters",
     "inference_cycle",
     "twin_api",
     "twin_creations",

@@ -1,9 +1,11 @@
 """A large cluster's pods: the official client's typed list beside ours, then changes by a watch.
 
-A server of one file answers lists in pages and a watch, from pods made beforehand, so that what is measured is
+A server of one file answers lists in pages and watches over TLS, from pods made beforehand, so that what is measured is
 the reader. Each reader is a process of its own. `--pods 150000` is a cluster of 5,000 nodes; the
 typed list needs minutes and gigabytes there, so its share is measured with as many as `--typed-pods` says and
-reported per pod.
+reported per pod. Changes happen at fixed times, whether or not somebody watches, and their delay counts from then: what
+comes between two watches (each is ended after 5 to 10 minutes, as a real server does) comes late. `--seconds 3600` is
+an hour; memory is sampled each minute.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import argparse
 import asyncio
 import json
 import resource
+import ssl
+import statistics
 import subprocess
 import sys
 import threading
@@ -36,7 +40,12 @@ from services.official_client import OfficialClientTransport
 PODS = "/api/v1/pods"
 SETTLE_SECONDS = 5.0
 SENT = "benchmarks.foresail.dev/sent"
-"""Label with the time at which a change was written, in nanoseconds."""
+"""Label with the time at which a change happened, in nanoseconds."""
+LISTED_VERSION = 1_000_000
+"""Version of the list; the first change has the next one."""
+SLOWEST_MS = 60_000
+"""Longer delays count as this."""
+SAMPLE_SECONDS = 60.0
 
 
 def pod(number: int, version: int, sent_ns: int = 0) -> dict[str, Any]:
@@ -79,23 +88,34 @@ def pod(number: int, version: int, sent_ns: int = 0) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _version(version: int) -> bytes:
+    return f'"resourceVersion": "{version}"'.encode()
+
+
+def _sent(sent_ns: int) -> bytes:
+    return f'"{SENT}": "{sent_ns}"'.encode()
+
+
 class _Served(BaseHTTPRequestHandler):
-    """Answers lists in pages, and a watch that changes pods at a rate."""
+    """Answers lists in pages, and watches of pods that change at a rate."""
 
     protocol_version = "HTTP/1.1"
     pods: list[bytes]
     per_second: float
+    began_ns: int | None = None
+    """When changes began: with the first watch."""
 
     def do_GET(self) -> None:
         query = parse_qs(urlsplit(self.path).query)
         if "watch" in query:
-            self._watch()
+            seconds = float(query.get("timeoutSeconds", ["3600"])[0])
+            self._watch(int(query["resourceVersion"][0]) - LISTED_VERSION, seconds)
             return
         first = int(query.get("continue", ["0"])[0])
         limit = int(query.get("limit", [str(len(self.pods))])[0])
         last = min(first + limit, len(self.pods))
         going_on = str(last) if last < len(self.pods) else ""
-        meta = {"resourceVersion": "1000000", "continue": going_on}
+        meta = {"resourceVersion": str(LISTED_VERSION), "continue": going_on}
         head = f'{{"kind":"PodList","apiVersion":"v1","metadata":{json.dumps(meta)},"items":['
         body = head.encode() + b",".join(self.pods[first:last]) + b"]}"
         self.send_response(200)
@@ -104,19 +124,29 @@ class _Served(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _watch(self) -> None:
+    def _watch(self, sent: int, seconds: float) -> None:
+        """Send changes from number `sent` on until the watch's time is over."""
         self.close_connection = True
         self.send_response(200)
         self.send_header("Connection", "close")
         self.end_headers()
-        began, sent = time.monotonic(), 0
-        while True:
-            due = int((time.monotonic() - began) * self.per_second)
+        served = type(self)
+        opened = time.monotonic_ns()
+        began = served.began_ns = served.began_ns or opened
+        while (now := time.monotonic_ns()) - opened < seconds * 1e9:
+            due = int((now - began) / 1e9 * self.per_second)
             lines = []
             for number in range(sent, due):
-                changed = pod(number % len(self.pods), 1_000_001 + number, time.monotonic_ns())
-                lines.append(json.dumps({"type": "MODIFIED", "object": changed}).encode() + b"\n")
-            sent = due
+                happened = began + round((number + 1) / self.per_second * 1e9)
+                place = number % len(self.pods)
+                changed = self.pods[place]
+                for before, after in (
+                    (_version(place + 1), _version(LISTED_VERSION + 1 + number)),
+                    (_sent(0), _sent(happened)),
+                ):
+                    changed = changed.replace(before, after, 1)
+                lines.append(b'{"type":"MODIFIED","object":' + changed + b"}\n")
+            sent = max(sent, due)
             try:
                 self.wfile.write(b"".join(lines))
             except OSError:
@@ -129,7 +159,7 @@ class _Served(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(pods: int, per_second: float, folder: Path) -> Iterator[Path]:
-    """Serve pods on a loopback port; yields a kubeconfig."""
+    """Serve pods on a loopback port over TLS; yields a kubeconfig."""
 
     class Served(_Served):
         pass
@@ -138,12 +168,28 @@ def serving(pods: int, per_second: float, folder: Path) -> Iterator[Path]:
     Served.per_second = per_second
     server = ThreadingHTTPServer(("127.0.0.1", 0), Served)
     server.daemon_threads = True
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1"]
+    files = [
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+        "-keyout",
+        str(key),
+        "-out",
+        str(certificate),
+    ]
+    subprocess.run([*command, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    url = f"http://127.0.0.1:{server.server_address[1]}"
+    url = f"https://127.0.0.1:{server.server_address[1]}"
     file = folder / f"kubeconfig-{pods}"
     content = {
-        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "clusters": [
+            {"name": "c", "cluster": {"server": url, "certificate-authority": str(certificate)}}
+        ],
         "users": [{"name": "u", "user": {}}],
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
         "current-context": "c",
@@ -200,13 +246,16 @@ async def follow(kubeconfig: Path, seconds: float) -> dict[str, float]:
     followed = FollowedList(
         PODS, Pod, transport, clock, ClusterTime(clock), Random(1), FollowTimes()
     )
-    delays: list[float] = []
+    delays = [0] * (SLOWEST_MS + 1)
     apply = followed.index.apply
 
     def timed(line: bytes) -> None:
         apply(line)
-        at = line.find(SENT.encode()) + len(SENT) + 4
-        delays.append((time.monotonic_ns() - int(line[at : line.index(b'"', at)])) / 1e6)
+        at = line.find(SENT.encode())
+        if at >= 0:  # not a bookmark
+            at += len(SENT) + 4
+            late = (time.monotonic_ns() - int(line[at : line.index(b'"', at)])) // 1_000_000
+            delays[min(late, SLOWEST_MS)] += 1
 
     followed.index.apply = timed  # type: ignore[method-assign]
     cpu, memory = _used()
@@ -215,25 +264,42 @@ async def follow(kubeconfig: Path, seconds: float) -> dict[str, float]:
     await followed.settled.wait()
     first = _cost(began, cpu, memory, len(followed.index.objects()))
     await asyncio.sleep(SETTLE_SECONDS)
-    delays.clear()
+    delays[:] = [0] * len(delays)
     cpu, memory = _used()
+    samples = [memory]
     began = time.monotonic()
-    while time.monotonic() - began < seconds:
+    while (passed := time.monotonic() - began) < seconds:
         await asyncio.sleep(5.0)
         followed.index.objects()  # a cycle looks at all of them
-    later = _cost(began, cpu, memory, len(delays))
+        if passed >= SAMPLE_SECONDS * len(samples):
+            samples.append(_used()[1])
+    later = _cost(began, cpu, memory, sum(delays))
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     await transport.close()
-    delays.sort()
+    quarter = max(1, len(samples) // 4)
     return {
         **first,
-        "changes": len(delays),
-        "changes_per_second": len(delays) / later["wall_seconds"],
+        "changes": sum(delays),
+        "changes_per_second": sum(delays) / later["wall_seconds"],
         "cores": later["cpu_seconds"] / later["wall_seconds"],
-        "p99_ms": delays[int(0.99 * (len(delays) - 1))] if delays else 0.0,
+        "p99_ms": _quantile(delays, 0.99),
+        "slowest_ms": _quantile(delays, 1.0),
         "grown_mib": later["memory_mib"],
+        "drift_mib": statistics.median(samples[-quarter:]) - statistics.median(samples[:quarter]),
+        "lists": followed.lists,
+        "watches": followed.watches,
     }
+
+
+def _quantile(delays: list[int], share: float) -> float:
+    """Return the delay below or at which this share of the changes came, ms; 0 without any."""
+    left = share * sum(delays)
+    for delay, count in enumerate(delays):
+        left -= count
+        if left <= 0:
+            return float(delay)
+    return float(SLOWEST_MS)
 
 
 def _in_a_process(part: str, kubeconfig: Path, seconds: float) -> dict[str, float]:
@@ -270,7 +336,11 @@ def rows(options: argparse.Namespace) -> list[dict[str, Any]]:
                 "changes/s": read.get("changes_per_second"),
                 "cores": read.get("cores"),
                 "p99 ms": read.get("p99_ms"),
+                "slowest ms": read.get("slowest_ms"),
                 "grown MiB": read.get("grown_mib"),
+                "last quarter over first MiB": read.get("drift_mib"),
+                "lists": read.get("lists"),
+                "watches": read.get("watches"),
             }
         )
     cpu, memory = (found[0][name] / found[1][name] for name in ("CPU ms/pod", "KiB/pod"))

@@ -45,7 +45,10 @@ async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
     deadline = clock.monotonic() + _wait_seconds(environment)
     while True:
         try:
-            await NatsBus.declare(url, declaration, login=Login.from_environment(environment))
+            login = Login.from_environment(environment)
+            await NatsBus.declare(url, declaration, login=login)
+            days = StreamDeclaration.of_days(cluster, replicas=int(replicas))
+            await NatsBus.declare(url, days, login=login)
         except BusUnavailable:
             if clock.monotonic() > deadline:
                 raise

@@ -8,6 +8,8 @@ whatever waits for its end hangs as well: a referee that had lost its subject li
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
 
 AGAIN_SECONDS = 0.5
@@ -23,3 +25,14 @@ async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         if not task.cancelled():
             task.exception()  # looked at, so that asyncio does not complain
+
+
+async def finish_undisturbed(last: Coroutine[Any, Any, None]) -> None:
+    """Do one last thing to its end, though the task that waits for it is cancelled again and again, as that of a
+    process that was told to stop is. It has to end by itself.
+    """
+    task = asyncio.create_task(last, name="last")
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    task.result()

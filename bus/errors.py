@@ -5,7 +5,9 @@ ForesailError
 ├── Temporary            waiting and trying again may help
 │   └── BusUnavailable   no server answers, or it answers too late
 ├── Permanent            trying again never helps
+│   ├── AnotherProcess   the work of this process is done by another one already
 │   ├── AnotherWriter    somebody else writes our subject; this process must stop
+│   ├── NotGivenBack     something is left of what a process has changed
 │   ├── LogWentBack      the log lost what we read from it; only a fresh start can go on
 │   ├── StreamMissing    the log does not exist on that server
 │   ├── ServerTooOld     the server lacks atomic batches (NATS 2.12)
@@ -37,6 +39,14 @@ class BusUnavailable(Temporary):
 
 class Permanent(ForesailError):
     """Trying again never helps."""
+
+
+class AnotherProcess(Permanent):
+    """Another process does already what this one is to do alone."""
+
+
+class NotGivenBack(Permanent):
+    """A process has ended, and something that it had changed is left."""
 
 
 class AnotherWriter(Permanent):

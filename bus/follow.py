@@ -146,6 +146,23 @@ class Publisher:
             await self._publish_batch(batch)
         return tuple(unpublished)
 
+    async def publish_together(
+        self, new_events: Sequence[NewEvent]
+    ) -> tuple[Event[EventData], ...]:
+        """Publish the events that were not published before, all of them or none; return those once stored.
+
+        Raises:
+            AnotherWriter: somebody else wrote one of the subjects, so nothing was stored on any.
+        """
+        events = [
+            stamp(new_event, self.origin, self.producer, self._config_hash)
+            for new_event in new_events
+        ]
+        unpublished = [event for event in events if event.id not in self._published]
+        if unpublished:
+            await self._publish_batch(unpublished)
+        return tuple(unpublished)
+
     async def _publish_batch(self, events: Sequence[Event[EventData]]) -> None:
         encoded = [encode(event) for event in events]
         stored = await self._bus.publish(

@@ -15,11 +15,14 @@ from dataclasses import dataclass, replace
 
 from schemas import subjects
 from schemas.actions import AGENT_NAME, AgentName
+from schemas.approval import ControlApproval, OutcomeApproval
 from schemas.breaker import OutcomeBreaker
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
 from schemas.decision import Decision
+from schemas.leadership import OutcomeLeadership
+from schemas.left_behind import OutcomeLeftBehind
 from schemas.means import OutcomeMeans
 from schemas.model import EventData
 from schemas.observation import Observation
@@ -33,6 +36,7 @@ from schemas.prediction import (
 from schemas.promotion import OutcomeModels
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
+from schemas.rollup import DAYS_PREFIX, RollupDay
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
@@ -68,6 +72,8 @@ class Identity:
     """Whether it may say on `health.<cluster>.<its name>` that it lives."""
     receives_heartbeats: bool = False
     """Whether it may listen to everybody's heartbeats."""
+    days: tuple[Tokens, ...] = ()
+    """Subject tokens in the log of the cluster's roll-ups, `*` for the day."""
     replays: bool = False
     """Whether it may publish everything of a replayed cluster (and nothing of any other)."""
     administers: bool = False
@@ -75,6 +81,8 @@ class Identity:
 
     def subjects(self, cluster: str) -> tuple[str, ...]:
         """Return the stored subjects that it may publish in one cluster."""
+        if cluster.startswith(DAYS_PREFIX):
+            return tuple(subjects.pattern(cluster, tokens) for tokens in self.days)
         if cluster.startswith(REPLAY_PREFIX):
             return (subjects.pattern(cluster, (">",)),) if self.replays else ()
         return tuple(subjects.build(cluster, tokens) for tokens in self.publishes)
@@ -124,7 +132,18 @@ _BEFORE_AGENTS: tuple[Identity, ...] = (
 )
 _AFTER_AGENTS: tuple[Identity, ...] = (
     _service_identity("referee", "decides", Decision),
-    _service_identity("executor", "acts", OutcomeExecution, OutcomeVerification, OutcomeMeans),
+    _service_identity(
+        "executor",
+        "acts",
+        *(
+            OutcomeExecution,
+            OutcomeVerification,
+            OutcomeMeans,
+            OutcomeLeadership,
+            OutcomeLeftBehind,
+        ),
+        OutcomeApproval,
+    ),
     _service_identity(
         "scoreboard",
         "scores",
@@ -139,9 +158,14 @@ _AFTER_AGENTS: tuple[Identity, ...] = (
     _service_identity("exerciser", "stirs its own namespace", Stimulus),
     Identity("dashboard", "shows the log to browsers", sends_heartbeats=True),
     Identity("tracing", "turns cycles into traces", sends_heartbeats=True),
-    Identity("recorder", "writes the log to a file"),
+    _service_identity("recorder", "writes the log to files", RunError, keeps=False),
+    replace(
+        _service_identity("rollup", "sums up each day in a log without an end", keeps=False),
+        days=(RollupDay.PATTERN,),
+    ),
     Identity("replayer", "publishes a recording again, as a cluster of its own", replays=True),
     Identity("operator", "kill, pause, resume, mode, undo, rearm", _subjects_of("", Control)),
+    Identity("approver", "approve and deny, and nothing else", _subjects_of("", ControlApproval)),
     Identity("reader", "tap, explain, status, and whoever gives no name", receives_heartbeats=True),
 )
 _FIXED = {identity.name: identity for identity in (*_BEFORE_AGENTS, *_AFTER_AGENTS)}

@@ -23,6 +23,8 @@ INBOX = "_INBOX"
 FILE = "logins.json"
 """Name of the file with one start's passwords, readable by its owner only."""
 PASSWORD_BYTES = 24
+SCOPE = "cluster"
+"""In that file: whose logins they are, on a server of several clusters. No identity is called so."""
 FILE_VARIABLE = "FORESAIL_NATS_LOGIN_FILE"
 """Names a file like `login.env`: a password in a file is in no process' environment."""
 _VARIABLES = {
@@ -45,10 +47,12 @@ class Login:
     """Where its answers arrive."""
 
     @classmethod
-    def of(cls, identity: Identity, password: str) -> Login:
-        """Return the login of an identity with an account of its own."""
+    def of(cls, identity: Identity, password: str, scope: str = "") -> Login:
+        """Return the login of an identity with an account of its own; `scope` is its cluster on a server of
+        several.
+        """
         prefix = API if identity.administers else IMPORTED_API
-        return cls(identity.name, password, prefix, f"{INBOX}_{identity.name}")
+        return cls(scoped(identity.name, scope), password, prefix, f"{INBOX}_{identity.name}")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Login:
@@ -80,18 +84,31 @@ Logins = Mapping[str, Login]
 """Logins by identity."""
 
 
-def new_logins(identities: Iterable[Identity]) -> dict[str, Login]:
-    """Return a login with a random password for each identity."""
+def scoped(name: str, scope: str) -> str:
+    """Return the name of an account or user; on a server of several clusters each has its own."""
+    return f"{name}@{scope}" if scope else name
+
+
+def scope_of(logins: Logins) -> str:
+    """Return the cluster that logins are for on a server of several; empty where there is one."""
+    users = (login.user for login in logins.values() if login.user)
+    return next(users, "").partition("@")[2]
+
+
+def new_logins(identities: Iterable[Identity], scope: str = "") -> dict[str, Login]:
+    """Return a login with a random password for each identity, of the cluster `scope` on a server of several."""
     return {
-        identity.name: Login.of(identity, secrets.token_urlsafe(PASSWORD_BYTES))
+        identity.name: Login.of(identity, secrets.token_urlsafe(PASSWORD_BYTES), scope)
         for identity in identities
     }
 
 
 def store_logins(logins: Logins, folder: Path) -> Path:
     """Write the passwords into `folder`, readable by this user alone; return the file."""
-    path = folder / FILE
-    write_private(path, json.dumps({name: login.password for name, login in logins.items()}) + "\n")
+    path, scope = folder / FILE, scope_of(logins)
+    passwords = {name: login.password for name, login in logins.items()}
+    content = {SCOPE: scope, **passwords} if scope else passwords
+    write_private(path, json.dumps(content) + "\n")
     return path
 
 
@@ -104,8 +121,9 @@ def read_logins(folder: Path) -> dict[str, Login]:
     path = folder / FILE
     try:
         passwords: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+        scope = passwords.pop(SCOPE, "")
         return {
-            identity.name: Login.of(identity, passwords[identity.name])
+            identity.name: Login.of(identity, passwords[identity.name], scope)
             for identity in table_of_names(passwords)
         }
     except FileNotFoundError:

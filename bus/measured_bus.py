@@ -18,15 +18,28 @@ from bus.link import LinkCounts
 from bus.metrics import ProcessMetrics
 from bus.ordered_read import matches_any
 from bus.port import Bus, Heartbeats, LogInfo, Message, Messages, StoredMessage
+from schemas.approval import OutcomeApproval
 from schemas.breaker import OutcomeBreaker
+from schemas.control import Command, Control
 from schemas.decision import Decision
 from schemas.identity import cycle_of
 from schemas.outcome import OutcomeExecution
+from schemas.reasons import Reason
 from schemas.registry import BY_TYPE
+from schemas.snapshot import SnapshotNodes
 from schemas.upcast import UPCASTERS
 
 _LABELS = frozenset({*BY_TYPE, *UPCASTERS, "none"})
 """Types that get a counter of their own; names that anybody may invent would fill the memory."""
+
+
+_ABSENT = (Reason.NOT_INSTALLED.value, Reason.DISABLED.value)
+_HELD_AFTER = {
+    Command.KILL.value: {"kill": 1},
+    Command.PAUSE.value: {"pause": 1},
+    Command.RESUME.value: {"kill": 0, "pause": 0},
+}
+"""By command: what the operator holds from then on."""
 
 
 class MeasuredBus:
@@ -82,6 +95,7 @@ class MeasuredBus:
         async with aclosing(self._inner.read(subjects, start_seq=start_seq)) as messages:
             async for message in messages:
                 self._metrics.events_read.labels(self._note_event(message.headers)).inc()
+                self._note_control(message)
                 yield message
 
     async def history(
@@ -93,6 +107,7 @@ class MeasuredBus:
         async with aclosing(stored) as messages:
             async for message in messages:
                 self._metrics.events_read.labels(self._note_event(message.headers)).inc()
+                self._note_control(message)
                 yield message
 
     async def last(self, subject: str) -> StoredMessage | None:
@@ -133,6 +148,10 @@ class MeasuredBus:
             data = _decode_data(message)
             for part in data["parts"]:
                 self._metrics.decisions.labels(data["rule"], part["action"]["kind"]).inc()
+        elif kind == SnapshotNodes.TYPE:
+            self._note_sources(_decode_data(message))
+        elif kind == OutcomeApproval.TYPE:
+            self._metrics.approvals_asked.inc()
         elif kind == OutcomeBreaker.TYPE:
             self._metrics.breaker_changes.labels(_decode_data(message)["state"]).inc()
         elif kind == OutcomeExecution.TYPE:
@@ -141,8 +160,24 @@ class MeasuredBus:
                 _execution_outcome(data), data.get("reason") or ""
             ).inc()
 
+    def _note_sources(self, snapshot: Mapping[str, Any]) -> None:
+        """Note which sources of a snapshot could not be read, and since when; what a cluster lacks is no loss."""
+        for source in snapshot["sources"]:
+            lost = not source["ok"] and source.get("reason") not in _ABSENT
+            since = source.get("failing_since_seconds") or snapshot["cluster_time_seconds"]
+            self._metrics.source_failing_since.labels(source["source"]).set(since if lost else 0.0)
 
-def _decode_data(message: Message) -> dict[str, Any]:
+    def _note_control(self, message: StoredMessage) -> None:
+        """Note what the operator holds, from each command that this process reads."""
+        if message.headers.get("ce-type") != Control.TYPE:
+            return
+        command = _decode_data(message).get("command")
+        if command in _HELD_AFTER:
+            for name, held in _HELD_AFTER[command].items():
+                self._metrics.held.labels(name).set(held)
+
+
+def _decode_data(message: Message | StoredMessage) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(message.data)
     return data
 

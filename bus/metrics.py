@@ -74,6 +74,21 @@ class ProcessMetrics:
         )
         for state in BreakerState:
             self.breaker_changes.labels(state)
+        self.approvals_asked = Counter(
+            "foresail_approvals_asked_total", "Actions that wait for a person", registry=registry
+        )
+        self.source_failing_since = Gauge(
+            "foresail_source_failing_since_seconds",
+            "Cluster time since which a source cannot be read, as seconds since the Unix epoch; 0: it can",
+            ["source"],
+            registry=registry,
+        )
+        self.held = Gauge(
+            "foresail_held",
+            "1 while the operator holds everything: kill or pause",
+            ["command"],
+            registry=registry,
+        )
         self.newest_cycle = Gauge(
             "foresail_newest_cycle", "Newest cycle seen or published", registry=registry
         )

@@ -9,7 +9,8 @@ the stream's state as services, the live feed as a stream. Heartbeats go from ac
     python -m services.identities --cluster twin --incarnation i1 --out FOLDER
 
 writes server/accounts.conf (for nats-server to include) and NAME/login.env for each process, every
-one in a folder of its own, so that each can be mounted where it belongs and nowhere else.
+one in a folder of its own, so that each can be mounted where it belongs and nowhere else. With `--cluster` given
+several times the server serves several clusters, and the logins are in CLUSTER/NAME/login.env.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from bus.errors import ConfigError
@@ -32,10 +33,13 @@ from bus.login import (
     env_lines,
     new_logins,
     read_login,
+    scope_of,
+    scoped,
     write_private,
 )
 from bus.streams import StreamDeclaration
 from schemas import subjects
+from schemas.rollup import DAYS_PREFIX, days_cluster
 
 MAIN = "MAIN"
 """The account that holds the stream."""
@@ -45,8 +49,10 @@ LOGIN_FILE = "login.env"
 
 REPLAY_READERS = frozenset(("dashboard", "reader", "recorder", "replayer"))
 """Identities that read a replay beside the main log: those that only look, none that acts."""
+DAYS_READERS = frozenset(("reader", "rollup"))
+"""Identities that read the roll-ups beside the main log."""
 Logs = Sequence[tuple[str, str]]
-"""Clusters with the names of their logs: the main one, then a replay."""
+"""Clusters with the names of their logs: the main one, its roll-ups, then a replay."""
 Identities = Sequence[Identity]
 ANYBODY = "reader"
 """The identity of a client that gives no name: it may read, as anybody on the same machine could
@@ -71,41 +77,68 @@ def accounts_conf(
         anonymous: take clients without a name as `reader`; not where strangers can connect.
         replay: cluster and stream of a replay that stands beside the log.
     """
-    logs = [(cluster, stream), *([] if replay is None else [replay])]
-    identities = table_of_names(logins)
+    first = f"no_auth_user: {json.dumps(logins[ANYBODY].user)}\n" if anonymous else ""
+    return f"{first}accounts {{\n" + _accounts(cluster, stream, logins, replay) + "}\n"
+
+
+def accounts_of_several(logs: Iterable[tuple[str, str, Logins]]) -> str:
+    """Return the accounts of several clusters' logs on one server: cluster, stream and logins of each.
+
+    Each log has an account of its own, no account knows one of another cluster, and nobody is taken without a name.
+    """
+    return "accounts {\n" + "".join(_accounts(*log, None) for log in logs) + "}\n"
+
+
+def _accounts(cluster: str, stream: str, logins: Logins, replay: tuple[str, str] | None) -> str:
+    days = (days_cluster(cluster), StreamDeclaration.of_days(cluster).name)
+    logs = [(cluster, stream), days, *([] if replay is None else [replay])]
+    # A log that an earlier version began has no login for who came later.
+    identities = [identity for identity in table_of_names(logins) if identity.name in logins]
     members = [identity for identity in identities if not identity.administers]
     accounts = [_main_account(identities, logs, logins)]
     accounts += [_member_account(member, identities, logs, logins) for member in members]
-    first = f"no_auth_user: {ANYBODY}\n" if anonymous else ""
-    return f"{first}accounts {{\n" + "".join(accounts) + "}\n"
+    return "".join(accounts)
+
+
+def main_account(scope: str) -> str:
+    """Return the account that holds a log; `scope` is its cluster on a server of several."""
+    return scoped(MAIN, scope)
 
 
 def _main_account(identities: Identities, logs: Logs, logins: Logins) -> str:
     bootstrap = next(identity for identity in identities if identity.administers)
     user = _user(bootstrap, logins, [f"{API}.>"], [f"{logins[bootstrap.name].inbox_prefix}.>"])
+    scope = scope_of(logins)
     exports = [
-        line for number, log in enumerate(logs) for line in _exports(identities, *log, number > 0)
+        line
+        for number, log in enumerate(logs)
+        for line in _exports(identities, *log, number > 0, scope)
     ]
-    return _account(MAIN, user, exports, [], head="jetstream: enabled")
+    return _account(main_account(scope), user, exports, [], head="jetstream: enabled")
 
 
-def _exports(identities: Identities, cluster: str, stream: str, beside: bool) -> Iterator[str]:
-    readers = [identity.name for identity in identities if _may_read(identity, beside)]
+def _exports(
+    identities: Identities, cluster: str, stream: str, beside: bool, scope: str
+) -> Iterator[str]:
+    readers = [scoped(one.name, scope) for one in identities if _may_read(one, cluster, beside)]
     for identity in identities:
         for subject in identity.subjects(cluster):
-            yield _entry("service", subject, [identity.name])
+            yield _entry("service", subject, [scoped(identity.name, scope)])
     for call, more in _read_calls(stream).items():
         yield _entry("service", f"{API}.{call}", readers, more)
     yield _entry("stream", _live_pattern(cluster), readers)
 
 
-def _may_read(identity: Identity, beside: bool) -> bool:
-    """Say whether an identity reads a log; `beside`: it is a replay beside the main one."""
+def _may_read(identity: Identity, cluster: str, beside: bool) -> bool:
+    """Say whether an identity reads a log; `beside`: it stands beside the main one."""
+    if cluster.startswith(DAYS_PREFIX):
+        return identity.name in DAYS_READERS
     return identity.reads and (not beside or identity.name in REPLAY_READERS)
 
 
 def _member_account(identity: Identity, identities: Identities, logs: Logs, logins: Logins) -> str:
-    cluster = logs[0][0]
+    cluster, scope = logs[0][0], scope_of(logins)
+    main = main_account(scope)
     publish, subscribe = [], [f"{logins[identity.name].inbox_prefix}.>"]
     imports, exports = [], []
     if identity.reads:
@@ -113,26 +146,27 @@ def _member_account(identity: Identity, identities: Identities, logs: Logs, logi
     for number, (name, stream) in enumerate(logs):
         for subject in identity.subjects(name):
             publish.append(subject)
-            imports.append(_import("service", MAIN, subject))
-        if not _may_read(identity, number > 0):
+            imports.append(_import("service", main, subject))
+        if not _may_read(identity, name, number > 0):
             continue
         for call in _read_calls(stream):
             publish.append(f"{IMPORTED_API}.{call}")
-            imports.append(_import("service", MAIN, f"{API}.{call}", f"{IMPORTED_API}.{call}"))
-        imports.append(_import("stream", MAIN, _live_pattern(name)))
+            imports.append(_import("service", main, f"{API}.{call}", f"{IMPORTED_API}.{call}"))
+        imports.append(_import("stream", main, _live_pattern(name)))
     if identity.sends_heartbeats:
         publish.append(subjects.health(cluster, identity.name))
-        hearing = [identity.name for identity in identities if identity.receives_heartbeats]
+        hearing = [scoped(one.name, scope) for one in identities if one.receives_heartbeats]
         exports.append(_entry("stream", subjects.health(cluster, identity.name), hearing))
     if identity.receives_heartbeats:
         subscribe.append(subjects.health(cluster, "*"))
         for other in identities:
             if other.sends_heartbeats:
                 heartbeat = subjects.health(cluster, other.name)
-                imports.append(_import("stream", other.name, heartbeat))
+                imports.append(_import("stream", scoped(other.name, scope), heartbeat))
     if identity.name == ANYBODY:
         subscribe.append(f"{INBOX}.>")
-    return _account(identity.name, _user(identity, logins, publish, subscribe), exports, imports)
+    user = _user(identity, logins, publish, subscribe)
+    return _account(scoped(identity.name, scope), user, exports, imports)
 
 
 def _read_calls(stream: str) -> dict[str, str]:
@@ -171,8 +205,8 @@ def _user(
     # An empty list of what is allowed would mean everything.
     may = {"allow": list(publish)} if publish else {"deny": [">"]}
     permissions = {"publish": may, "subscribe": {"allow": list(subscribe)}}
-    password = logins[identity.name].password
-    fields = {"user": identity.name, "password": password, "permissions": permissions}
+    login = logins[identity.name]
+    fields = {"user": login.user, "password": login.password, "permissions": permissions}
     return json.dumps(fields)
 
 
@@ -190,7 +224,13 @@ def _import(kind: str, account: str, subject: str, name: str = "") -> str:
 def main(arguments: Sequence[str], identities: Identities) -> int:
     """Write the accounts and one login per identity."""
     parser = argparse.ArgumentParser(prog="python -m services.identities", description=__doc__)
-    parser.add_argument("--cluster", required=True)
+    parser.add_argument(
+        "--cluster",
+        required=True,
+        action="append",
+        metavar="NAME",
+        help="given several times: one server of several clusters, and a folder NAME/ for each one's logins",
+    )
     parser.add_argument("--incarnation", required=True)
     parser.add_argument("--out", required=True, type=Path, metavar="FOLDER")
     parser.add_argument(
@@ -200,23 +240,49 @@ def main(arguments: Sequence[str], identities: Identities) -> int:
     parser.add_argument("--group", action="store_true", help="let this user's group read, too")
     options = parser.parse_args(arguments)
     mode = 0o640 if options.group else 0o600
-    logins = new_logins(identities)
+    clusters: list[str] = options.cluster
+    several = len(clusters) > 1
+    if several and options.anonymous:
+        remedy = (
+            "leave it out: nobody is anybody without a name where several clusters share a server"
+        )
+        sys.stderr.write(f"{ConfigError('--anonymous', '(set)', remedy)}\n")
+        return ExitCode.BAD_INPUT
+    folders = {name: options.out / name if several else options.out for name in clusters}
     try:
-        logins |= _read_existing_logins(options.out, identities) if options.keep else {}
+        logs = [
+            (
+                name,
+                StreamDeclaration.of(name, options.incarnation).name,
+                _logins_of(identities, folder, name if several else "", keep=options.keep),
+            )
+            for name, folder in folders.items()
+        ]
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return ExitCode.BAD_INPUT
-    stream = StreamDeclaration.of(options.cluster, options.incarnation).name
-    conf = accounts_conf(options.cluster, stream, logins, anonymous=options.anonymous)
+    one = accounts_conf(*logs[0], anonymous=options.anonymous)
+    conf = accounts_of_several(logs) if several else one
     try:
         _write(options.out / SERVER / "accounts.conf", conf, mode)
-        for name, login in logins.items():
-            _write(options.out / name / LOGIN_FILE, env_lines(login), mode)
+        for cluster, _, logins in logs:
+            for name, login in logins.items():
+                _write(folders[cluster] / name / LOGIN_FILE, env_lines(login), mode)
     except OSError as error:
         why = f"name a folder that can be written ({error.filename}: {error.strerror})"
         sys.stderr.write(f"{ConfigError('--out', options.out, why)}\n")
         return ExitCode.BAD_INPUT
     return ExitCode.GOOD
+
+
+def _logins_of(identities: Identities, folder: Path, scope: str, *, keep: bool) -> dict[str, Login]:
+    """Return a login for each identity, those of before where they are kept.
+
+    Raises:
+        ConfigError: a login that is there cannot be read.
+    """
+    logins = new_logins(identities, scope)
+    return logins | (_read_existing_logins(folder, identities) if keep else {})
 
 
 def _read_existing_logins(folder: Path, identities: Identities) -> dict[str, Login]:

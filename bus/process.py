@@ -3,33 +3,25 @@ codes that mean something.
 
 Exit code 0: told to stop. 2: bad input, one line on stderr. 3: another process writes its subjects.
 4: its event loop hung, the stack of each thread is on stderr. 1: anything else, with the traceback
-in the log where it is not a known outage; its keeper starts it again. This is the only place
-that catches every exception.
+in the log where it is not a known outage; its keeper starts it again; see `bus.process_start`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
 import resource
 import signal
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-import structlog
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from bus.cancellation import cancel_and_wait
-from bus.child_process import PARENT_VARIABLE, die_with_parent
 from bus.clock import Clock, SystemClock
-from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
-from bus.exit_codes import ExitCode
+from bus.errors import ConfigError
 from bus.hang_watch import hang_watchdog
 from bus.health import HealthState, health_server
 from bus.login import Login
@@ -37,16 +29,12 @@ from bus.measured_bus import MeasuredBus
 from bus.metrics import ProcessMetrics
 from bus.nats_adapter import NatsBus
 from bus.port import Bus
+from bus.process_start import run_to_end
 from schemas.identity import Origin
 
 HEARTBEAT_SECONDS = 1.0
 CANCEL_AGAIN_SECONDS = 0.5
-BAD_INPUT = ExitCode.BAD_INPUT
-FAILED = ExitCode.FAILED
-ANOTHER_WRITER = ExitCode.ANOTHER_WRITER
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-
-AnySettings = TypeVar("AnySettings", bound=BaseModel)
 
 
 @dataclass
@@ -54,8 +42,10 @@ class Progress:
     """How far a process has come, as its heartbeats report it."""
 
     state: str = "starting"
-    """starting, catching_up, live or stopping."""
+    """starting, standby, catching_up, live or stopping."""
     seq: int = 0
+    trouble: str = ""
+    """What goes wrong right now beside the log, in words for people; empty when nothing does."""
 
     def __call__(self, state: str, seq: int) -> None:
         """Note the newest state and position."""
@@ -74,58 +64,9 @@ class ProcessContext:
     progress: Progress = field(default_factory=Progress)
 
 
-def settings_from(environment: Mapping[str, str], kind: type[AnySettings]) -> AnySettings:
-    """Read a process' settings from FORESAIL_SETTINGS (JSON); defaults when it is unset.
-
-    Raises:
-        ConfigError: it is no JSON, or a value does not fit.
-    """
-    text = environment.get("FORESAIL_SETTINGS", "{}")
-    try:
-        return kind.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "FORESAIL_SETTINGS"
-        raise ConfigError(where, first["input"], first["msg"]) from error
-
-
 def run_process(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> int:
     """Run one service until SIGTERM or SIGINT; return the exit code."""
-    # What was imported stays to the end: nobody needs to look through it for garbage, not even at exit.
-    gc.freeze()
-    configure_logging()
-    if parent := os.environ.get(PARENT_VARIABLE):
-        die_with_parent(int(parent))
-    log = structlog.get_logger(name)
-    try:
-        asyncio.run(_run(name, main))
-    except InputError as error:
-        sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
-    except AnotherWriter as error:
-        log.error("lost its subject", error=str(error))
-        return ANOTHER_WRITER
-    except (Temporary, LogWentBack) as error:
-        log.error("stopped", error=str(error))
-        return FAILED
-    except Exception:
-        log.exception("failed")
-        return FAILED
-    return 0
-
-
-def configure_logging() -> None:
-    """Write log lines as JSON to stdout: UTC time, level, process and what happened."""
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(),
-        cache_logger_on_first_use=True,
-    )
+    return run_to_end(name, lambda: _run(name, main))
 
 
 async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> None:
@@ -211,7 +152,7 @@ async def _send_heartbeats(context: ProcessContext, bus: MeasuredBus) -> None:
             "state": context.progress.state,
             "seq": context.progress.seq,
             "lag": bus.lag(context.progress.seq),
-            "trouble": bus.link.trouble,
+            "trouble": "; ".join(filter(None, (bus.link.trouble, context.progress.trouble))),
             "rss_bytes": resident_bytes(),
             "cpu_seconds": round(time.process_time(), 3),
             "started_ns": started_ns,
@@ -229,6 +170,7 @@ def register_process_metrics(
     progress = context.progress
     metrics.register("lag_positions", "Stored but not applied yet", lambda: bus.lag(progress.seq))
     metrics.register("folded_seq", "Newest position applied", lambda: progress.seq)
+    metrics.register("in_trouble", "1 while something goes wrong", lambda: bool(progress.trouble))
     metrics.register("connected", "1 while a server answers", lambda: bus.link.connected)
     metrics.register("publish_retries", "Sent again", lambda: bus.link.retries, counts=True)
     metrics.register("publish_refusals", "Refused", lambda: bus.link.refusals, counts=True)
@@ -238,7 +180,8 @@ def _health_state(context: ProcessContext, bus: MeasuredBus) -> HealthState:
     """Return the health of a process: ready once it has caught up with the log and is connected."""
     state, seq, connected = context.progress.state, context.progress.seq, bus.link.connected
     detail = {"process": context.name, "state": state, "connected": connected, "seq": seq}
-    return HealthState(state == "live" and connected, {**detail, "lag": bus.lag(seq)})
+    serves = state in {"live", "standby"}  # a replica that waits for its turn does what it should
+    return HealthState(serves and connected, {**detail, "lag": bus.lag(seq)})
 
 
 def resident_bytes() -> int:

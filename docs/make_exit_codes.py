@@ -29,7 +29,9 @@ that they were given, ends with 130. SIGTERM and Ctrl-C do the same everywhere. 
 record` is sealed, and `sweep` keeps the points that it has computed.
 
 Processes of the stack (`python -m services.NAME`) are ended by SIGTERM: 0. Their keeper starts
-them again after any code but 2.
+them again after any code but 2. The [node agent](node-agent.md), which its DaemonSet starts again, ends with 0 once
+everything is given back, with 1 where the kernel did not take all of it back, and with 3 where another agent of its
+machine lives.
 
 What argparse does not understand is 2, as is every other wrong argument.
 """

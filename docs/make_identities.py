@@ -37,6 +37,8 @@ event, and whoever may create a consumer can have it deliver anywhere. Therefore
   reply subject of a service request, so an answer can only go back to who asked. Expectations, atomic batches and
   acknowledgements pass through unchanged.
 - Heartbeats do not touch `MAIN`: each account exports its own heartbeat, and `reader` imports them all.
+- [Node agents](node-agent.md) have no identity here: they speak to the API server alone, so no node
+  holds a login of the log.
 - In a replayed cluster (`replay-<run>`) only `replayer` publishes, and everything; elsewhere it publishes nothing.
 
 `make prove` (or `python -m proofs identities`) starts a server with these accounts and tries every permission and

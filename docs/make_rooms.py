@@ -20,14 +20,14 @@ ROOT = Path(__file__).parents[1]
 PAGE = Path(__file__).with_name("architecture.md")
 SHARED = "services/*.py"
 """The room of the files that all services share."""
-MOST_LINES = 2_630
+MOST_LINES = 2_750
 """Lines from snapshot to decision by the baseline's rules, so that a newcomer reads them in a day."""
-MOST_VALUE_LINES = 1_200
+MOST_VALUE_LINES = 1_550
 """Lines on top of them that judge by expected value."""
 VALUE_FILES = re.compile(
-    r"agent_registry/(appraisal|bearing|calibration|memory|machine_memory|raise_memory|request_steps|value_settings)\.py|"
-    r"services/agents/(effects|moves|value_judging)\.py|services/(kube_budgets|collector/observed_services)\.py|"
-    r"services/agents/[a-z_]+/(value|packing|draining|places|room)\.py|services/referee/rules/highest_value\.py"
+    r"agent_registry/(appraisal|bearing|calibration|demand|memory|machine_memory|raise_memory|request_steps|value_settings)\.py|"
+    r"services/agents/(effects|lacking|moves|rises|value_judging)\.py|services/(kube_budgets|collector/observed_services)\.py|"
+    r"services/agents/[a-z_]+/(value|packing|draining|places|room|yielding)\.py|services/referee/rules/highest_value\.py"
 )
 """What judges by expected value: the profile `foresail`."""
 _BLOCK = re.compile(r"(<!-- begin rooms -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from foresail.flags import FLAG_OF
 from foresail.settings import GROUPS
 from schemas.docstrings import field_docstrings
+from services.node_agent.settings import NodeAgentSettings
 
 PAGE = Path(__file__).with_name("settings.md")
 HEAD = """# Settings
@@ -28,9 +29,17 @@ origin. An unknown key stops the start.
 """
 
 
+APART = """## Processes outside of a stack
+
+They are given their settings as JSON in `FORESAIL_SETTINGS` ([the node agent](node-agent.md): `nodeAgent.settings` of
+the chart).
+"""
+
+
 def page() -> str:
     """Return the whole page."""
-    return "\n".join([HEAD, *(_group(name, kind) for name, kind in GROUPS.items())])
+    groups = [_group(name, kind) for name, kind in GROUPS.items()]
+    return "\n".join([HEAD, *groups, APART, _group("node_agent", NodeAgentSettings)])
 
 
 def _group(name: str, kind: type[BaseModel]) -> str:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from bus.errors import ForesailError, InputError, Temporary
 from bus.exit_codes import ExitCode
 from foresail import stopping
+from foresail.chosen_cluster import choose_cluster
 from foresail.first_steps import first_steps
 from foresail.near import remedy_for
 from foresail.output import print_error
@@ -66,6 +67,8 @@ def _run(parsed: argparse.Namespace) -> ExitCode:
 
 def _verb(parsed: argparse.Namespace) -> ExitCode:
     verb = verb_module(parsed.verb)
+    if not getattr(verb, "ALL_CLUSTERS", False):
+        choose_cluster(parsed)
     # Verbs that own their loop, or need none, have a `main`.
     code: ExitCode = verb.main(parsed) if hasattr(verb, "main") else stopping.run(verb.run(parsed))
     return code

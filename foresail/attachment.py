@@ -35,15 +35,18 @@ def show_attachment(state: StateFolder, stack: StackFile, *, as_json: bool) -> E
     out = console()
     out.print("Everything that is stored, as it comes (read-only):\n")
     out.print(f"  {details['command']}\n", markup=False)
+    nameless = details["short_command"] != details["command"]
     if details["login_file"]:
+        left_out = " On the stack's own server the name may be left out:" if nameless else ""
         out.print(
             f"{details['login_file']} holds address, user and password of `{READER}`, who may read and\n"
-            "write nothing; only you can read it. On the stack's own server the name may be left out:\n",
+            f"write nothing; only you can read it.{left_out}\n",
             markup=False,
         )
     else:
         out.print("The server is yours: use a login of it that may read.\n")
-    out.print(f"  {details['short_command']}\n", markup=False)
+    if nameless or not details["login_file"]:
+        out.print(f"  {details['short_command']}\n", markup=False)
     out.print(
         "Less of it: live.foresail.<cluster>.decision, .outcome.>, .proposal.safety; heartbeats, which are\n"
         f"not stored: {details['health_subject']}. Without the nats command: examples/tap_with_nats_py.py,\n"
@@ -65,14 +68,17 @@ def attachment(state: StateFolder, stack: StackFile) -> dict[str, Any]:
     file = _login_file(state, stack) if stack.embedded else None
     short = f"nats sub --server {stack.nats_url} {shlex.quote(subject)}"
     load = "" if file is None else f"set -a; . {shlex.quote(str(file))}; set +a; "
+    command = f"{load}nats sub {shlex.quote(subject)}" if load else short
+    user = None if file is None else read_logins(file.parent)[READER].user
     return {
         "server": stack.nats_url,
         "subject": subject,
         "health_subject": subjects.health(stack.cluster, "*"),
-        "user": READER if file is not None else None,
+        "user": user,
         "login_file": None if file is None else str(file),
-        "command": f"{load}nats sub {shlex.quote(subject)}" if load else short,
-        "short_command": short,
+        "command": command,
+        # Where several clusters share a server, nobody is anybody without a name.
+        "short_command": command if stack.bus_folder else short,
     }
 
 

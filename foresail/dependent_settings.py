@@ -15,15 +15,17 @@ from projections.promotion.settings import PromotionSettings
 from schemas.model import DataModel
 from schemas.outcome import Mode
 from services.agents.profiles import BASELINE_RULES, FORESAIL
-from services.executor.settings import Caps
+from services.executor.settings import APPROVE, Caps
 
-SHADOWS = ("age-risk",)
-"""What predicts beside the active models under profile `foresail`: a model becomes active by skill shown live, and
-this one has not shown it yet."""
+SHADOWS = ("live-risk",)
+"""What predicts beside the active models under profile `foresail`: a model becomes active by skill shown live."""
 
 RENTED_SURGE_PODS = "100%"
 """Pods that raises may add where machines are rented for them: a cluster may double in a rush on everything at once,
 and each raise is weighed against its price."""
+
+LEAST_EXPIRY_SECONDS, PHASES_TO_EXPIRY = 600.0, 3.0
+"""How long the exerciser's load may outlive it: three phases, ten minutes at least."""
 
 FILLED_IN_PART = ("agents.value", "executor.caps")
 """Tables in which the user's fields stay and the others are filled in."""
@@ -44,6 +46,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "interval_seconds": run.interval_seconds,
             "speed": speed,
             "namespaces": run.namespaces,
+            "health": "kubernetes" if run.kubeconfig else None,
         },
         "inference": {
             "shadow_models": SHADOWS if settings.agents.profile == FORESAIL.name else None
@@ -62,7 +65,10 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "prometheus": prometheus if prometheus.url else None,
             "switchback": switchback,
         },
-        "exerciser": {"seed": run.seed},
+        "exerciser": {
+            "seed": run.seed,
+            "expiry_seconds": expiry_seconds(settings) if run.kubeconfig else None,
+        },
         "scoreboard": {
             "score": settings.score,
             "switchback": switchback,
@@ -83,6 +89,12 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         if missing:
             filled[name] = type(group).model_validate({**group.model_dump(), **missing})
     return settings.model_copy(update=filled)
+
+
+def expiry_seconds(settings: StackSettings) -> float:
+    """Return after which time the exerciser's load goes by itself on a cluster of the user's own."""
+    phase_seconds = settings.exerciser.phase_cycles * settings.run.interval_seconds
+    return max(LEAST_EXPIRY_SECONDS, PHASES_TO_EXPIRY * phase_seconds)
 
 
 def _with_profile(settings: StackSettings) -> StackSettings:
@@ -174,4 +186,14 @@ def mode_of(settings: StackSettings, otherwise: Mode) -> Mode:
     """Return the mode in which the executor will run; `otherwise` where nobody chose one."""
     if "executor.mode" in settings.origins:
         return settings.executor.mode
-    return otherwise if settings.run.mode is None else Mode(settings.run.mode)
+    chosen = settings.run.mode
+    if chosen is None:
+        return otherwise
+    return Mode.ACTIVE if chosen == APPROVE else Mode(chosen)
+
+
+def mode_word(settings: StackSettings, otherwise: Mode) -> str:
+    """Return that mode as `--mode` names it, with approvals as a mode of their own."""
+    mode = mode_of(settings, otherwise)
+    asks = settings.run.mode == APPROVE or settings.executor.approval
+    return APPROVE if asks and mode is Mode.ACTIVE else str(mode)

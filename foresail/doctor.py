@@ -25,6 +25,8 @@ from bus.nats_connection import connect_client
 from bus.nats_server import server_binary
 from foresail.findings import Finding
 from foresail.log_source import connect
+from foresail.node_agent_checks import CHECK as AGENTS
+from foresail.node_agent_checks import agents_finding
 from foresail.output import console, print_json
 from foresail.prometheus_checks import cluster_facts, prometheus_findings
 from foresail.settings import StackSettings, resolve
@@ -58,6 +60,7 @@ PACKAGES = ("nats-py", "kubernetes", "pydantic", "structlog", "polars", "starlet
 
 DASHBOARD_PORT = 8765
 MEANS = "means of actions"
+LEASE = "another stack"
 NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -169,8 +172,10 @@ def checks(arguments: argparse.Namespace) -> dict[str, Probe]:
         names = tuple(arguments.namespaces.split(",")) if arguments.namespaces else ()
         for process in ("collector", "executor"):
             probes[f"rights of {process}"] = partial(_rights, kubeconfig, context, process, names)
+        probes[AGENTS] = partial(agents_finding, kubeconfig, context)
         if names:
             probes[MEANS] = partial(_means, kubeconfig, context, names)
+            probes[LEASE] = partial(_lease, kubeconfig, context)
     return probes
 
 
@@ -321,6 +326,24 @@ async def _means(kubeconfig: str, context: str | None, namespaces: tuple[str, ..
         return Finding(MEANS, ok=False, found=str(error), made=not isinstance(error, Temporary))
     remedy = "deploy/rbac.yaml has the rights, executor.writable_nodes the nodes" if missing else ""
     return Finding(MEANS, not missing, means_text(missing), remedy)
+
+
+async def _lease(kubeconfig: str, context: str | None) -> Finding:
+    """See whether another stack acts on the cluster."""
+    from services.executor.lease_reading import held_by_another  # noqa: PLC0415 - as below
+    from services.official_client import OfficialClientTransport  # noqa: PLC0415 - as below
+
+    namespace = ExecutorSettings().lease_namespace
+    try:
+        transport = OfficialClientTransport(Path(kubeconfig), context)
+        try:
+            held = await held_by_another(transport, namespace)
+        finally:
+            await transport.close()
+    except ForesailError as error:
+        return Finding(LEASE, ok=False, found=str(error), made=not isinstance(error, Temporary))
+    refused = f"a second stack would be refused in active mode: {held}"
+    return Finding(LEASE, ok=True, found=refused if held else "no stack acts on this cluster")
 
 
 async def _rights(

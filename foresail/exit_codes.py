@@ -21,10 +21,12 @@ SHARED = (
 """Codes that mean the same wherever they come from."""
 READS_ON = "the recording ends too early; what was read of it is shown"
 UNLESS_PARTIAL = f"{READS_ON} (0 with `--partial`)"
+NOT_TOLD = "of several clusters, one could not be told"
 
 _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
     "up": {
-        DIFFERS: "the stack could not go on, the cluster could not be read at its end, or not everything was taken back"
+        DIFFERS: "the stack could not go on, the cluster could not be read at its end, or not everything was taken "
+        "back; of several clusters, one of them"
     },
     "tap": {CUT_OFF: UNLESS_PARTIAL},
     "recording record": {},
@@ -64,9 +66,9 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
         NOTHING: "there was no span to send",
         CUT_OFF: READS_ON,
     },
-    "kill": {},
-    "pause": {},
-    "resume": {},
+    "kill": {DIFFERS: NOT_TOLD},
+    "pause": {DIFFERS: NOT_TOLD},
+    "resume": {DIFFERS: NOT_TOLD},
     "doctor": {
         DIFFERS: "something is missing or not well",
         NOTHING: "a check could not be made",

@@ -18,6 +18,7 @@ from bus.events import cycle_of_message, read_events
 from bus.exit_codes import ExitCode
 from bus.port import StoredMessage
 from foresail.explain_object import explain_object
+from foresail.explain_why_not import add_why_not, run_why_not
 from foresail.explanation import screen
 from foresail.explanation.object_screen import object_screen
 from foresail.flags import seconds
@@ -42,6 +43,22 @@ EXAMPLES = (
     ("explain 123 --recording run.fslog", "the decision of cycle 123"),
     ("explain pod web-1", "why this pod is where it is, or still pending"),
     ("explain hpa shop/web", "why this HPA did or did not scale"),
+    (
+        "explain pod shop/web-1 --why-not schedule --kubeconfig ~/.kube/config",
+        "what each node of your cluster says to it, and the smallest change that would let it run",
+    ),
+    (
+        "explain hpa shop/web --why-not scale --kubeconfig ~/.kube/config",
+        "what each of its metrics asks for, and what holds it back",
+    ),
+    (
+        "explain node rack-7 --why-not consolidate --kubeconfig ~/.kube/config",
+        "which pods and rules keep Karpenter or Cluster Autoscaler from removing it",
+    ),
+    (
+        "explain workload shop/web --why-not start --kubeconfig ~/.kube/config",
+        "what its rollout and its pods wait for, since when, and who could change it",
+    ),
 )
 
 LAST = "last"
@@ -69,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="the object's name, with its namespace (and a workload's kind) where several have it",
     )
+    add_why_not(parser)
     add_source(parser)
 
 
@@ -78,6 +96,8 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     Raises:
         InputError: there is no such decision.
     """
+    if arguments.why_not is not None:
+        return await run_why_not(arguments)
     if arguments.name is not None or arguments.decision in set(ObjectKind):
         return await _run_object(arguments)
     async with open_source(

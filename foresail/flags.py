@@ -6,11 +6,17 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from bus.limited_files import read_limited
+from foresail.named_clusters import kubeconfig_settings
 from projections.figures import duration
+from schemas.limited_json import load_json
+from schemas.model import DataModel
 
+CALIBRATION_BYTES = 65_536
 CLUSTER = "the cluster"
 SIMULATED = "the simulated cluster"
 DECIDING = "how it decides"
@@ -39,6 +45,13 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--speed", "run.speed", SIMULATED, "X"),
     Flag("--interval", "run.interval_seconds", DECIDING, "DURATION"),
     Flag("--exercise", "run.exercise", RUNNING),
+    Flag("--exercise-cycles", "exerciser.phase_cycles", RUNNING, "N"),
+    Flag("--exercise-randomise", "exerciser.randomise", RUNNING),
+    Flag("--exercise-seed", "exerciser.seed", RUNNING, "N"),
+    Flag("--mirror-exercise", "exerciser.mirrors", RUNNING, "KUBECONFIG"),
+    Flag("--max-cycles", "run.max_cycles", RUNNING, "N"),
+    Flag("--prometheus", "collector.prometheus", CLUSTER, "URL"),
+    Flag("--power-calibration", "collector.power", CLUSTER, "JSON-FILE"),
     Flag("--mode", "run.mode", DECIDING, "shadow|active"),
     Flag("--model", "inference.model", DECIDING, "NAME|FOLDER"),
     Flag("--demand-model", "inference.demand_model", DECIDING, "NAME|FOLDER"),
@@ -47,13 +60,16 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--frozen-after", "run.frozen_seconds", RUNNING, "DURATION"),
     Flag("--seed", "run.seed", SIMULATED, "N"),
     Flag("--record", "run.record", SERVER, "FILE"),
+    Flag("--recordings", "recorder.folder", SERVER, "FOLDER"),
+    Flag("--bucket", "recorder.bucket", SERVER, "s3://BUCKET/PREFIX"),
     Flag("--virtual-time", "run.virtual_time", RUNNING),
     Flag("--nats-url", "nats.url", SERVER, "URL"),
     Flag("--nats-port", "nats.port", SERVER, "PORT"),
     Flag("--dashboard-port", "dashboard.port", SERVER, "PORT"),
-    Flag("--kubeconfig", "run.kubeconfig", CLUSTER, "FILE"),
+    Flag("--kubeconfig", "run.kubeconfig", CLUSTER, "[NAME=]FILE"),
     Flag("--context", "run.context", CLUSTER, "NAME"),
     Flag("--keep", "run.keep", CLUSTER),
+    Flag("--left-behind", "executor.left_behind", CLUSTER, "give_back|take_over|leave"),
     Flag("--namespaces", "run.namespaces", CLUSTER, "PREFIXES"),
     Flag("--cluster", "run.cluster", CLUSTER, "NAME"),
     Flag("--data", "run.data", SIMULATED, "FOLDER"),
@@ -64,7 +80,10 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--machines", "run.machines", SIMULATED, "FILE"),
     Flag("--state", "run.state_folder", SERVER, "FOLDER"),
 )
-FLAG_OF: Mapping[str, str] = {flag.name: flag.flag for flag in FLAGS}
+FLAG_OF: Mapping[str, str] = {
+    **{flag.name: flag.flag for flag in FLAGS},
+    "run.kubeconfigs": "--kubeconfig",
+}
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(ms|s|m|h|d)?")
 _UNITS = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -98,10 +117,47 @@ def default_text(name: str, value: Any) -> str:
         name: the field's name; `..._seconds` is a duration.
         value: the default; a text that is empty, None, False and an empty tuple say nothing.
     """
-    if value is None or value is False or value in ("", ()):
+    if value is None or value is False or value in ("", ()) or isinstance(value, DataModel):
         return ""
     text = duration(value) if name.endswith("_seconds") else value
     return f" (default: {text})"
+
+
+def calibration(text: str) -> dict[str, Any]:
+    """Read the power model of a JSON file, whose names are those of the predecessors' calibration file.
+
+    Raises:
+        argparse.ArgumentTypeError: it cannot be read, or is no JSON object.
+    """
+    try:
+        content = load_json(read_limited(Path(text), CALIBRATION_BYTES))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no calibration file ({why}); give a JSON file with idle_watts, "
+            "cpu_full_scale_watts, mem_full_scale_watts and source"
+        ) from error
+    if not isinstance(content, dict):
+        raise argparse.ArgumentTypeError(f"{text!r} is no JSON object")
+    return content
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def _prometheus(text: str) -> dict[str, Any]:
+    return {"url": text}
+
+
+READERS: Mapping[str, Callable[[str], Any]] = {
+    "run.namespaces": _names,
+    "collector.prometheus": _prometheus,
+    "collector.power": calibration,
+}
+"""How the text of a flag becomes the value of a setting that is no plain one."""
+REPEATED = frozenset({"exerciser.mirrors", "run.kubeconfig"})
+"""Settings whose flag may be given several times, once for each element."""
 
 
 def add_flags(parser: argparse.ArgumentParser, described: Mapping[str, str]) -> None:
@@ -114,18 +170,20 @@ def add_flags(parser: argparse.ArgumentParser, described: Mapping[str, str]) -> 
             group.add_argument(flag, dest=name, action="store_const", const=True, help=text)
         elif metavar == "DURATION":
             group.add_argument(flag, dest=name, type=seconds, metavar=metavar, help=text)
-        elif name == "run.namespaces":
-            group.add_argument(
-                flag,
-                dest=name,
-                type=lambda text: tuple(text.split(",")),
-                metavar=metavar,
-                help=text,
-            )
+        elif name in REPEATED:
+            group.add_argument(flag, dest=name, action="append", metavar=metavar, help=text)
+        elif name in READERS:
+            group.add_argument(flag, dest=name, type=READERS[name], metavar=metavar, help=text)
         else:
             group.add_argument(flag, dest=name, metavar=metavar, help=text)
 
 
 def given_flags(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what was given, by `group.field`."""
-    return {flag.name: getattr(arguments, flag.name) for flag in FLAGS}
+    """Return what was given, by `group.field`.
+
+    Raises:
+        ConfigError: one cluster is given two names.
+    """
+    given = {flag.name: getattr(arguments, flag.name) for flag in FLAGS}
+    files = given.pop("run.kubeconfig")
+    return {**given, **kubeconfig_settings(files or (), given["run.cluster"])}

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from lab.explanations.rights import RIGHTS as EXPLAIN_RIGHTS
 from schemas.actions import ActionKind
 from services.collector.rights import RIGHTS as COLLECTOR_RIGHTS
 from services.executor.rights import read_rights, write_rights
 from services.executor.settings import ExecutorSettings, HandBack
 from services.login_rights import RIGHTS as LOGINS_RIGHTS
+from services.node_agent.rights import RIGHTS as AGENT_RIGHTS
 from services.rights import Place, Right, rules_of
 
 Manifest = dict[str, Any]
+AGENT, EXPLAIN = "node-agent", "explain"
+AGENT_NAMESPACE = "foresail-node-agent"
+"""Where node agents run: apart, since they mount files of their machine."""
 RBAC = "rbac.authorization.k8s.io"
 ACCOUNTS = {
     "collector": "foresail-collector",
     "executor": "foresail-executor",
     "logins": "foresail-logins",
+    AGENT: "foresail-node-agent",
+    EXPLAIN: "foresail-explain",
 }
-"""Service account of each process that has any rights; all others have no token at all."""
+"""Service account of each process that has any rights, and of whoever asks a live cluster; all others have no token
+at all.
+"""
+_SUFFIXES = {Place.NAMED: "write", Place.NODES: "nodes", Place.LEASE: "lease"}
+LEASE_NAMESPACE = ExecutorSettings().lease_namespace
 LABELS = {"app.kubernetes.io/part-of": "foresail"}
 
 
@@ -39,6 +50,14 @@ class Grants:
     """The namespace that the processes run in."""
     object_events: bool = False
     """Whether the executor writes events on what it has changed."""
+    namespace_label: str = ""
+    """Label by which owners let their namespaces be written; bound in each as it is labelled."""
+    node_agent: bool = False
+    """Whether node agents are installed."""
+    explain: bool = False
+    """Whether somebody asks `foresail explain NAME --why-not QUESTION` with an account of its own."""
+    lease_namespace: str = LEASE_NAMESPACE
+    """Where the Lease lies by which one stack alone acts."""
 
     @property
     def settings(self) -> ExecutorSettings:
@@ -49,6 +68,8 @@ class Grants:
             hand_back=self.hand_back,
             hand_back_command=command,
             object_events=self.object_events,
+            namespace_label=self.namespace_label,
+            lease_namespace=self.lease_namespace,
         )
 
 
@@ -56,7 +77,10 @@ def granted_rights(grants: Grants) -> Mapping[str, tuple[Right, ...]]:
     """Return the rights of each process that has any."""
     kinds = [ActionKind(word) for word in grants.actions]
     executor = (*read_rights(grants.settings, kinds), *write_rights(kinds, grants.settings))
-    return {"collector": COLLECTOR_RIGHTS, "executor": executor, "logins": LOGINS_RIGHTS}
+    agent = {AGENT: AGENT_RIGHTS} if grants.node_agent else {}
+    asking = {EXPLAIN: EXPLAIN_RIGHTS} if grants.explain else {}
+    processes = {"collector": COLLECTOR_RIGHTS, "executor": executor, "logins": LOGINS_RIGHTS}
+    return {**processes, **agent, **asking}
 
 
 def manifests(grants: Grants, process: str | None = None) -> list[Manifest]:
@@ -64,10 +88,11 @@ def manifests(grants: Grants, process: str | None = None) -> list[Manifest]:
     made: list[Manifest] = []
     for name, rights in granted_rights(grants).items():
         if process in {None, name}:
-            made.append(account_manifest(ACCOUNTS[name], grants.home))
+            own = replace(grants, home=AGENT_NAMESPACE) if name == AGENT else grants
+            made.append(account_manifest(ACCOUNTS[name], own.home))
             for place in Place:
                 here = [right for right in rights if right.place is place]
-                made += role_manifests(ACCOUNTS[name], place, rules_of(here), grants)
+                made += role_manifests(ACCOUNTS[name], place, rules_of(here), own)
     return made
 
 
@@ -90,12 +115,16 @@ def role_manifests(
     homes: tuple[str, ...]
     if place is Place.OWN:
         kind, cluster_wide, homes = "Role", False, (grants.home,)
+    elif place is Place.DEFAULT:
+        kind, cluster_wide, homes = "Role", False, (Place.DEFAULT.value,)
     elif place is Place.NAMED:
         kind, cluster_wide, homes = "ClusterRole", False, grants.namespaces
+    elif place is Place.LEASE:
+        kind, cluster_wide, homes = "Role", False, (grants.lease_namespace,)
     else:
         kind, cluster_wide, homes = "ClusterRole", True, ("",)
-    name = {Place.NAMED: f"{account}-write", Place.NODES: f"{account}-nodes"}.get(place, account)
-    inside = {"namespace": grants.home} if kind == "Role" else {}
+    name = f"{account}-{_SUFFIXES[place]}" if place in _SUFFIXES else account
+    inside = {"namespace": homes[0]} if kind == "Role" else {}
     role = {
         "apiVersion": f"{RBAC}/v1",
         "kind": kind,

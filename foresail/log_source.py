@@ -274,14 +274,13 @@ def reading_verdict(
 
 
 @asynccontextmanager
-async def connect(
+async def reached(
     stack: StackFile, state: StateFolder, identity: str = "reader"
-) -> AsyncIterator[Bus]:
-    """Connect to a stack's log as one identity; when the stack is over, serve its log from disk
-    meanwhile.
+) -> AsyncIterator[tuple[str, Login]]:
+    """Give the address and login of a stack's server as one identity; when the stack is over, serve its log from
+    disk meanwhile.
     """
-    from bus.nats_adapter import NatsBus  # noqa: PLC0415 - a recording is read without NATS
-    from bus.nats_conf import accounts_conf  # noqa: PLC0415
+    from bus.nats_conf import accounts_conf  # noqa: PLC0415 - a recording is read without NATS
     from bus.nats_server import NatsServer  # noqa: PLC0415
 
     server: NatsServer | None = None
@@ -289,19 +288,29 @@ async def connect(
     logins = read_logins(state.incarnation(stack.incarnation)) if stack.embedded else {}
     login = logins.get(identity) or _given_login(stack)
     if not stack.running and stack.embedded:
-        folder = state.incarnation(stack.incarnation)
         accounts = accounts_conf(stack.cluster, stack.stream, logins) if logins else ""
-        server = NatsServer(folder / "nats", accounts=accounts)
+        server = NatsServer(state.server_folder(stack), accounts=accounts)
         url = await server.start()
     try:
+        yield url, login
+    finally:
+        if server is not None:
+            await server.stop()
+
+
+@asynccontextmanager
+async def connect(
+    stack: StackFile, state: StateFolder, identity: str = "reader"
+) -> AsyncIterator[Bus]:
+    """Connect to a stack's log as one identity; see `reached`."""
+    from bus.nats_adapter import NatsBus  # noqa: PLC0415 - a recording is read without NATS
+
+    async with reached(stack, state, identity) as (url, login):
         bus = await NatsBus.connect(url, cluster=stack.cluster, stream=stack.stream, login=login)
         try:
             yield bus
         finally:
             await bus.close()
-    finally:
-        if server is not None:
-            await server.stop()
 
 
 def _given_login(stack: StackFile) -> Login:

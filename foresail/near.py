@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 
+from bus.errors import InputError
+
 MOST_LISTED = 12
 """Names that are listed when none is near."""
 LEAST_LIKE = 0.6
@@ -27,3 +29,18 @@ def remedy_for(word: str, known: Collection[str]) -> str:
     more = len(known) - len(listed)
     tail = f" and {more} more" if more else ""
     return f"known: {', '.join(listed)}{tail}" if listed else "there is none"
+
+
+def full_name(name: str, known: Collection[str], kind: str) -> str:
+    """Return the one `namespace/name` that a name means, with its namespace or without where one alone has it.
+
+    Raises:
+        InputError: nothing is called so, or several are.
+    """
+    matching = [name] if name in known else [one for one in known if one.partition("/")[2] == name]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise InputError("NAME", name, f"say which {kind}: {', '.join(sorted(matching))}")
+    near = known if "/" in name else {one.partition("/")[2] for one in known}
+    raise InputError("NAME", name, f"there is no such {kind}; {remedy_for(name, near)}")

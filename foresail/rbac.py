@@ -10,7 +10,15 @@ import yaml
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from foresail.install_rights import ACCOUNTS, Grants, granted_rights, manifests
+from foresail.install_rights import (
+    ACCOUNTS,
+    AGENT,
+    EXPLAIN,
+    LEASE_NAMESPACE,
+    Grants,
+    granted_rights,
+    manifests,
+)
 from foresail.output import print_json
 from foresail.verbs import Verb
 from schemas.actions import ActionKind
@@ -28,6 +36,7 @@ EXAMPLES = (
         "rbac --actions replicate --namespaces shop --object-events",
         "and events on what was changed",
     ),
+    ("rbac --process explain", "one account that only lists, for questions to a live cluster"),
     ("rbac --actions migrate --namespaces shop --json", "one row for each right, with its reason"),
 )
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -45,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--namespaces", metavar="NAMES", help="exact names of the namespaces that they may write in"
     )
     parser.add_argument(
+        "--namespace-label",
+        metavar="LABEL",
+        help="key=value of namespaces that may be written besides, as executor.namespace_label (default: none)",
+    )
+    parser.add_argument(
         "--writable-nodes",
         metavar="LABEL",
         help="key=value of the nodes that they may write, as executor.writable_nodes (default: none)",
@@ -60,10 +74,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="events on what was changed may be written, too, as executor.object_events",
     )
+    parser.add_argument("--node-agent", action="store_true", help="node agents are installed, too")
+    parser.add_argument(
+        "--lease-namespace",
+        default=LEASE_NAMESPACE,
+        metavar="NAME",
+        help="namespace of the Lease that a stack holds while it acts, as executor.lease_namespace "
+        "(default: %(default)s)",
+    )
     parser.add_argument(
         "--process",
         choices=sorted(ACCOUNTS),
-        help="the rights of this one alone (default: all that have any)",
+        help="the rights of this one alone (default: all processes that have any); explain: of whoever asks "
+        "`foresail explain NAME --why-not QUESTION`, which only lists",
     )
     parser.add_argument(
         "--install-namespace",
@@ -108,7 +131,12 @@ def _line(asked: Grants) -> str:
     words = ["rbac"]
     words += ["--actions", ",".join(asked.actions)] if asked.actions else []
     words += ["--namespaces", ",".join(asked.namespaces)] if asked.namespaces else []
+    words += ["--namespace-label", asked.namespace_label] if asked.namespace_label else []
     words += ["--object-events"] if asked.object_events else []
+    words += ["--node-agent"] if asked.node_agent else []
+    words += ["--process", EXPLAIN] if asked.explain else []
+    elsewhere = asked.lease_namespace != LEASE_NAMESPACE
+    words += ["--lease-namespace", asked.lease_namespace] if elsewhere else []
     return " ".join(words)
 
 
@@ -118,19 +146,24 @@ def _asked(arguments: argparse.Namespace) -> Grants:
         if word not in KINDS:
             raise InputError("--actions", word or "(empty)", f"give some of {', '.join(KINDS)}")
     namespaces = _words(arguments.namespaces)
-    named = (("--namespaces", namespaces), ("--install-namespace", (arguments.install_namespace,)))
+    named = (
+        ("--namespaces", namespaces),
+        ("--install-namespace", (arguments.install_namespace,)),
+        ("--lease-namespace", (arguments.lease_namespace,)),
+    )
     for flag, names in named:
         for name in names:
             if not _NAME.fullmatch(name):
                 raise InputError(flag, name or "(empty)", "give exact names, such as shop")
-    label = arguments.writable_nodes or ""
-    if label and not re.fullmatch(NODE_LABEL, label):
-        raise InputError("--writable-nodes", label, "give a label, such as pool=shop")
+    label, opted_in = arguments.writable_nodes or "", arguments.namespace_label or ""
+    for flag, text in (("--writable-nodes", label), ("--namespace-label", opted_in)):
+        if text and not re.fullmatch(NODE_LABEL, text):
+            raise InputError(flag, text, "give a label, such as pool=shop")
     on_nodes = [kind for kind in actions if kind in ON_NODES]
     if on_nodes and not label:
         remedy = "it writes nodes; name them, such as --writable-nodes pool=shop"
         raise InputError("--actions", ",".join(on_nodes), remedy)
-    if set(actions) - ON_NODES and not namespaces:
+    if set(actions) - ON_NODES and not (namespaces or opted_in):
         raise InputError(
             "--namespaces", "(none)", "name where these actions may write, such as shop,batch"
         )
@@ -141,6 +174,10 @@ def _asked(arguments: argparse.Namespace) -> Grants:
         HandBack(arguments.hand_back),
         arguments.install_namespace,
         arguments.object_events,
+        opted_in,
+        arguments.node_agent or arguments.process == AGENT,
+        arguments.process == EXPLAIN,
+        arguments.lease_namespace,
     )
 
 

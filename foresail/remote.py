@@ -8,8 +8,20 @@ from bus.errors import ConfigError
 from bus.streams import StreamDeclaration
 from foresail.stack.state_folder import StackFile
 
+REMOTE_CLUSTER = "twin"
+"""What docker-compose.yml calls its cluster."""
 COMPOSE_INCARNATION = "compose"
 """What docker-compose.yml calls its world."""
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Add what names one cluster of several."""
+    parser.add_argument(
+        "--cluster",
+        metavar="NAME",
+        help="which cluster, where the stack serves several (docs/several-clusters.md); with --nats-url the name "
+        f"of that stack's cluster (default there: {REMOTE_CLUSTER})",
+    )
 
 
 def add_remote(parser: argparse.ArgumentParser) -> None:
@@ -23,12 +35,7 @@ def add_remote(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--nats-creds", metavar="FILE", help="login file for that server (login.env)"
     )
-    group.add_argument(
-        "--cluster",
-        default="twin",
-        metavar="NAME",
-        help="name of its cluster (default: %(default)s)",
-    )
+    add_cluster(parser)
     group.add_argument(
         "--incarnation",
         default=COMPOSE_INCARNATION,
@@ -47,9 +54,10 @@ def remote_of(arguments: argparse.Namespace) -> StackFile | None:
         if arguments.nats_creds is not None:
             raise ConfigError("--nats-creds", arguments.nats_creds, "also give --nats-url")
         return None
-    declaration = StreamDeclaration.of(arguments.cluster, arguments.incarnation)
+    cluster = arguments.cluster or REMOTE_CLUSTER
+    declaration = StreamDeclaration.of(cluster, arguments.incarnation)
     return StackFile(
-        cluster=arguments.cluster,
+        cluster=cluster,
         incarnation=arguments.incarnation,
         stream=declaration.name,
         nats_url=arguments.nats_url,

@@ -5,9 +5,8 @@ touched, what was refused and why, how often the risk was right, day by day.
 from __future__ import annotations
 
 import argparse
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,22 +15,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bus.errors import InputError
-from bus.events import read_events
 from bus.exit_codes import ExitCode
-from bus.port import Messages
-from bus.recording import open_recording
 from foresail.flags import seconds
 from foresail.html_page import write_page
-from foresail.log_source import RecordingSource, Since, Source, add_source, open_source
-from foresail.log_source import reading_verdict as verdict_of
+from foresail.log_source import add_source
 from foresail.output import console, page, print_json
-from foresail.progress import reading_source
-from foresail.remote import remote_of
-from foresail.spans import NANOSECONDS
+from foresail.report_sources import open_report_sources
 from foresail.stack.preflight import check_writable
 from foresail.verbs import Verb
-from projections.activity import MICRO, READS, ActionRow, Activity, RiskRow
+from projections.activity import MICRO, ActionRow, Activity, RiskRow
 from projections.figures import known_number, percent, signed_text
 from projections.times import cluster_time
 from schemas.wording import count_text
@@ -40,6 +32,7 @@ VERB = Verb(67, "sum up days of a log: what was done or would have been, what wa
 EXAMPLES = (
     ("report --since 7d", "the last week of the running stack"),
     ("report --recording recordings --markdown week.md", "every recording of a folder, as a file"),
+    ("report --recording s3://BUCKET/PREFIX --since 7d", "the last week of a bucket of recordings"),
 )
 
 EXIT_CODES = {ExitCode.NOTHING_COMPARED: "the log holds no decision in that time"}
@@ -75,21 +68,11 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     """
     if arguments.markdown is not None:
         check_writable("--markdown", Path(arguments.markdown))
-    activity, code = Activity(), ExitCode.GOOD
+    activity = Activity()
     async with AsyncExitStack() as stack:
-        sources = await _sources(arguments, stack)
-        last_seqs: Counter[str] = Counter()
-        begun, from_ns = await _beginnings(sources, arguments.since)
-        for log, source, start_seq in begun:
-            async with reading_source(source, "reading the log"):
-                first = max(start_seq, last_seqs[log] + 1)
-                messages = _stored_since(source.messages(READS, start_seq=first), from_ns)
-                async for entry in read_events(messages):
-                    last_seqs[log] = max(last_seqs[log], entry.seq)
-                    if entry.event is not None:
-                        activity.add(entry.event)
-            found = verdict_of(source, partial=arguments.partial)
-            code = found if code is ExitCode.GOOD else code
+        sources = await open_report_sources(arguments, stack)
+        await sources.add_to(activity, arguments.since)
+        code = sources.code
     if not any(day.cycles for day in activity.days.values()):
         code = ExitCode.NOTHING_COMPARED if code is ExitCode.GOOD else code
     tables = tuple(tables_of(activity))
@@ -102,71 +85,6 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         if arguments.markdown is not None:
             console().print(arguments.markdown, markup=False)
     return code
-
-
-async def _sources(
-    arguments: argparse.Namespace, stack: AsyncExitStack
-) -> list[tuple[str, Source]]:
-    """Return what to read, each with the log that it is a part of; parts of one log in their order."""
-    folder = None if arguments.recording is None else Path(arguments.recording)
-    if folder is None or not folder.is_dir():
-        opened = open_source(arguments.recording, Path(arguments.state), remote_of(arguments))
-        return [("", await stack.enter_async_context(opened))]
-    files = list(folder.glob("*.fslog"))
-    if not files:
-        raise InputError(
-            "--recording", str(folder), "it holds no *.fslog; give a folder of recordings"
-        )
-    sources: list[tuple[str, Source]] = [
-        (log, RecordingSource(file)) for log, _, file in sorted(map(_part_of, files))
-    ]
-    clusters = sorted({source.cluster for _, source in sources})
-    if len(clusters) > 1:
-        why = f"recordings of several clusters ({', '.join(clusters)}); give a folder for each"
-        raise InputError("--recording", str(folder), why)
-    return sources
-
-
-def _part_of(file: Path) -> tuple[str, int, Path]:
-    """Return the log that a recording is a part of, and where in it the part begins: each start of a stack has a log of
-    its own, whose positions begin anew.
-    """
-    header = open_recording(file).header
-    cut = header.get("cut")
-    first_seq = cut.get("first_seq") if isinstance(cut, Mapping) else None
-    return str(header.get("incarnation", "")), first_seq if isinstance(first_seq, int) else 1, file
-
-
-async def _beginnings(
-    sources: list[tuple[str, Source]], since_seconds: float | None
-) -> tuple[list[tuple[str, Source, int]], int]:
-    """Return what to read from which position, and the recorded time (ns) before which nothing of it counts."""
-    begun = [(log, source, 1) for log, source in sources]
-    if since_seconds is None:
-        return begun, 0
-    if len(sources) == 1:
-        ((log, source),) = sources
-        return [(log, source, await source.start_of(Since(seconds=since_seconds)))], 0
-    ends = []
-    for _, source in sources:
-        async with reading_source(source, "looking for the newest event"):
-            ends.append(await _end_ns(source))
-    return begun, max(ends) - round(since_seconds * NANOSECONDS)
-
-
-async def _end_ns(source: Source) -> int:
-    """Return the recorded time of the newest message; 0 where there is none."""
-    end_ns = 0
-    async for message in source.messages():
-        end_ns = max(end_ns, message.time_ns)
-    return end_ns
-
-
-async def _stored_since(messages: Messages, from_ns: int) -> Messages:
-    async with aclosing(messages):
-        async for message in messages:
-            if message.time_ns >= from_ns:
-                yield message
 
 
 def tables_of(activity: Activity) -> Iterator[ReportTable]:

@@ -37,12 +37,15 @@ class RunSettings(DataModel):
     for_seconds: float | None = Field(default=None, gt=0)
     """Stop after this much wall time (with virtual time: cluster time divided by the speed); unset: at Ctrl-C.
     """
+    max_cycles: int | None = Field(default=None, ge=1)
+    """Stop once so many cycles are decided; unset: at Ctrl-C or after for_seconds."""
     exercise: bool = False
     """Let the exerciser create load in nine phases, so that every agent has something to decide. They are made for
     profile `baseline-rules`, which acts then unless a profile is named.
     """
-    mode: Literal["shadow", "active"] | None = None
-    """shadow: every write is a dry run; active: writes are real. Unset: active on the twin, shadow
+    mode: Literal["shadow", "active", "approve"] | None = None
+    """shadow: every write is a dry run; active: writes are real; approve: active, and each action waits for
+    `foresail approve`. Unset: active on the twin, shadow
     with a kubeconfig.
     """
     virtual_time: bool = False
@@ -58,7 +61,12 @@ class RunSettings(DataModel):
     state_folder: str = ".foresail"
     """Folder in which the stack keeps everything; one stack uses it at a time."""
     kubeconfig: str | None = None
-    """Watch the cluster of this kubeconfig instead of a simulated one; in shadow mode unless told otherwise."""
+    """Watch the cluster of this kubeconfig instead of a simulated one; in shadow mode unless told otherwise. Given
+    several times, as NAME=FILE: several clusters (docs/several-clusters.md); without NAME the current context is
+    the cluster's name."""
+    kubeconfigs: tuple[str, ...] = ()
+    """Kubeconfigs of several clusters, each NAME=FILE or FILE; what `--kubeconfig` sets where it is given several
+    times."""
     keep: bool = False
     """With a kubeconfig: leave what stands on the cluster at the end; unset: an orderly end takes it back."""
     context: str | None = None
@@ -92,16 +100,36 @@ class RunSettings(DataModel):
 
     @model_validator(mode="after")
     def _check_combination(self) -> RunSettings:
-        if self.scenario is not None and self.kubeconfig is not None:
+        own = self.kubeconfig is not None or bool(self.kubeconfigs)
+        if self.scenario is not None and own:
             raise ValueError("a scenario needs the twin; leave out kubeconfig")
-        if (self.provisioner != "none" or self.machines) and self.kubeconfig is not None:
+        if (self.provisioner != "none" or self.machines) and own:
             raise ValueError("provisioner and machines need the twin; leave out kubeconfig")
-        if self.keep and self.kubeconfig is None:
+        if self.keep and not own:
             raise ValueError("keep is for a cluster of yours; the simulated one ends with the run")
-        if self.virtual_time and self.kubeconfig is not None:
+        if self.virtual_time and own:
             raise ValueError("virtual_time needs the twin; leave out kubeconfig")
+        if self.virtual_time and self.max_cycles is not None:
+            raise ValueError("virtual_time ends by for_seconds; leave out max_cycles")
         if self.virtual_time and self.for_seconds is None:
             raise ValueError("virtual_time never ends by itself; give for_seconds (--for)")
+        return self
+
+    @model_validator(mode="after")
+    def _check_several(self) -> RunSettings:
+        if not self.kubeconfigs:
+            return self
+        if len(self.kubeconfigs) < 2 or self.kubeconfig is not None:
+            raise ValueError("kubeconfigs are two or more clusters; for one give kubeconfig alone")
+        if self.context is not None:
+            raise ValueError(
+                "context is one cluster's; with several kubeconfigs write each context into a file of its own "
+                "(kubectl config view --minify --flatten --context NAME)"
+            )
+        if self.record is not None:
+            raise ValueError("record is one file; with several kubeconfigs use --recordings FOLDER")
+        if self.exercise:
+            raise ValueError("exercise is for one cluster; leave it out with several kubeconfigs")
         return self
 
 

@@ -37,7 +37,9 @@ from services.dashboard.settings import DashboardSettings
 from services.executor.settings import ExecutorSettings
 from services.exerciser.settings import ExerciserSettings
 from services.inference.settings import InferenceSettings
+from services.recorder.settings import RecorderSettings
 from services.referee.settings import RefereeSettings
+from services.rollup.settings import RollupSettings
 from services.scoreboard.settings import ScoreboardSettings
 
 
@@ -62,6 +64,8 @@ class StackSettings(BaseSettings):
     breaker: BreakerSettings = Field(default_factory=BreakerSettings)
     promotion: PromotionSettings = Field(default_factory=PromotionSettings)
     exerciser: ExerciserSettings = Field(default_factory=ExerciserSettings)
+    recorder: RecorderSettings = Field(default_factory=RecorderSettings)
+    rollup: RollupSettings = Field(default_factory=RollupSettings)
     dashboard: DashboardSettings = Field(default_factory=DashboardSettings)
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -13,10 +13,13 @@ from typing import Any
 from rich.table import Table
 
 from bus.clock import Clock, SystemClock
+from bus.cluster_list import read_clusters
 from bus.events import read_entry, read_events
 from bus.exit_codes import ExitCode, verdict
 from bus.port import Bus
 from foresail.attachment import show_attachment
+from foresail.chosen_cluster import choose_cluster, folders_of
+from foresail.clusters_status import gather_clusters, is_well, print_clusters
 from foresail.log_source import connect
 from foresail.output import console, print_json
 from foresail.remote import add_remote, remote_of
@@ -24,16 +27,19 @@ from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.disk_space import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.verbs import Verb
+from foresail.waiting import read_waiting
 from projections.breaker.text import standing_text
 from projections.event_text import event_text
 from projections.figures import duration, percent, size
 from projections.operating import EXECUTOR, OperatingState, operating_after
-from projections.outage import Outage, outage_of
+from projections.outage import LostSource, Outage, lost_sources, outage_of
 from projections.promotion.text import driving_texts
 from projections.times import WALL
 from schemas import subjects
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.control import Control
+from schemas.leadership import LeadState, OutcomeLeadership
+from schemas.left_behind import OutcomeLeftBehind
 from schemas.limited_json import BadJson, load_json
 from schemas.means import OutcomeMeans
 from schemas.model import EventData
@@ -43,14 +49,18 @@ from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes
 from schemas.switchback import OutcomeSwitchback
 
+ALL_CLUSTERS = True
 VERB = Verb(70, "show whether the stack is well: processes, layers, log, dashboard address")
 EXAMPLES = (
     ("status", "is everything well?"),
+    ("status --cluster shop", "one of several clusters"),
     ("status --nats", "how any NATS client can read the log"),
 )
 
 HEARTBEAT_BYTES = 16_384
 """Bytes of a heartbeat; one of ours has three hundred."""
+STANDBY = "standby"
+"""State of a replica that waits for its turn."""
 LISTEN_SECONDS = 1.6
 """How long heartbeats are collected; every process sends one a second."""
 
@@ -72,6 +82,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the status."""
+    if arguments.nats_url is None and not arguments.nats:
+        places = folders_of(Path(arguments.state), arguments.cluster)
+        if places[0][0]:
+            return await _run_several(Path(arguments.state), places, as_json=arguments.json)
+    choose_cluster(arguments)
     state = StateFolder(Path(arguments.state))
     stack = remote_of(arguments) or state.read()
     if arguments.nats:
@@ -85,19 +100,32 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         print_json(status)
     else:
         _print(status)
-    up = all(process["state"] != "down" for process in status["processes"].values())
-    healthy = stack.running and up and not status["troubles"]
-    return verdict(differs=not healthy)
+    return verdict(differs=not is_well(status))
+
+
+async def _run_several(
+    state: Path, places: Sequence[tuple[str, Path]], *, as_json: bool
+) -> ExitCode:
+    statuses = await gather_clusters(places, read_clusters(state), gather)
+    if any(one["running"] for one in statuses.values()) and (full := disk_trouble(state)):
+        for one in statuses.values():
+            one["troubles"].append(full)
+    if as_json:
+        print_json({"clusters": statuses})
+    else:
+        print_clusters(statuses)
+    return verdict(differs=not all(map(is_well, statuses.values())))
 
 
 async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
     """Return the status as JSON values."""
     heartbeats = await collect_heartbeats(bus) if stack.running else {}
     info, now_ns = await bus.info(), clock.wall_ns()
-    outage = await newest_outage(bus, stack.cluster) if stack.running else None
+    outage, lost = await newest_losses(bus, stack.cluster) if stack.running else (None, ())
     operating = await read_operating_state(bus, stack.cluster)
     names = sorted({*stack.processes, *heartbeats})
     breakers = await standing_breakers(bus, stack.cluster)
+    leadership = await newest_content(bus, stack.cluster, OutcomeLeadership)
     tripped = [one["text"] for one in breakers if one["state"] == BreakerState.SHADOW]
     return {
         "running": stack.running,
@@ -118,7 +146,11 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "breakers": breakers,
         "models": await newest_content(bus, stack.cluster, OutcomeModels),
         "means": await newest_content(bus, stack.cluster, OutcomeMeans),
+        "leadership": leadership,
+        "left_behind": await newest_content(bus, stack.cluster, OutcomeLeftBehind),
+        "waiting": await waiting_lines(bus, stack.cluster),
         "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
+        "sources_lost": [{**asdict(one), "text": one.text()} for one in lost],
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
         "metrics_url": stack.metrics_url,
@@ -129,6 +161,8 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "troubles": [
             *troubles(heartbeats),
             *([] if outage is None else [outage.text()]),
+            *(one.text() for one in lost),
+            *([] if not cannot_act(leadership) else [str((leadership or {})["text"])]),
             *tripped,
         ],
         "newest": await newest_ages(bus, stack.cluster, now_ns),
@@ -142,6 +176,16 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
             "max_age_seconds": info.max_age_seconds,
         },
     }
+
+
+def cannot_act(leadership: Mapping[str, Any] | None) -> bool:
+    """Say whether an executor that would write for real does not hold the Lease."""
+    return leadership is not None and leadership["state"] != LeadState.LEADING
+
+
+async def waiting_lines(bus: Bus, cluster: str) -> list[str]:
+    """Return what waits for a person, one line each."""
+    return (await read_waiting(bus, cluster)).lines()
 
 
 async def newest_ages(bus: Bus, cluster: str, now_ns: int) -> dict[str, Any]:
@@ -184,15 +228,13 @@ async def standing_breakers(bus: Bus, cluster: str) -> list[dict[str, Any]]:
     return [{**one.model_dump(mode="json"), "text": standing_text(one)} for one in standing]
 
 
-async def newest_outage(bus: Bus, cluster: str) -> Outage | None:
-    """Return the outage of the cluster that the newest snapshot was made in; None without one."""
+async def newest_losses(bus: Bus, cluster: str) -> tuple[Outage | None, tuple[LostSource, ...]]:
+    """Return the outage of the cluster that the newest snapshot was made in, and the sources that were lost then."""
     stored = await bus.last(subjects.build(cluster, SnapshotNodes.PATTERN))
-    if stored is None:
-        return None
-    event = read_entry(stored).event
+    event = None if stored is None else read_entry(stored).event
     if event is None or not isinstance(event.data, SnapshotNodes):
-        return None
-    return outage_of(event.data)
+        return None, ()
+    return outage_of(event.data), lost_sources(event.data)
 
 
 async def newest_content(bus: Bus, cluster: str, kind: type[EventData]) -> dict[str, Any] | None:
@@ -205,7 +247,9 @@ async def newest_content(bus: Bus, cluster: str, kind: type[EventData]) -> dict[
 
 
 async def collect_heartbeats(bus: Bus) -> dict[str, Any]:
-    """Return the newest heartbeat of each process, with `pids`: everybody who sends them under that name."""
+    """Return the newest heartbeat of each process, with `pids`: everybody who sends them under that name, and
+    `standby_pids`: replicas that wait for their turn.
+    """
     by_process: dict[str, Any] = {}
 
     async def listen() -> None:
@@ -213,8 +257,12 @@ async def collect_heartbeats(bus: Bus) -> dict[str, Any]:
             heartbeat = parse_heartbeat(payload)
             if heartbeat is None:
                 continue
-            pids = {*by_process.get(process, {}).get("pids", ()), heartbeat["pid"]}
-            by_process[process] = {**heartbeat, "pids": sorted(pids)}
+            known = by_process.get(process, {"pids": (), "standby_pids": ()})
+            own, waiting = set(known["pids"]), set(known["standby_pids"])
+            (waiting if heartbeat["state"] == STANDBY else own).add(heartbeat["pid"])
+            shown = known if own and heartbeat["state"] == STANDBY else heartbeat
+            lists = {"pids": sorted(own), "standby_pids": sorted(waiting - own)}
+            by_process[process] = {**shown, **lists}
 
     with suppress(TimeoutError):
         await asyncio.wait_for(listen(), LISTEN_SECONDS)
@@ -257,6 +305,8 @@ def _worth_lines(status: Mapping[str, Any]) -> list[str]:
             else driving_texts(OutcomeModels.model_validate(status["models"]))
         ),
         *([f"actions, {status['means']['text']}"] if lacks_means(status) else []),
+        *([] if status["leadership"] is None else [f"executor, {status['leadership']['text']}"]),
+        *([] if status["left_behind"] is None else [status["left_behind"]["text"]]),
         *(f"{name} of {status[name]['text']}" for name in worth if status[name] is not None),
     ]
 
@@ -280,6 +330,8 @@ def _print(status: dict[str, Any]) -> None:
         out.print(f"dashboard {status['dashboard_url']}   log {status['nats_url']}")
         if status["metrics_url"]:
             out.print(f"PromQL    {status['metrics_url']} (docs/twin/metrics.md)")
+    for line in status["waiting"]:
+        out.print(f"waits for approval: {line}", style="yellow", markup=False)
     for line in _worth_lines(status):
         out.print(line, markup=False)
     table = Table(box=None)

@@ -34,6 +34,7 @@ from projections.times import cluster_time
 from schemas import subjects
 from schemas.control import EVERYTHING, Command
 from schemas.identity import Origin
+from schemas.left_behind import OutcomeLeftBehind
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
 from schemas.reasons import Reason
 from schemas.wording import count_text
@@ -176,7 +177,12 @@ async def read_standing(bus: Bus, cluster: str) -> Standing:
     """Return what stands by the log as it is now."""
     standing = Standing()
     async for entry in read_events(
-        bus.history([subjects.build(cluster, OutcomeExecution.PATTERN)])
+        bus.history(
+            [
+                subjects.build(cluster, kind.PATTERN)
+                for kind in (OutcomeExecution, OutcomeLeftBehind)
+            ]
+        )
     ):
         if entry.event is not None:
             standing = standing.after(entry.event)

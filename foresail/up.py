@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 from bus.exit_codes import ExitCode
+from foresail.chosen_cluster import folder_of
 from foresail.flags import add_flags, default_text, given_flags
 from foresail.gates import profile_lines, read_gates
 from foresail.output import console, print_error, print_json
@@ -23,6 +25,7 @@ EXAMPLES = (
     ("up --profile list", "the profiles there are, with what their gates answered"),
     ("up --kubeconfig ~/.kube/config", "watch your cluster; every write is a dry run"),
     ("up --kubeconfig FILE --mode active --namespaces shop", "write there; its end takes it back"),
+    ("up --kubeconfig a=FILE --kubeconfig b=FILE", "several clusters on one log server"),
     ("up --virtual-time --for 20m --record run.fslog", "20 simulated minutes as fast as possible"),
 )
 
@@ -78,31 +81,55 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     if arguments.attach:
         from foresail.attach import attach  # noqa: PLC0415 - only the chosen form is loaded
 
-        console().print(attach(Path(settings.run.state_folder), settings.run.for_seconds))
+        named = settings.run.cluster if "run.cluster" in settings.origins else None
+        folder = folder_of(Path(settings.run.state_folder), named)
+        console().print(attach(folder, settings.run.for_seconds))
         return ExitCode.GOOD
     _check_models(settings)
     if not arguments.json:
         _print_settings(settings)
-    if settings.run.virtual_time:
-        from foresail.stack.virtual import run_virtual_stack  # noqa: PLC0415 - only the chosen form is loaded
-
-        summary = run_virtual_stack(settings, quiet=arguments.json)
-    else:
-        from foresail.stack.real import run_real_stack  # noqa: PLC0415 - only the chosen form is loaded
-
-        summary = run_real_stack(settings, quiet=arguments.json)
+    summary = _run(settings, quiet=arguments.json)
     if arguments.json:
         print_json(summary)
-    else:
-        print_summary(console(), summary)
-    if summary.get("cluster_outage"):
-        print_error(summary["cluster_outage"])
-        return ExitCode.DIFFERS
-    if summary.get("given_back_short"):
-        print_error(summary["given_back_text"])
+    clusters: dict[str, dict[str, Any]] = summary.get("clusters", {"": summary})
+    codes = {_judge(name, one, quiet=arguments.json) for name, one in clusters.items()}
+    if ExitCode.DIFFERS in codes:
         return ExitCode.DIFFERS
     early = summary["status"] == "interrupted" and settings.run.for_seconds is not None
     return ExitCode.INTERRUPTED if early else ExitCode.GOOD
+
+
+def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
+    """Run the form of the stack that the settings ask for; only that one is loaded."""
+    if settings.run.virtual_time:
+        from foresail.stack.virtual import run_virtual_stack  # noqa: PLC0415
+
+        return run_virtual_stack(settings, quiet=quiet)
+    if settings.run.kubeconfigs:
+        from foresail.stack.several import run_several_stacks  # noqa: PLC0415
+
+        return run_several_stacks(settings, quiet=quiet)
+    from foresail.stack.real import run_real_stack  # noqa: PLC0415
+
+    return run_real_stack(settings, quiet=quiet)
+
+
+def _judge(name: str, summary: dict[str, Any], *, quiet: bool) -> ExitCode:
+    """Print one cluster's summary and what is wrong at its end; `name` is empty where there is only one."""
+    if "ended" in summary:
+        return ExitCode.DIFFERS  # said when it happened
+    before = f"{name}: " if name else ""
+    if not quiet:
+        if name:
+            console().print(f"[bold]{name}[/bold]")
+        print_summary(console(), summary)
+    if summary.get("cluster_outage"):
+        print_error(before + summary["cluster_outage"])
+        return ExitCode.DIFFERS
+    if summary.get("given_back_short"):
+        print_error(before + summary["given_back_text"])
+        return ExitCode.DIFFERS
+    return ExitCode.GOOD
 
 
 def _print_settings(settings: StackSettings) -> None:

@@ -6,9 +6,10 @@ A file `foresail/some_verb.py`, or a folder with an `__init__.py`, is the verb `
 
 beside `add_arguments(parser)` and `run(arguments)` (or `main(arguments)`, when it owns its loop). It may
 add `EXIT_CODES`, if an exit code means something of its own there (`foresail.exit_codes`), and `EXAMPLES`,
-pairs of a command line and what it does, which end its `--help`. No other file names it. The declaration
-is read from the text, and a verb's module is imported only when it is asked for, so that
-`foresail --help` stays quick.
+pairs of a command line and what it does, which end its `--help`, and `ALL_CLUSTERS = True`, if without
+`--cluster` it is about every cluster of a stack that serves several (`foresail.chosen_cluster`). No other
+file names it. The declaration is read from the text, and a verb's module is imported only when it is asked
+for, so that `foresail --help` stays quick.
 """
 
 from __future__ import annotations

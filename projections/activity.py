@@ -119,7 +119,7 @@ class Activity:
     trips: Counter[str] = field(default_factory=Counter)
     """Breakers that put a kind, or everything, into shadow."""
     currency: str = ""
-    _labels: dict[tuple[str, int], str] = field(default_factory=dict)
+    unverified: dict[tuple[str, int], str] = field(default_factory=dict)
     """Of executions not verified yet: their action, by decision and part."""
 
     def add(self, event: Event[Any]) -> None:
@@ -182,13 +182,13 @@ class Activity:
             day.carried_out += 1
         else:
             row.failed += 1
-        self._labels[execution.decision_id, execution.part] = label
+        self.unverified[execution.decision_id, execution.part] = label
         for operation in execution.operations:
             name = f"{operation.namespace}/{operation.name}".lstrip("/")
             self.touched.setdefault(operation.resource, Counter())[name] += 1
 
     def _verify(self, verification: OutcomeVerification) -> None:
-        label = self._labels.pop((verification.decision_id, verification.part), None)
+        label = self.unverified.pop((verification.decision_id, verification.part), None)
         if label is None:
             return
         row = self._row(label)

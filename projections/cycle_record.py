@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemas.actions import Action
+from schemas.approval import ControlApproval, OutcomeApproval
 from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision
 from schemas.effect import Effect
@@ -28,7 +29,9 @@ from schemas.proposal import Proposal
 from schemas.reasons import Reason
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 
-CYCLE_SUBJECTS = ("observation", "prediction.>", "proposal.*", "decision", "outcome.*")
+CYCLE_SUBJECTS = (
+    *("observation", "prediction.>", "proposal.*", "decision", "outcome.*", "control.approval"),
+)
 """Subjects of the events that a record holds."""
 TABLES = ("nodes", "pods", "frame", "risk_table", "demand_table")
 """Fields that hold whole tables; `as_json` leaves them to `tap --json`."""
@@ -45,6 +48,8 @@ SEVERAL_A_CYCLE: Mapping[type[EventData], str] = {
     Proposal: "proposals",
     OutcomeExecution: "executions",
     OutcomeVerification: "verifications",
+    OutcomeApproval: "requests",
+    ControlApproval: "answers",
     OutcomeForecast: "forecasts",
     OutcomeCounterfactual: "counterfactuals",
     OutcomeBreaker: "breakers",
@@ -65,6 +70,9 @@ class PartRecord:
     executions: tuple[OutcomeExecution, ...]
     """Every phase."""
     rollbacks: tuple[OutcomeExecution, ...]
+    requests: tuple[OutcomeApproval, ...]
+    """Where a person was asked."""
+    answers: tuple[ControlApproval, ...]
     verifications: tuple[OutcomeVerification, ...]
 
     @property
@@ -95,7 +103,7 @@ class PartRecord:
         if self.verification is not None:
             return str(self.verification.status)
         if self.execution is None:
-            return ""
+            return "waiting" if self.requests else ""
         if self.execution.reason is Reason.NOOP:
             return "nothing_to_do"
         if self.execution.phase is ExecutionPhase.FINISHED:
@@ -115,6 +123,9 @@ class CycleRecord:
     decision: Event[Decision] | None = None
     executions: tuple[Event[OutcomeExecution], ...] = ()
     """Every phase of the execution, and of its rollback."""
+    requests: tuple[Event[OutcomeApproval], ...] = ()
+    """What a person was asked to approve."""
+    answers: tuple[Event[ControlApproval], ...] = ()
     verifications: tuple[Event[OutcomeVerification], ...] = ()
     reward: Event[OutcomeReward] | None = None
     forecasts: tuple[Event[OutcomeForecast], ...] = ()
@@ -180,6 +191,8 @@ class CycleRecord:
             effect=None if part is None else part.effect,
             executions=tuple(one for one in executions if not one.rollback_of),
             rollbacks=tuple(one for one in executions if one.rollback_of),
+            requests=tuple(one.data for one in self.requests if one.data.part == number),
+            answers=tuple(one.data for one in self.answers if one.data.part == number),
             verifications=tuple(
                 event.data for event in self.verifications if event.data.part == number
             ),
@@ -215,11 +228,22 @@ class CycleRecord:
                 yield single
         yield from self.predictions
         yield from self.proposals
+        yield from self.requests
+        yield from self.answers
         yield from self.executions
         yield from self.verifications
         yield from self.forecasts
         yield from self.breakers
         yield from (event for event in self.counterfactuals if event.cycle == self.cycle)
+
+    def _approval_json(self) -> dict[str, Any]:
+        """Return what a person was asked and said; nothing where nobody was asked."""
+        if not self.requests:
+            return {}
+        return {
+            "requests": [_event_json(event) for event in self.requests],
+            "answers": [_event_json(event) for event in self.answers],
+        }
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values; tables are left out."""
@@ -230,6 +254,7 @@ class CycleRecord:
             "predictions": [_event_json(event) for event in self.predictions],
             "proposals": [_event_json(event) for event in self.proposals],
             "late": [event.id for event in self.late],
+            **self._approval_json(),
             "executions": [_event_json(event) for event in self.executions],
             "verifications": [_event_json(event) for event in self.verifications],
             "reward": _event_json(self.reward),

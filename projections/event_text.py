@@ -15,6 +15,7 @@ from projections.score.text import difference_text, score_text
 from projections.switchback.text import switchback_text
 from projections.times import CLUSTER
 from schemas.actions import Action
+from schemas.approval import ControlApproval, OutcomeApproval
 from schemas.breaker import OutcomeBreaker
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
@@ -23,6 +24,8 @@ from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
 from schemas.imported import ImportedRow
+from schemas.leadership import OutcomeLeadership
+from schemas.left_behind import OutcomeLeftBehind
 from schemas.means import OutcomeMeans
 from schemas.observation import ObservedState
 from schemas.outcome import (
@@ -74,13 +77,22 @@ def event_text(event: Event[Any]) -> str:
             return f"cycle {scored.cycle}: {score_text(scored)}"
         case OutcomeCounterfactual() as difference:
             return f"cycle {difference.cycle}: acting changed {difference_text(difference)}"
-        case OutcomeBreaker() | OutcomeMeans() as change:
+        case (
+            OutcomeBreaker() | OutcomeMeans() | OutcomeLeadership() | OutcomeLeftBehind() as change
+        ):
             return f"cycle {change.cycle}: {change.text}"
         case OutcomeModels() as judged:
             return f"cycle {judged.cycle}: {'; '.join(judgement_texts(judged))}"
         case OutcomeSwitchback() as estimate:
             return f"cycle {estimate.cycle}: acting {switchback_text(estimate)}"
-        case OutcomeExecution() | OutcomeVerification() | OutcomeReward() | OutcomeForecast():
+        case (
+            OutcomeExecution()
+            | OutcomeVerification()
+            | OutcomeReward()
+            | OutcomeForecast()
+            | OutcomeApproval()
+            | ControlApproval()
+        ):
             return _outcome(event.data)
         case Reaction() as reaction:
             more = len(reaction.reactions) - MOST_REACTIONS + reaction.omitted
@@ -89,6 +101,13 @@ def event_text(event: Event[Any]) -> str:
             return "; ".join(texts) or "nothing happened"
         case data:
             return _other(data)
+
+
+def _approval(data: OutcomeApproval | ControlApproval) -> str:
+    if isinstance(data, OutcomeApproval):
+        return f"cycle {data.cycle}: waits for `foresail approve`: {data.text}"
+    note = f" ({data.text})" if data.text else ""
+    return f"cycle {data.cycle}: {data.answer}{note}"
 
 
 def decision_line(decision: Decision, executions: Sequence[OutcomeExecution] = ()) -> str:
@@ -172,9 +191,16 @@ def _changes(framed: FramedData) -> str:
 
 
 def _outcome(
-    data: OutcomeExecution | OutcomeVerification | OutcomeReward | OutcomeForecast,
+    data: OutcomeExecution
+    | OutcomeVerification
+    | OutcomeReward
+    | OutcomeForecast
+    | OutcomeApproval
+    | ControlApproval,
 ) -> str:
     match data:
+        case OutcomeApproval() | ControlApproval():
+            return _approval(data)
         case OutcomeExecution() as execution:
             return f"cycle {_place(execution)}: {execution_text(execution)}: {execution.text}"
         case OutcomeVerification():

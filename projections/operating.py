@@ -11,6 +11,8 @@ from schemas.model import EventData
 from schemas.outcome import Mode, OutcomeExecution
 
 EXECUTOR = "executor"
+APPROVE = "approve"
+"""Active, and a person approves each action."""
 MODES = frozenset(mode.value for mode in Mode)
 
 
@@ -31,7 +33,7 @@ class OperatingState:
 
     @property
     def mode(self) -> str:
-        """`shadow` or `active`; empty while it is not known."""
+        """`shadow`, `active` or `approve`; empty while it is not known."""
         return self.commanded_mode or self.configured_mode
 
     @property
@@ -55,7 +57,8 @@ def operating_after(state: OperatingState, data: EventData) -> OperatingState:
         case Control():
             return _apply_control(state, data)
         case Config(process="executor", settings=settings):
-            return replace(state, configured_mode=str(settings.get("mode") or ""))
+            word = APPROVE if settings.get("approval") else str(settings.get("mode") or "")
+            return replace(state, configured_mode=word)
         case OutcomeExecution(mode=mode) if not state.mode:
             return replace(state, configured_mode=str(mode))
         case _:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from projections.times import cluster_time
 from schemas.observation import Observation
+from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from schemas.snapshot import SnapshotNodes
 
@@ -15,6 +16,10 @@ where no Metrics Server runs."""
 
 NEEDED_SIGNAL = "node_requests"
 """The signal of an observation that is made from both."""
+
+
+ABSENT = frozenset({Reason.NOT_INSTALLED, Reason.DISABLED})
+"""Why a source is not there at all, which is no loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,40 @@ class Outage:
             f"the cluster cannot be read since {cluster_time(self.since_seconds)} "
             f"({', '.join(self.sources)}: {self.message})"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class LostSource:
+    """A source that is there and cannot be read, while the cluster as a whole can."""
+
+    source: str
+    since_seconds: float
+    """Cluster time of the first cycle that could not read it."""
+    message: str
+    """What its server says."""
+
+    def text(self) -> str:
+        """Return it as one line for people."""
+        return f"{self.source} cannot be read since {cluster_time(self.since_seconds)} ({self.message})"
+
+
+def lost_sources(snapshot: SnapshotNodes) -> tuple[LostSource, ...]:
+    """Return the sources that are lost, without those that this cluster does not have; none in an outage, which says
+    all of it.
+    """
+    if outage_of(snapshot) is not None:
+        return ()
+    return tuple(
+        LostSource(
+            one.source,
+            snapshot.cluster_time_seconds
+            if one.failing_since_seconds is None
+            else one.failing_since_seconds,
+            one.message or str(one.reason or "no answer"),
+        )
+        for one in snapshot.sources
+        if not one.ok and one.reason not in ABSENT
+    )
 
 
 def outage_of(snapshot: SnapshotNodes) -> Outage | None:

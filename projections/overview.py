@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from projections.cycle_record import CycleRecords
-from projections.outage import Outage, is_without_nodes, outage_of
+from projections.outage import LostSource, Outage, is_without_nodes, lost_sources, outage_of
 from projections.run_state import RunState
 from projections.standing import Standing
+from projections.waiting import Waiting
+from schemas.approval import ControlApproval, OutcomeApproval
 from schemas.breaker import Breaker, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
@@ -70,6 +72,8 @@ class Overview:
     """The newest one as it travelled: its tables may be deltas."""
     outage: Outage | None = None
     """The cluster cannot be read now."""
+    lost: tuple[LostSource, ...] = ()
+    """Sources that cannot be read now, while the cluster can."""
     risk: PredictionRisk | None = None
     demand: PredictionDemand | None = None
     cycles: CycleRecords = field(default_factory=CycleRecords)
@@ -90,6 +94,8 @@ class Overview:
     """The newest estimate from blocks that act and blocks that do not."""
     standing: Standing = field(default_factory=Standing)
     """What was done for real and has not been taken back."""
+    waiting: Waiting = field(default_factory=Waiting)
+    """What waits for a person."""
     breakers: tuple[Breaker, ...] = ()
     """Those that are not closed now."""
     models: OutcomeModels | None = None
@@ -110,11 +116,12 @@ class Overview:
     def after(self, event: Event[Any]) -> Overview:
         """Return the overview after an event's data; call `after_message` for each message, too."""
         run, stands = self.run.after(event), self.standing.after(event)
-        same = run is self.run and stands is self.standing
-        after = self if same else replace(self, run=run, standing=stands)
+        waits = self.waiting.after(event)
+        same = run is self.run and stands is self.standing and waits is self.waiting
+        after = self if same else replace(self, run=run, standing=stands, waiting=waits)
         match event.data:
             case SnapshotNodes() as snapshot:
-                return replace(after, outage=outage_of(snapshot))
+                return replace(after, outage=outage_of(snapshot), lost=lost_sources(snapshot))
             case Observation() as observation:
                 outage = self.outage if is_without_nodes(observation) else None
                 return replace(after, observation=observation, outage=outage)
@@ -123,7 +130,14 @@ class Overview:
             case OutcomeReward() as reward:
                 rewards = (*self.rewards, reward)[-REWARDS:]
                 return replace(after, rewards=rewards, cycles=self.cycles.after(event))
-            case Proposal() | Decision() | OutcomeExecution() | OutcomeVerification():
+            case (
+                Proposal()
+                | Decision()
+                | OutcomeExecution()
+                | OutcomeVerification()
+                | OutcomeApproval()
+                | ControlApproval()
+            ):
                 return replace(after, cycles=self.cycles.after(event))
             case OutcomeForecast(slot=0):
                 of_bands = event.data.part == "bands"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from schemas.envelope import Event
+from schemas.left_behind import LeftBehind, LeftBehindAnswer, OutcomeLeftBehind
 from schemas.outcome import ExecutionPhase, Mode, Operation, OutcomeExecution
 from schemas.surge import OWNER_REPLICAS
 from schemas.wording import count_text
@@ -107,6 +108,8 @@ class Standing:
     """Everything that stands, oldest first."""
 
     actions: tuple[StandingAction, ...] = ()
+    left_behind: OutcomeLeftBehind | None = None
+    """What was said last of what an earlier stack left."""
 
     def text(self) -> str:
         """Return how much stands in one line for people; empty: nothing."""
@@ -116,6 +119,8 @@ class Standing:
     def after(self, event: Event[Any]) -> Standing:
         """Return what stands after one event; most events change nothing."""
         data = event.data
+        if isinstance(data, OutcomeLeftBehind):
+            return self._after_left_behind(data)
         if not isinstance(data, OutcomeExecution) or data.mode is not Mode.ACTIVE:
             return self
         place = data.cycle, data.part
@@ -132,6 +137,13 @@ class Standing:
                 return self._without(place)
             case _:  # what is begun may stand, even where its end is never told
                 return self
+
+    def _after_left_behind(self, data: OutcomeLeftBehind) -> Standing:
+        """Return what stands with what an earlier stack left, unless that is only said."""
+        if data.answer is LeftBehindAnswer.LEAVE:
+            return replace(self, left_behind=data)
+        taken = tuple(_action_left(data, one) for one in data.found)
+        return replace(self, actions=(*self.actions, *taken), left_behind=data)
 
     def _after_rollback(self, data: OutcomeExecution) -> Standing:
         place = data.cycle, data.part
@@ -163,5 +175,18 @@ def _action_of(data: OutcomeExecution) -> StandingAction:
         direction=data.direction,
         operations=data.operations,
         text=data.text,
+        since_seconds=data.cluster_time_seconds,
+    )
+
+
+def _action_left(data: OutcomeLeftBehind, left: LeftBehind) -> StandingAction:
+    return StandingAction(
+        cycle=data.cycle,
+        part=left.part,
+        decision_id=left.decision_id,
+        mode=Mode.ACTIVE,
+        direction=left.direction,
+        operations=left.operations,
+        text=f"left by an earlier stack: {left.text}",
         since_seconds=data.cluster_time_seconds,
     )

@@ -93,6 +93,32 @@ class TrainingData(DataModel):
     prevalence: Number = 0.0
 
 
+class LiveRates(DataModel):
+    """How a risk model follows the rates of the cluster that it watches (`features.live.failure_rates`)."""
+
+    horizon_seconds: Number = Field(gt=0)
+    ages_seconds: tuple[Number, ...] = Field(min_length=1)
+    """From which age each rate holds; begins with 0 and rises."""
+    first: tuple[Number, ...]
+    """Failures of one attempt in 900 s, while its workload has not failed."""
+    strength_failures: Number = Field(gt=0)
+    """Failures that the level above counts as (the cluster: the data that the rates are of)."""
+    machines: Number = Field(ge=0)
+    """Machines, of each, that end within the horizon what runs on them, before the cluster has shown its own rate."""
+    half_life_seconds: Number = Field(gt=0)
+    starts_half_life_seconds: Number = Field(gt=0)
+    starts_strength: Number = Field(gt=0)
+    """Starts that the mean of all nodes counts as, of a node's own."""
+
+    @model_validator(mode="after")
+    def _ages_fit(self) -> Self:
+        if len(self.ages_seconds) != len(self.first):
+            raise ValueError("live_rates needs a rate for each age")
+        if self.ages_seconds[0] != 0 or any(a >= b for a, b in pairwise(self.ages_seconds)):
+            raise ValueError("the ages of live_rates must rise from 0")
+        return self
+
+
 class ModelManifest(DataModel):
     """`manifest.json` of a model directory."""
 
@@ -125,6 +151,8 @@ class ModelManifest(DataModel):
     """By field of the thresholds: the share of nodes that may cross it in a cycle."""
     explain_above: Number | None = None
     """Number from which a target is explained: the lowest action threshold (demand: below it)."""
+    live_rates: LiveRates | None = Field(default=None, exclude_if=lambda rates: rates is None)
+    """Risk: how the model follows the rates of the cluster that it watches; None: it does not."""
     data: TrainingData
     metrics: JsonObject = {}
     code_version: str = ""

@@ -16,9 +16,9 @@ class MissingMeans(DataModel):
     kind: ActionKind
     needs: str
     """Verb and resource of the API, such as `patch pods/resize`."""
-    why: Literal["not_served", "forbidden", "no_node_named", "no_defaults"]
+    why: Literal["not_served", "forbidden", "no_node_named", "no_defaults", "no_node_agent"]
     """The server does not serve it; an access review says no; `executor.writable_nodes` names no node; no
-    namespace has a LimitRange with defaults."""
+    namespace has a LimitRange with defaults; no node has an agent with the means."""
 
     @property
     def text(self) -> str:

@@ -20,6 +20,7 @@ from schemas.occupancy import Occupancy
 from schemas.signals import Signal
 from schemas.tables import Table
 from schemas.work import WorkCounters
+from schemas.zones import ZoneNodes
 
 
 class ObservedNodes(Table):
@@ -103,6 +104,8 @@ class ClusterTotals(DataModel):
     """Succeeded pods without a Job owner plus the sum of Jobs' status.succeeded."""
     pending_by_class: dict[str, int]
     """Pending pods by `PendingClass`."""
+    held_back_by_class: dict[str, int] = Field(default={}, exclude_if=lambda held: not held)
+    """Pods that workloads want and nobody makes, by `PendingClass`: for a quota, or a queue of Kueue's."""
     cpu_requested_ratio: Ratio
     """Mean over nodes."""
     memory_requested_ratio: Ratio
@@ -110,6 +113,8 @@ class ClusterTotals(DataModel):
     """Sum over nodes of `power_watts`."""
     energy_price: Rounded
     """Per kWh; signal `energy_price` says whose."""
+    zones: tuple[ZoneNodes, ...] = Field(default=(), exclude_if=lambda zones: not zones)
+    """Nodes by zone, by name; empty where all are in one, or no label says."""
 
 
 class ObservedState(FramedData):

@@ -139,6 +139,8 @@ class OutcomeExecution(EventData):
     """Which part of the decision it executes, from 0."""
     means: str = Field(default="", exclude_if=lambda named: not named)
     """By which of several means an action is done (`resize`, `taint`); empty where there is one only."""
+    approved_cycle: Cycle | None = Field(default=None, exclude_if=lambda cycle: cycle is None)
+    """The newest cycle when a person approved it; None: nobody was asked."""
     retry: Count = Field(default=0, exclude_if=lambda count: not count)
     """A rollback: how often it was tried before and some of it could not be taken back."""
 

@@ -124,8 +124,9 @@ class Prediction(EventData):
     """
     grounds: str = Field(default="", exclude_if=lambda grounds: not grounds)
     """Risk by a trained model: a letter for each row of the table, what has failed lately that resembles what runs
-    there: `w` the same workload, `o` another one of its owner (where that is a part of the cluster), `m` something else
-    on the machine, `-` nothing. There the model abstains: its number is a rate of first failures and no alarm.
+    there: `w` the same workload, `p` another run of its program, `o` another one of its owner (where these are a part
+    of the cluster), `m` something else on the machine, `-` nothing. There the model abstains: its number is a rate of
+    first failures and no alarm.
     """
     demand: Literal["requested_load", "peak_use"] = "requested_load"
     """Demand: what it foresees. `requested_load`: the baseline's load of the requests when the horizon

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from schemas.approval import ControlApproval, OutcomeApproval
 from schemas.breaker import OutcomeBreaker
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
@@ -19,6 +20,8 @@ from schemas.decision import Decision
 from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
 from schemas.identity import cycle_of
 from schemas.imported import ImportedRow
+from schemas.leadership import OutcomeLeadership
+from schemas.left_behind import OutcomeLeftBehind
 from schemas.limited_json import load_json
 from schemas.means import OutcomeMeans
 from schemas.model import EventData, check_counts, validation_reason
@@ -28,6 +31,7 @@ from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShado
 from schemas.promotion import OutcomeModels
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
+from schemas.rollup import RollupDay
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
@@ -62,6 +66,9 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     OutcomeBreaker,
     OutcomeModels,
     OutcomeMeans,
+    OutcomeLeadership,
+    OutcomeLeftBehind,
+    OutcomeApproval,
     Reaction,
     Stimulus,
     UntouchedNodes,
@@ -69,6 +76,7 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     UntouchedWorkloads,
     UntouchedObservation,
     Control,
+    ControlApproval,
     Config,
     RunStage,
     RunDataSource,
@@ -77,6 +85,7 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     RunError,
     RunComplete,
     Checkpoint,
+    RollupDay,
     ImportedRow,
 )
 """Every event type, in the order of the layers."""

@@ -12,6 +12,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from schemas.frames import FramedData
+from schemas.held_back import HeldBack
 from schemas.means import MissingMeans
 from schemas.measured import Measured
 from schemas.model import DataModel
@@ -20,6 +21,7 @@ from schemas.occupancy import Occupancy
 from schemas.reasons import Reason
 from schemas.tables import Table
 from schemas.work import WorkCounters
+from schemas.zones import ZoneNodes
 
 
 class SourceRead(DataModel):
@@ -166,6 +168,8 @@ class NodesState(FramedData):
     sources: tuple[SourceRead, ...]
     measured: Measured | None = Field(default=None, exclude_if=lambda measured: measured is None)
     """Power that was measured, and the price of energy where it is no constant."""
+    zones: tuple[ZoneNodes, ...] = Field(default=(), exclude_if=lambda zones: not zones)
+    """Nodes by zone, by name; empty where all are in one, or no label says."""
     nodes: NodeTable | None
 
 
@@ -218,6 +222,8 @@ class WorkloadsState(FramedData):
         default=(), exclude_if=lambda missing: not missing
     )
     """Kinds of action that the executor cannot do, as it said last."""
+    held_back: tuple[HeldBack, ...] = Field(default=(), exclude_if=lambda held: not held)
+    """Workloads whose pods nobody makes, for a quota or a queue; at most 100."""
     workloads: WorkloadTable | None
     pods: PodTable | None
 

@@ -43,6 +43,8 @@ class Stimulus(EventData):
     randomised: bool = False
     reason: Reason | None = None
     text: str
+    mirrors: tuple[str, ...] = ()
+    """What became of it on each further cluster that it was put on at the same moment."""
 
     def key(self) -> str:
         """Return the running number and status."""

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from bus.process import ProcessContext, run_process, settings_from
+from bus.process import ProcessContext, run_process
+from bus.process_start import settings_from
 from schemas.config import CODE_VERSION
 from services.access_reviews import require_rights
 from services.official_client import OfficialClientTransport

@@ -28,6 +28,7 @@ class BudgetSpec(KubeStruct, frozen=True):
     """spec of a PodDisruptionBudget."""
 
     selector: LabelSelector | None = None
+    unhealthy_pod_eviction_policy: str = ""
 
 
 class BudgetStatus(KubeStruct, frozen=True):
@@ -42,6 +43,10 @@ class Budget(KubeStruct, frozen=True):
     metadata: Meta = Meta()
     spec: BudgetSpec = BudgetSpec()
     status: BudgetStatus = BudgetStatus()
+
+    def holds(self, *, ready: bool) -> bool:
+        """Say whether it counts the eviction of a pod that is ready, or not."""
+        return ready or self.spec.unhealthy_pod_eviction_policy != "AlwaysAllow"
 
     def covers(self, namespace: str, labels: Mapping[str, str]) -> bool:
         """Say whether it selects a pod; without a selector it selects none, with an empty one all of its namespace."""

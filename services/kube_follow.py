@@ -109,9 +109,11 @@ class FollowedList(Generic[T]):
         time: ClusterTime,
         random: Random,
         times: FollowTimes,
+        selection: Mapping[str, str] | None = None,
     ) -> None:
-        """Follow `path`; `random` spreads requests over time and decides nothing else."""
+        """Follow `path`, or what selectors choose of it; `random` spreads requests and decides nothing else."""
         self._path = path
+        self._selection = dict(selection or {})
         self._transport = transport
         self._clock = clock
         self._time = time
@@ -129,6 +131,8 @@ class FollowedList(Generic[T]):
         """Whether the server lets us list, but not watch."""
         self.settled = asyncio.Event()
         """Set once the first list has been read or refused."""
+        self.changed = asyncio.Event()
+        """Set with each list and each change; who waits for it clears it."""
         self.lists = 0
         """How often everything was listed."""
         self.watches = 0
@@ -158,7 +162,7 @@ class FollowedList(Generic[T]):
                 await self._fail(unavailable)
 
     async def _list(self) -> None:
-        listed = await read_list(self._transport, self._path, self._decoder)
+        listed = await read_list(self._transport, self._path, self._decoder, self._selection)
         self.lists += 1
         self.index.replace(listed.items, listed.resource_version)
         self._time.note(listed.cluster_time_seconds)
@@ -170,6 +174,7 @@ class FollowedList(Generic[T]):
             self._times.least_watch_seconds, self._times.most_watch_seconds
         )
         query = {
+            **self._selection,
             "watch": "true",
             "allowWatchBookmarks": "true",
             "resourceVersion": self.index.version,
@@ -230,6 +235,7 @@ class FollowedList(Generic[T]):
         self.heard_seconds = self._time.now()
         self.failure, self._failures = None, 0
         self.settled.set()
+        self.changed.set()
 
     async def _expire(self) -> None:
         """Forget the version; the objects are handed out until the new list is there."""

@@ -29,6 +29,7 @@ GPU_SUFFIX = "/gpu"
 """Extended resources of devices end so (`nvidia.com/gpu`, `amd.com/gpu`)."""
 FINISHED = frozenset({"Succeeded", "Failed"})
 """Phases of pods that hold no resources any more."""
+ZONE_LABEL = "topology.kubernetes.io/zone"
 POD_TEMPLATE_HASH = "pod-template-hash"
 CHECKPOINT = "foresail.dev/checkpoint-seconds"
 """Annotation of a pod that keeps its work: how many seconds of it are done again at most."""
@@ -92,6 +93,8 @@ class Condition(KubeStruct, frozen=True):
     reason: str = ""
     message: str = ""
     last_transition_time: str | None = None
+    last_heartbeat_time: str | None = None
+    """When whoever wrote it said so last; conditions of nodes alone have it."""
 
 
 class Taint(KubeStruct, frozen=True):
@@ -170,6 +173,12 @@ class Volume(KubeStruct, frozen=True):
         return any(source is not None for source in sources)
 
 
+class SchedulingGate(KubeStruct, frozen=True):
+    """spec.schedulingGates[]."""
+
+    name: str = ""
+
+
 class PodSpec(KubeStruct, frozen=True):
     """spec of a pod."""
 
@@ -184,6 +193,7 @@ class PodSpec(KubeStruct, frozen=True):
     affinity: dict[str, Any] | None = None
     topology_spread_constraints: tuple[dict[str, Any], ...] = ()
     volumes: tuple[Volume, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
 
 
 class StateDetail(KubeStruct, frozen=True):
@@ -194,9 +204,16 @@ class StateDetail(KubeStruct, frozen=True):
     finished_at: str | None = None
 
 
+class RunningState(KubeStruct, frozen=True):
+    """state.running of a container."""
+
+    started_at: str | None = None
+
+
 class ContainerState(KubeStruct, frozen=True):
     """state of a container."""
 
+    running: RunningState | None = None
     waiting: StateDetail | None = None
     terminated: StateDetail | None = None
 

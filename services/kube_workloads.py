@@ -28,7 +28,9 @@ class DeploymentSpec(KubeStruct, frozen=True):
 class DeploymentStatus(KubeStruct, frozen=True):
     """status of a Deployment."""
 
+    replicas: int = 0
     ready_replicas: int = 0
+    conditions: tuple[Condition, ...] = ()
 
 
 class Deployment(KubeStruct, frozen=True, dict=True, gc=True):
@@ -85,12 +87,31 @@ class ScaleTarget(KubeStruct, frozen=True):
     name: str = ""
 
 
+class ScalingRules(KubeStruct, frozen=True):
+    """spec.behavior.scaleDown of a HorizontalPodAutoscaler."""
+
+    select_policy: str = ""
+
+
+class Behavior(KubeStruct, frozen=True):
+    """spec.behavior of a HorizontalPodAutoscaler."""
+
+    scale_down: ScalingRules | None = None
+
+
 class AutoscalerSpec(KubeStruct, frozen=True):
     """spec of a HorizontalPodAutoscaler."""
 
     scale_target_ref: ScaleTarget = ScaleTarget()
     min_replicas: int = 1
     max_replicas: int = 0
+    behavior: Behavior | None = None
+
+    @property
+    def never_scales_down(self) -> bool:
+        """Whether its owner forbids it to remove replicas."""
+        down = None if self.behavior is None else self.behavior.scale_down
+        return down is not None and down.select_policy == "Disabled"
 
 
 class AutoscalerStatus(KubeStruct, frozen=True):

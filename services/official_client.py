@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,16 @@ from services.request_rate import RequestRate
 
 KUBECONFIG_LIMITS = YamlLimits(most_nodes=10_000)
 """A hundred clusters have two thousand values; the client's own reader takes 0.2 ms for each."""
+LOGIN_SECONDS = 30.0
+"""For a login program that a kubeconfig names (`exec`), which the official client would wait for without an end."""
 RENEW_SECONDS = 5.0
 """Credentials that are refused are read again this often at most."""
 LEAST_PAUSE_SECONDS = 0.1
 """Before a request is sent again that the server was too busy for."""
-USER_AGENT = f"{FIELD_MANAGER}/{version(FIELD_MANAGER)}"
-"""Who asks, as an audit log shows it."""
+PROMPT = "/apis/coordination.k8s.io/"
+"""Requests that take no part in the rate limit: a Lease that is renewed late is lost."""
+UNKNOWN_VERSION = "unknown"
+"""Said of a checkout that runs without being installed."""
 PIECE_BYTES = 65_536
 """Most bytes of a watch that are handed over at a time."""
 POOLED_CONNECTIONS = 32
@@ -81,6 +85,7 @@ class OfficialClientTransport:
         self._renewed_seconds = -RENEW_SECONDS
         self._timeout_seconds = timeout_seconds
         self._rate = RequestRate(self._clock)
+        self._gate: Callable[[str], float] | None = None
 
     async def request(
         self,
@@ -97,10 +102,14 @@ class OfficialClientTransport:
         """
         left_seconds = self._timeout_seconds
         while True:
-            await self._rate.wait()
+            if not path.startswith(PROMPT):
+                await self._rate.wait()
+            most_seconds = self._timeout_seconds
+            if self._gate is not None and _changes(method, query, body):
+                most_seconds = min(most_seconds, self._gate(path))
             try:
                 return await asyncio.to_thread(
-                    self._send, method, path, dict(query or {}), body, content_type
+                    self._send, method, path, dict(query or {}), body, content_type, most_seconds
                 )
             except ClusterRefused as error:
                 pause_seconds = error.retry_after_seconds
@@ -108,6 +117,10 @@ class OfficialClientTransport:
                     raise
             left_seconds -= max(pause_seconds, LEAST_PAUSE_SECONDS)
             await self._clock.sleep(max(pause_seconds, LEAST_PAUSE_SECONDS))
+
+    def gate_writes(self, gate: Callable[[str], float]) -> None:
+        """Ask `gate` right before each write is sent; see `services.executor.leading.GatedTransport`."""
+        self._gate = gate
 
     def watch(
         self, path: str, query: Mapping[str, str], *, silent_seconds: float
@@ -126,9 +139,10 @@ class OfficialClientTransport:
         query: Mapping[str, str],
         body: Json | None,
         content_type: str,
+        most_seconds: float,
     ) -> ApiResponse:
         try:
-            response = self._call(method, path, query, body, content_type, self._timeout_seconds)
+            response = self._call(method, path, query, body, content_type, most_seconds)
             content: bytes = response.read() or b""
         except (ApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise ClusterUnavailable(_one_line(error)) from error
@@ -217,6 +231,31 @@ class _ClientAnswer:
 
 
 def _api_client(kubeconfig: Path | None, context: str | None) -> client.ApiClient:
+    """Return a client with credentials as they are now; a login program has a limited time for them.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used, or its login program does not end.
+    """
+    made: list[client.ApiClient | ConfigError] = []
+
+    def make() -> None:
+        try:
+            made.append(_new_client(kubeconfig, context))
+        except ConfigError as error:  # raised again below
+            made.append(error)
+
+    thread = threading.Thread(target=make, daemon=True)
+    thread.start()
+    thread.join(LOGIN_SECONDS)
+    if not made:
+        remedy = f"its login program did not end within {LOGIN_SECONDS:g} s; run it by hand"
+        raise ConfigError("kubeconfig", str(kubeconfig or "in-cluster"), remedy)
+    if isinstance(made[0], ConfigError):
+        raise made[0]
+    return made[0]
+
+
+def _new_client(kubeconfig: Path | None, context: str | None) -> client.ApiClient:
     settings = client.Configuration()
     try:
         if kubeconfig is None:
@@ -238,8 +277,22 @@ def _api_client(kubeconfig: Path | None, context: str | None) -> client.ApiClien
     settings.keep_alive = True
     settings.connection_pool_maxsize = POOLED_CONNECTIONS
     made = client.ApiClient(settings)
-    made.user_agent = USER_AGENT
+    made.user_agent = user_agent()
     return made
+
+
+def user_agent() -> str:
+    """Return who asks, as an audit log shows it."""
+    try:
+        return f"{FIELD_MANAGER}/{version(FIELD_MANAGER)}"
+    except PackageNotFoundError:
+        return f"{FIELD_MANAGER}/{UNKNOWN_VERSION}"
+
+
+def _changes(method: Method, query: Mapping[str, str] | None, body: Json | None) -> bool:
+    """Say whether a request asks for a change that is no dry run."""
+    inside = body.get("dryRun") if isinstance(body, Mapping) else None
+    return method != "GET" and "dryRun" not in (query or {}) and not inside
 
 
 def _check_kubeconfig(kubeconfig: Path) -> None:

@@ -29,6 +29,10 @@ class Place(StrEnum):
     """Of nodes and their claims, only where `executor.writable_nodes` names some."""
     OWN = "own"
     """In the namespace that Foresail itself runs in."""
+    DEFAULT = "default"
+    """In the namespace `default`, where events about nodes lie."""
+    LEASE = "lease"
+    """In the namespace of the Lease by which one stack alone acts (`executor.lease_namespace`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class Right:
     """What needs it, in a few words."""
     names: tuple[str, ...] = ()
     """Only objects of these names; empty: all."""
+    namespace: str = ""
+    """Of `Place.LEASE`: which one it is."""
 
     @property
     def text(self) -> str:
@@ -74,7 +80,13 @@ def places_to_ask(
     """Return each right with each namespace that it has to hold in; empty: everywhere."""
     asked: list[tuple[Right, str]] = []
     for right in rights:
-        where = {Place.NAMED: namespaces, Place.OWN: (own,)}.get(right.place, ("",))
+        fixed = {
+            Place.NAMED: namespaces,
+            Place.OWN: (own,),
+            Place.DEFAULT: (Place.DEFAULT.value,),
+            Place.LEASE: (right.namespace,),
+        }
+        where = fixed.get(right.place, ("",))
         asked.extend((right, namespace) for namespace in where)
     return asked
 

@@ -30,6 +30,7 @@ class ApiError(Exception):
         self.details: dict[str, Any] = dict(details or {})
         self._shows_details = details is not None
         self.metadata: dict[str, Any] = dict(metadata or {})
+        self.headers: dict[str, str] = {}
 
     def to_status(self) -> dict[str, Any]:
         """Return the Kubernetes `Status` object of this refusal."""
@@ -74,6 +75,21 @@ def unknown_resource(resource: str) -> ApiError:
     message = "the server could not find the requested resource"
     del resource  # a real server does not say either
     return ApiError(404, "NotFound", message, {})
+
+
+def method_not_allowed() -> ApiError:
+    """405 of a verb that a path does not have."""
+    return ApiError(
+        405,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+        {},
+    )
+
+
+def versioned_creation() -> ApiError:
+    """500 of a new object that says of which version it is."""
+    return ApiError(500, "", "resourceVersion should not be set on objects to be created")
 
 
 def already_exists(resource: str, name: str, *, group: str = "") -> ApiError:

@@ -117,19 +117,20 @@ class Identities(Part):
         return object_uid(self._seed, era, place, count)
 
 
-def draw_name(kind: Kind, metadata: Object, uid: str, taken: Container[tuple[str, str]]) -> str:
-    """Return the name that generateName leads to for an object of this uid.
+def draw_name(metadata: Object, uid: str, taken: Container[tuple[str, str]], kind: Kind) -> None:
+    """Give an object of this uid the name that generateName leads to; an empty one without it.
 
-    Raises ApiError 422 without generateName, 409 when eight names are taken.
+    Raises ApiError 409 when eight names are taken.
     """
     prefix = metadata.get("generateName")
-    if not prefix:
-        cause = ("metadata.name", "Required value: name or generateName is required")
-        raise errors.invalid(kind.kind, kind.group, "", [cause])
+    metadata["name"] = metadata.get("name") or ""
+    if metadata["name"] or not prefix:
+        return
     for attempt in range(_TRIES):
         name = generated_name(uid, prefix, attempt)
         if (metadata.get("namespace", ""), name) not in taken:
-            return name
+            metadata["name"] = name
+            return
     raise errors.already_exists(kind.resource, prefix)
 
 

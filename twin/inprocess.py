@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from bus.clock import Clock
 from twin.api.api_faults import ApiFaults
-from twin.api.messages import JSON, WRITING, Request, Response, WatchResponse
+from twin.api.messages import JSON, Request, Response, WatchResponse
 from twin.api.prometheus import answer_prometheus, is_prometheus
 from twin.api.router import Answer, Router
 from twin.config import TwinConfig
@@ -91,7 +91,7 @@ class InProcessTwin:
 
     def _hear(self, request: Request) -> Answer:
         """Answer a request; webhooks are called at once, which takes no cluster time."""
-        if request.method not in WRITING or self._router.asks_nobody:
+        if not self._router.needs_hearing(request):
             return self._router.handle(request)
         hearing = Hearing(self.engine.now)
         request = replace(request, hearing=hearing)

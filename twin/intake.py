@@ -59,6 +59,7 @@ def new_record(resource: str, obj: Object) -> Record:
         record.body = _custom_body(obj) if is_custom(resource) else _body(obj)
         counts = resource in COUNTING or is_custom(resource)
         record.generation = 1 if counts else 0
+        record.drawn_from = obj["metadata"].get("generateName") or None
     _set_identity(record, obj["metadata"])
     return record
 

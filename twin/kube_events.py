@@ -83,7 +83,7 @@ class Reporter(Part):
                 break
         event.uid, event.resource_version, event.created_at = uid, 0, now
         event.labels, event.annotations, event.owners, event.finalizers = {}, {}, (), ()
-        event.managed = ()
+        event.managed, event.drawn_from = (), None
         event.deletion_at, event.deletion_grace_seconds, event.generation = None, None, 0
         involved: Object = {"kind": kind, "name": about.name, "uid": about.uid}
         said = about.body.get("apiVersion") if isinstance(about, ObjectRecord) else None

@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from schemas.node_annotations import POWER_STATE, NodeLimit
 from twin.part import keepable
 
-POWER_STATE = "foresail.dev/power-state"
-CLOCK_SCALE = "foresail.dev/clock-scale"
-MEMORY_SCALE = "foresail.dev/memory-scale"
-CPU_CAP = "foresail.dev/cpu-cap"
-MEMORY_CAP = "foresail.dev/memory-cap"
+CLOCK_SCALE = NodeLimit.CLOCK_SCALE.value
+MEMORY_SCALE = NodeLimit.MEMORY_SCALE.value
+CPU_CAP = NodeLimit.CPU_CAP.value
+MEMORY_CAP = NodeLimit.MEMORY_CAP.value
 _LEAST = 0.05  # a ratio below this is taken as this: a clock does not stop
 
 

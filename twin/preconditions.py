@@ -52,13 +52,13 @@ def set_namespace(kind: Kind, namespace: str, metadata: Object, find: Find) -> N
         raise error
 
 
-def check_written(kind: Kind, record: Record, metadata: Object) -> None:
+def check_written(kind: Kind, record: Record, metadata: Object, *, dry_run: bool = False) -> None:
     """As `check_version`, for an update: version 0 stands for any; raises ApiError 500 for no number."""
     version = str(metadata.get("resourceVersion") or "0")
     if not (version.isascii() and version.isdecimal()):
         raise errors.ApiError(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
     wanted = {"resourceVersion": "" if int(version) == 0 else version, "uid": metadata.get("uid")}
-    check_version(kind, record, wanted)
+    check_version(kind, record, wanted, dry_run=dry_run)
 
 
 def check_deletion(kind: Kind, record: Record, uid: str | None, version: str | None) -> None:
@@ -77,16 +77,11 @@ def check_deletion(kind: Kind, record: Record, uid: str | None, version: str | N
         raise errors.conflict(kind.kind, record.name, why, group=kind.group)
 
 
-def check_version(kind: Kind, record: Record, wanted: Object) -> None:
+def check_version(kind: Kind, record: Record, wanted: Object, *, dry_run: bool = False) -> None:
     """Raise ApiError 409 when a write names another uid or version than the current one."""
     version, uid = wanted.get("resourceVersion"), wanted.get("uid")
     if uid and uid != record.uid:
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {_storage_key(kind, record)}, ResourceVersion: 0, "
-            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
-            f"UID in object meta: {record.uid}"
-        )
-        raise errors.conflict(kind.resource, record.name, why, group=kind.group)
+        raise other_object(kind, record, uid, dry_run=dry_run)
     if version and str(version) != str(record.resource_version):
         why = (
             "the object has been modified; please apply your changes to the latest version "
@@ -95,12 +90,23 @@ def check_version(kind: Kind, record: Record, wanted: Object) -> None:
         raise errors.conflict(kind.resource, record.name, why, group=kind.group)
 
 
+def other_object(kind: Kind, record: Record, uid: str, *, dry_run: bool = False) -> errors.ApiError:
+    """409 of a write that is about another object of that name."""
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: {_storage_key(kind, record, dry_run=dry_run)}, "
+        f"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
+        f"UID in object meta: {record.uid}"
+    )
+    return errors.conflict(kind.resource, record.name, why, group=kind.group)
+
+
 _STORED_AS = {"nodes": "minions", "services": "services/specs", "endpoints": "services/endpoints"}
 """Where a real server keeps resources, if not under their own names."""
 
 
-def _storage_key(kind: Kind, record: Record) -> str:
-    """Return where a real server keeps an object: its refusals show it."""
+def _storage_key(kind: Kind, record: Record, *, dry_run: bool) -> str:
+    """Return where a real server keeps an object, or would: its refusals show it."""
     group = f"{kind.group}/" if "." in kind.group and not kind.group.endswith(".k8s.io") else ""
     place = f"{group}{_STORED_AS.get(kind.resource, kind.plural)}"
-    return "/".join(filter(None, ("/registry", place, record.namespace, record.name)))
+    root = "" if dry_run else "/registry"
+    return f"{root}/" + "/".join(filter(None, (place, record.namespace, record.name)))

@@ -17,7 +17,7 @@ from twin.part import keepable
 Object = dict[str, Any]
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
 ContainerState = Literal["waiting", "running", "terminated"]
-LATER = frozenset({"containers_ready", "said"})
+LATER = frozenset({"containers_ready", "drawn_from", "said"})
 """Fields that came later. They stand last and are not written where they are None, so that states without them
 are written, and hashed, as they were before.
 """
@@ -90,8 +90,9 @@ class Record:
 class ObjectRecord(Record):
     """Any kind that is kept as the dict it was written as, without its metadata."""
 
-    __slots__ = ("body", "generation")
+    __slots__ = ("body", "drawn_from", "generation")
     body: Object  # spec, status, data, ...: replaced as a whole, never changed in place
+    drawn_from: str | None  # generateName of an object that says one
     generation: int
 
 

@@ -199,12 +199,13 @@ class Store(Part):
         identity = self._identities.next(resource, metadata, stands_for, self.find)
         if resource == "jobs":
             metadata["uid"] = identity.uid  # their selectors are made of it
-        name = metadata.get("name") or draw_name(kind, metadata, identity.uid, shelf.records)
-        metadata["name"] = name
-        home = metadata.get("namespace", "")
+        draw_name(metadata, identity.uid, shelf.records, kind)
+        home, name = metadata.get("namespace", ""), metadata["name"]
         obj = admission.as_defined(self.custom.laid_over.get(resource), obj, None, None)
         ranged = any(self._shelves[name].records for name in _CHANGE_PODS)
         self._known_specs.admit(kind, home, obj, self.gates, fresh=fresh, ranged=ranged)
+        if not fresh and metadata.pop("resourceVersion", None):
+            raise errors.versioned_creation()
         key = (home, name)
         if key in shelf.records:
             raise errors.already_exists(resource, name, group=kind.group)
@@ -251,7 +252,7 @@ class Store(Part):
         """
         shelf = self._shelf(resource)
         record = self.record(resource, namespace, name)
-        check_written(shelf.kind, record, obj.get("metadata", {}))
+        check_written(shelf.kind, record, obj.get("metadata", {}), dry_run=dry_run)
         candidate = record.clone()
         new = copy_object(shelf.kept_form(obj))
         old = render(resource, record)

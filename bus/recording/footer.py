@@ -1,4 +1,6 @@
-"""How many messages a sealed recording holds, from its footer alone: for progress, never as proof."""
+"""What a sealed recording's footer states, read from the file's end alone: for progress and for finding where to go
+on, never as proof.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,15 @@ MOST_FOOTER_BYTES = 65_536
 
 def stated_messages(path: Path) -> int | None:
     """Return the number of messages that the footer states; None where there is no footer."""
+    return _stated(path, "messages")
+
+
+def stated_last_seq(path: Path) -> int | None:
+    """Return the position of the last message that the footer states; None where there is no footer."""
+    return _stated(path, "last_seq")
+
+
+def _stated(path: Path, name: str) -> int | None:
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - TAIL_BYTES))
@@ -25,7 +36,7 @@ def stated_messages(path: Path) -> int | None:
             frame
         ) as reader:  # bounded, whatever it claims
             text = reader.read(MOST_FOOTER_BYTES)
-        count = parse_object_line(text.splitlines()[-1])["sealed"]["messages"]
+        count = parse_object_line(text.splitlines()[-1])["sealed"][name]
     except (OSError, ValueError, KeyError, TypeError, IndexError, zstandard.ZstdError):
         return None
     return count if type(count) is int and count > 0 else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Self
 
 import zstandard
 
@@ -20,6 +21,7 @@ from bus.recording.format import (
     trailer_line,
 )
 from bus.recording.proof import ChainProof
+from bus.recording.usable import usable_part
 
 COMPRESSION_LEVEL = 6
 OTHER_NAME = "give a new file name; recordings are never overwritten"
@@ -37,23 +39,43 @@ class RecordingWriter:
             InputError: it exists, or cannot be made.
         """
         try:
-            self._file = path.open("xb")
+            file = path.open("xb")
         except FileExistsError as error:
             raise InputError("recording", path, OTHER_NAME) from error
         except OSError as error:
             raise InputError(
                 "recording", path, f"give a file that can be written ({error.strerror})"
             ) from error
+        self._begin(file, ChainProof())
+        self._add(header_line(header))
+        self.flush()
+
+    @classmethod
+    def reopen(cls, path: Path) -> Self:
+        """Go on in a file whose writer was killed: what stands behind its last whole frame is cut off.
+
+        Raises:
+            RecordingDamaged: not even its header is whole, or it is sealed or of an older version.
+            OSError: it cannot be read or written.
+        """
+        usable = usable_part(path)
+        file = path.open("r+b")
+        file.truncate(usable.end)
+        file.seek(usable.end)
+        writer = cls.__new__(cls)
+        writer._begin(file, usable.proof)  # noqa: SLF001 - its own
+        return writer
+
+    def _begin(self, file: BinaryIO, proof: ChainProof) -> None:
+        self._file = file
         self._compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True)
-        self._proof = ChainProof()
+        self._proof = proof
         self._frame: list[bytes] = []
         self._frame_bytes = 0
         self._frame_began_ns: int | None = None
         self._messages = 0
-        self._last_seq = 0
+        self._last_seq = proof.last_seq
         self._sealed = False
-        self._add(header_line(header))
-        self.flush()
 
     @property
     def last_seq(self) -> int:
@@ -98,6 +120,7 @@ class RecordingWriter:
             return
         self.flush()
         self._write_frame(footer_line(self._proof.footer()))
+        os.fsync(self._file.fileno())
         self._file.close()
         self._sealed = True
 
@@ -105,6 +128,11 @@ class RecordingWriter:
         """Keep what was written without sealing it: the log goes on elsewhere."""
         if not self._file.closed:
             self.flush()
+            self._file.close()
+
+    def abandon(self) -> None:
+        """Let the file go as it is, after a write that failed; `reopen` goes on behind its last whole frame."""
+        with suppress(OSError):  # closing tries once more to write what could not be written
             self._file.close()
 
     def _add(self, line: bytes) -> None:

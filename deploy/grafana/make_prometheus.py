@@ -39,6 +39,7 @@ CONTAINERS = (
 OPTIONAL = {
     "collector-kubeconfig": "collector",
     "executor-kubeconfig": "executor",
+    "rollup": "rollup",
     "tracing": "tracing",
 }
 """Services of other profiles and the job each is; looked up by name, so an absent one is no target."""

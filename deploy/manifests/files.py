@@ -9,7 +9,15 @@ from typing import Any
 import yaml
 
 import foresail
-from deploy.manifests import log, monitoring, network, rights, workloads
+from deploy.manifests import (
+    log,
+    monitoring,
+    network,
+    node_agent,
+    recorder,
+    rights,
+    workloads,
+)
 from deploy.manifests.overlays import OVERLAYS, Overlay
 from deploy.manifests.tree import Document, plain_documents, template
 from deploy.manifests.values import DEFAULTS, SCHEMA, SENTENCES, Chart, Values, merged
@@ -20,6 +28,8 @@ CHART = "helm/foresail"
 LEVEL = "pod-security.kubernetes.io"
 Object = dict[str, Any]
 Key = tuple[str, str, str]
+COMPONENTS = ("monitoring", "recorder")
+"""What any overlay may add: a value of the chart each, with `enabled`."""
 NOTES = """\
 Foresail runs in {{ .Values.mode }} mode. What it would do, and why:
 
@@ -30,7 +40,7 @@ Foresail runs in {{ .Values.mode }} mode. What it would do, and why:
 def all_documents(values: Values) -> list[Document]:
     """Return every object of an installation under some values."""
     chart = Chart(values)
-    parts = (rights, log, workloads, network, monitoring)
+    parts = (rights, log, workloads, network, monitoring, recorder, node_agent)
     return [document for part in parts for document in part.documents(chart)]
 
 
@@ -68,12 +78,13 @@ def _kustomize() -> dict[str, str]:
     files["kustomize/base/kustomization.yaml"] = _kustomization({"resources": names})
     for name, overlay in OVERLAYS.items():
         files |= _overlay(name, overlay, base)
-    watched = objects_of({"monitoring": {"enabled": True}})
-    added = [one for key, (_, one) in watched.items() if key not in base]
-    files["kustomize/components/monitoring/monitoring.yaml"] = _yaml(added)
-    files["kustomize/components/monitoring/kustomization.yaml"] = _kustomization(
-        {"resources": ["monitoring.yaml"]}, kind="Component", version="v1alpha1"
-    )
+    for name in COMPONENTS:
+        wanted = objects_of({name: {"enabled": True}})
+        added = [one for key, (_, one) in wanted.items() if key not in base]
+        files[f"kustomize/components/{name}/{name}.yaml"] = _yaml(added)
+        files[f"kustomize/components/{name}/kustomization.yaml"] = _kustomization(
+            {"resources": [f"{name}.yaml"]}, kind="Component", version="v1alpha1"
+        )
     return files
 
 

@@ -22,10 +22,7 @@ def documents(chart: Chart) -> list[Document]:
     both = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
     everyone: dict[str, Any] = {"matchLabels": PART_OF}
     nats = {"matchLabels": named("nats")}
-    tracing = {
-        **_policy("foresail-tracing", {"matchLabels": named("tracing")}, "Egress"),
-    }
-    tracing["spec"]["egress"] = [{}]  # a receiver is anywhere
+    tracing = egress_policy("foresail-tracing", named("tracing"))  # a receiver is anywhere
     return [
         Document(
             FILE,
@@ -70,6 +67,11 @@ def documents(chart: Chart) -> list[Document]:
             holds=bool(chart.get("tracing.otlpUrl")),
         ),
     ]
+
+
+def egress_policy(name: str, labels: dict[str, str]) -> Tree:
+    """Return the policy that lets pods of these labels talk to anybody."""
+    return _policy(name, {"matchLabels": labels}, "Egress", egress=[{}])
 
 
 def metrics_policy(namespace: Filled) -> Tree:

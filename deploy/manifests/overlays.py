@@ -25,6 +25,10 @@ OVERLAYS: Mapping[str, Overlay] = {
         "One kind of action in one namespace: change `shop` and `replicate` to yours.",
         {"mode": "active", "namespaces": ["shop"], "actions": ["replicate"]},
     ),
+    "node-agent": Overlay(
+        "Shadow mode, and an agent on each node that holds clock limits; it needs Kubernetes 1.30.",
+        {"nodeAgent": {"enabled": True}},
+    ),
     "kind": Overlay(
         "kind and k3d: the image is loaded into the nodes, never pulled; a small disk.",
         {

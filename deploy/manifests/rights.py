@@ -90,7 +90,18 @@ def _executor(chart: Chart) -> list[Document]:
         Document(FILE, bound_in, each="$.Values.namespaces", names=names, **acting),
         Document(FILE, {**nodes, "rules": by_place[Place.NODES]}, **on_nodes),
         Document(FILE, _filled_home(nodes_bound), **on_nodes),
+        *(Document(FILE, one, **acting) for one in _lease_documents(chart, writes)),
     ]
+
+
+def _lease_documents(chart: Chart, writes: Sequence[Right]) -> list[Tree]:
+    """Return the Role of the Lease and its binding, in the Lease's own namespace."""
+    rules = rules_of(one for one in writes if one.place is Place.LEASE)
+    where = chart.fill("leaseNamespace")
+    made = role_manifests(ACCOUNTS["executor"], Place.LEASE, rules, Grants(home="HOME"))
+    for one in made:
+        one["metadata"]["namespace"] = where
+    return [_filled_home(one) for one in made]
 
 
 def _grouped(

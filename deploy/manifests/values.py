@@ -11,8 +11,10 @@ from typing import Any
 
 from deploy.manifests.processes import PROCESSES
 from deploy.manifests.tree import Filled
+from foresail.install_rights import AGENT_NAMESPACE, LEASE_NAMESPACE
 from schemas.actions import ActionKind
 from services.executor.settings import NODE_LABEL
+from services.recorder.settings import RecorderSettings
 
 Values = Mapping[str, Any]
 Schema = dict[str, Any]
@@ -35,6 +37,13 @@ def _closed(properties: Mapping[str, Schema], *required: str) -> Schema:
     return {**closed, "required": list(required)} if required else closed
 
 
+RECORDER_SETTINGS = _closed(
+    {
+        name: {"type": ["string", "number", "null"]}
+        for name in RecorderSettings.model_fields
+        if name != "folder"  # the volume's place
+    }
+)
 _AMOUNTS = _closed({"cpu": _text(QUANTITY), "memory": _text(QUANTITY)})
 _RESOURCES = _closed({"requests": _AMOUNTS, "limits": _AMOUNTS})
 
@@ -49,6 +58,7 @@ _MEASURED: Mapping[str, tuple[str, str, str]] = {
     "inference": ("100m", "192Mi", "512Mi"),
     "executor": ("50m", "128Mi", "512Mi"),
     "scoreboard": ("50m", "128Mi", "512Mi"),
+    "rollup": ("20m", "96Mi", "256Mi"),
     "dashboard": ("50m", "128Mi", "512Mi"),
     "referee": ("50m", "96Mi", "256Mi"),
     "tracing": ("50m", "96Mi", "256Mi"),
@@ -65,6 +75,7 @@ DEFAULTS: dict[str, Any] = {
     "namespaces": [],
     "actions": [],
     "writableNodes": "",
+    "leaseNamespace": LEASE_NAMESPACE,
     "settings": {process.name: process.settings for process in PROCESSES},
     "environment": {},
     "resources": {
@@ -79,6 +90,22 @@ DEFAULTS: dict[str, Any] = {
         "resources": resources("100m", "128Mi", "1Gi"),
     },
     "tracing": {"otlpUrl": ""},
+    "recorder": {
+        "enabled": False,
+        "storage": "25Gi",
+        "storageClass": "",
+        "settings": {},
+        "bucketSecret": "",
+        "resources": resources("50m", "96Mi", "512Mi"),
+    },
+    "nodeAgent": {
+        "enabled": False,
+        "namespace": AGENT_NAMESPACE,
+        "cgroup": "",
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+        "settings": {},
+        "resources": resources("10m", "64Mi", "192Mi"),
+    },
     "monitoring": {"enabled": False, "namespace": "monitoring"},
     "simulated": False,
 }
@@ -87,14 +114,17 @@ SENTENCES: dict[str, str] = {
     "imagePullPolicy": "IfNotPresent, Always, or Never where the image was loaded into the nodes.",
     "cluster": "Name of the cluster in every subject; letters, digits, - and _.",
     "incarnation": "Name of the log's world; another one begins a new log.",
-    "mode": "shadow: every write is a dry run; active: writes are real.",
+    "mode": "shadow: every write is a dry run; active: writes are real; approve: each waits for a person.",
     "namespaces": "Exact names of the namespaces that may be written.",
     "actions": "Kinds of action whose rights are granted; active mode does no other.",
     "writableNodes": "key=value of the nodes that may be written; empty: none.",
+    "leaseNamespace": "Where the Lease lies that a stack holds while it acts; the same for all that may meet.",
     "settings": "Settings of each process, as in docs/settings.md (the part behind its name).",
     "environment": "Variables of every process and of NATS that differ from the defaults.",
     "resources": "Requests and limits of each process.",
     "nats": "The log's server: 1 or 3 of them, their disks, and how soon a write is on disk.",
+    "recorder": "Sealed hourly recordings of the log on a volume, and in a bucket where its settings name one.",
+    "nodeAgent": "A DaemonSet that holds clock limits and CPU caps (docs/node-agent.md); needs Kubernetes 1.30.",
     "tracing": "Where traces go (OTLP over HTTP); empty: no tracing process.",
     "monitoring": "ServiceMonitor, PrometheusRule and Grafana dashboard; needs the Prometheus operator.",
     "simulated": "For `foresail twin up --run-commands` alone: what only the simulated cluster serves is read.",
@@ -109,10 +139,11 @@ SCHEMA: Schema = {
             "imagePullPolicy": {"enum": ["Always", "IfNotPresent", "Never"]},
             "cluster": _text(TOKEN),
             "incarnation": _text(TOKEN),
-            "mode": {"enum": ["shadow", "active"]},
+            "mode": {"enum": ["shadow", "active", "approve"]},
             "namespaces": {"type": "array", "uniqueItems": True, "items": _text(NAME)},
             "actions": {"type": "array", "uniqueItems": True, "items": {"enum": list(KINDS)}},
             "writableNodes": _text(NODE_LABEL),
+            "leaseNamespace": _text(NAME),
             "settings": _closed({one.name: {"type": "object"} for one in PROCESSES}),
             "environment": {
                 "type": "object",
@@ -130,13 +161,33 @@ SCHEMA: Schema = {
                     "resources": _RESOURCES,
                 }
             ),
+            "recorder": _closed(
+                {
+                    "enabled": {"type": "boolean"},
+                    "storage": _text(QUANTITY),
+                    "storageClass": {"type": "string"},
+                    "settings": RECORDER_SETTINGS,
+                    "bucketSecret": _text(r"^$|^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$"),
+                    "resources": _RESOURCES,
+                }
+            ),
+            "nodeAgent": _closed(
+                {
+                    "enabled": {"type": "boolean"},
+                    "namespace": _text(NAME),
+                    "cgroup": _text(r"^$|^/sys/fs/cgroup/[A-Za-z0-9_./-]+$"),
+                    "nodeSelector": {"type": "object", "additionalProperties": {"type": "string"}},
+                    "settings": {"type": "object"},
+                    "resources": _RESOURCES,
+                }
+            ),
             "tracing": _closed({"otlpUrl": _text(r"^$|^https?://[^\s]+$")}),
             "monitoring": _closed({"enabled": {"type": "boolean"}, "namespace": _text(NAME)}),
             "simulated": {"type": "boolean"},
             "global": {"type": "object"},
         }
     ),
-    "if": {"properties": {"mode": {"const": "active"}}, "required": ["mode"]},
+    "if": {"properties": {"mode": {"enum": ["active", "approve"]}}, "required": ["mode"]},
     "then": {"properties": {"namespaces": {"minItems": 1}, "actions": {"minItems": 1}}},
 }
 

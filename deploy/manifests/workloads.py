@@ -118,7 +118,12 @@ def _settings(chart: Chart, process: Process) -> Filled:
 
 def _following(chart: Chart, process: Process) -> tuple[str, dict[str, Any]]:
     if process.name == "executor":
-        follows = {"mode": "mode", "namespaces": "namespaces", "writable_nodes": "writableNodes"}
+        follows = {
+            "mode": "mode",
+            "namespaces": "namespaces",
+            "writable_nodes": "writableNodes",
+            "lease_namespace": "leaseNamespace",
+        }
     elif process.name == "tracing":
         follows = {"otlp_url": "tracing.otlpUrl"}
     else:

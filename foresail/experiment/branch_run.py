@@ -9,7 +9,7 @@ import asyncio
 import math
 from dataclasses import dataclass
 
-from agent_registry.memory import GIB
+from agent_registry.demand import GIB
 from bus.events import event_of
 from bus.memory_adapter import MemoryBus, MemoryLog
 from foresail.experiment.branching import BranchPoint

@@ -23,8 +23,8 @@ from foresail.experiment.controllers import DeploymentControllers
 from lab.experiments.arms import Arm, Foresight
 from lab.experiments.worth import Outlook, play
 from projections.score.prices import ScorePrices
+from schemas.node_annotations import POWER_STATE
 from services.collector.settings import CollectorSettings
-from services.executor.plans.power_state import POWER_STATE
 from twin.engine import Engine
 from twin.provisioners.client import is_daemon
 from twin.quantity import millicores

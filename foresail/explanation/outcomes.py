@@ -15,6 +15,7 @@ from projections.band_text import band_text
 from projections.cycle_record import CycleRecord, PartRecord
 from projections.promotion.text import judgement_texts
 from projections.score.text import OVERLAP, effect_text, window_text
+from projections.times import cluster_time, wall_time
 from schemas.outcome import (
     ExecutionPhase,
     ForecastScore,
@@ -55,13 +56,28 @@ def _part_sections(part: PartRecord) -> Iterator[Section]:
     yield Section("EXPECTED", _expected(part))
     checks = [check for data in part.executions for check in data.guards]
     yield Section("GUARDS", _guards(checks), "" if all(check.passed for check in checks) else "red")
+    yield Section("APPROVAL", _approval(part))
     if part.execution is not None:
         yield _execution_section("EXECUTED", part.execution)
+    elif part.requests:
+        yield Section("EXECUTED", [Text("not yet: it waits for a person")], "dim")
     else:
         yield Section("EXECUTED", [Text("not yet, or the executor did not run")], "dim")
     yield Section("VERIFIED", [_verification_text(data) for data in part.verifications])
     if part.rollback is not None:
         yield _execution_section("TAKEN BACK", part.rollback)
+
+
+def _approval(part: PartRecord) -> list[Text]:
+    """Return what a person was asked, until when, and what was said."""
+    lines = [
+        f"asked for: {one.text}; until {cluster_time(one.expires_time_seconds)}"
+        for one in part.requests
+    ]
+    for one in part.answers:
+        note = f" ({one.text})" if one.text else ""
+        lines.append(f"{one.answer} at {wall_time(one.wall_time_seconds)}{note}")
+    return [Text(line) for line in lines]
 
 
 def _expected(part: PartRecord) -> list[Text]:

@@ -82,6 +82,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="learn from every row once the folds have been judged; no later row is left to evaluate by",
     )
     parser.add_argument(
+        "--follow-rates",
+        action="store_true",
+        help="hazard datasets: make a model that follows the failure rates of the cluster that it watches",
+    )
+    parser.add_argument(
         "--illusion",
         action="store_true",
         help="split rows at random, to show how good a leaking split looks; labelled as such everywhere",
@@ -95,6 +100,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     options = options_of(arguments)
     if dataset.anchor == "hazard":
         options = options.of_every_age()
+    elif options.follow_rates:
+        remedy = "it needs attempts of every age; build the dataset with --anchor hazard"
+        raise InputError("--follow-rates", dataset.anchor, remedy)
     horizons = horizons_of(arguments.horizon, dataset.choice.horizon_minutes)
     name = arguments.name or model_name(dataset.name)
     if options.illusion and not name.endswith("illusion"):
@@ -130,6 +138,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         train_share=arguments.train_share,
         illusion=arguments.illusion,
         refit=arguments.refit,
+        follow_rates=arguments.follow_rates,
         rounds=arguments.rounds,
         seed=arguments.seed,
     )

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import re
 import signal
+from collections.abc import Coroutine
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -18,17 +19,18 @@ from bus.cancellation import cancel_and_wait
 from bus.clock import SystemClock
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from bus.port import Bus, LogInfo
+from bus.port import Bus, LogInfo, Messages
 from bus.recording import RecordingWriter
+from bus.recording.log_part import LogPart, beginning_for, first_since, patterns_of
 from foresail.flags import seconds
 from foresail.log_source import connect
 from foresail.output import console, print_json
-from foresail.recording.log_part import LogPart, beginning_for, first_since, patterns_of
 from foresail.spans import NANOSECONDS, moment
 from foresail.stack.preflight import check_writable
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas.config import CODE_VERSION
 from schemas.wording import count_text
+from services.identities import STATEFUL
 
 BEGINNING, NOW = "beginning", "now"
 _FROM = re.compile("(seq|cycle):([0-9]{1,18})")
@@ -60,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="for_seconds",
         type=seconds,
         metavar="DURATION",
-        help="stop after this long (default: at Ctrl-C)",
+        help="follow for this long once everything stored is written (default: until Ctrl-C)",
     )
     parser.add_argument("--no-follow", action="store_true", help="stop at the newest stored event")
     parser.add_argument(
@@ -82,11 +84,13 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     async with connect(stack, state, "recorder") as bus:
         info = await bus.info()
         seq = await _from_seq(bus, stack, info, arguments.begin)
-        part = await beginning_for(bus, stack.cluster, patterns, seq, info.first_seq)
+        part = await beginning_for(
+            bus, stack.cluster, patterns, seq, info.first_seq, stateful=STATEFUL
+        )
         writer = RecordingWriter(path, _header(stack, layers, part))
         follow = stack.running and not arguments.no_follow
         try:
-            count, stopped = await _copy(
+            count, stopped = await copy_log(
                 bus, patterns, writer, part, arguments.for_seconds, follow=follow
             )
         finally:
@@ -130,7 +134,7 @@ async def _from_seq(bus: Bus, stack: StackFile, info: LogInfo, text: str) -> int
     return await first_since(bus, stack.cluster, info, time_ns=time_ns)
 
 
-async def _copy(
+async def copy_log(
     bus: Bus,
     patterns: list[str],
     writer: RecordingWriter,
@@ -148,26 +152,37 @@ async def _copy(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
 
-    async def copy() -> None:
-        nonlocal count
-        messages = (
-            bus.read(patterns, start_seq=part.first_seq)
-            if follow
-            else bus.history(patterns, start_seq=part.first_seq)
-        )
+    start_seq = part.first_seq
+
+    async def copy(messages: Messages) -> None:
+        nonlocal count, start_seq
         async with aclosing(messages) as stream:
             async for message in stream:
                 writer.write(message)
                 count += 1
+                start_seq = message.seq + 1
 
-    copying = asyncio.create_task(copy())
     stopping = asyncio.create_task(stop.wait())
+    await _until_stopped(copy(bus.history(patterns, start_seq=start_seq)), stopping)
+    if follow and not stop.is_set():
+        live = bus.read(patterns, start_seq=start_seq)
+        await _until_stopped(copy(live), stopping, for_seconds)
+    await cancel_and_wait(stopping)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.remove_signal_handler(number)
+    return count, stop.is_set()
+
+
+async def _until_stopped(
+    copy: Coroutine[None, None, None],
+    stopping: asyncio.Task[bool],
+    for_seconds: float | None = None,
+) -> None:
+    """Copy to the end, for so long, or until a signal."""
+    copying = asyncio.create_task(copy)
     await asyncio.wait(
         {copying, stopping}, timeout=for_seconds, return_when=asyncio.FIRST_COMPLETED
     )
-    await cancel_and_wait(copying, stopping)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.remove_signal_handler(number)
+    await cancel_and_wait(copying)
     if not copying.cancelled():
         copying.result()
-    return count, stop.is_set()

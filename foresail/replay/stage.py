@@ -233,7 +233,8 @@ def _running_stack(path: Path) -> tuple[StateFolder, StackFile] | None:
         stack = state.read()
     except InputError:
         return None
-    return (state, stack) if stack.running else None
+    # A server of several clusters is left alone: other accounts would take the others' away.
+    return (state, stack) if stack.running and not stack.bus_folder else None
 
 
 def _give_back(folder: Path, accounts: str) -> None:

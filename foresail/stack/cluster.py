@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bus.clock import Clock
-from foresail.dependent_settings import fill_dependent, mode_of
+from foresail.dependent_settings import fill_dependent, mode_word
 from foresail.settings import StackSettings
 from foresail.stack.keeper import Keeper
 from foresail.stack.kept_processes import kept_twin
@@ -63,7 +63,7 @@ async def start_plant(
     """
     run = settings.run
     if workload is None:
-        mode = str(mode_of(settings, Mode.SHADOW))
+        mode = mode_word(settings, Mode.SHADOW)
         paths = dict.fromkeys(CLUSTER_SERVICES, str(run.kubeconfig))
         return Plant(paths, "of the kubeconfig", mode, 1.0, os.getpid())
     twin = TwinProcess(settings, workload, folder)
@@ -72,7 +72,7 @@ async def start_plant(
     return Plant(
         kubeconfigs={name: ready[f"{name}_kubeconfig"] for name in CLUSTER_SERVICES},
         description=ready["address"],
-        mode=str(mode_of(settings, Mode.ACTIVE)),
+        mode=mode_word(settings, Mode.ACTIVE),
         speed=workload.speed,
         stack_pid=os.getpid(),
         twin=twin,

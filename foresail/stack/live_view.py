@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rich.console import Group
+from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -72,9 +73,12 @@ def _operating(operating: OperatingState) -> Text:
 
 
 def _standing(overview: Overview) -> list[Text]:
-    """Return how much of ours stands on a cluster of the user's own."""
-    source, text = overview.run.source, overview.standing.text()
-    return [Text(text)] if text and source is not None and source.kind == "kubernetes" else []
+    """Return how much of ours stands on a cluster of the user's own, and what an earlier stack left there."""
+    source, standing = overview.run.source, overview.standing
+    if source is None or source.kind != "kubernetes":
+        return []
+    left = "" if standing.left_behind is None else standing.left_behind.text
+    return [Text(text) for text in (standing.text(), left) if text]
 
 
 def _layers(overview: Overview, now_ns: int, processes: Mapping[str, int]) -> Table:
@@ -115,6 +119,8 @@ def _cluster(overview: Overview) -> Panel:
         f"requested cpu {percent(totals.cpu_requested_ratio)} memory {percent(totals.memory_requested_ratio)}, "
         f"{number(totals.energy_watts / 1000)} kW ({_power_basis(observation.signals)})"
     )
+    for lost in overview.lost:
+        text += f"\n[red]{escape(lost.text())}[/red]"
     if trouble:
         text += f"\n[yellow]{', '.join(trouble)}[/yellow]"
     return Panel(text, title=f"cluster, cycle {observation.cycle}, {time}", title_align="left")

@@ -15,6 +15,7 @@ from foresail.stack.real_cluster import check_namespaces_named
 from foresail.stack.state_folder import NoStack, StateFolder
 from services.collector.measuring import read_prices
 from services.prometheus import read_queries
+from services.recorder.bucket import Bucket
 from twin.faults import read_scenario
 
 
@@ -44,9 +45,33 @@ def check_before_start(settings: StackSettings) -> None:
         )
     if settings.run.record is not None:
         check_writable("--record", Path(settings.run.record))
+    check_recordings(settings)
     if settings.run.scenario is not None:
         read_scenario(Path(settings.run.scenario))
     provisioning_of(settings.run)
+
+
+def check_recordings(settings: StackSettings) -> None:
+    """Say whether recordings can be made as they are wanted.
+
+    Raises:
+        ConfigError: the folder cannot be written, or the bucket's library is missing.
+    """
+    recorder = settings.recorder
+    if recorder.folder is None:
+        return
+    if settings.run.virtual_time:
+        raise ConfigError("--recordings", recorder.folder, "with --virtual-time use --record FILE")
+    try:
+        Path(recorder.folder).mkdir(parents=True, exist_ok=True)
+        probe = Path(recorder.folder) / ".foresail-writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        why = f"give a folder that can be written ({error.strerror})"
+        raise ConfigError("--recordings", recorder.folder, why) from error
+    if recorder.bucket is not None:
+        Bucket(recorder.bucket, endpoint=recorder.bucket_endpoint, region=recorder.bucket_region)
 
 
 def check_alone(path: Path) -> None:

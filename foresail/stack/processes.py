@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,9 +13,12 @@ from typing import Any
 from agent_registry.discovery import agent_names
 from bus.login import ANONYMOUS, Logins
 from foresail.settings import StackSettings
+from schemas.identity import Origin
 
 LAST_SERVICE = 7
 """The largest `stop_order` of a service."""
+RECORDER_STOP_ORDER = LAST_SERVICE + 1
+"""The recorder ends after the last event of the run is stored."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,16 @@ class Connections:
     context: str | None
     world: tuple[str, ...] = ()
     """Words of a command line that make the simulated world; none for a real cluster."""
+    stack_id: str = ""
+    """What tells this stack from others on the same cluster."""
     logins: Logins = field(default_factory=dict, repr=False)
     """Login of each process by name."""
+
+
+def stack_id(origin: Origin, wall_ns: int) -> str:
+    """Return what tells a stack that starts now from every other, on this machine and elsewhere."""
+    start = f"{platform.node()}-{os.getpid()}-{wall_ns // 10**9}"
+    return f"{origin.cluster}-{origin.incarnation}@{start}"
 
 
 def process_specs(settings: StackSettings, connections: Connections) -> tuple[ProcessSpec, ...]:
@@ -94,7 +107,17 @@ def process_specs(settings: StackSettings, connections: Connections) -> tuple[Pr
                 kubeconfig=connections.kubeconfigs["exerciser"],
             )
         )
+    if sums_up_days(settings):
+        specs.append(_spec("rollup", settings.rollup, connections, RECORDER_STOP_ORDER))
+    if settings.recorder.folder is not None:
+        specs.append(_spec("recorder", settings.recorder, connections, RECORDER_STOP_ORDER))
     return tuple(specs)
+
+
+def sums_up_days(settings: StackSettings) -> bool:
+    """Say whether each day is summed up in a log of its own."""
+    when = settings.rollup.when
+    return when == "on" or (when == "auto" and settings.run.kubeconfig is not None)
 
 
 def _spec(
@@ -115,6 +138,8 @@ def _spec(
         "FORESAIL_NATS_URL": connections.nats_url,
         **connections.logins.get(name, ANONYMOUS).environment(),
     }
+    if connections.stack_id:
+        environment["FORESAIL_STACK_ID"] = connections.stack_id
     if kubeconfig:
         environment["FORESAIL_KUBECONFIG"] = kubeconfig
         if connections.context:

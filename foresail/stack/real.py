@@ -10,85 +10,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
 from bus.cancellation import cancel_and_wait
-from bus.clock import Clock, SystemClock
+from bus.clock import SystemClock
 from bus.errors import BusUnavailable, Permanent
-from bus.nats_adapter import NatsBus
-from bus.nats_server import free_port
-from bus.recording import RecordingWriter
 from foresail import stopping
-from foresail.output import console, print_error
+from foresail.output import console
 from foresail.settings import StackSettings
-from foresail.stack.cluster import Plant, start_plant, with_start
-from foresail.stack.disk_space import restart_when_disk_has_room
-from foresail.stack.giving_back import GivenBack, give_back, summary_of
-from foresail.stack.health_ports import with_health_ports
-from foresail.stack.keeper import Keeper
-from foresail.stack.kept_processes import ServiceProcess
-from foresail.stack.log_server import LogServer, start_log
+from foresail.stack.bringing_up import RunningStack, bring_up, store
+from foresail.stack.giving_back import give_back, summary_of
 from foresail.stack.preflight import check_alone, check_before_start
-from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
-from foresail.stack.real_cluster import check_cluster, early_label, early_note
-from foresail.stack.recording import open_writer
-from foresail.stack.run_events import announce_start, run_complete, run_error
+from foresail.stack.processes import LAST_SERVICE
+from foresail.stack.real_cluster import check_cluster, early_label, print_early_note
+from foresail.stack.run_events import run_complete
 from foresail.stack.showing import show
-from foresail.stack.state_folder import StackFile, StateFolder
-from foresail.stack.watch import Watch
-from foresail.stack.workload import ChosenWorkload, choose_workload
-from schemas.envelope import rfc3339
-from schemas.identity import Origin
+from foresail.stack.state_folder import StateFolder
 
-RESTART_INTERVALS = 1.5
-"""A process that died comes back after one and a half cycles, so one cycle closes without it."""
-SERVERS = ("nats-server", "twin")
-"""What the services need, and what `status` lists beside them."""
 LAST_SOURCE = 1
 """The largest `stop_order` of what brings something new: exerciser and collector."""
 SETTLE_SECONDS = 5.0
 """How long the last cycle may take to be decided and executed after the collector has stopped."""
 QUIET_SECONDS = 0.7
 """The log is taken to be at its end when nothing was stored for so long."""
-
-
-@dataclass
-class RunningStack:
-    """Everything a running stack holds on to."""
-
-    settings: StackSettings
-    state: StateFolder
-    origin: Origin
-    workload: ChosenWorkload | None
-    log: LogServer
-    plant: Plant
-    bus: NatsBus
-    watch: Watch
-    keeper: Keeper
-    logs: Path
-    clock: Clock
-    started: str
-    dashboard_url: str = ""
-    health: dict[str, int] = field(default_factory=dict)
-    frozen: int = 0
-    """Processes that were replaced because they were frozen."""
-    running: bool = True
-    given_back: GivenBack | None = None
-    """What became at the end of what stood on a cluster of the user's own."""
-
-    @property
-    def servers(self) -> dict[str, int]:
-        """Process ids of the servers that the stack runs itself."""
-        pids = self.keeper.pids
-        return {name: pids[name] for name in SERVERS if name in pids}
-
-    @property
-    def services(self) -> dict[str, int]:
-        """Process ids of the services; 0 while one is between two starts."""
-        return {name: pid for name, pid in self.keeper.pids.items() if name not in SERVERS}
 
 
 def run_real_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
@@ -105,241 +51,89 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     check_alone(Path(settings.run.state_folder))
     check_before_start(settings)
     await check_cluster(settings)
-    note = early_note(settings)
-    if note:
-        _print_early_note(note, quiet=quiet)
+    print_early_note(settings, quiet=quiet)
     state = StateFolder(Path(settings.run.state_folder))
     state.lock()
     state.note_death()
-    async with contextlib.AsyncExitStack() as cleanup:
-        cleanup.callback(state.unlock)
-        stack = await _bring_up(settings, state, clock, cleanup, quiet=quiet)
-        watching = asyncio.create_task(stack.watch.run_through_outages(clock), name="watch")
-        try:
-            status = await _until_stopped(stack, watching, quiet=quiet)
-        finally:
-            await _bring_down(stack, watching)
-        outage = stack.watch.overview.outage
-        summary = stack.watch.totals.summary() | {
-            "status": status,
-            "record": settings.run.record,
-            "cluster_outage": None if outage is None else outage.text(),
-            **summary_of(stack.given_back),
-        }
-        await run_complete(stack.bus, stack.origin, summary, clock.wall_ns() / 1e9, status)
-        await stack.watch.finish()
-    return summary
+    state.forget_clusters()
 
-
-def _print_early_note(note: str, *, quiet: bool) -> None:
-    """Print it where people look: on stderr when stdout holds JSON alone."""
-    if quiet:
-        print_error(note)
-    else:
-        console().print(note, markup=False)
-
-
-async def _bring_up(
-    settings: StackSettings,
-    state: StateFolder,
-    clock: Clock,
-    cleanup: contextlib.AsyncExitStack,
-    *,
-    quiet: bool,
-) -> RunningStack:
     def say(text: str) -> None:
         if not quiet:
             console().print(text, markup=False)
 
-    settings = with_start(settings, clock)
-    incarnation = state.new_incarnation()
-    folder = state.incarnation(incarnation)
-    workload = (
-        None if settings.run.kubeconfig else choose_workload(settings.run, folder / "workload")
-    )
-    for line in () if workload is None else workload.lines(settings.run.interval_seconds):
-        say(line)
-    keeper = Keeper(clock, patience_seconds=settings.run.frozen_seconds)
-    cleanup.push_async_callback(keeper.stop)
-    log = await start_log(settings, incarnation, folder, keeper)
-    say(log.durability)
-    plant = await start_plant(settings, workload, folder, keeper)
-    origin = Origin(settings.run.cluster, incarnation)
-    bus = await NatsBus.connect(
-        log.url, cluster=origin.cluster, stream=log.stream, login=log.logins["stack"]
-    )
-    cleanup.push_async_callback(bus.close)
-    settings = plant.settings_in_force(settings)
-    await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
-    writer = _open_recording(settings, origin, workload, cleanup)
-
-    stack = RunningStack(
-        settings=settings,
-        state=state,
-        origin=origin,
-        workload=workload,
-        log=log,
-        plant=plant,
-        bus=bus,
-        watch=Watch(bus, origin.cluster, writer),
-        keeper=keeper,
-        logs=folder / "logs",
-        clock=clock,
-        started=rfc3339(clock.wall_ns() / 1e9),
-    )
-    _add_services(stack)
-    _keep_running(stack, say, cleanup)
-    say(_summary_line(stack))
-    return stack
+    async with contextlib.AsyncExitStack() as cleanup:
+        cleanup.callback(state.unlock)
+        stack = await bring_up(settings, state, clock, cleanup, say)
+        return await run_to_end(stack, _show(stack, quiet=quiet))
 
 
-def _open_recording(
-    settings: StackSettings,
-    origin: Origin,
-    workload: ChosenWorkload | None,
-    cleanup: contextlib.AsyncExitStack,
-) -> RecordingWriter | None:
-    """Open the recording that was asked for, if one was; `cleanup` seals it."""
-    writer = open_writer(settings, origin, workload)
-    if writer is not None:
-        cleanup.callback(_seal, writer)
-    return writer
+async def run_to_end(
+    stack: RunningStack, showing: Coroutine[Any, Any, None], stop: asyncio.Event | None = None
+) -> dict[str, Any]:
+    """Run one cluster until its time is over or `stop`, bring it down in order, and return the summary.
 
+    Without `stop`, SIGINT and SIGTERM stop it.
 
-def _summary_line(stack: RunningStack) -> str:
-    """Return the mode in force and where everything is, in one line."""
-    return (
-        f"mode {stack.plant.mode}   dashboard {stack.dashboard_url}   log {stack.log.url}   "
-        f"cluster {stack.plant.description}"
-    )
-
-
-def _keep_running(
-    stack: RunningStack, say: Callable[[str], None], cleanup: contextlib.AsyncExitStack
-) -> None:
-    """Keep every process running and the log's disk in view until `cleanup`; print what happens."""
-    publishing: set[asyncio.Task[None]] = set()
-
-    def on_change(name: str, what: str) -> None:
-        line = _note(stack, name, what)
-        if what != "started":
-            say(line)
-
-    def on_frozen(name: str, why: str) -> None:
-        stack.frozen += 1
-        on_change(name, why)
-        seconds = stack.clock.wall_ns() / 1e9
-        event = run_error(stack.bus, stack.origin, f"{name} {why}", stack.frozen, seconds)
-        task = asyncio.create_task(_publish_if_possible(event), name="publish-frozen")
-        publishing.add(task)
-        task.add_done_callback(publishing.discard)
-
-    stack.keeper.keep(on_change, on_frozen)
-    if stack.log.server is not None:
-        disk_watch = asyncio.create_task(
-            restart_when_disk_has_room(stack.log.server, stack.clock, on_change), name="disk-space"
-        )
-        cleanup.callback(disk_watch.cancel)
-
-
-async def _publish_if_possible(event: Coroutine[None, None, None]) -> None:
-    """Publish what an operator should see; a log that is away takes nothing."""
-    with contextlib.suppress(BusUnavailable, Permanent):
-        await event
-
-
-def _seal(writer: RecordingWriter) -> None:
-    """Seal the recording; one that has no room for its end stays readable up to there."""
-    try:
-        writer.seal()
-    except OSError as error:
-        print_error(f"the recording could not be sealed ({error.strerror})")
-
-
-def _add_services(stack: RunningStack) -> None:
-    settings = with_dashboard_port(stack.plant.settings_in_force(stack.settings))
-    stack.dashboard_url = f"http://127.0.0.1:{settings.dashboard.port}"
-    connections = Connections(
-        cluster=stack.origin.cluster,
-        incarnation=stack.origin.incarnation,
-        stream=stack.log.stream,
-        nats_url=stack.log.url,
-        kubeconfigs=stack.plant.kubeconfigs,
-        context=stack.settings.run.context,
-        world=() if stack.plant.twin is None else stack.plant.twin.world_arguments(),
-        logins=stack.log.logins,
-    )
-    frozen_seconds = stack.settings.run.frozen_seconds
-    specs, stack.health = with_health_ports(process_specs(settings, connections), frozen_seconds)
-    first_pause = RESTART_INTERVALS * stack.settings.run.interval_seconds
-    for spec in specs:
-        port = stack.health[spec.name]
-        stack.keeper.add(
-            ServiceProcess(spec, stack.logs, first_pause_seconds=first_pause, health_port=port)
-        )
-    if stack.plant.twin is not None:
-        stack.health["twin"] = stack.plant.twin.health_port
-    _store(stack)
-
-
-def with_dashboard_port(settings: StackSettings) -> StackSettings:
-    """Return the settings with a free dashboard port where 0 asks for one."""
-    if settings.dashboard.port != 0:
-        return settings
-    chosen = settings.dashboard.model_copy(update={"port": free_port()})
-    return settings.model_copy(update={"dashboard": chosen})
-
-
-def _note(stack: RunningStack, name: str, what: str) -> str:
-    """Keep what happened to a process where people look; return it as a line."""
-    line = f"{name} {what}"
-    stack.watch.notes.append(line)
-    with contextlib.suppress(OSError):  # a full disk must not end the stack
-        with (stack.logs / "stack.log").open("a", encoding="utf-8") as log:
-            log.write(f"{rfc3339(stack.clock.wall_ns() / 1e9)} {line}\n")
-        _store(stack)
-    return line
-
-
-def _store(stack: RunningStack) -> None:
-    stack.state.write(
-        StackFile(
-            cluster=stack.origin.cluster,
-            incarnation=stack.origin.incarnation,
-            stream=stack.log.stream,
-            nats_url=stack.log.url,
-            embedded=stack.log.embedded,
-            pid=stack.plant.stack_pid,
-            dashboard_url=stack.dashboard_url,
-            metrics_url=stack.plant.metrics_url,
-            processes=stack.services,
-            servers=stack.servers,
-            last_ends=dict(stack.keeper.last_ends),
-            health=stack.health,
-            mode=stack.plant.mode,
-            started=stack.started,
-            running=stack.running,
-        )
-    )
-
-
-async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, quiet: bool) -> str:
-    """Show the run until its time is over, a signal comes, or something fails for good; return how
-    it ended.
+    Raises:
+        InputError: a process was given up.
     """
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
+    watching = asyncio.create_task(stack.watch.run_through_outages(stack.clock), name="watch")
+    try:
+        if stop is None:
+            with stopped_by_signal() as stop:
+                status = await _until_stopped(stack, watching, stop, showing)
+        else:
+            status = await _until_stopped(stack, watching, stop, showing)
+    finally:
+        await _bring_down(stack, watching)
+    outage, left = stack.watch.overview.outage, stack.watch.overview.standing.left_behind
+    summary = stack.watch.totals.summary() | {
+        "status": status,
+        "record": stack.settings.run.record,
+        "cluster_outage": None if outage is None else outage.text(),
+        **({} if left is None else {"left_behind": left.text}),
+        **summary_of(stack.given_back),
+    }
+    await run_complete(stack.bus, stack.origin, summary, stack.clock.wall_ns() / 1e9, status)
+    await stack.watch.finish()
+    return summary
+
+
+@contextlib.contextmanager
+def stopped_by_signal() -> Iterator[asyncio.Event]:
+    """Give an event that SIGINT and SIGTERM set inside; behind it, a second one ends the process."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    try:
+        yield stop
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+async def _until_stopped(
+    stack: RunningStack,
+    watching: asyncio.Task[None],
+    stop: asyncio.Event,
+    showing: Coroutine[Any, Any, None],
+) -> str:
+    """Show the run until its time is over, `stop` is set, or something fails for good; return how
+    it ended.
+    """
     waits = {
         asyncio.create_task(stop.wait(), name="signal"),
         asyncio.create_task(stack.keeper.wait_failure(), name="given-up"),
-        asyncio.create_task(_show(stack, quiet=quiet), name="show"),
+        asyncio.create_task(showing, name="show"),
         watching,
     }
+    run = stack.settings.run
+    if run.max_cycles is not None:
+        enough = stack.watch.wait_decided(run.max_cycles, stack.clock)
+        waits.add(asyncio.create_task(enough, name="max-cycles"))
     try:
         done, _ = await asyncio.wait(
-            waits, timeout=stack.settings.run.for_seconds, return_when=asyncio.FIRST_COMPLETED
+            waits, timeout=run.for_seconds, return_when=asyncio.FIRST_COMPLETED
         )
         for task in done:
             task.result()
@@ -366,9 +160,6 @@ async def _show(stack: RunningStack, *, quiet: bool) -> None:
 
 async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None:
     """Stop sources, let the last cycle be answered, then stop the rest and read the log to its end."""
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.remove_signal_handler(number)
     await stack.keeper.stop(LAST_SOURCE)
     with contextlib.suppress(BusUnavailable, Permanent):
         await _settle(stack)
@@ -377,7 +168,7 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
     )
     await stack.keeper.stop(LAST_SERVICE)
     stack.running = False
-    _store(stack)
+    store(stack)
     await cancel_and_wait(watching)
     with contextlib.suppress(BusUnavailable, Permanent):
         await stack.watch.finish()

@@ -14,11 +14,17 @@ from pathlib import Path
 
 from bus.errors import ConfigError
 from foresail.dependent_settings import fill_dependent, mode_of
+from foresail.output import console, print_error
 from foresail.settings import StackSettings
+from schemas.actions import ActionKind
 from schemas.outcome import Mode
+from services.access_reviews import missing_rights
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
+from services.executor.lease_reading import held_by_another
+from services.executor.rights import write_rights
 from services.exerciser.cluster import NAMESPACE as EXERCISE_NAMESPACE
 from services.official_client import OfficialClientTransport
+from services.rights import Place
 
 PAGE = "docs/real-clusters.md"
 READ = (
@@ -54,7 +60,7 @@ def check_namespaces_named(settings: StackSettings) -> None:
         remedy = "it acts by chance, so it is for the simulated cluster alone; use --mode shadow"
         raise ConfigError("--profile", settings.agents.profile, remedy)
     names = writable_namespaces(settings)
-    if not names:
+    if not names and not fill_dependent(settings).executor.namespace_label:
         remedy = "name the namespaces that --mode active may write in, exactly, as --namespaces shop,batch"
         raise ConfigError("--namespaces", "(none)", f"{remedy} ({PAGE})")
     for name in names:
@@ -105,9 +111,30 @@ async def _read(transport: Transport, settings: StackSettings) -> None:
         await transport.request("GET", path, {"limit": "1"})
     if mode_of(settings, Mode.SHADOW) is not Mode.ACTIVE:
         return
+    await check_lease(transport, settings)
     for name in writable_namespaces(settings):
         if not (settings.run.exercise and name == EXERCISE_NAMESPACE):
             await _check_exists(transport, name)
+
+
+async def check_lease(transport: Transport, settings: StackSettings) -> None:
+    """Refuse to act where another stack does, or where that cannot be kept apart.
+
+    Raises:
+        ConfigError: another stack holds the Lease, or this account may not hold it.
+    """
+    executor = fill_dependent(settings).executor
+    if not executor.needs_lease:
+        return
+    rights = [one for one in write_rights(list(ActionKind), executor) if one.place is Place.LEASE]
+    missing = await missing_rights(transport, rights)
+    if missing:
+        remedy = "one stack alone acts on a cluster, by a Lease; `foresail rbac` prints its rights"
+        raise ConfigError("executor.lease_namespace", f"lacks {', '.join(missing)}", remedy)
+    held = await held_by_another(transport, executor.lease_namespace)
+    if held is not None:
+        remedy = f"another stack acts on this cluster: {held}; stop it, or use --mode shadow"
+        raise ConfigError("--mode", "active", remedy)
 
 
 async def _check_exists(transport: Transport, name: str) -> None:
@@ -152,6 +179,15 @@ def early_note(settings: StackSettings) -> str:
         f"{names} and to {nodes}, never on the control plane, in kube-system or on what "
         f"is marked do-not-disrupt; `foresail kill` stops it at once ({PAGE})"
     )
+
+
+def print_early_note(settings: StackSettings, *, quiet: bool) -> None:
+    """Print that line where people look: on stderr when stdout holds JSON alone."""
+    note = early_note(settings)
+    if note and quiet:
+        print_error(note)
+    elif note:
+        console().print(note, markup=False)
 
 
 def early_label(settings: StackSettings) -> str:

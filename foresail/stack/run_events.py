@@ -18,18 +18,29 @@ from schemas.run import RunComplete, RunDataSource, RunError, RunStage
 
 PRODUCER = "stack"
 LOCAL_ONLY = {
+    "exerciser": {"mirrors"},
+    "rollup": {"when", "update_seconds"},
     "run": {
         "state_folder",
         "record",
         "data",
         "kubeconfig",
+        "kubeconfigs",
         "context",
         "virtual_time",
         "keep",
         "frozen_seconds",
     },
     "nats": {"url", "port", "sync_interval", "replicas"},
-    "dashboard": {"host", "port"},
+    "dashboard": {"host", "port", "clusters_folder"},
+    "recorder": {
+        "folder",
+        "bucket",
+        "bucket_endpoint",
+        "bucket_region",
+        "least_free_bytes",
+        "retry_seconds",
+    },
     "inference": {"model", "demand_model", "shadow_models"},
     "agents": {"risk_model", "demand_model"},
 }

@@ -16,11 +16,12 @@ from foresail.stack.printing import BackgroundPrinter
 from foresail.stack.watch import Watch
 from projections.event_text import decision_line
 from projections.operating import OperatingState, operating_after
-from projections.outage import outage_of
+from projections.outage import LostSource, lost_sources, outage_of
 from projections.promotion.text import judgement_texts
 from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.left_behind import OutcomeLeftBehind
 from schemas.outcome import OutcomeExecution
 from schemas.promotion import OutcomeModels
 from schemas.snapshot import SnapshotNodes
@@ -69,24 +70,45 @@ async def _show(
         printer.call(live.stop, newest_only=True)
 
 
+class _Readable:
+    """What of the cluster can be read, so that each change is one line."""
+
+    def __init__(self) -> None:
+        """Begin with a cluster that can be read."""
+        self._down = False
+        self._lost: tuple[LostSource, ...] = ()
+
+    def lines_after(self, snapshot: SnapshotNodes) -> Iterator[str]:
+        """Yield a line for an outage, for each source that was lost, and for what came back."""
+        outage = outage_of(snapshot)
+        was_down, self._down = self._down, outage is not None
+        if outage is not None:
+            if not was_down:
+                yield outage.text()
+            return
+        if was_down:
+            yield "the cluster can be read again"
+        before, self._lost = self._lost, lost_sources(snapshot)
+        known, names = {one.source for one in before}, {one.source for one in self._lost}
+        yield from (one.text() for one in self._lost if one.source not in known)
+        yield from (f"{one.source} can be read again" for one in before if one.source not in names)
+
+
 def line_printer(print_line: Callable[[str], None]) -> Callable[[Event[Any]], None]:
-    """Return a listener that prints decisions with what became of them, breakers, models and outages as lines."""
+    """Return a listener that prints decisions with what became of them, breakers, models, outages, leftovers."""
     waiting: dict[int, tuple[Decision, list[OutcomeExecution]]] = {}
-    down = False
+    readable = _Readable()
     operating = OperatingState()
 
     def take(event: Event[Any]) -> None:
-        nonlocal down, operating
+        nonlocal operating
         before, operating = operating, operating_after(operating, event.data)
         for line in _change_lines(before, operating):
             print_line(line)
         if isinstance(event.data, SnapshotNodes):
-            outage = outage_of(event.data)
-            if (outage is not None) != down:
-                text = "the cluster can be read again" if outage is None else outage.text()
-                print_line(text)
-            down = outage is not None
-        elif isinstance(event.data, OutcomeBreaker):
+            for line in readable.lines_after(event.data):
+                print_line(line)
+        elif isinstance(event.data, OutcomeBreaker | OutcomeLeftBehind):
             print_line(event.data.text)
         elif isinstance(event.data, OutcomeModels):
             for line in _driving_lines(event.data):

@@ -6,6 +6,8 @@
   stack.json            where the running stack listens (URLs, pids); read by status, tap, kill, explain
   incarnations/<id>/    one folder per world: nats/ (the log), logs/, kubeconfig files, workload/,
                         logins.json (the log's passwords, mode 0600)
+  clusters.json         of a stack that serves several clusters, instead of stack.json: how each stands
+  clusters/<name>/      a folder like this one for each of them; nats/ alone stays outside
 ```
 """
 
@@ -20,6 +22,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from bus.cluster_list import FILE as CLUSTERS_FILE
 from bus.errors import ConfigError, InputError
 from bus.limited_files import read_limited
 from schemas.limited_json import load_json
@@ -59,6 +62,9 @@ class StackFile:
     replay: dict[str, str] = field(default_factory=dict)
     """Of a replay: `file`, `last_seq` of what is played, and `state` (its pace, paused, at its end)."""
     started: str = ""
+    bus_folder: str = ""
+    """Of one cluster of several: the folder of their common nats-server, as seen from this state folder; empty
+    where the server is this stack's own."""
     login_file: str = ""
     """A `login.env` for a server that this stack does not run itself; empty: the environment's."""
     running: bool = True
@@ -130,14 +136,25 @@ class StateFolder:
             stack.running = False
             self.write(stack)
 
+    def forget_clusters(self) -> None:
+        """Forget that a stack of several clusters ran here: one of a single cluster starts."""
+        (self.path / CLUSTERS_FILE).unlink(missing_ok=True)
+
+    def forget_stack(self) -> None:
+        """Forget that a stack of a single cluster ran here: one of several starts."""
+        (self.path / "stack.json").unlink(missing_ok=True)
+
     def unlock(self) -> None:
         """Free the folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
-    def new_incarnation(self) -> str:
-        """Return a number no world in this folder had, and remove worlds nobody will look at again."""
+    def new_incarnation(self, *, least: int = 1) -> str:
+        """Return a number no world in this folder had, and remove worlds nobody will look at again.
+
+        With `least` it is that number or a larger one.
+        """
         base = self.path / "incarnations"
         numbers = sorted(
             int(entry.name[1:])
@@ -146,7 +163,13 @@ class StateFolder:
         )
         for number in numbers[: max(0, len(numbers) - KEPT_INCARNATIONS + 1)]:
             shutil.rmtree(base / f"i{number}", ignore_errors=True)
-        return f"i{numbers[-1] + 1 if numbers else 1}"
+        return f"i{max(least, numbers[-1] + 1 if numbers else 1)}"
+
+    def server_folder(self, stack: StackFile) -> Path:
+        """Return the folder of the embedded nats-server of one world."""
+        if stack.bus_folder:
+            return self.path / stack.bus_folder
+        return self.incarnation(stack.incarnation) / "nats"
 
     def incarnation(self, name: str) -> Path:
         """Return the folder of one world, made if needed."""

@@ -21,7 +21,7 @@ from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.port import Bus
 from bus.virtual_loop import run_virtual
 from foresail import stopping
-from foresail.dependent_settings import fill_dependent, mode_of
+from foresail.dependent_settings import fill_dependent, mode_word
 from foresail.output import console
 from foresail.progress import Advance, instead_of_log_lines
 from foresail.run_settings import RunSettings
@@ -116,7 +116,7 @@ def run_virtual_stack(
     with TemporaryDirectory(prefix="foresail-") as folder:
         workload = choose_workload(settings.run, Path(folder))
         run = settings.run.model_copy(
-            update={"speed": workload.speed, "mode": str(mode_of(settings, Mode.ACTIVE))}
+            update={"speed": workload.speed, "mode": mode_word(settings, Mode.ACTIVE)}
         )
         filled = fill_dependent(settings.model_copy(update={"run": run}))
         if not quiet:

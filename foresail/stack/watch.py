@@ -21,6 +21,8 @@ from schemas.subjects import parse
 
 AGAIN_SECONDS = 1.0
 """Pause before asking a server again that did not answer."""
+DECIDED_SECONDS = 0.2
+"""How often it is looked whether enough cycles are decided."""
 NOTES = 4
 COUNTED = ("snapshot", "untouched")
 """Layers whose events say nothing to a run's totals."""
@@ -53,6 +55,8 @@ class Watch:
         self.totals = RunTotals()
         self.notes: deque[str] = deque(maxlen=NOTES)
         self.seq = 0
+        self.decided = 0
+        """Decisions that were read."""
         self.listeners: list[Callable[[Event[Any]], None]] = []
 
     async def run(self) -> None:
@@ -81,6 +85,11 @@ class Watch:
         self.notes.clear()
         self.notes.append(f"{error}; a recording ended there")
 
+    async def wait_decided(self, cycles: int, clock: Clock) -> None:
+        """Return once so many cycles are decided."""
+        while self.decided < cycles:
+            await clock.sleep(DECIDED_SECONDS)
+
     async def finish(self) -> None:
         """After `run` was cancelled: take what is stored and was not read yet."""
         async for message in self._bus.history([self._pattern], start_seq=self.seq + 1):
@@ -92,6 +101,7 @@ class Watch:
         self.seq = message.seq
         self._record(message)
         layer = parse(message.subject).layer
+        self.decided += layer == "decision"
         if layer in self._counted:
             self.totals.count(layer)
             return

@@ -9,7 +9,8 @@ import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import sys
 
 from bus.errors import ConfigError
-from bus.process import ProcessContext, run_process, settings_from
+from bus.process import ProcessContext, run_process
+from bus.process_start import settings_from
 from foresail.untouched.journal_writes import JournaledWrites
 from foresail.untouched.service import NAME, run
 from foresail.untouched.world import UntouchedWorld

@@ -26,6 +26,7 @@ from schemas.manifest import (
     CARD_FILE,
     MANIFEST_FILE,
     Calibration,
+    LiveRates,
     ModelFeature,
     ModelManifest,
     TrainingData,
@@ -70,6 +71,7 @@ class ModelParts:
     explain_above: float | None = None
     """None: the lowest threshold of `safety` (risk), the highest of `efficiency` (demand)."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    live_rates: LiveRates | None = None
 
 
 def write_model(folder: Path, parts: ModelParts, boosters: Sequence[BoosterPart]) -> ModelManifest:
@@ -169,6 +171,7 @@ def _manifest(
         "thresholds": {agent: dict(fields) for agent, fields in parts.thresholds.items()},
         "budgets": dict(parts.budgets),
         "explain_above": above,
+        "live_rates": parts.live_rates,
         "data": parts.data,
         "metrics": dict(parts.metrics),
         "code_version": CODE_VERSION,

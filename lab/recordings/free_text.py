@@ -69,6 +69,8 @@ PATCH_FIELDS = frozenset(("patch", "undo"))
 """JSON merge patches: labels, annotations and their former values stand in them."""
 HIDDEN_FIELDS = {
     "foresail.control.v1": ("text",),
+    "foresail.control.approval.v1": ("text",),
+    "foresail.outcome.leadership.v1": ("text",),  # it names a holder, whose name anybody may choose
     "foresail.run.error.v1": ("text",),
     "foresail.run.stage.v1": ("detail",),
     "foresail.run.data_source.v1": ("name", "detail"),

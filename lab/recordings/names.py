@@ -22,6 +22,7 @@ NAME_FIELDS = NODE_FIELDS | frozenset(
     (
         *("workload", "workloads", "deployment", "service", "pod"),
         *("namespace", "namespaces", "protected_namespaces"),
+        *("holder", "executor", "lease"),
     )
 )
 """Fields that hold a name, alone or composed, or a list of them."""

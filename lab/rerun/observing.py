@@ -164,7 +164,9 @@ class ObservingStage:
             work=workloads.work,
             occupancy=workloads.occupancy,
             missing_means=workloads.missing_means,
+            held_back=workloads.held_back,
             measured=nodes.measured,
+            zones=nodes.zones,
         )
 
     def _remember(self, recorded: Observation) -> None:

@@ -2,7 +2,7 @@
 
 1. **node_down**: from `node_not_ready` (or `node_gone`, if pods ran on it) until `node_ready`.
 2. **waiting**: a pod that waited for a node for 30 s or more, from its creation until it was scheduled
-   or was gone. Pods held by a scheduling gate do not count.
+   or was gone. Pods held by a scheduling gate, Kueue's included, do not count.
 3. **short**: from the moment an autoscaler raises its replicas until that many pods became ready.
 4. **failing**: three or more pods of one workload or node that failed or restarted within 120 s.
 """
@@ -23,7 +23,7 @@ FAILURES = 3
 FAILURE_SECONDS = 120.0
 CLASS = "class:"
 """How places of waits begin."""
-DELIBERATE = frozenset({PendingClass.GATED})
+DELIBERATE = frozenset({PendingClass.GATED, PendingClass.KUEUE})
 UNTRIED = PendingClass.NOT_YET_TRIED
 
 

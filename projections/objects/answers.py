@@ -191,6 +191,9 @@ def _workload_sentence(history: ObjectHistory) -> str:
 
 
 def _workload_facts(history: ObjectHistory) -> Facts:
+    if (held := history.held_back) is not None:
+        says = f": {held.message}" if held.message else ""
+        yield f"{_pods(held.pods)} cannot be made ({held.pending_class}{says})"
     pods = history.tables.get("pods")
     if pods is not None:
         own = [pods.row(number) for number, of in enumerate(pods.workload) if of == history.name]  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ from schemas.actions import Target, TargetKind
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
+from schemas.held_back import HeldBack
 from schemas.observation import Observation
 from schemas.outcome import Operation, OutcomeExecution, OutcomeVerification
 from schemas.prediction import Prediction, PredictionShadow
@@ -83,6 +84,8 @@ class ObjectHistory:
     """Its row in the newest snapshot that has it."""
     autoscaler: AutoscalerState | None = None
     """Of an autoscaler its limits and conditions in the newest snapshot that has it."""
+    held_back: HeldBack | None = None
+    """Of a workload why nobody makes its pods, in the newest snapshot; None: nothing holds it back."""
     seen_seconds: float | None = None
     """Cluster time of the newest snapshot that has it."""
     observed: dict[str, Any] = field(default_factory=dict)
@@ -153,6 +156,9 @@ class ObjectHistory:
                 autoscaler for autoscaler in data.autoscalers if autoscaler.object == self.name
             )
             self.autoscaler = next(states, self.autoscaler)
+        if self.kind is ObjectKind.WORKLOAD and isinstance(data, SnapshotWorkloads):
+            held = (one for one in data.held_back if one.workload == self.name)
+            self.held_back = next(held, None)
         state = self._states.add(event)
         if state is None:
             return

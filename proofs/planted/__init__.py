@@ -14,23 +14,32 @@ from tempfile import TemporaryDirectory
 
 from rich.progress import track
 
+from proofs.planted.approving import APPROVING
 from proofs.planted.breakers import BREAKERS
 from proofs.planted.decisions import DECISIONS
 from proofs.planted.defect import Defect, DefectResult, copy_tree, run_tests, try_defect
 from proofs.planted.execution import EXECUTION
 from proofs.planted.experiments import EXPERIMENTS
+from proofs.planted.explanations import EXPLANATIONS
+from proofs.planted.fence import FENCE
 from proofs.planted.forecast import FORECAST
 from proofs.planted.guard_rails import GUARD_RAILS
+from proofs.planted.health import HEALTH
+from proofs.planted.leading import LEADING
+from proofs.planted.left_behind import LEFT_BEHIND
 from proofs.planted.live import LIVE
 from proofs.planted.log import LOG
 from proofs.planted.machines import MACHINES
 from proofs.planted.means import MEANS
+from proofs.planted.node_agent import NODE_AGENT
 from proofs.planted.observability import OBSERVABILITY
 from proofs.planted.promotion import PROMOTION
 from proofs.planted.readers import READERS
+from proofs.planted.recorder import RECORDER
 from proofs.planted.recordings import RECORDINGS
 from proofs.planted.safety import SAFETY
 from proofs.planted.score import SCORE
+from proofs.planted.several import SEVERAL
 from proofs.planted.supervision import SUPERVISION
 from proofs.planted.switchback import SWITCHBACK
 from proofs.planted.twin import TWIN
@@ -63,18 +72,27 @@ DEFECTS: tuple[Defect, ...] = (
     *EXECUTION,
     *MEANS,
     *EXPERIMENTS,
+    *EXPLANATIONS,
+    *FENCE,
     *FORECAST,
     *GUARD_RAILS,
+    *HEALTH,
+    *LEADING,
+    *LEFT_BEHIND,
     *LIVE,
     *LOG,
     *MACHINES,
+    *NODE_AGENT,
     *OBSERVABILITY,
     *PROMOTION,
     *READERS,
+    *RECORDER,
     *RECORDINGS,
     *SAFETY,
     *SCORE,
+    *SEVERAL,
     *SUPERVISION,
+    *APPROVING,
     *BREAKERS,
     *SWITCHBACK,
     *TWIN,

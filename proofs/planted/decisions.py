@@ -5,7 +5,43 @@ from __future__ import annotations
 from proofs.planted.defect import Defect
 
 _CAUSES = "tests/agents/test_value_causes.py::"
+_MAKING_WAY = "tests/agents/test_making_way.py::"
 DECISIONS = (
+    Defect(
+        "a violation that ends by itself is answered",
+        "agent_registry/request_steps.py",
+        "return newest * math.pow(newest / before, steps) <= limit",
+        "return newest <= limit",
+        _CAUSES + "test_a_violation_that_ends_before_new_replicas_are_ready_is_not_answered",
+    ),
+    Defect(
+        "pods that we added ourselves are what others make way for",
+        "services/agents/lacking.py",
+        "return service.base_replicas if ours else service.wanted",
+        "return service.wanted",
+        _MAKING_WAY + "test_no_one_makes_way_for_pods_that_we_added",
+    ),
+    Defect(
+        "replicas make way however much their own Service needs them",
+        "services/agents/safety/yielding.py",
+        '"slo_services": enough * lack.worth - lost,',
+        '"slo_services": enough * lack.worth,',
+        _MAKING_WAY + "test_a_service_that_needs_them_more_keeps_them",
+    ),
+    Defect(
+        "a Job gets the room that Services wait for",
+        "services/agents/admission/room.py",
+        "free - spare - claimed_cores(others) < waiting.cpu_request_cores",
+        "free - spare < waiting.cpu_request_cores",
+        _MAKING_WAY + "test_no_room_is_made_for_a_job_where_services_need_what_is_free",
+    ),
+    Defect(
+        "a raise cannot be taken back whole for a quarter of an hour",
+        "services/executor/guards/ping_pong.py",
+        "planned is None or planned.ends_ours",
+        "planned is None",
+        "tests/executor/test_replicate_workload.py::test_a_give_back_waits_out_the_memory_of_its_raise",
+    ),
     Defect(
         "an action's stored parameters leave out those of other kinds",
         "schemas/actions.py",
@@ -211,16 +247,16 @@ DECISIONS = (
     ),
     Defect(
         "recordings that overlap are counted twice",
-        "foresail/report.py",
-        "first = max(start_seq, last_seqs[log] + 1)",
-        "first = start_seq",
+        "foresail/report_sources.py",
+        "if time_ns < self.from_ns or (seq <= last_seq and time_ns <= last_ns):",
+        "if time_ns < self.from_ns:",
         "tests/foresail/test_report.py::test_recordings_that_overlap_are_counted_once",
     ),
     Defect(
         "positions of one run hide those of the next",
-        "foresail/report.py",
-        'return str(header.get("incarnation", "")), first_seq',
-        'return "", first_seq',
+        "foresail/report_sources.py",
+        'str(recording.header.get("incarnation", "")),',
+        '"",',
         "tests/foresail/test_report.py::test_each_start_of_a_stack_is_a_log_of_its_own",
     ),
     Defect(

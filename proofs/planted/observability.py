@@ -78,4 +78,18 @@ OBSERVABILITY = (
         "met = _one(tokens) or met",
         f"{_SUPPLY}::test_an_expression_is_met_by_allowed_licences_alone",
     ),
+    Defect(
+        "a source that is lost is shown nowhere",
+        "projections/outage.py",
+        "        if not one.ok and one.reason not in ABSENT",
+        "        if False",
+        "tests/stack/test_outage.py::test_a_lost_source_stands_everywhere_with_its_beginning",
+    ),
+    Defect(
+        "a cluster without a Metrics Server has lost one",
+        "projections/outage.py",
+        "ABSENT = frozenset({Reason.NOT_INSTALLED, Reason.DISABLED})",
+        "ABSENT: frozenset[Reason] = frozenset()",
+        "tests/stack/test_outage.py::test_what_a_cluster_does_not_have_is_no_loss",
+    ),
 )

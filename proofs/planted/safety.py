@@ -134,8 +134,8 @@ SAFETY = (
     Defect(
         "a write is sent again after a conflict without asking",
         "services/executor/cluster.py",
-        "            return again\n        refusal = await check_guards()",
-        "            return again\n        refusal = None",
+        "            operation = again",
+        "            return await _send_operation(transport, again, dry_run=dry_run)",
         f"{EXECUTOR}::test_a_mark_that_comes_with_a_conflict_counts[twin]",
     ),
     Defect(
@@ -199,8 +199,8 @@ SAFETY = (
     Defect(
         "the brake on unready nodes never stands",
         "services/executor/guards/unready_nodes.py",
-        "stands = share >= limit and",
-        "stands = share > 1 and",
+        "return unready >= LEAST_NODES and unready / nodes >= limit",
+        "return False",
         f"{OUTAGES}::test_the_brake_stands_from_a_share_and_three_nodes_on",
     ),
     Defect(
@@ -241,8 +241,43 @@ SAFETY = (
     Defect(
         "an eviction is not tried before the plan is stored",
         "services/executor/eviction_trials.py",
-        "return error.status == 429 and DISRUPTION_BUDGET in error.causes",
-        "return False",
+        "            case Reason.PDB:",
+        "            case Reason.NOOP:",
         f"{PARTIAL}::test_an_eviction_is_tried_before_the_plan_is_stored",
+    ),
+    Defect(
+        "whatever is refused with 403 is taken for a missing right",
+        "services/executor/refusals.py",
+        "if error.status == 403 and not lacks_right(error):",
+        "if False:",
+        "tests/executor/test_refusals_of_the_server.py::test_a_refusal_is_called_what_it_is",
+    ),
+    Defect(
+        "in shadow mode a denial of admission passes for a plan",
+        "services/executor/cluster.py",
+        "if dry_run and lacks_right(error):",
+        "if dry_run and error.status == 403:",
+        "tests/executor/test_refusals_of_the_server.py::test_what_admission_denies_is_refused_in_shadow_mode_too",
+    ),
+    Defect(
+        "what Argo CD writes is anybody's",
+        "services/executor/field_owners.py",
+        'RECONCILERS = ("argocd-",)',
+        'RECONCILERS = ("nobody-",)',
+        "tests/executor/test_field_owners.py::test_what_argo_sets_back_is_its_own",
+    ),
+    Defect(
+        "an autoscaler that never scales down is raised",
+        "services/executor/plans/replicate_workload.py",
+        "if facts.autoscaler is not None and facts.autoscaler.never_scales_down:",
+        "if False:",
+        "tests/executor/test_replicate_workload.py::test_an_autoscaler_that_never_scales_down_is_not_raised",
+    ),
+    Defect(
+        "a budget holds pods that it lets go",
+        "services/kube_budgets.py",
+        'return ready or self.spec.unhealthy_pod_eviction_policy != "AlwaysAllow"',
+        "return True",
+        "tests/executor/test_facts.py::test_a_budget_that_lets_unready_pods_go_holds_none_of_them",
     ),
 )

@@ -176,9 +176,9 @@ _READ = (
     ),
     Defect(
         "a selector has any number of terms",
-        "twin/api/selecting.py",
-        "    if len(parts) > MOST_TERMS:",
-        "    if len(parts) > 100 * MOST_TERMS:",
+        "twin/api/label_selectors.py",
+        "            if len(found) > MOST_TERMS:",
+        "            if len(found) > 100 * MOST_TERMS:",
         f"{LIMITS}test_queries_are_read_within_limits",
     ),
     Defect(

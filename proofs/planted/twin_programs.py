@@ -130,9 +130,9 @@ TWIN_PROGRAMS = (
     ),
     Defect(
         "somebody says of a running Job that it began at another time",
-        "twin/admission/jobs.py",
-        "    if before is not None and now != before and not",
-        "    if before is None and now != before and not",
+        "twin/admission/job_status.py",
+        "    if began is not None and after",
+        "    if began is None and after",
         "tests/twin/contract/test_details.py::test_when_a_job_began_stays[in process-False-None]",
     ),
     Defect(

@@ -39,7 +39,7 @@ TWIN_SERVING = (
     Defect(
         "a journal forgets what webhooks said",
         "twin/api/journal.py",
-        '{"w": heard.document()} if heard is not None and heard.answers else {}',
+        '{"w": heard.document()} if heard is not None and keeps else {}',
         "{}",
         "tests/twin/webhooks/test_repeatable.py::test_a_journal_needs_no_webhooks",
     ),

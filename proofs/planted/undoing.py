@@ -99,7 +99,7 @@ UNDOING = (
     ),
     Defect(
         "an object is flooded with events",
-        "services/executor/effects/object_events.py",
+        "services/event_budget.py",
         "allowed = spent + 1.0 <= BURST",
         "allowed = True",
         "tests/executor/test_object_events.py::test_an_object_gets_no_flood",

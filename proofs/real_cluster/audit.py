@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,10 +71,25 @@ class AuditLog:
 
     def since(self, mark: int, user: str = "") -> list[Request]:
         """Return what was answered after a mark, of users whose names end so."""
+        return [one for one in read_requests(self._lines(mark)) if one.user.endswith(user)]
+
+    def reads_since(self, mark: int, part: str) -> Counter[str]:
+        """Return the addresses that were read after a mark by users with `part` in their names: no watches, no
+        writes, and also what is no object (`/version`).
+        """
+        events = map(json.loads, self._lines(mark))
+        return Counter(
+            event["requestURI"]
+            for event in events
+            if event["stage"] == "ResponseComplete"
+            and event["verb"] not in {*WRITES, "watch"}
+            and part in event["user"].get("username", "")
+        )
+
+    def _lines(self, mark: int) -> list[bytes]:
         with self._file.open("rb") as lines:
             lines.seek(mark)
-            whole = lines.read().rpartition(b"\n")[0].splitlines()
-        return [one for one in read_requests(whole) if one.user.endswith(user)]
+            return lines.read().rpartition(b"\n")[0].splitlines()
 
 
 def read_requests(lines: Iterable[bytes]) -> Iterator[Request]:

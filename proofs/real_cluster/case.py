@@ -19,6 +19,7 @@ from proofs.real_cluster.session import Session, Step, session
 from proofs.real_programs.requests import Api, Object
 from schemas.actions import Action, ActionKind, Target, TargetKind
 from schemas.outcome import Mode
+from services.executor.lease import Candidate
 
 COMPARED = (
     "/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces", "/api/v1/resourcequotas", "/api/v1/limitranges",
@@ -46,10 +47,10 @@ class CaseGround:
         return self.cluster.api
 
     def session(
-        self, mode: Mode = Mode.ACTIVE, **options: Any
+        self, mode: Mode = Mode.ACTIVE, candidate: Candidate | None = None, **options: Any
     ) -> AbstractAsyncContextManager[Session]:
         """Run collector and executor; `options` are settings of the executor."""
-        return session(self.cluster, self.steps, mode, **options)
+        return session(self.cluster, self.steps, mode, candidate, **options)
 
     def node(self, pool: str = "shop", number: int = 0) -> str:
         """Return the name of a node of a pool."""

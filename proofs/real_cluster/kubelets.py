@@ -41,6 +41,14 @@ class Kubelets:
         """Give signs of life again."""
         self._silent.clear()
 
+    def fail(self, node: str) -> None:
+        """Give no sign of life of one node from now on."""
+        self._keeper.fail(node)
+
+    def recover(self, node: str) -> None:
+        """Give signs of life of it again."""
+        self._keeper.recover(node)
+
     def _keep(self) -> None:
         while not self._ended.wait(LOOK_SECONDS):
             if self._silent.is_set():

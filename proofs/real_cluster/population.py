@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from lab.fidelity.real.metrics_server import RATIO
 from proofs.real_programs.requests import Api, Object, until
+from schemas.config import CODE_VERSION
+from schemas.node_annotations import NodeLimit
+from schemas.node_limits import MOST_LEASE_SECONDS, AgentReport
+from services.node_agent.reports import condition_patch
 
 SHOP, PAY = "shop", "pay"
 """The namespace that is named, and one that is not."""
@@ -17,6 +22,10 @@ AMOUNTS = {
     "requests": {"cpu": "100m", "memory": "256Mi"},
     "limits": {"cpu": "500m", "memory": "512Mi"},
 }
+_AGENT = AgentReport(
+    version=CODE_VERSION, can=(NodeLimit.CLOCK_SCALE,), heartbeat_seconds=MOST_LEASE_SECONDS
+)
+"""What the node agent of each node says, since there are no machines under them."""
 _NODE = {"cpu": "8", "memory": "32Gi", "pods": "110"}
 
 
@@ -94,7 +103,8 @@ def _node(name: str, pool: str) -> Object:
         labels[WRITABLE] = "true"
     if pool == "control":
         labels["node-role.kubernetes.io/control-plane"] = ""
+    agent = condition_patch(_AGENT, None, time.time())["status"]
     return {
         "metadata": {"name": name, "labels": labels},
-        "status": {"capacity": _NODE, "allocatable": _NODE},
+        "status": {"capacity": _NODE, "allocatable": _NODE, **agent},
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +16,9 @@ from bus.memory_adapter import MemoryBus, MemoryLog
 from proofs.real_cluster.audit import REVIEWS, Request
 from proofs.real_cluster.ground import RealCluster, Token
 from proofs.real_cluster.population import SHOP, WRITABLE
+from proofs.real_programs.requests import patience
 from schemas.actions import Action
+from schemas.approval import Answer, ControlApproval, OutcomeApproval
 from schemas.control import Command, Control
 from schemas.decision import ClosedBy, Decision, DecisionPart, RefereeRule
 from schemas.envelope import Event, NewEvent
@@ -27,15 +29,19 @@ from services.cluster import JSON, ApiResponse, Json, Method
 from services.collector import service as collector
 from services.collector.settings import CollectorSettings
 from services.executor import service as executor
+from services.executor.lease import Candidate
 from services.executor.settings import ExecutorSettings
 from services.official_client import OfficialClientTransport
 
 ORIGIN = Origin("real", "1")
 INTERVAL_SECONDS = 1.0
+"""On a busy machine (`--patience`) so many times as long: a decision is stale after two cycles."""
 ANSWER_SECONDS = 120.0
 FLUSH_SECONDS = 0.5
 """The audit log is written after the answer is sent; on a busy machine it is looked at again."""
 FLUSH_LOOKS = 10
+TOLD = frozenset({"events", "leases"})
+"""Resources whose writes are no part of a plan: what is told on objects, and the Lease of whoever leads."""
 _numbers = itertools.count(1)
 
 
@@ -62,6 +68,17 @@ class Step:
         return f"{outcome.phase}{done}{reason}: {outcome.text}"
 
 
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """What waits for a person."""
+
+    text: str
+    event: Event[Any]
+    """The `outcome.approval`."""
+    mark: int
+    """Where the audit log ended before the decision."""
+
+
 class HookedTransport(OfficialClientTransport):
     """The product's way to the server, with somebody else acting right before a write."""
 
@@ -84,6 +101,25 @@ class HookedTransport(OfficialClientTransport):
         return await super().request(method, path, query, body, content_type)
 
 
+def decision_of(seen: Event[Any], actions: Sequence[Action], score: float) -> Decision:
+    """Return the proof's own decision on an observation."""
+    data = seen.data
+    return Decision(
+        cycle=data.cycle,
+        cluster_time_seconds=data.cluster_time_seconds,
+        observation_id=seen.id,
+        closed_by=ClosedBy.ALL,
+        parts=tuple(DecisionPart(action=one, selected=None, score=score) for one in actions),
+        rule=RefereeRule.FIXED_ORDER,
+        rationale="a case of the proof",
+        considered=(),
+        overridden={},
+        missing=(),
+        repeat_count=1,
+        profile="proof",
+    )
+
+
 @dataclass
 class Session:
     """One run of both services; `decide`, `undo` and `wait_for` are what a case does with it."""
@@ -92,6 +128,8 @@ class Session:
     settings: ExecutorSettings
     steps: list[Step]
     token: Token
+    candidate: Candidate | None = None
+    """Who stands for the Lease; None: nobody does."""
     log: MemoryLog = field(default_factory=MemoryLog)
     deadline_seconds: float = ANSWER_SECONDS
 
@@ -100,6 +138,7 @@ class Session:
         self._bus = MemoryBus(self.log, ORIGIN.cluster)
         self._referee = Publisher(self._bus, ORIGIN, "referee")
         self._operator = Publisher(self._bus, ORIGIN, "operator")
+        self._approver = Publisher(self._bus, ORIGIN, "approver")
         self._tasks: list[asyncio.Task[None]] = []
         self._executor: asyncio.Task[None] | None = None
         self.transport: HookedTransport | None = None
@@ -111,7 +150,9 @@ class Session:
         path = self.cluster.plane.folder / "collector.token"
         own = Token(self.cluster.api, "foresail-collector", path)
         config = self.cluster.account("collector", own)
-        settings = CollectorSettings(interval_seconds=INTERVAL_SECONDS)
+        settings = CollectorSettings(
+            interval_seconds=INTERVAL_SECONDS * patience(), health="kubernetes"
+        )
         bus, clock = MemoryBus(self.log, ORIGIN.cluster), SystemClock()
         transport = OfficialClientTransport(config)
         self._tasks.append(
@@ -127,7 +168,9 @@ class Session:
         self.transport = HookedTransport(config, timeout_seconds=seconds)
         bus, clock = MemoryBus(self.log, ORIGIN.cluster), SystemClock()
         self._executor = asyncio.create_task(
-            executor.run(self.settings, bus, clock, ORIGIN, self.transport)
+            executor.run(
+                self.settings, bus, clock, ORIGIN, self.transport, candidate=self.candidate
+            )
         )
 
     async def kill_executor(self) -> None:
@@ -197,27 +240,47 @@ class Session:
 
     async def decide(self, *actions: Action, score: float = 0.9) -> Step:
         """Have a decision executed; return its first part's end."""
+        asked, cycle, mark = await self._decide(*actions, score=score)
+        return await self._step(f"{self.settings.mode}: {asked}", cycle, mark, undo=False)
+
+    async def ask(self, action: Action) -> OpenQuestion:
+        """Have a decision made that waits for a person; return what is asked."""
+        asked, cycle, mark = await self._decide(action)
+
+        def request() -> Event[Any] | None:
+            found = [one for one in self.events(OutcomeApproval) if one.data.cycle == cycle]
+            return found[0] if found else None
+
+        event = await self.wait_for(f"the question about {asked}", request)
+        return OpenQuestion(f"approve: {asked}", event, mark)
+
+    async def answer(self, asked: OpenQuestion, said: Answer) -> Step:
+        """Approve or deny it; return its end."""
+        wall_seconds = SystemClock().wall_ns() / 1e9
+        data = ControlApproval(
+            answer=said,
+            request_id=asked.event.id,
+            cycle=asked.event.data.cycle,
+            nonce=str(next(_numbers)),
+            wall_time_seconds=wall_seconds,
+        )
+        await self._approver.publish([NewEvent(data, data.cycle, wall_seconds)])
+        return await self.end_of(asked, str(said))
+
+    async def end_of(self, asked: OpenQuestion, how: str) -> Step:
+        """Return the end of what was asked, however it came."""
+        cycle = asked.event.data.cycle
+        return await self._step(f"{asked.text}, {how}", cycle, asked.mark, undo=False)
+
+    async def _decide(self, *actions: Action, score: float = 0.9) -> tuple[str, int, int]:
         seen = await self.observation(after=(await self.observation()).data.cycle)
         data = seen.data
-        decision = Decision(
-            cycle=data.cycle,
-            cluster_time_seconds=data.cluster_time_seconds,
-            observation_id=seen.id,
-            closed_by=ClosedBy.ALL,
-            parts=tuple(DecisionPart(action=one, selected=None, score=score) for one in actions),
-            rule=RefereeRule.FIXED_ORDER,
-            rationale="a case of the proof",
-            considered=(),
-            overridden={},
-            missing=(),
-            repeat_count=1,
-            profile="proof",
-        )
+        decision = decision_of(seen, actions, score)
         mark = self.cluster.audit.mark()
         new = NewEvent(decision, data.cycle, data.cluster_time_seconds, (seen.id,))
         await self._referee.publish([new])
         asked = "; ".join(f"{one.full_kind} {one.aim}".strip() for one in actions)
-        return await self._step(f"{self.settings.mode}: {asked}", data.cycle, mark, undo=False)
+        return asked, data.cycle, mark
 
     async def undo(self, step: Step) -> Step:
         """Have an execution taken back, as the operator does."""
@@ -259,7 +322,7 @@ class Session:
         for _ in range(FLUSH_LOOKS):
             await asyncio.sleep(FLUSH_SECONDS)
             found = self.cluster.audit.since(mark, user="foresail-executor")
-            own = [one for one in found if one.writes and one.resource != "events"]
+            own = [one for one in found if one.writes and one.resource not in TOLD]
             if len(own) >= answered:
                 break
         step = Step(asked, outcome, tuple(own))
@@ -269,7 +332,11 @@ class Session:
 
 @asynccontextmanager
 async def session(
-    cluster: RealCluster, steps: list[Step], mode: Mode = Mode.ACTIVE, **options: Any
+    cluster: RealCluster,
+    steps: list[Step],
+    mode: Mode = Mode.ACTIVE,
+    candidate: Candidate | None = None,
+    **options: Any,
 ) -> AsyncIterator[Session]:
     """Run both services until the block ends; `options` are settings of the executor."""
     given = {
@@ -280,7 +347,7 @@ async def session(
     }
     settings = ExecutorSettings(mode=mode, **given)
     token = Token(cluster.api, "foresail-executor", cluster.plane.folder / "executor.token")
-    running = Session(cluster, settings, steps, token)
+    running = Session(cluster, settings, steps, token, candidate)
     await running.start()
     try:
         yield running

@@ -7,6 +7,7 @@ from typing import Any
 
 from proofs.real_cluster.case import CaseGround
 from proofs.real_cluster.session import FLUSH_SECONDS, INTERVAL_SECONDS, Session, Step
+from proofs.real_programs.requests import patience
 from schemas.actions import Action
 from schemas.outcome import Mode
 from schemas.reasons import Reason
@@ -52,7 +53,7 @@ async def _decide_when_known(session: Session, action: Action) -> Step:
     step = await session.decide(action)
     while step.outcome.reason is Reason.USAGE_UNKNOWN:
         assert loop.time() < end, step.said
-        await asyncio.sleep(5 * INTERVAL_SECONDS)
+        await asyncio.sleep(5 * INTERVAL_SECONDS * patience())
         again = await session.decide(action)
         if again.outcome.reason is Reason.USAGE_UNKNOWN:
             session.steps.pop()

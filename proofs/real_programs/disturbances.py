@@ -30,7 +30,7 @@ TAKE_OVER_SECONDS = 180.0
 CAUSED = {
     r"connection refused|connection reset by peer|EOF\b|http2: client connection": "its server was killed",
     r"[Ee]rror retrieving (resource|lease) lock|[Ff]ailed to (update|renew) lease": "the same",
-    r"lost master|leader election lost": "it could not renew its Lease, ended, and was started again",
+    r"lost master|[Ll]eader ?election lost": "it could not renew its Lease, ended, and was started again",
     r"too old resource version|Expired|apiserver not ready|the server is currently unable": "the same",
 }
 """Patterns of what programs say of a server that is not there for a while, with the reason."""

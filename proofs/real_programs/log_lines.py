@@ -16,6 +16,7 @@ from pathlib import Path
 _KLOG = re.compile(r"[EF]\d{4} ")
 _LEVELS = frozenset({"error", "dpanic", "panic", "fatal"})
 _CRASH = re.compile(r"panic: |fatal error: |goroutine \d+ \[running\]")
+_TRACE = re.compile(r"goroutine \d+ \[running\]")
 EVERYWHERE = {
     r"leader election lost|leaderelection lost|failed to renew lease.*context canceled": "it was told to end",
     r"context canceled|http: Server closed": "it was told to end",
@@ -86,11 +87,14 @@ def tally(logs: Iterable[Path], allowed: Mapping[str, str]) -> Counter[str]:
 
 
 def complaints(log: Path, allowed: Mapping[str, str]) -> list[str]:
-    """Return the complaints of a log for which no reason is known."""
+    """Return the complaints of a log for which no reason is known; a crash gives its own before its trace."""
     harmless = [re.compile(pattern) for pattern in (*EVERYWHERE, *allowed)]
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    return [
-        line
-        for line in lines
-        if is_complaint(line) and not any(pattern.search(line) for pattern in harmless)
-    ]
+    found, explained = [], False
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        if not is_complaint(line):
+            continue
+        if not (explained and _TRACE.match(line)):
+            explained = any(pattern.search(line) for pattern in harmless)
+            if not explained:
+                found.append(line)
+    return found

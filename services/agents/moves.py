@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agent_registry.appraisal import Candidate, Situation
+from agent_registry.demand import GIB
 from agent_registry.machine_memory import recent_wishes
-from agent_registry.memory import GIB
 from agent_registry.untouched_targets import epoch_at, is_drawn
 from schemas.observation import ObservedNodes
 from schemas.occupancy import Occupant, OccupiedNode

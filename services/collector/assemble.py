@@ -12,7 +12,14 @@ from typing import TypeVar
 from schemas.reasons import Reason
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
-from services.collector.node_rows import is_simulated, longest_window, node_rows, usage_by_node
+from services.collector.held_back import held_back
+from services.collector.node_rows import (
+    is_simulated,
+    longest_window,
+    node_rows,
+    usage_by_node,
+    zones_of,
+)
 from services.collector.occupancy import occupancy_of
 from services.collector.pod_rows import PodRows, SnapshotLimits
 from services.collector.pod_sums import PodSums
@@ -77,5 +84,7 @@ def assemble(
         autoscalers=scalings,
         work=None if work is None else work.counters,
         occupancy=rows("pods", lambda: occupancy_of(reading)),
+        zones=zones_of(reading.nodes.items),
+        held_back=held_back(reading.deployments.items, reading.jobs.items),
         measured=None if reading.measured is None else reading.measured.published,
     )

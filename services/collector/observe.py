@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 from schemas.numbers import rounded
 from schemas.observation import ClusterTotals, ObservedNodes, ObservedPods, ObservedServices
+from schemas.reasons import WITHOUT_HELP
 from schemas.signals import Signal, SignalStatus
 from schemas.tables import table_of
 from schemas.work import WorkCounters
+from services.collector.health import HealthTimes, health_times
 from services.collector.observed_services import observed_services
-from services.collector.pending import pending_class
 from services.collector.power import node_watts
 from services.collector.provenance import (
     NodeUsage,
@@ -32,6 +33,7 @@ from services.collector.provenance import (
 )
 from services.collector.settings import CollectorSettings, PowerModel
 from services.collector.snapshot import Snapshot
+from services.pending import pending_class
 from services.protection import OWN_NAMESPACES
 
 
@@ -307,15 +309,25 @@ def _totals(
         ),
         pods_running=snapshot.pods_running,
         pods_total=snapshot.pods_total,
-        queue_length=len(waiting) + unlisted,
+        queue_length=_queue_length(pods, settings) + unlisted,
         sla_violations=_sla_violations(snapshot, settings) + unlisted,
         completed_tasks=snapshot.bare_pods_succeeded + sum(snapshot.workloads.succeeded),
         pending_by_class=dict(sorted(Counter(waiting).items())),
+        held_back_by_class=_held_back_by_class(snapshot, settings),
         cpu_requested_ratio=_mean_ratio(nodes.cpu_requested_ratio),
         memory_requested_ratio=_mean_ratio(nodes.memory_requested_ratio),
         energy_watts=math.fsum(nodes.power_watts),
         energy_price=price,
+        zones=snapshot.zones,
     )
+
+
+def _held_back_by_class(snapshot: Snapshot, settings: CollectorSettings) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for one in snapshot.held_back:
+        if is_watched(one.workload.partition("/")[0], settings.namespaces):
+            counts[one.pending_class.value] += one.pods
+    return dict(sorted(counts.items()))
 
 
 def _sla_violations(snapshot: Snapshot, settings: CollectorSettings) -> int:
@@ -326,12 +338,35 @@ def _sla_violations(snapshot: Snapshot, settings: CollectorSettings) -> int:
         for row_id, count in zip(placements.ids, placements.unhealthy, strict=True)
         if count and _is_watched_row(row_id, settings.namespaces)
     )
-    unbound = sum(
-        not node and phase != "Succeeded"
-        for row_id, node, phase in zip(pods.ids, pods.node, pods.phase, strict=True)
-        if is_watched(row_id.partition("/")[0], settings.namespaces)
+    rows = (
+        pods.row(number)
+        for number, row_id in enumerate(pods.ids)
+        if not pods.node[number] and is_watched(row_id.partition("/")[0], settings.namespaces)
     )
-    return bound + unbound
+    now, health = snapshot.cluster_time_seconds, health_times(settings)
+    return bound + len([row for row in rows if _is_violation(row, now, health)])
+
+
+def _is_violation(row: dict[str, Any], now: float, health: HealthTimes | None) -> bool:
+    """Say whether a pod without a node counts as unhealthy."""
+    if row["phase"] == "Succeeded":
+        return False
+    if health is None or row["phase"] != "Pending":
+        return not (health is not None and row["deleting"])
+    starting = now - row["created_time_seconds"] < health.start_seconds
+    return not (starting or row["deleting"] or _pod_class(row) in WITHOUT_HELP)
+
+
+def _queue_length(pods: ObservedPods, settings: CollectorSettings) -> int:
+    """Count who waits: by the baseline all that are Pending, else those that want a node and were not told to wait."""
+    waiting = [
+        (node, kind)
+        for node, kind in zip(pods.node, pods.pending_class, strict=True)
+        if kind is not None
+    ]
+    if settings.health == "baseline":
+        return len(waiting)
+    return sum(not node and kind not in WITHOUT_HELP for node, kind in waiting)
 
 
 def _mean_ratio(ratios: tuple[float, ...]) -> float:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from services.collector.health import HealthTimes
 from services.kept_results import kept
 from services.kube_objects import ContainerStatus, Pod, StateDetail, parse_time
 from services.pod_requests import EffectiveRequest, effective_request
+from services.waiting_pods import scheduling_words
 
 MESSAGE_CHARACTERS = 240
 """Longer messages of the API are cut; the scheduler's are shorter."""
@@ -40,6 +42,8 @@ class SnapshotLimits:
     """For how long a Failed pod counts as unhealthy and is listed."""
     listed_pods: int
     """Most rows of the pod table."""
+    health: HealthTimes | None = None
+    """None: by the baseline each pod counts that is not ready or ever restarted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,25 @@ class PodFacts:
     """When a Failed one ended."""
     running: bool
     bare_succeeded: bool
+    restarted_seconds: float | None = None
+    """When a container restarted last (cluster time); None: never, or nobody says."""
+    begun_seconds: float | None = None
+    """When one that is not ready got its node; None: it is ready, or has Failed."""
+    leaving: bool = False
+    """It is being deleted or moved."""
+
+
+def judged(facts: PodFacts, now: float, health: HealthTimes | None) -> PodFacts:
+    """Return facts with what counts as a failure at cluster time `now`."""
+    if health is None or not (facts.unhealthy or facts.restarted):
+        return facts
+    starting = facts.begun_seconds is not None and now - facts.begun_seconds < health.start_seconds
+    unhealthy = facts.unhealthy and not facts.leaving and not starting
+    at = facts.restarted_seconds
+    restarted = facts.restarted and (at is None or now - at < health.restart_seconds)
+    if (unhealthy, restarted) == (facts.unhealthy, facts.restarted):
+        return facts
+    return replace(facts, unhealthy=unhealthy, restarted=restarted)
 
 
 @kept
@@ -112,7 +135,32 @@ def pod_facts(pod: Pod) -> PodFacts:
         failed_seconds=ended_time(pod) if phase == "Failed" else None,
         running=phase == "Running",
         bare_succeeded=_succeeded_without_job(pod),
+        restarted_seconds=_newest_restart(pod),
+        begun_seconds=None if pod.ready or pod.finished else _placed_time(pod),
+        leaving=pod.metadata.deletion_timestamp is not None or _is_disrupted(pod),
     )
+
+
+def _newest_restart(pod: Pod) -> float | None:
+    """Return when a container that restarted ended before, or else began; None where no status says."""
+    times = []
+    for status in _container_statuses(pod):
+        ended, running = status.last_state.terminated, status.state.running
+        text = (ended and ended.finished_at) or (running and running.started_at)
+        if status.restart_count and text:
+            times.append(parse_time(text))
+    return max(times, default=None)
+
+
+def _placed_time(pod: Pod) -> float:
+    placed = _condition_time(pod, "PodScheduled")
+    return parse_time(pod.metadata.creation_timestamp or "") if placed is None else placed
+
+
+def _is_disrupted(pod: Pod) -> bool:
+    """Say whether somebody moves it: an eviction, a preemption, a taint."""
+    condition = pod.condition("DisruptionTarget")
+    return condition is not None and condition.status == "True"
 
 
 def pod_rows(pods: Sequence[Pod], now: float, cuts: SnapshotLimits) -> PodRows:
@@ -121,7 +169,7 @@ def pod_rows(pods: Sequence[Pod], now: float, cuts: SnapshotLimits) -> PodRows:
     Raises:
         ValueError: a quantity or time stamp cannot be read.
     """
-    every = [pod_facts(pod) for pod in pods]
+    every = [judged(pod_facts(pod), now, cuts.health) for pod in pods]
     current = [
         (pod, facts)
         for pod, facts in zip(pods, every, strict=True)
@@ -232,10 +280,7 @@ def _state_reason(pod: Pod) -> tuple[str, str]:
     ended badly, then the last end of a restarted one, then the pod itself (Evicted and the like).
     """
     if not pod.spec.node_name:
-        scheduled = pod.condition("PodScheduled")
-        if scheduled is not None and scheduled.status != "True":
-            return scheduled.reason, scheduled.message
-        return pod.status.reason, pod.status.message
+        return scheduling_words(pod)
     for detail in _state_details(pod):
         if detail is not None and detail.reason not in {"", "Completed"}:
             return detail.reason, detail.message

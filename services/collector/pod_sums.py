@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from services.collector.changed_objects import ChangedObjects
+from services.collector.health import HealthTimes
 from services.collector.pod_rows import (
     PLACEMENT_BYTES,
     PodFacts,
     PodRows,
     SnapshotLimits,
+    judged,
     listed_rows,
     needs_attention,
     pod_facts,
@@ -60,6 +62,16 @@ class _Sum:
         }
 
 
+@dataclass(slots=True)
+class _Aging:
+    """A pod whose failure counts for a time only."""
+
+    facts: PodFacts
+    """As the pod shows it."""
+    counted: PodFacts
+    """As it was counted last."""
+
+
 class PodSums:
     """What `pod_rows.pod_rows` makes of all pods, from what has changed."""
 
@@ -75,6 +87,7 @@ class PodSums:
         self._attention: dict[int, tuple[Pod, PodFacts]] = {}  # which may have to be listed
         self._failed: dict[int, PodFacts] = {}
         self._expired: set[int] = set()  # failed too long ago to count
+        self._aging: dict[int, _Aging] = {}  # whose failures may begin or cease to count
         self._since = -math.inf
         self._running = self._bare_succeeded = 0
 
@@ -97,6 +110,7 @@ class PodSums:
             self._drop(key, pod_facts(pod), places)
         for key, pod in changed.come.items():
             self._add(key, pod, facts[key], places)
+        self._judge(changed.come, now, cuts.health, places)
         self._expire(now, cuts.failed_pod_seconds, places)
         self._write_rows(places)
         self._since = since
@@ -134,10 +148,40 @@ class PodSums:
         self._bare_succeeded -= facts.bare_succeeded
         self._attention.pop(key, None)
         self._failed.pop(key, None)
+        counted = self._counted(key, facts)
+        self._aging.pop(key, None)
         if key in self._expired:
             self._expired.remove(key)
         else:
-            self._count(facts, -1, places)
+            self._count(counted, -1, places)
+
+    def _counted(self, key: int, facts: PodFacts) -> PodFacts:
+        """Return a pod's facts as they were counted."""
+        aging = self._aging.get(key)
+        return facts if aging is None else aging.counted
+
+    def _judge(
+        self,
+        come: Mapping[int, Pod],
+        now: float,
+        health: HealthTimes | None,
+        places: dict[str, None],
+    ) -> None:
+        """Count failures as they are at `now`: of pods that came, and of those that may have aged."""
+        if health is None:
+            return
+        for key, pod in come.items():
+            facts = pod_facts(pod)
+            if facts.unhealthy or facts.restarted:
+                self._aging[key] = _Aging(facts, facts)
+        for key, aging in self._aging.items():
+            counted = judged(aging.facts, now, health)
+            if counted == aging.counted:
+                continue
+            if key not in self._expired:
+                self._count(aging.counted, -1, places)
+                self._count(counted, 1, places)
+            aging.counted = counted
 
     def _expire(self, now: float, failed_pod_seconds: float, places: dict[str, None]) -> None:
         """Take pods away that failed too long ago, and those back that did not."""
@@ -146,10 +190,10 @@ class PodSums:
             expired = now - facts.failed_seconds > failed_pod_seconds
             if expired and key not in self._expired:
                 self._expired.add(key)
-                self._count(facts, -1, places)
+                self._count(self._counted(key, facts), -1, places)
             elif not expired and key in self._expired:
                 self._expired.remove(key)
-                self._count(facts, 1, places)
+                self._count(self._counted(key, facts), 1, places)
 
     def _count(self, facts: PodFacts, sign: int, places: dict[str, None]) -> None:
         if not facts.place:

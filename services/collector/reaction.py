@@ -14,8 +14,8 @@ from typing import Any
 
 from schemas.reaction import ReactionItem, ReactionKind
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, SourceRead, WorkloadTable
-from services.collector.pending import pending_class
 from services.collector.snapshot import Scaling, Snapshot
+from services.pending import pending_class
 
 Row = dict[str, Any]
 

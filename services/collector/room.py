@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from schemas.occupancy import WaitingPod
-from services.collector.pending import pending_class
 from services.kept_results import kept
 from services.kube_objects import CPU, MEMORY, Node, Pod, parse_time
 from services.node_selection import asks_for_nodes, has_other_rules
+from services.pending import pending_class
 from services.pod_requests import EffectiveRequest, effective_request
 from services.quantities import parse_cores, parse_whole
 

@@ -47,6 +47,7 @@ from services.collector.cluster import (
     read_every_source,
 )
 from services.collector.following import FollowedSources
+from services.collector.health import health_times
 from services.collector.looks import NAME, OWN_KINDS, Look, Memory, PublishedKinds
 from services.collector.means import NewestMeans
 from services.collector.measuring import MeasuredSources
@@ -271,6 +272,7 @@ class Collector:
             since_seconds=self._seen.pods_seconds or at,
             failed_pod_seconds=self._settings.failed_pod_seconds,
             listed_pods=self._settings.listed_pods,
+            health=health_times(self._settings),
         )
         self._newest_time_seconds = at
         self._count_work(reading, at)
@@ -349,6 +351,7 @@ class Collector:
                 simulated=snapshot.simulated,
                 sources=snapshot.sources,
                 measured=snapshot.measured,
+                zones=snapshot.zones,
             ),
             self._frame(
                 self._kinds.placements,
@@ -368,6 +371,7 @@ class Collector:
                 work=snapshot.work,
                 occupancy=snapshot.occupancy,
                 missing_means=snapshot.missing_means,
+                held_back=snapshot.held_back,
             ),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,9 @@ from agent_registry.discovery import names_in_referee_order
 from schemas.actions import AgentName
 from schemas.model import DataModel
 from services.prometheus_settings import PrometheusSettings
+
+HEALTH_SETTINGS = {"health", "restart_seconds", "start_seconds"}
+"""Announced where they are in use."""
 
 
 class PowerModel(DataModel):
@@ -72,6 +75,15 @@ class CollectorSettings(DataModel):
     """Wall seconds between lists of node metrics, which cannot be watched and are sampled every 15 s at most."""
     failed_pod_seconds: float = Field(default=300.0, ge=0)
     """Cluster seconds for which a pod that Failed counts as unhealthy; by the baseline, as long as it is listed."""
+    health: Literal["baseline", "kubernetes"] = "baseline"
+    """Which pods count as unhealthy, restarted or queued. baseline: all that are not ready, each that ever restarted,
+    and all that are Pending. kubernetes (with `--kubeconfig`): restarts within `restart_seconds`; none that starts
+    (`start_seconds`) or is being moved or deleted; none that waits by a selector, a gate, a queue or for a volume."""
+    restart_seconds: float = Field(default=900.0, ge=0)
+    """Cluster seconds for which a restart counts, with `health = "kubernetes"`."""
+    start_seconds: float = Field(default=180.0, ge=0)
+    """Cluster seconds from its placement (without a node: its creation) in which a pod that is not ready is starting,
+    a rollout's too, with `health = "kubernetes"`."""
     listed_pods: int = Field(default=500, ge=1)
     """Most single pods listed in a snapshot (its message stays under 1 MiB); the queue counts all."""
     overdue_seconds: float = Field(default=300.0, ge=0)
@@ -88,4 +100,5 @@ class CollectorSettings(DataModel):
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result, for the config event."""
-        return self.model_dump(mode="json")
+        unused = HEALTH_SETTINGS if self.health == "baseline" else set()
+        return self.model_dump(mode="json", exclude=unused)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from schemas.held_back import HeldBack
 from schemas.means import MissingMeans
 from schemas.measured import Measured
 from schemas.occupancy import Occupancy
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, SourceRead, WorkloadTable
 from schemas.work import WorkCounters
+from schemas.zones import ZoneNodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Snapshot:
     occupancy: Occupancy | None = None
     measured: Measured | None = None
     missing_means: tuple[MissingMeans, ...] = ()
+    held_back: tuple[HeldBack, ...] = ()
+    zones: tuple[ZoneNodes, ...] = ()
 
     @property
     def published_autoscalers(self) -> Mapping[str, Scaling]:

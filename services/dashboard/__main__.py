@@ -5,7 +5,8 @@ from __future__ import annotations
 import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import sys
 
-from bus.process import ProcessContext, run_process, settings_from
+from bus.process import ProcessContext, run_process
+from bus.process_start import settings_from
 from services.dashboard.service import run
 from services.dashboard.settings import DashboardSettings
 

@@ -8,25 +8,30 @@ it skips what it missed and gets the number of those rows.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from bus.clock import Clock
+from bus.cluster_list import read_clusters
 from bus.port import Bus, StoredMessage
 from projections.operating import EXECUTOR
 from schemas import subjects
+from schemas.cluster_standing import ClusterStanding
 from schemas.control import Control
 from schemas.identity import Origin
 from schemas.registry import to_json
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
 from services.dashboard.page import Page, evolve, with_operating_state
-from services.dashboard.sections import age_seconds, row_json, sections_of
+from services.dashboard.sections import NO_OTHERS, age_seconds, row_json, sections_of
 from services.dashboard.settings import DashboardSettings
 
 LARGE_BYTES = 128 * 1024
 """Bytes of a message that takes long enough to read that others should have their turn after it."""
+CLUSTERS_SECONDS = 1.0
+"""How often the list of clusters is read again."""
 Progress = Callable[[str, int], None]
 
 
@@ -39,6 +44,8 @@ class Rendered:
     sections: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     replay: str = ""
     """How far the replay is that is shown; empty for a live stack."""
+    clusters: Mapping[str, ClusterStanding] = field(default_factory=dict)
+    """All clusters of the stack; empty where it serves one."""
 
 
 class Hub:
@@ -62,6 +69,8 @@ class Hub:
         self._pattern = subjects.pattern(origin.cluster, (">",))
         self._page = Page(tail_rows=settings.tail_rows)
         self._rendered = Rendered(self._page)
+        self._clusters: Mapping[str, ClusterStanding] = NO_OTHERS
+        self._clusters_until = 0.0
         self._changed = asyncio.Event()
         self._closing = False
         self.pages = 0
@@ -101,6 +110,7 @@ class Hub:
     async def render(self) -> None:
         """Bring the pages up to date, at most every `update_seconds`, until cancelled."""
         while True:
+            self._look_at_clusters()
             self._render()
             await self._clock.sleep(self.settings.update_seconds)
 
@@ -138,7 +148,7 @@ class Hub:
 
     def now(self) -> Json:
         """Return the whole state, as the page gets it at first."""
-        sections = sections_of(self._page, self._origin, self._replay_text())
+        sections = sections_of(self._page, self._origin, self._replay_text(), self._clusters)
         return {"now_ms": self._now_ms(), "seq": self._page.overview.seq, "sections": sections}
 
     def cycle(self, cycle: int) -> Json | None:
@@ -170,19 +180,30 @@ class Hub:
         self.state = state
         self._on_progress(state, self._page.overview.seq)
 
+    def _look_at_clusters(self) -> None:
+        """Read now and then how the stack's other clusters stand, where there are any."""
+        now = self._clock.monotonic()
+        if self.settings.clusters_folder and now >= self._clusters_until:
+            self._clusters = read_clusters(Path(self.settings.clusters_folder))
+            self._clusters_until = now + CLUSTERS_SECONDS
+
     def _render(self) -> None:
-        replay = self._replay_text()
-        known = self._rendered.page is self._page and self._rendered.replay == replay
+        replay, clusters = self._replay_text(), self._clusters
+        known = (
+            self._rendered.page is self._page
+            and self._rendered.replay == replay
+            and self._rendered.clusters == clusters
+        )
         if known and self._rendered.version > 0:
             return
         version = self._rendered.version + 1
         before = self._rendered.sections
         after: dict[str, tuple[int, bytes]] = {}
-        for name, value in sections_of(self._page, self._origin, replay).items():
+        for name, value in sections_of(self._page, self._origin, replay, clusters).items():
             data = to_json(value)
             old = before.get(name)
             after[name] = old if old is not None and old[1] == data else (version, data)
-        self._rendered = Rendered(self._page, version, after, replay)
+        self._rendered = Rendered(self._page, version, after, replay, clusters)
         self._wake()
 
     def _wake(self) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from agent_registry.discovery import letter_of, referee_place, registered_agents
 from projections.breaker.text import standing_texts
 from projections.promotion.text import WHY, driving_texts
 from projections.run_state import RunState
+from schemas.cluster_standing import ClusterStanding
 from schemas.identity import Origin
 from schemas.observation import ClusterTotals
 from schemas.reaction import ReactionItem
@@ -18,16 +22,27 @@ from services.dashboard.page import NANOSECONDS, Page, Row
 
 RECENT_DECISIONS = 40
 RECENT_REACTIONS = 24
+NO_OTHERS: Mapping[str, ClusterStanding] = MappingProxyType({})
 
 
-def sections_of(page: Page, origin: Origin, replay: str = "") -> dict[str, Any]:
+def sections_of(
+    page: Page,
+    origin: Origin,
+    replay: str = "",
+    clusters: Mapping[str, ClusterStanding] = NO_OTHERS,
+) -> dict[str, Any]:
     """Return every section by name; each is plain JSON.
 
-    `replay` says how far a replay is; empty for a live stack.
+    `replay` says how far a replay is; empty for a live stack. `clusters` are all that the stack serves, this one
+    among them; empty where it serves one.
     """
     decided = page.overview.cycles.newest_decided
     return {
         "head": _head(page, origin, replay),
+        "clusters": [
+            {"name": name, "here": name == origin.cluster, **asdict(standing)}
+            for name, standing in clusters.items()
+        ],
         "agents": _agents(),
         "layers": _layers(page),
         "cluster": _cluster(page),
@@ -70,7 +85,9 @@ def _head(page: Page, origin: Origin, replay: str) -> Json:
         "hold": run.operating.hold,
         "hold_text": run.operating.hold_text(),
         "breakers": list(standing_texts(overview.breakers)),
+        "waiting": [f"waits for approval: {line}" for line in overview.waiting.lines()],
         "replay": replay or None,
+        "lost": [one.text() for one in overview.lost],
         "outage": None if overview.outage is None else overview.outage.text(),
         "source": None
         if run.source is None

@@ -29,6 +29,9 @@ class DashboardSettings(DataModel):
     max_pages: int = Field(default=50, ge=1)
     """Pages served at the same time; one more gets 503 (try again later)."""
 
+    clusters_folder: str = ""
+    """Folder of the `clusters.json` that lists all clusters of the stack, for the chooser; empty: there is one."""
+
     def announcement(self) -> dict[str, Any]:
         """Return the settings; none of them can change a result."""
         return self.model_dump(mode="json")

@@ -20,6 +20,8 @@ class Effect(Enum):
 
     EXECUTE = auto()
     """Carry out the decision, or complete its stored plan after a restart."""
+    SETTLE = auto()
+    """Carry out what a person approved, or say that it was denied or has run out."""
     VERIFY = auto()
     ROLL_BACK = auto()
 

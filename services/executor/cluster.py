@@ -33,6 +33,7 @@ from services.executor.paths import object_path
 from services.executor.quotas import Quota, room_for
 from services.executor.raises import added_pods
 from services.executor.reach import AUTOSCALERS, WRITTEN
+from services.executor.refusals import lacks_right, planned_only, refused_result
 from services.executor.sending import send_operation
 from services.executor.verification import has_reached_end, shows_patch
 from services.held import HELD
@@ -42,17 +43,8 @@ from services.kube_lists import list_decoder, read_list
 from services.kube_objects import Meta, Node
 from services.kube_workloads import Autoscaler, Deployment, Job
 
-REASONS = {
-    401: Reason.UNAUTHENTICATED,
-    403: Reason.FORBIDDEN,
-    404: Reason.TARGET_GONE,
-    409: Reason.CONFLICT,
-    422: Reason.INVALID,
-}
-"""HTTP status of a refused write to our reason; 429 has two."""
-DISRUPTION_BUDGET = "DisruptionBudget"
-"""Cause of a 429 that a budget gives, and not a server with too much to do."""
-
+CONFLICT_TRIES = 4
+"""While a Deployment rolls out, its controller writes its status several times a second, each time a new version."""
 _PODS = list_decoder(MarkedPod)
 _NODES = list_decoder(Node)
 _DEPLOYMENTS = list_decoder(Deployment)
@@ -87,29 +79,40 @@ async def apply_operation(
     """Apply one operation and return what became of it; never raises for an answer of the API
     server.
 
-    A conflict is re-validated once: an object that shows the end already is left alone, one that is
+    A conflict is re-validated, a few times over: an object that shows the end already is left alone, one that is
     still as it was planned for is written at its new version, anything else is refused. `check_guards`
     returns the refusal of a guard, or None; it is asked before every single write.
     """
     try:
-        refusal = await check_guards()
-        return refusal or await _send_operation(transport, operation, dry_run=dry_run)
+        for left in range(CONFLICT_TRIES, 0, -1):
+            try:
+                return await _try_operation(transport, operation, check_guards, dry_run=dry_run)
+            except ClusterRefused as error:
+                if dry_run and lacks_right(error):
+                    return planned_only(error)
+                if left == 1 or not _calls_for_another_look(operation, error):
+                    return refused_result(error)
+                refused = error
+            again = await _revalidate(transport, operation, refused)
+            if isinstance(again, OperationResult):
+                return again
+            operation = again
     except ClusterRefused as error:
-        if not _calls_for_another_look(operation, error):
-            return _refused_result(error)
-        refused = error
+        return refused_result(error)
     except ClusterUnavailable as error:
         return _failed_result(error)
-    try:
-        again = await _revalidate(transport, operation, refused)
-        if isinstance(again, OperationResult):
-            return again
-        refusal = await check_guards()
-        return refusal or await _send_operation(transport, again, dry_run=dry_run)
-    except ClusterRefused as error:
-        return _refused_result(error)
-    except ClusterUnavailable as error:
-        return _failed_result(error)
+    raise AssertionError("the last try returns")
+
+
+async def _try_operation(
+    transport: Transport,
+    operation: Operation,
+    check_guards: Callable[[], Awaitable[OperationResult | None]],
+    *,
+    dry_run: bool,
+) -> OperationResult:
+    refusal = await check_guards()
+    return refusal or await _send_operation(transport, operation, dry_run=dry_run)
 
 
 def _calls_for_another_look(operation: Operation, error: ClusterRefused) -> bool:
@@ -145,13 +148,13 @@ async def _revalidate(
     """Return what became of an operation that met a conflict, or the operation to send again."""
     current = await read_object(transport, operation)
     if error.status == 422 and (current is None or current["metadata"].get("uid") == operation.uid):
-        return _refused_result(error)
+        return refused_result(error)
     if has_reached_end(operation, current):
         return OperationResult(
             status="unchanged", http_status=error.status, message=error.message[:300]
         )
     if current is None or operation.verb in {Verb.EVICT, Verb.DELETE}:
-        return _refused_result(error)
+        return refused_result(error)
     metadata = current["metadata"]
     as_planned = operation.undo and shows_patch(operation, current, operation.undo)
     if metadata.get("uid") != operation.uid or not as_planned:
@@ -162,18 +165,6 @@ async def _revalidate(
             message="it changed since it was judged",
         )
     return operation.model_copy(update={"resource_version": str(metadata["resourceVersion"])})
-
-
-def _refused_result(error: ClusterRefused) -> OperationResult:
-    reason = REASONS.get(error.status, Reason.API_ERROR)
-    if error.status == 429:
-        reason = Reason.PDB if DISRUPTION_BUDGET in error.causes else Reason.THROTTLED
-    return OperationResult(
-        status="refused",
-        reason=reason,
-        http_status=error.status,
-        message=error.message[:300],
-    )
 
 
 def _failed_result(error: ClusterUnavailable) -> OperationResult:
@@ -216,7 +207,7 @@ async def _read_node_facts(transport: Transport, name: str) -> Facts:
     node = next(iter(nodes.items), None)
     return Facts(
         time_seconds=listed.cluster_time_seconds,
-        node=None if node is None else node_facts(node),
+        node=None if node is None else node_facts(node, listed.cluster_time_seconds),
         pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
         workloads=tuple(workloads),
     )
@@ -287,6 +278,20 @@ async def _read_workload_facts(transport: Transport, workload_id: str) -> Facts:
     )
 
 
+async def add_autoscaled(transport: Transport, facts: Facts) -> Facts:
+    """Return facts of a node with the Deployments that somebody scales already.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: the cluster could not be read.
+    """
+    scaled = [
+        f"{one.metadata.namespace}/Deployment/{one.spec.scale_target_ref.name}"
+        for one in await _read_autoscalers(transport)
+        if one.spec.scale_target_ref.kind == "Deployment"
+    ]
+    return facts.model_copy(update={"autoscaled": tuple(sorted(scaled))})
+
+
 async def _read_autoscalers(transport: Transport) -> tuple[Autoscaler, ...]:
     try:
         return (
@@ -333,6 +338,8 @@ async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> 
     counts: dict[str, int] = {}
     priorities: dict[str, int] = {}
     for pod in pending:
+        if not pod.lacks_room:
+            continue
         counts[pod.workload] = counts.get(pod.workload, 0) + 1
         priorities[pod.workload] = max(priorities.get(pod.workload, pod.priority), pod.priority)
     deployments = (await read_list(transport, "/apis/apps/v1/deployments", _DEPLOYMENTS)).items

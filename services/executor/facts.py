@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.model import DataModel
+from schemas.node_limits import AgentReport
 from schemas.numbers import Count, Rounded, Seconds
 
 
@@ -16,6 +17,8 @@ class NodeFacts(DataModel):
     resource_version: str
     ready: bool
     unschedulable: bool
+    zone: str = ""
+    """Label `topology.kubernetes.io/zone`."""
     annotations: dict[str, str] = {}
     taints: tuple[dict[str, str], ...] = ()
     protected: bool = False
@@ -24,6 +27,10 @@ class NodeFacts(DataModel):
     """Annotated so that Cluster Autoscaler does not remove it."""
     writable: bool = True
     """Not struck out: no guard forbade to write it."""
+    agent: AgentReport | None = None
+    """What its node agent says, where one lives."""
+    simulated: bool = False
+    """One of the embedded cluster's, which honours annotations by itself."""
 
 
 class ContainerFacts(DataModel):
@@ -52,11 +59,15 @@ class PodFacts(DataModel):
     priority: int = 0
     daemon: bool = False
     pending: bool = False
+    lacks_room: bool = False
+    """It waits for a node, and not because it was told to or for its volume."""
     protected: bool = False
     """Marked do-not-disrupt, or struck out by a guard."""
     created_time_seconds: Seconds = 0.0
     disruptions_allowed: Count | None = None
     """Evictions that its PodDisruptionBudget allows now, 0 where several cover it; None: none does."""
+    denied: str = ""
+    """The API server's words where a rule of its admission would not let it be evicted."""
     budgets: tuple[str, ...] = ()
     """Names of the PodDisruptionBudgets that cover it."""
     resource_version: str = ""
@@ -95,7 +106,10 @@ class WorkloadFacts(DataModel):
     protected: bool = False
     """Marked do-not-disrupt, or struck out by a guard."""
     pending_pods: Count = 0
+    """Pods of it that lack room on the nodes."""
     priority: int = 0
+    queued: bool = False
+    """A queue of Kueue's decides when it runs."""
     created_time_seconds: Seconds = 0.0
 
 
@@ -110,6 +124,8 @@ class AutoscalerFacts(DataModel):
     """spec.minReplicas."""
     most_replicas: Count
     """spec.maxReplicas."""
+    never_scales_down: bool = False
+    """Its owner forbids it to remove replicas."""
     annotations: dict[str, str] = {}
     protected: bool = False
     """Marked do-not-disrupt."""
@@ -161,6 +177,8 @@ class Facts(DataModel):
     workloads: tuple[WorkloadFacts, ...] = ()
     """Deployments and Jobs those pods belong to, and those we changed before; sorted by id. Of a workload
     that is the target: itself."""
+    autoscaled: tuple[str, ...] = ()
+    """Workloads that a HorizontalPodAutoscaler scales; read where one more replica is wanted of any on a node."""
     autoscaler: AutoscalerFacts | None = None
     """What scales the target workload; None: nothing does."""
     namespaces: tuple[NamespaceFacts, ...] = ()

@@ -2,9 +2,10 @@
 
 Who applies an object (Server-Side Apply: Argo CD, Flux, Helm 4, `kubectl apply --server-side`) says the whole of what
 it wants, again and again. A patch of ours on one of its fields goes through, takes the field away from it, and the
-next apply ends with a conflict. So such fields are left alone. Fields that somebody merely wrote once (`Update`) are
-anybody's to change, as they always were.
-Source: Kubernetes, "Server-Side Apply" (field management, conflicts).
+next apply ends with a conflict. So such fields are left alone, and so are those that Argo CD writes without it
+(`Update`, its default): it compares again and again, and sets back what differs. Fields that somebody else merely wrote
+once are anybody's to change, as they always were.
+Source: Kubernetes, "Server-Side Apply" (field management, conflicts); Argo CD, "Automated Sync Policy" (self-heal).
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ Path = tuple[str, ...]
 """Steps into `fieldsV1`, such as `f:spec`, `f:replicas`."""
 _TAINTS: Path = ("f:spec", "f:taints")
 _REPLICAS: Path = ("f:spec", "f:replicas")
+RECONCILERS = ("argocd-",)
+"""What managers begin with that compare and write again without applying: `argocd-controller`."""
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""Annotation with the manifest, which Argo CD writes as kubectl does."""
 WITHOUT_FIELDS = frozenset({Verb.CREATE, Verb.DELETE, Verb.EVICT, Verb.RUN})
 """Verbs that write no field of an object that is there."""
 
@@ -35,6 +40,7 @@ class FieldOwner(KubeStruct, frozen=True):
 
 class _OwnedMeta(KubeStruct, frozen=True):
     managed_fields: tuple[FieldOwner, ...] = ()
+    annotations: dict[str, str] = {}
 
 
 class OwnedObject(KubeStruct, frozen=True):
@@ -45,19 +51,36 @@ class OwnedObject(KubeStruct, frozen=True):
 
 def applied_fields(found: OwnedObject, operation: Operation) -> tuple[AppliedField, ...]:
     """Return the fields that an operation would write and that somebody else applies."""
-    owners = [
-        owner
-        for owner in found.metadata.managed_fields
-        if owner.operation == "Apply" and owner.manager != FIELD_MANAGER
-    ]
-    if not owners:
-        return ()
+    others = [one for one in found.metadata.managed_fields if one.manager != FIELD_MANAGER]
+    applied = found.metadata.annotations.get(LAST_APPLIED)
     return tuple(
         AppliedField(manager=owner.manager, field=_text(path))
         for path in written_fields(operation)
-        for owner in owners
+        for owner in others
         if _owns(owner.fields_v1, path)
+        and (
+            owner.operation == "Apply"
+            or (owner.manager.startswith(RECONCILERS) and _says(applied, path))
+        )
     )
+
+
+def _says(applied: str | None, path: Path) -> bool:
+    """Say whether a manifest has a field; one that is not known has it. Defaults are the creator's in managedFields."""
+    try:
+        value = None if applied is None else json.loads(applied)
+    except (ValueError, RecursionError):
+        return True
+    if not isinstance(value, dict):
+        return True
+    for step in path:
+        if not isinstance(value, dict):
+            return True  # a list, of which only managedFields tell whose entries are whose
+        name = step.removeprefix("f:")
+        if name not in value:
+            return False
+        value = value[name]
+    return True
 
 
 def written_fields(operation: Operation) -> Sequence[Path]:

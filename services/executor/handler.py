@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from schemas.approval import ControlApproval, OutcomeApproval
 from schemas.breaker import OutcomeBreaker
 from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import Event, NewEvent
+from schemas.left_behind import OutcomeLeftBehind
 from schemas.means import OutcomeMeans
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeVerification
@@ -24,10 +26,13 @@ class ExecutorHandler:
         Observation.PATTERN,
         Decision.PATTERN,
         Control.PATTERN,
+        OutcomeApproval.PATTERN,
+        ControlApproval.PATTERN,
         OutcomeExecution.PATTERN,
         OutcomeVerification.PATTERN,
         OutcomeBreaker.PATTERN,
         OutcomeMeans.PATTERN,
+        OutcomeLeftBehind.PATTERN,
     )
     state_version = 1
     deadline_seconds = None

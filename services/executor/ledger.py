@@ -11,19 +11,19 @@ from typing import Any
 from pydantic import Field
 
 from projections.standing import is_reversible, standing_after
-from schemas.actions import Action
+from schemas.approval import ControlApproval, OutcomeApproval
 from schemas.breaker import Breaker, OutcomeBreaker
 from schemas.control import EVERYTHING, Command, Control
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.left_behind import LeftBehindAnswer, OutcomeLeftBehind
 from schemas.means import MissingMeans, OutcomeMeans
 from schemas.model import DataModel
-from schemas.numbers import Count, Cycle, Rounded, Seconds
+from schemas.numbers import Count, Cycle, Seconds
 from schemas.observation import Observation
 from schemas.outcome import (
     ExecutionPhase,
     Mode,
-    Operation,
     OutcomeExecution,
     OutcomeVerification,
     VerificationStatus,
@@ -31,84 +31,29 @@ from schemas.outcome import (
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from schemas.subjects import parse
+from schemas.zones import ZoneNodes
+from services.executor.execution import Execution, left_execution
+from services.executor.pending import (
+    PendingDecision,
+    Place,
+    WaitingDecision,
+    waiting_after_answer,
+    waiting_after_request,
+)
 from services.executor.work_look import WorkLook, look_at_work
+
+__all__ = ["Execution", "Ledger", "PendingDecision", "Place", "WaitingDecision", "evolve"]
 
 KEPT_EXECUTIONS = 250
 """At about 2 kB each they keep the checkpoint well below one message."""
 KEPT_DECISIONS = 1_000
 UNDO = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,3}))?")
 """What the operator's `undo` names: a cycle, and perhaps a part of it."""
-Place = tuple[Cycle, Count]
-"""A cycle, and the part of its decision."""
 KEPT_LOOKS = 8
 """Enough for an execution verified up to five observations later to be compared with before it."""
-
-
 API_SOURCE = "kubernetes_api"
 OUTAGE_SECONDS, OUTAGE_INTERVALS = 30.0, 3.0
 """A longer time without an observation is an outage, in cluster seconds and in cycles."""
-
-
-class PendingDecision(DataModel):
-    """A part of a decision without an execution."""
-
-    cycle: Cycle
-    part: Count = 0
-    decision_id: str
-    observation_id: str
-    action: Action
-    score: Rounded
-    cluster_time_seconds: Seconds
-
-    @property
-    def place(self) -> Place:
-        """Its cycle and part."""
-        return self.cycle, self.part
-
-
-class Execution(DataModel):
-    """One execution and how far it is."""
-
-    cycle: Cycle
-    part: Count = 0
-    decision_id: str
-    execution_id: str
-    """Id of the newest event about it."""
-    phase: ExecutionPhase
-    mode: Mode
-    action: Action
-    score: Rounded
-    operations: tuple[Operation, ...]
-    direction: str
-    namespaces: tuple[str, ...]
-    workloads: tuple[str, ...]
-    missing_replicas: dict[str, Count] = {}
-    """By Deployment that is moved: replicas wanted but not ready when the plan was made."""
-    means: str = Field(default="", exclude_if=lambda named: not named)
-    """By which of several means it was done."""
-    time_seconds: Seconds
-    """Cluster time at which it started."""
-    succeeded: bool | None = None
-    verified: bool = False
-    worse: bool = False
-    """Verification saw the cluster get worse."""
-    half_done: bool = Field(default=False, exclude_if=lambda half: not half)
-    """A part of it was written that can be taken back, and nothing that cannot."""
-    rollback_id: str = ""
-    """Id of the stored plan that takes it back."""
-    rolled_back: bool = False
-    """Taking it back has ended, well or not."""
-    rollback_failed: bool = Field(default=False, exclude_if=lambda failed: not failed)
-    """Some of it could not be taken back."""
-    rollbacks_failed: Count = Field(default=0, exclude_if=lambda count: not count)
-    """How often that was so before the operator asked once more."""
-    pressure: int = 0
-    """Pods pending for lack of capacity when it was decided."""
-
-    @property
-    def place(self) -> Place:
-        """Its cycle and part."""
-        return self.cycle, self.part
 
 
 class ClusterSummary(DataModel):
@@ -124,6 +69,7 @@ class ClusterSummary(DataModel):
     """Pods pending for lack of capacity."""
     pods_running: int = 0
     nodes_unready: int = Field(default=0, exclude_if=lambda count: not count)
+    zones: tuple[ZoneNodes, ...] = Field(default=(), exclude_if=lambda zones: not zones)
     steady_since_seconds: Seconds | None = Field(default=None, exclude_if=lambda time: time is None)
     """Since when every observation was whole and followed the one before it; None: the newest was not."""
 
@@ -135,6 +81,8 @@ class Ledger(DataModel):
     looks: tuple[WorkLook, ...] = ()
     """What the newest observations count of work, oldest first."""
     due: tuple[PendingDecision, ...] = ()
+    waiting: tuple[WaitingDecision, ...] = Field(default=(), exclude_if=lambda some: not some)
+    """Those that wait for a person, or were answered a moment ago."""
     executions: tuple[Execution, ...] = ()
     """Started or finished, oldest first; refused ones are not kept."""
     killed: bool = False
@@ -151,6 +99,12 @@ class Ledger(DataModel):
     """The log is a replay."""
     breakers: tuple[Breaker, ...] = Field(default=(), exclude_if=lambda standing: not standing)
     """Those that are not closed."""
+    left_behind: LeftBehindAnswer | None = Field(default=None, exclude_if=lambda one: one is None)
+    """What was said last of what an earlier stack left; None: nothing yet."""
+    left_behind_more: Count = Field(default=0, exclude_if=lambda count: not count)
+    """What was too much for one event."""
+    left_behind_cycle: Cycle = Field(default=0, exclude_if=lambda cycle: not cycle)
+    """When that was said."""
     missing_means: tuple[MissingMeans, ...] = Field(
         default=(), exclude_if=lambda missing: not missing
     )
@@ -177,8 +131,18 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
             return _update_execution(state, (data.cycle, data.part), verified=True, worse=worse)
         case Control() as data:
             return _apply_control(state, data)
+        case OutcomeApproval() as data:
+            return _apply_request(state, event.id, data)
+        case ControlApproval() as data:
+            seen = state.seen
+            waiting = waiting_after_answer(
+                state.waiting, data, seen.cycle, seen.cluster_time_seconds
+            )
+            return state.model_copy(update={"waiting": waiting})
         case OutcomeBreaker() as data:
             return state.model_copy(update={"breakers": data.standing})
+        case OutcomeLeftBehind() as data:
+            return _take_over(state, event.id, data)
         case OutcomeMeans() as data:
             return state.model_copy(update={"missing_means": data.missing})
         case _:
@@ -200,6 +164,7 @@ def _summarise(event: Event[Any], before: ClusterSummary) -> ClusterSummary:
         nodes_available=min(data.totals.nodes_ready, data.totals.nodes_schedulable),
         pressure=pressure,
         pods_running=data.totals.pods_running,
+        zones=data.totals.zones,
         nodes_unready=max(0, data.totals.nodes - data.totals.nodes_ready),
         steady_since_seconds=_steady_since(data, before),
     )
@@ -237,6 +202,14 @@ def _pending_parts(event: Event[Any]) -> tuple[PendingDecision, ...]:
     )
 
 
+def _apply_request(state: Ledger, request_id: str, data: OutcomeApproval) -> Ledger:
+    place = data.cycle, data.part
+    due = next((pending for pending in state.due if pending.place == place), None)
+    left = tuple(pending for pending in state.due if pending.place != place)
+    waiting = waiting_after_request(state.waiting, due, request_id, data)
+    return state.model_copy(update={"due": left, "waiting": waiting})
+
+
 def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
     data: OutcomeExecution = event.data
     place = data.cycle, data.part
@@ -246,8 +219,11 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
         failed = data.phase is ExecutionPhase.FINISHED and not data.succeeded
         ended = _update_execution(state, place, rolled_back=True, rollback_failed=failed)
         return _without_wish(ended, place)
-    due = next((pending for pending in state.due if pending.place == place), None)
+    due = next((one for one in (*state.due, *state.waiting) if one.place == place), None)
     left = tuple(pending for pending in state.due if pending.place != place)
+    if state.waiting:
+        kept = tuple(pending for pending in state.waiting if pending.place != place)
+        state = state.model_copy(update={"waiting": kept})
     if data.phase is ExecutionPhase.REFUSED:
         return state.model_copy(update={"due": left})
     if data.phase is ExecutionPhase.FINISHED:
@@ -281,12 +257,28 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
         means=data.means,
         time_seconds=data.cluster_time_seconds,
         pressure=state.seen.pressure,
+        approved_cycle=data.approved_cycle,
     )
     update: dict[str, Any] = {"due": left, "executions": _newest((*state.executions, started))}
     wanted_back = state.undo_until is not None and place[0] <= state.undo_until
     if wanted_back and is_reversible(started):  # it had begun when the operator spoke
         update["undo_parts"] = (*state.undo_parts, place)
     return state.model_copy(update=update)
+
+
+def _take_over(state: Ledger, event_id: str, data: OutcomeLeftBehind) -> Ledger:
+    """Return the state in which what an earlier stack left counts as done, unless it is to be left."""
+    said = {
+        "left_behind": data.answer,
+        "left_behind_more": data.more,
+        "left_behind_cycle": data.cycle,
+    }
+    if data.answer is LeftBehindAnswer.LEAVE:
+        return state.model_copy(update=said)
+    executions = state.executions
+    for one in data.found:
+        executions = _newest((*executions, left_execution(event_id, data, one)))
+    return state.model_copy(update={**said, "executions": executions})
 
 
 def _newest(executions: tuple[Execution, ...]) -> tuple[Execution, ...]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from schemas.actions import ActionKind
 from schemas.means import MissingMeans
+from schemas.node_annotations import NodeLimit
 from services.executor.settings import ExecutorSettings, HandBack
 
-Why = Literal["not_served", "forbidden", "no_node_named", "no_defaults"]
+Why = Literal["not_served", "forbidden", "no_node_named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,13 @@ RESIZE = Need("patch", "pods/resize")
 CLAIMS = Need("delete", "nodeclaims", "karpenter.sh/v1", namespaced=False)
 LIMITS = frozenset({ActionKind.THROTTLE, ActionKind.MEMORY_BALLOON, ActionKind.RESOURCE_CAP})
 """Kinds that a node agent can do."""
+AGENT_LIMITS: Mapping[ActionKind, frozenset[NodeLimit]] = {
+    ActionKind.DVFS: frozenset({NodeLimit.CLOCK_SCALE}),
+    ActionKind.THROTTLE: frozenset({NodeLimit.CPU_CAP}),
+    ActionKind.MEMORY_BALLOON: frozenset({NodeLimit.MEMORY_SCALE}),
+    ActionKind.RESOURCE_CAP: frozenset({NodeLimit.CPU_CAP, NodeLimit.MEMORY_CAP}),
+}
+"""What a node agent has to be able to hold for a kind that is done through it."""
 Way = tuple[Need, ...]
 """Needs that are all to be met."""
 _WAYS: Mapping[ActionKind, tuple[Way, ...]] = {
@@ -66,6 +74,24 @@ def ways_of(kind: ActionKind, settings: ExecutorSettings, *, simulated: bool) ->
     if kind is ActionKind.POWER_STATE and settings.hand_back is HandBack.KARPENTER:
         ways = ((NODES, CLAIMS),)
     return ways
+
+
+def kinds_of_agents(settings: ExecutorSettings) -> tuple[ActionKind, ...]:
+    """Return the kinds that a real cluster does through node agents alone, by name."""
+    by_agent = LIMITS if settings.node_limits == "node_agent" else frozenset[ActionKind]()
+    return tuple(sorted(by_agent | {ActionKind.DVFS}))
+
+
+def without_agents(
+    can: Iterable[Collection[NodeLimit]], settings: ExecutorSettings
+) -> tuple[MissingMeans, ...]:
+    """Return the kinds that no node agent has the means for, by what each says that it can."""
+    able = [frozenset(one) for one in can]
+    return tuple(
+        MissingMeans(kind=kind, needs="a node agent", why="no_node_agent")
+        for kind in kinds_of_agents(settings)
+        if not any(AGENT_LIMITS[kind] <= one for one in able)
+    )
 
 
 def all_needs(settings: ExecutorSettings, *, simulated: bool) -> tuple[Need, ...]:

@@ -15,11 +15,21 @@ from services.access_reviews import may
 from services.cluster import ClusterRefused, Transport
 from services.cluster_version import is_simulated
 from services.executor.ledger import Ledger
-from services.executor.means import CLAIMS, NODES, Need, Why, all_needs, missing_means
+from services.executor.means import (
+    CLAIMS,
+    NODES,
+    Need,
+    Why,
+    all_needs,
+    kinds_of_agents,
+    missing_means,
+    without_agents,
+)
 from services.executor.namespace_reading import namespaces_with_defaults
 from services.executor.reading import read_scope
 from services.executor.scope import Scope
 from services.executor.settings import ExecutorSettings
+from services.node_agent_lists import read_node_agents
 from services.rights import Right
 
 MOST_NAMESPACES = 20
@@ -55,7 +65,22 @@ async def read_missing_means(
     if by_quota and missing_of(missing, cap) is None and not await _has_defaults(transport, scope):
         lacking = MissingMeans(kind=cap, needs="a LimitRange with defaults", why="no_defaults")
         missing = tuple(sorted((*missing, lacking), key=lambda one: one.kind))
+    if not simulated:
+        missing = await _add_agents(transport, settings, missing)
     return missing
+
+
+async def _add_agents(
+    transport: Transport, settings: ExecutorSettings, missing: tuple[MissingMeans, ...]
+) -> tuple[MissingMeans, ...]:
+    """Return what is missing, with what no node agent can do; where nodes may not be read, that is not known."""
+    asked = [kind for kind in kinds_of_agents(settings) if missing_of(missing, kind) is None]
+    agents = await read_node_agents(transport) if asked else None
+    if agents is None:
+        return missing
+    lacking = without_agents((one.can for one in agents.live.values()), settings)
+    added = [one for one in lacking if one.kind in asked]
+    return tuple(sorted((*missing, *added), key=lambda one: one.kind))
 
 
 async def _has_defaults(transport: Transport, scope: Scope) -> bool:

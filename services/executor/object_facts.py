@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from schemas.reasons import WITHOUT_HELP
 from services.executor.facts import AutoscalerFacts, NodeFacts, PodFacts, WorkloadFacts
 from services.executor.marked_objects import MarkedPod
 from services.kept_results import kept
 from services.kube_budgets import Budget, covering
-from services.kube_objects import Meta, Node, parse_time
+from services.kube_objects import ZONE_LABEL, Meta, Node, parse_time
 from services.kube_workloads import Autoscaler, Deployment, Job
+from services.node_agents import SIMULATED_LABEL, agent_of
+from services.pending import QUEUE_NAME
 from services.pod_requests import effective_request
 from services.protection import do_not_disrupt_mark
+from services.waiting_pods import class_of_waiting_pod
 
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 """Annotation by which Cluster Autoscaler leaves a node alone."""
@@ -39,7 +43,8 @@ def stateful_set_facts(stateful_set: Deployment) -> WorkloadFacts:
 def job_facts(job: Job) -> WorkloadFacts:
     """Return what plans look at of a Job."""
     spec = job.spec
-    return _workload_facts("Job", job.metadata, spec.parallelism, suspended=spec.suspend)
+    facts = _workload_facts("Job", job.metadata, spec.parallelism, suspended=spec.suspend)
+    return facts.model_copy(update={"queued": QUEUE_NAME in job.metadata.labels})
 
 
 def _workload_facts(kind: str, metadata: Meta, replicas: int, *, suspended: bool) -> WorkloadFacts:
@@ -64,6 +69,8 @@ def pod_facts(pod: MarkedPod, budgets: Iterable[Budget] = ()) -> PodFacts:
     """Return what plans look at of a pod."""
     created = pod.metadata.creation_timestamp
     found = covering(budgets, pod.metadata.namespace, pod.metadata.labels)
+    if len(found) == 1 and not found[0].holds(ready=pod.ready):
+        found = []
     allowed = found[0].status.disruptions_allowed if len(found) == 1 else 0
     return PodFacts(
         namespace=pod.metadata.namespace,
@@ -74,6 +81,7 @@ def pod_facts(pod: MarkedPod, budgets: Iterable[Budget] = ()) -> PodFacts:
         priority=pod.spec.priority,
         daemon=pod.daemon,
         pending=pod.status.phase == "Pending",
+        lacks_room=_lacks_room(pod),
         protected=_is_protected(pod.metadata),
         created_time_seconds=parse_time(created) if created else 0.0,
         disruptions_allowed=max(0, allowed) if found else None,
@@ -81,21 +89,29 @@ def pod_facts(pod: MarkedPod, budgets: Iterable[Budget] = ()) -> PodFacts:
     )
 
 
+def _lacks_room(pod: MarkedPod) -> bool:
+    waits = pod.status.phase == "Pending" and not pod.spec.node_name
+    return waits and class_of_waiting_pod(pod) not in WITHOUT_HELP
+
+
 def _is_protected(metadata: Meta) -> bool:
     """Say whether an object itself asks to be left alone."""
     return bool(do_not_disrupt_mark(metadata.annotations, metadata.labels))
 
 
-def node_facts(node: Node) -> NodeFacts:
-    """Return what plans look at of a node."""
+def node_facts(node: Node, now_seconds: float) -> NodeFacts:
+    """Return what plans look at of a node, at the cluster's time."""
     return NodeFacts(
         name=node.metadata.name,
         uid=node.metadata.uid,
         resource_version=node.metadata.resource_version,
         ready=node.ready,
+        zone=node.metadata.labels.get(ZONE_LABEL, ""),
         unschedulable=node.spec.unschedulable,
         protected=_is_protected(node.metadata),
         annotations=_own_annotations(node.metadata.annotations),
+        agent=agent_of(node, now_seconds),
+        simulated=node.metadata.labels.get(SIMULATED_LABEL) == "true",
         kept_by_autoscaler=node.metadata.annotations.get(SCALE_DOWN_DISABLED) == "true",
         taints=tuple(
             {
@@ -122,6 +138,7 @@ def autoscaler_facts(autoscaler: Autoscaler) -> AutoscalerFacts:
         resource_version=metadata.resource_version,
         least_replicas=spec.min_replicas,
         most_replicas=spec.max_replicas,
+        never_scales_down=spec.never_scales_down,
         annotations=_own_annotations(metadata.annotations),
         protected=_is_protected(metadata),
     )

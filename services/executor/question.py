@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
+from services.executor.lease import Lead
 from services.executor.ledger import Execution, Ledger, PendingDecision
 from services.executor.plans.planned import OperationPlan
 from services.executor.reach import Reach
@@ -27,6 +28,10 @@ class Question:
     """What each operation to be written touches, read just before."""
     scope: Scope = EVERYWHERE
     """What may be written."""
+    zone: str = ""
+    """Zone of the node that it is about; empty: it is about none, or no label says."""
+    lead: Lead | None = None
+    """How this executor stands to the Lease; None: no Lease is needed for it."""
 
     def recent(self, seconds: float) -> list[Execution]:
         """Return executions that began within the last `seconds` of cluster time."""

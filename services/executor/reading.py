@@ -13,6 +13,7 @@ from services.executor.marked_objects import (
     MarkedAutoscaler,
     MarkedMeta,
     MarkedNode,
+    MarkedObject,
     MarkedPod,
     MarkedWorkload,
     NodeClaim,
@@ -35,17 +36,24 @@ from services.kube_lists import list_decoder, read_list
 
 KINDS = {"deployments": "Deployment", "jobs": "Job"}
 _PODS = list_decoder(MarkedPod)
+_NAMESPACES = list_decoder(MarkedObject)
 
 
 async def read_scope(transport: Transport, settings: ExecutorSettings, mode: Mode) -> Scope:
-    """Return what may be written now; only where that depends on it, ask which cluster this is.
+    """Return what may be written now; only where that depends on it, ask which cluster this is, and which namespaces
+    are labelled.
 
     Raises:
-        ClusterUnavailable, ClusterRefused: the cluster does not say what it is.
+        ClusterUnavailable, ClusterRefused: the cluster does not say it.
     """
     matters = settings.namespaces is None and mode is Mode.ACTIVE
     simulated = matters and await is_simulated(transport)
-    return scope_of(settings, mode, simulated=simulated)
+    labelled: tuple[str, ...] = ()
+    if settings.namespace_label:
+        asked = {"labelSelector": settings.namespace_label}
+        listed = await read_list(transport, "/api/v1/namespaces", _NAMESPACES, asked)
+        labelled = tuple(one.metadata.name for one in listed.items)
+    return scope_of(settings, mode, simulated=simulated, labelled=labelled)
 
 
 async def read_reach(transport: Transport, operation: Operation, scope: Scope) -> Reach:

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator
 
 from bus.errors import ConfigError
 from schemas.actions import ActionKind
+from services.executor.lease import GROUP as LEASE_GROUP
+from services.executor.lease import NAME as LEASE
 from services.executor.means import CLAIMS, NODES, Need, ways_of
 from services.executor.reach import RESOURCES
 from services.executor.settings import ExecutorSettings, HandBack
@@ -41,6 +43,7 @@ _ALWAYS: tuple[Right, ...] = (
     Right("list", "limitranges", why="whether resource_cap has defaults to rest on"),
 )
 """Read for every plan, in shadow mode, too."""
+_LABELLED = Right("list", "namespaces", why="which namespaces are labelled to be written")
 _QUOTAS = Right("list", "resourcequotas", why="what a quota leaves")
 _METRICS = Right("get", "pods", "metrics.k8s.io", why="nothing is given less than it uses")
 _AUTOSCALERS = Right("get", "horizontalpodautoscalers", "autoscaling", why="who scales a workload")
@@ -52,10 +55,7 @@ _READ = {
 }
 _BESIDE = {
     ActionKind.MIGRATE: (NODES,),  # the taint
-    ActionKind.REPLICATE: (
-        Need("patch", "deployments/scale", "apps/v1"),
-        Need("patch", "horizontalpodautoscalers", "autoscaling/v2"),
-    ),
+    ActionKind.REPLICATE: (Need("patch", "horizontalpodautoscalers", "autoscaling/v2"),),
     ActionKind.ADMISSION: (Need("patch", "deployments", "apps/v1"),),
 }
 """What a kind writes besides the way that it cannot do without."""
@@ -73,7 +73,8 @@ def read_rights(
     ]
     by_kind = [right for kind in kinds or _READ for right in _READ.get(kind, ())]
     karpenter = settings.hand_back is HandBack.KARPENTER
-    return tuple(dict.fromkeys((*_ALWAYS, *by_kind, *(claims if karpenter else ()))))
+    labelled = (_LABELLED,) if settings.namespace_label else ()
+    return tuple(dict.fromkeys((*_ALWAYS, *labelled, *by_kind, *(claims if karpenter else ()))))
 
 
 def write_rights(kinds: Collection[ActionKind], settings: ExecutorSettings) -> tuple[Right, ...]:
@@ -85,8 +86,8 @@ def write_rights(kinds: Collection[ActionKind], settings: ExecutorSettings) -> t
             if kind not in found.setdefault(key, []):
                 found[key].append(kind)
     cluster = {NODES.resource, CLAIMS.resource}
-    events = _event_rights(settings) if found else ()
-    return events + tuple(
+    beside = (*_event_rights(settings), *_lease_rights(settings)) if found else ()
+    return beside + tuple(
         Right(
             verb,
             resource,
@@ -106,6 +107,18 @@ def _event_rights(settings: ExecutorSettings) -> tuple[Right, ...]:
     places = (Place.NAMED, Place.NODES) if settings.writable_nodes else (Place.NAMED,)
     why = "events on what was changed"
     return tuple(Right("create", "events", EVENTS, place, why=why) for place in places)
+
+
+def _lease_rights(settings: ExecutorSettings) -> tuple[Right, ...]:
+    """Return what holding the Lease needs; it lies in one namespace, and RBAC cannot name what is created."""
+    if settings.lease is False:
+        return ()
+    why = "one stack alone acts on a cluster"
+    named = {"create": (), "get": (LEASE,), "update": (LEASE,)}
+    return tuple(
+        Right(verb, "leases", LEASE_GROUP, Place.LEASE, why, names, settings.lease_namespace)
+        for verb, names in named.items()
+    )
 
 
 def _needs(kind: ActionKind, settings: ExecutorSettings) -> Iterator[Need]:

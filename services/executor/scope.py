@@ -8,12 +8,15 @@ from schemas.model import DataModel
 from schemas.outcome import Mode
 from services.executor.settings import ExecutorSettings
 
+OUT_OF_SCOPE = "OutOfScope"
+"""The word of a refusal of ours, among the API server's own."""
+
 
 class Scope(DataModel):
     """What may be written."""
 
     namespaces: tuple[str, ...] | None
-    """Exact names; None: every namespace and every node."""
+    """Exact names, those of labelled ones among them; None: every namespace and every node."""
     nodes: str
     """`key=value` of the label that makes a node writable; empty: none is."""
 
@@ -36,12 +39,16 @@ EVERYWHERE = Scope(namespaces=None, nodes="")
 """Nothing is out of bounds by its name."""
 
 
-def scope_of(settings: ExecutorSettings, mode: Mode, *, simulated: bool) -> Scope:
-    """Return what may be written in a mode.
+def scope_of(
+    settings: ExecutorSettings, mode: Mode, *, simulated: bool, labelled: tuple[str, ...] = ()
+) -> Scope:
+    """Return what may be written in a mode; `labelled` are the namespaces whose owners let them be written.
 
     Names hold in both modes, so that a dry run is refused where the write would be. Without any
     name, dry runs go everywhere, and writes only in the embedded cluster that nobody depends on.
     """
     names = settings.namespaces
-    free = not names if mode is Mode.SHADOW else names is None and simulated
-    return Scope(namespaces=None if free else names or (), nodes=settings.writable_nodes)
+    unnamed = not names and not settings.namespace_label
+    free = unnamed and (mode is Mode.SHADOW or (names is None and simulated))
+    allowed = tuple(dict.fromkeys((*(names or ()), *labelled)))
+    return Scope(namespaces=None if free else allowed, nodes=settings.writable_nodes)

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from projections.switchback.schedule import OFF, SwitchbackSettings
 from schemas.actions import ActionKind
+from schemas.left_behind import LeftBehindAnswer
 from schemas.model import DataModel
 from schemas.outcome import Mode
 from schemas.surge import SURGE_PODS
@@ -22,8 +23,20 @@ NODE_PLACEHOLDER = "{node}"
 UNREADY_RATIO = 0.55
 """kube-controller-manager's --unhealthy-zone-threshold."""
 SETTLE_SECONDS = 60.0
-UNSET = ("unready_ratio", "settle_seconds", "move_job_pods")
+STANDING_SECONDS = 14_400.0
+UNSET = (
+    "standing_seconds",
+    "unready_ratio",
+    "settle_seconds",
+    "move_job_pods",
+    "namespace_label",
+    "lease",
+)
 """Settings that are announced where they are set."""
+APPROVE = "approve"
+"""Mode of a run in which a person approves each action."""
+LEASE_TERMS = ("lease_namespace", "lease_seconds")
+"""Settings that change no result."""
 _WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
 
 
@@ -95,6 +108,9 @@ class ExecutorSettings(DataModel):
     namespaces: tuple[str, ...] | None = None
     """Exact names of the namespaces it may write in. Unset: every one of the simulated cluster, and none
     of any other; a run with a kubeconfig sets it to the run's own namespaces."""
+    namespace_label: str = Field(default="", pattern=NODE_LABEL)
+    """Label `key=value` by which the owners of a namespace let it be written, besides those that are named; empty:
+    only those. What is protected stays so."""
     writable_nodes: str = Field(default="", pattern=NODE_LABEL)
     """Label `key=value` of the nodes it may write (cordon, sleep, limits, taints), where namespaces are
     named; empty: none, because a node serves every namespace."""
@@ -127,8 +143,8 @@ class ExecutorSettings(DataModel):
     """The same where the decision names the pods: so many that a pod of several cores gets a place."""
     node_limits: Literal["kubernetes", "node_agent"] = "kubernetes"
     """How throttle, memory_balloon and resource_cap are done. kubernetes: running pods are resized in place, else
-    the node gets a taint, and namespaces get a quota; node_agent: annotations on the node, for an agent of yours
-    that reads them (the simulated cluster does)."""
+    the node gets a taint, and namespaces get a quota; node_agent: annotations on the node, where a node agent
+    lives that holds them (docs/node-agent.md; the simulated cluster does without)."""
     means_seconds: float = Field(default=600.0, gt=0)
     """Cluster seconds after which it asks again what the API server serves and lets it do."""
     hand_back: HandBack = HandBack.NONE
@@ -146,6 +162,9 @@ class ExecutorSettings(DataModel):
     """Pods resized by one throttle or memory_balloon."""
     limit_seconds: float = Field(default=1800.0, ge=0)
     """Cluster seconds after which a resize, a taint instead of it, or a quota is taken back; 0: never."""
+    standing_seconds: float | None = Field(default=None, ge=0)
+    """Cluster seconds after which anything else that stands is taken back: raised replicas, sleeping nodes, held
+    workloads, taints. 0: never. Unset: four hours where `namespaces` are set, else never."""
     usage_seconds: float = Field(default=300.0, gt=0)
     """For how long what a pod uses must be known before it is given less."""
     usage_margin_ratio: float = Field(default=0.25, ge=0)
@@ -162,6 +181,23 @@ class ExecutorSettings(DataModel):
     object_events: bool = False
     """Write a Kubernetes Event on each object that it has changed, with the decision's id (needs `create
     events.events.k8s.io`); never in shadow mode."""
+    lease: bool | None = None
+    """Whether it writes for real only while it holds a Lease, so that one stack alone acts on a cluster and of its
+    replicas one (needs `create` and `update leases.coordination.k8s.io`). Unset: where `namespaces` are set."""
+    lease_namespace: str = Field(
+        default="kube-system", pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+    )
+    """Namespace of that Lease, `foresail-executor`; the same for every stack that may meet another."""
+    lease_seconds: float = Field(default=15.0, ge=3.0)
+    """Wall seconds without a renewal after which another may take the Lease; its holder stops after two thirds."""
+    left_behind: LeftBehindAnswer = LeftBehindAnswer.GIVE_BACK
+    """What is done, where a Lease is held, with what an earlier stack left on the cluster when it could take nothing
+    back. give_back: it is taken back at once; take_over: it stands as this stack's own; leave: it is said."""
+    approval: bool = False
+    """Each action waits for `foresail approve` before anything of it is written; `--mode approve` sets it. What takes
+    back waits for nobody."""
+    approval_seconds: float = Field(default=600.0, gt=0)
+    """Cluster seconds after which an action that nobody approved is refused."""
     verify_cycles: int = Field(default=2, ge=1)
     """Observations after an execution until it is verified."""
     roll_back: bool = True
@@ -174,6 +210,14 @@ class ExecutorSettings(DataModel):
     """Who says what pods use, if not the Metrics Server; `collector.prometheus` sets it."""
     switchback: SwitchbackSettings = OFF
     """Blocks in which nothing is executed; `switchback.*` sets them."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_mode(cls, content: Any) -> Any:
+        """Take `mode = "approve"` as active with approvals."""
+        if isinstance(content, dict) and content.get("mode") == APPROVE:
+            return {**content, "mode": Mode.ACTIVE.value, "approval": True}
+        return content
 
     @model_validator(mode="after")
     def _check_hand_back(self) -> Self:
@@ -209,14 +253,30 @@ class ExecutorSettings(DataModel):
         return by_default if self.settle_seconds is None else self.settle_seconds
 
     @property
+    def stands_seconds(self) -> float:
+        """`standing_seconds`, decided."""
+        by_default = 0.0 if self.namespaces is None else STANDING_SECONDS
+        return by_default if self.standing_seconds is None else self.standing_seconds
+
+    @property
     def moves_job_pods(self) -> bool:
         """`move_job_pods`, decided."""
         return self.namespaces is None if self.move_job_pods is None else self.move_job_pods
 
+    @property
+    def needs_lease(self) -> bool:
+        """`lease`, decided."""
+        return self.namespaces is not None if self.lease is None else self.lease
+
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result."""
-        unused = {"object_events", *(() if self.switchback.enabled else ("switchback",))}
-        unused |= {name for name in UNSET if getattr(self, name) is None}
+        unused = {
+            "object_events",
+            *LEASE_TERMS,
+            *(() if self.switchback.enabled else ("switchback",)),
+        }
+        unused |= set() if self.approval else {"approval", "approval_seconds"}
+        unused |= {name for name in UNSET if getattr(self, name) in {None, ""}}
         return self.model_dump(
             mode="json", exclude=unused if self.prometheus.url else {*unused, "prometheus"}
         )

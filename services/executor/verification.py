@@ -52,7 +52,8 @@ def due_for_verification(state: Ledger, cycles: int) -> list[Execution]:
         if execution.succeeded
         and not execution.verified
         and not execution.rolled_back
-        and state.seen.cycle >= execution.cycle + (1 if counts_at_any_look(execution) else cycles)
+        and state.seen.cycle
+        >= execution.begun_cycle + (1 if counts_at_any_look(execution) else cycles)
     ]
 
 
@@ -119,9 +120,20 @@ def end_shown(operation: Operation, current: dict[str, Any] | None) -> End:
 
 
 def judge_execution(
-    execution: Execution, ends: tuple[End, ...], state: Ledger, affected: AffectedPods
+    execution: Execution,
+    ends: tuple[End, ...],
+    state: Ledger,
+    affected: AffectedPods,
+    answers: tuple[GuardCheck, ...] = (),
 ) -> Judgement | None:
     """Judge an execution by its operations' ends and by what it can have harmed.
+
+    Args:
+        execution: that is judged.
+        ends: what each of its operations' objects shows.
+        state: with the newest observation.
+        affected: what the cluster shows of its workloads.
+        answers: of node agents, to the limits that it wrote.
 
     Returns:
         None while pods that it made necessary are not ready but have time left.
@@ -148,7 +160,8 @@ def judge_execution(
         status, reason = VerificationStatus.GONE, Reason.TARGET_GONE
     elif not end.passed:
         status, reason = VerificationStatus.FAILED, Reason.NOT_OBSERVED
-    return Judgement(status=status, checks=(end, *harms), reason=reason, text=text)
+        text = next((one.text for one in answers if not one.passed), text)
+    return Judgement(status=status, checks=(end, *answers, *harms), reason=reason, text=text)
 
 
 def hands_back(execution: Execution) -> bool:

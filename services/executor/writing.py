@@ -11,11 +11,16 @@ from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.executor.cluster import apply_operation
 from services.executor.commands import run_command
 from services.executor.guard_discovery import Stage, ask_guards
+from services.executor.lease import Lead
 from services.executor.ledger import Ledger, PendingDecision
 from services.executor.machine_reading import ends_machine, pods_left
 from services.executor.question import Question
 from services.executor.reading import read_reach, read_scope
 from services.executor.settings import ExecutorSettings
+
+HELD_PODS = frozenset({Reason.PDB, Reason.ADMISSION_DENIED})
+"""Why one pod is not evicted, and others may be."""
+LeadNow = Callable[[], Awaitable[Lead]]
 
 
 class OperationWriter:
@@ -27,20 +32,22 @@ class OperationWriter:
         transport: Transport,
         newest_control: Callable[[], Awaitable[Control | None]] | None,
         newest_cycle: Callable[[], Awaitable[int | None]] | None = None,
+        lead_now: LeadNow | None = None,
     ) -> None:
-        """Write through `transport`; both callables ask the log before every single write, for the
-        operator's newest command and for the newest observed cycle.
+        """Write through `transport`; the callables are asked before every single write: the log for the operator's
+        newest command and the newest observed cycle, and how this executor stands to the Lease by now.
         """
         self._settings = settings
         self._transport = transport
         self._newest_control = newest_control
         self._newest_cycle = newest_cycle
+        self._lead_now = lead_now
 
     async def write(
         self, state: Ledger, started: OutcomeExecution
     ) -> tuple[tuple[OperationResult, ...], tuple[GuardCheck, ...]]:
         """Write a plan until an operation does not go through; what takes back goes on, unless a command failed, and
-        past a pod that a disruption budget holds the next one is tried.
+        past a pod that a disruption budget or a rule of admission holds the next one is tried.
 
         Returns:
             A result for each operation, and the guards that refused one.
@@ -79,7 +86,10 @@ class OperationWriter:
             checks.extend(failed)
             if failed:
                 return _refused_result(failed[0].reason, failed[0].text)
-            return await self._refusal_of_end(started, operation)
+            if (refusal := await self._refusal_of_end(started, operation)) is not None:
+                return refusal
+            lead = await self._lost_lead(started)  # last, since it is what may run out meanwhile
+            return None if lead is None else _refused_result(lead.reason, lead.text)
 
         dry_run = started.mode is Mode.SHADOW
         if operation.verb is Verb.RUN:
@@ -147,9 +157,17 @@ class OperationWriter:
         if started.rollback_of or self._newest_cycle is None:
             return None
         cycle = await self._newest_cycle()
-        if cycle is None or cycle - started.cycle <= self._settings.stale_cycles:
+        begun = started.cycle if started.approved_cycle is None else started.approved_cycle
+        if cycle is None or cycle - begun <= self._settings.stale_cycles:
             return None
         return cycle
+
+    async def _lost_lead(self, started: OutcomeExecution) -> Lead | None:
+        """Return how this executor stands to the Lease if it may not write by now; dry runs need none."""
+        if self._lead_now is None or started.mode is not Mode.ACTIVE:
+            return None
+        lead = await self._lead_now()
+        return None if lead.leading else lead
 
     async def _is_killed(self, state: Ledger) -> bool:
         """Ask the log itself: the operator may have published a command that `state` does not show yet."""
@@ -165,5 +183,5 @@ def _refused_result(reason: Reason | None, message: str) -> OperationResult:
 
 def _goes_on(started: OutcomeExecution, operation: Operation, result: OperationResult) -> bool:
     """Say whether the rest of a plan is written after an operation that did not go through."""
-    held = operation.verb is Verb.EVICT and result.reason is Reason.PDB
+    held = operation.verb is Verb.EVICT and result.reason in HELD_PODS
     return held or bool(started.rollback_of and operation.verb is not Verb.RUN)

@@ -6,11 +6,14 @@ Creating is idempotent (an object that exists already is left as it is) and so i
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from schemas.node_annotations import POWER_STATE
 from services.cluster import ClusterRefused, Transport
+from services.exerciser.expiry import JOBS, expiry_job, owner_reference
 from services.exerciser.plan import NodeLoad, PlannedLoad
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import CPU, FIELD_MANAGER, MEMORY, Node, Pod
@@ -30,8 +33,12 @@ SLOT_VALUE = "unavailable"
 """No node has this label's value, so pods that ask for it fit nowhere, on purpose."""
 CAPPED_TAINT = "foresail.dev/capped"
 HOSTNAME = "kubernetes.io/hostname"
-POWER_STATE = "foresail.dev/power-state"
 ON = "on"
+OWN_LABELS = {PART_OF: PART_OF_VALUE}
+EXPIRY = "expiry"
+RENEW_TRIES = 10
+RENEW_SECONDS = 0.3
+"""A Job that is deleted may stay for a moment, until its finalizers are gone."""
 AT_ONCE = 16
 """Writes in flight at a time."""
 
@@ -92,8 +99,18 @@ async def create_load(
     image: str,
     hostnames: Mapping[str, str],
     namespace: str = NAMESPACE,
+    *,
+    expiry_seconds: float = 0.0,
 ) -> None:
     """Create the namespace and the Deployments of a phase.
+
+    Args:
+        transport: to the cluster.
+        loads: what to create.
+        image: of the pods.
+        hostnames: label of each node.
+        namespace: where.
+        expiry_seconds: after so much of the cluster's time the load goes by itself; 0: it stays until it is removed.
 
     Raises:
         ClusterUnavailable, ClusterRefused: some could not be created; those that were stay.
@@ -101,6 +118,12 @@ async def create_load(
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(namespace)}
     await _unless_there(transport, "/api/v1/namespaces", space)
     manifests = [load_manifest(load, image, hostnames) for load in loads]
+    if manifests and expiry_seconds:
+        name = f"{EXPIRY}-{loads[0].name}"
+        await _renew(transport, expiry_job(name, expiry_seconds, OWN_LABELS, image), namespace)
+        owner = owner_reference(await _read_job(transport, name, namespace))
+        for manifest in manifests:
+            manifest["metadata"]["ownerReferences"] = [owner]
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def create(body: Mapping[str, Any]) -> None:
@@ -108,6 +131,25 @@ async def create_load(
             await _unless_there(transport, deployments_path(namespace), body)
 
     await asyncio.gather(*(create(body) for body in manifests))
+
+
+async def remove_namespace(transport: Transport, namespace: str = NAMESPACE) -> bool:
+    """Remove the namespace with all that is in it, if the exerciser made it; say whether it did.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: it could not be read or removed.
+    """
+    path = f"/api/v1/namespaces/{namespace}"
+    try:
+        found = await transport.request("GET", path)
+        if (json.loads(found.body)["metadata"].get("labels") or {}).get(PART_OF) != PART_OF_VALUE:
+            return False
+        await transport.request("DELETE", path)
+    except ClusterRefused as error:
+        if error.status != 404:
+            raise
+        return False
+    return True
 
 
 async def remove_all(transport: Transport, namespace: str = NAMESPACE) -> int:
@@ -251,6 +293,32 @@ def _node_load(node: Node, pods: Iterable[Pod]) -> NodeLoad:
         unhealthy_pods=sum(pod.unhealthy for pod in judged),
         restarted_pods=sum(pod.restarts > 0 for pod in judged),
     )
+
+
+async def _renew(transport: Transport, job: Mapping[str, Any], namespace: str) -> None:
+    """Create a Job anew, so that its time begins now."""
+    path = JOBS.format(namespace=namespace)
+    name = job["metadata"]["name"]
+    for left in reversed(range(RENEW_TRIES)):
+        try:
+            await transport.request("DELETE", f"{path}/{name}", {"propagationPolicy": "Background"})
+        except ClusterRefused as error:
+            if error.status != 404:
+                raise
+        try:
+            await transport.request("POST", path, {"fieldManager": FIELD_MANAGER}, job)
+        except ClusterRefused as error:
+            if error.status != 409 or not left:
+                raise
+            await asyncio.sleep(RENEW_SECONDS)
+        else:
+            return
+
+
+async def _read_job(transport: Transport, name: str, namespace: str) -> Mapping[str, Any]:
+    path = f"{JOBS.format(namespace=namespace)}/{name}"
+    found: Mapping[str, Any] = json.loads((await transport.request("GET", path)).body)
+    return found
 
 
 async def _unless_there(transport: Transport, path: str, body: Mapping[str, Any]) -> None:

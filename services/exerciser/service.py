@@ -7,12 +7,14 @@ earlier run left on the cluster is removed before the first phase.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal
 
 import structlog
 
+from bus.cancellation import finish_undisturbed
 from bus.clock import Clock
 from bus.errors import Temporary
 from bus.follow import Follower, Publisher
@@ -30,8 +32,10 @@ from services.exerciser.cluster import (
     create_load,
     read_load,
     remove_all,
+    remove_namespace,
     remove_stranded,
 )
+from services.exerciser.mirrors import Mirrors
 from services.exerciser.phases import PHASES, Phase, phase_shares
 from services.exerciser.plan import LoadPlan, plan_phase
 from services.exerciser.settings import ExerciserSettings
@@ -77,17 +81,20 @@ async def run(
     *,
     code_version: str = CODE_VERSION,
     on_progress: Callable[[str, int], None] | None = None,
+    mirrors: Mirrors | None = None,
 ) -> None:
     """Go through the phases until cancelled, then remove the load."""
     publisher = Publisher(bus, origin, NAME)
-    exerciser = Exerciser(settings, publisher, transport, code_version)
+    mirrors = Mirrors.of(settings) if mirrors is None else mirrors
+    exerciser = Exerciser(settings, publisher, transport, mirrors, code_version)
     follower = Follower(
         ExerciserHandler(), bus, clock, publisher, act=exerciser.act, on_progress=on_progress
     )
     try:
         await follower.run()
     finally:
-        await exerciser.stop(follower.state)
+        await finish_undisturbed(exerciser.stop(follower.state))
+        await mirrors.close()
 
 
 class Exerciser:
@@ -98,9 +105,11 @@ class Exerciser:
         settings: ExerciserSettings,
         publisher: Publisher,
         transport: Transport,
+        mirrors: Mirrors,
         code_version: str = CODE_VERSION,
     ) -> None:
-        """Exercise through `transport`."""
+        """Exercise through `transport`, and `mirrors` at the same moments."""
+        self._mirrors = mirrors
         self._settings = settings
         self._publisher = publisher
         self._transport = transport
@@ -122,8 +131,12 @@ class Exerciser:
 
     async def stop(self, state: ExerciserState) -> None:
         """Remove the load, and say so if the log can still be reached."""
+        own_namespace = bool(self._settings.expiry_seconds)
+        await self._mirrors.remove(namespace=own_namespace)
         try:
             await remove_all(self._transport)
+            if own_namespace:
+                await remove_namespace(self._transport)
         except (ClusterUnavailable, ClusterRefused) as error:
             self._log.error("load not removed", namespace=NAMESPACE, error=str(error))
             return
@@ -134,14 +147,14 @@ class Exerciser:
     async def _act(self, state: ExerciserState) -> None:
         await self._publish_config(state.cluster_time_seconds)
         if not self._tidied:
-            left = await remove_all(self._transport)
+            left = await self._remove_all()
             if left:
                 self._log.info("removed what an earlier run left", deployments=left)
             if state.on:
                 await self._publish_cleaned_up(state)
             self._tidied = True
         elif state.is_over(self._settings.phase_cycles):
-            await remove_all(self._transport)
+            await self._remove_all()
             await self._publish_cleaned_up(state)
         elif state.on:
             stranded = await remove_stranded(self._transport)
@@ -173,23 +186,42 @@ class Exerciser:
         plan: LoadPlan,
         hostnames: Any,
     ) -> None:
+        own = create_load(
+            self._transport,
+            plan.loads,
+            self._settings.image,
+            hostnames,
+            expiry_seconds=self._settings.expiry_seconds,
+        )
         try:
-            await create_load(self._transport, plan.loads, self._settings.image, hostnames)
+            _, *told = await asyncio.gather(own, *await self._mirrors.plans(phase))
         except (ClusterUnavailable, ClusterRefused) as error:
-            await remove_all(self._transport)
+            await self._remove_all()
             failed = LoadPlan((), str(error)[:300], _failure_reason(error))
             await self._publish_stimulus(state, sequence, phase, "failed", failed)
             return
-        await self._publish_stimulus(state, sequence, phase, "applied", plan)
+        texts = tuple(str(text) for text in told)
+        await self._publish_stimulus(state, sequence, phase, "applied", plan, texts)
+
+    async def _remove_all(self) -> int:
+        await self._mirrors.remove()
+        return await remove_all(self._transport)
 
     async def _publish_cleaned_up(self, state: ExerciserState) -> None:
         plan = LoadPlan((), "the phase's load was removed")
         await self._publish_stimulus(state, state.sequence, PHASES[state.phase], "cleaned_up", plan)
 
     async def _publish_stimulus(
-        self, state: ExerciserState, sequence: int, phase: Phase, status: Status, plan: LoadPlan
+        self,
+        state: ExerciserState,
+        sequence: int,
+        phase: Phase,
+        status: Status,
+        plan: LoadPlan,
+        mirrors: tuple[str, ...] = (),
     ) -> None:
         data = stimulus_event(state, sequence, phase, status, plan, self._settings)
+        data = data.model_copy(update={"mirrors": mirrors})
         self._log.info("phase", phase=phase.name, status=status, text=plan.text)
         causes = (state.observation_id,) if state.observation_id else ()
         at = state.cluster_time_seconds

@@ -25,9 +25,15 @@ class ExerciserSettings(DataModel):
     """Image of the load's pods; they only hold requests."""
     most_nodes: int = Field(default=200, ge=1)
     """Phases 1 and 2 put one Deployment on each node; larger clusters skip them."""
+    expiry_seconds: float = Field(default=0.0, ge=0)
+    """Cluster seconds after which a phase's load goes by itself, whatever became of the exerciser, and at an orderly
+    end its namespace is removed; 0: neither. A run with a kubeconfig sets it to three times a phase, 600 at least."""
+    mirrors: tuple[str, ...] = ()
+    """Kubeconfigs of further clusters on which each phase is put at the same moment, sized for that cluster; for
+    comparisons. Nothing else there is read or written."""
     request_timeout_seconds: float = Field(default=10.0, gt=0)
     """Wall seconds after which a request to the API server is given up."""
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result, for the config event."""
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json", exclude={"mirrors"})

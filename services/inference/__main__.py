@@ -6,7 +6,8 @@ import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import sys
 
 from bus.handler_process import config_of, run_handler
-from bus.process import ProcessContext, run_process, settings_from
+from bus.process import ProcessContext, run_process
+from bus.process_start import settings_from
 from schemas.config import CODE_VERSION
 from services.inference.service import build
 from services.inference.settings import InferenceSettings

@@ -46,7 +46,7 @@ def grounds_by_node(
         letter, column = SIGNS[number]
         speaks = matrix[:, places[column]] > 0.0
         if letter == "o":
-            speaks &= _is_a_group(owners, rows.pods)
+            speaks &= is_a_group(owners, rows.pods)
         letters[speaks] = number
     if not len(letters):
         return {}
@@ -57,8 +57,8 @@ def grounds_by_node(
     }
 
 
-def _is_a_group(owners: NDArray[np.int64], pods: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say of each row whether its owner has less than most of all pods."""
+def is_a_group(owners: NDArray[np.int64], pods: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say of each row whether its owner (or program) has less than most of all pods."""
     _, codes = np.unique(owners, return_inverse=True)
     shares = np.bincount(codes, weights=pods)[codes] / max(1, int(pods.sum()))
     few: NDArray[np.bool_] = shares < MOST_OF_ONE_OWNER

@@ -55,6 +55,13 @@ class Models:
         return next((shadow for shadow in risks if shadow.manifest.model_id == model_id), None)
 
     @property
+    def following(self) -> tuple[TrainedRisk, ...]:
+        """Models that follow the cluster's failure rates, each once."""
+        risks = (model for model in (self.risk, *self.shadows) if isinstance(model, TrainedRisk))
+        found = {model.manifest.model_id: model for model in risks if model.manifest.live_rates}
+        return tuple(found.values())
+
+    @property
     def needs_history(self) -> bool:
         """Whether any model reads the history of attempts."""
         return any(isinstance(shadow, TrainedRisk) for shadow in (self.risk, *self.shadows))

@@ -148,7 +148,7 @@ class PredictionBuilder:
     @cached_property
     def _risk_inputs(self) -> RiskInputs:
         assert self._state.view is not None
-        return RiskInputs(self._state.view, self._state.live)
+        return RiskInputs(self._state.view, self._state.live, self._state.rates)
 
     def _model_fields(self, model: Trained, output: ModelOutput | Reason) -> dict[str, Any]:
         """Return the fields that every prediction of a trained model has."""

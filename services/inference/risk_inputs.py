@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.codes import parts_of
+from features.live.failure_rates import FailureRates
 from features.live.live_history import LIVE_SETS, LiveHistory
+from features.live.pod_changes import PodSnapshot
 from schemas.prediction import FeatureSource
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
@@ -45,9 +48,21 @@ class Rows:
 class RiskInputs:
     """One observation with what inference knows of attempts."""
 
-    def __init__(self, view: ObservationView, live: LiveHistory | None) -> None:
-        """Look at one cycle; features are made when the first model asks."""
+    def __init__(
+        self,
+        view: ObservationView,
+        live: LiveHistory | None,
+        rates: Mapping[str, FailureRates] | None = None,
+    ) -> None:
+        """Look at one cycle; features are made when the first model asks.
+
+        Args:
+            view: the observation.
+            live: the history of attempts.
+            rates: the cluster's rates, by id of the models that follow them.
+        """
         self.view = view
+        self.rates = rates or {}
         self._live = live
         self._matrices: dict[str, Matrix] = {}
         self._hashes: dict[str, str] = {}
@@ -66,6 +81,12 @@ class RiskInputs:
         """Whether the newest snapshot in the history is this cycle's."""
         newest = None if self._live is None else self._live.newest
         return newest is not None and newest.placed.cycle == self.view.cycle
+
+    @cached_property
+    def excepted(self) -> frozenset[str]:
+        """Nodes of which the pods are not known."""
+        pods = (signal for signal in self.view.signals if signal.name == "pods")
+        return frozenset(row for signal in pods for row in signal.exceptions)
 
     def status(self, signal_name: str) -> SignalStatus:
         """Return how far a signal can be trusted."""
@@ -102,13 +123,7 @@ class RiskInputs:
         assert self._live is not None
         assert self._live.newest is not None
         placed = self._live.newest.placed
-        excepted = {
-            row
-            for signal in self.view.signals
-            if signal.name == "pods"
-            for row in signal.exceptions
-        }
-        known = frozenset(self.view.nodes.ids) - excepted
+        known = frozenset(self.view.nodes.ids) - self.excepted
         firsts = np.flatnonzero(np.diff(placed.machine, prepend=-1))
         names = [parts_of(placed.ids[row])[0] for row in firsts.tolist()]
         sizes = np.diff(firsts, append=len(placed))
@@ -125,6 +140,13 @@ class RiskInputs:
         assert self._live is not None
         assert self._live.newest is not None
         return self._live.newest.placed.user[self.rows.places]
+
+    @property
+    def newest(self) -> PodSnapshot:
+        """The newest snapshot; `problem` must be None."""
+        assert self._live is not None
+        assert self._live.newest is not None
+        return self._live.newest
 
     def matrix(self, feature_set: str) -> Matrix:
         """Return (rows, features of a set that exists live); `problem` must be None."""

@@ -54,6 +54,7 @@ class InferenceHandler:
             shadow_cycles,
             models.risk is not None,
             demand_bands,
+            models.following,
         )
 
     @property

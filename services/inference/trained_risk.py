@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from bus.errors import InputError
+from features.live.failure_rates import FailureRates, RowRates
 from features.live.live_history import LIVE_SETS
+from features.live.pod_changes import MICROSECONDS
+from schemas.manifest import LiveRates
 from schemas.numbers import rounded
 from schemas.prediction import ABSTAINS, Contribution, FeatureSource
+from schemas.reasons import Reason
+from services.inference.adapted_risk import (
+    AdaptedRows,
+    adapted_hash,
+    adapted_rows,
+    hazards_of,
+    node_grounds,
+    node_risk,
+)
 from services.inference.booster import Matrix
 from services.inference.grounds import grounds_by_node
 from services.inference.risk_inputs import RiskInputs, Rows
@@ -58,13 +72,16 @@ class TrainedRisk:
         self._model = RiskModel(directory, horizon_seconds)
         self.horizon_seconds = self._model.horizon_seconds
 
-    def predict(self, inputs: RiskInputs, targets: int) -> ModelOutput:
-        """Return the risk of every node; `inputs` must have no problem.
+    def predict(self, inputs: RiskInputs, targets: int) -> ModelOutput | Reason:
+        """Return the risk of every node, or why there is none; `inputs` must have no problem.
 
         Args:
             inputs: one cycle.
             targets: nodes explained at most, of those at or above the lowest action threshold.
         """
+        rules = self.manifest.live_rates
+        if rules is not None:
+            return self._adapted(inputs, rules, targets)
         rows = inputs.rows
         whole = inputs.matrix(self._set)
         matrix = self._matrix(whole)
@@ -72,13 +89,7 @@ class TrainedRisk:
         by_node = dict(
             zip(rows.nodes, node_risks(rows.first_rows, rows.pods, risks).tolist(), strict=True)
         )
-        excepted = {
-            row
-            for signal in inputs.view.signals
-            if signal.name == "pods"
-            for row in signal.exceptions
-        }
-        ids = tuple(name for name in inputs.view.nodes.ids if name not in excepted)
+        ids = tuple(name for name in inputs.view.nodes.ids if name not in inputs.excepted)
         ratios = tuple(rounded(by_node.get(name, 0.0)) for name in ids)
         grounds = grounds_by_node(rows, whole, self._set, inputs.owners)
         why = self._explain(rows, matrix, risks, dict(zip(ids, ratios, strict=True)), targets)
@@ -90,6 +101,97 @@ class TrainedRisk:
             why,
             "".join(grounds.get(name, ABSTAINS) for name in ids),
         )
+
+    def _adapted(self, inputs: RiskInputs, rules: LiveRates, targets: int) -> ModelOutput | Reason:
+        """Return the risk at the cluster's own rates; why not, where they are not known at this observation."""
+        rates = inputs.rates.get(self.manifest.model_id)
+        if rates is None or rates.at != inputs.newest.time_us / MICROSECONDS:
+            return Reason.MISSING_SIGNAL
+        rows, view = inputs.rows, inputs.view
+        found = RowRates.of(rates, inputs.newest, rows.places)
+        matrix = self._repeating(inputs, found)
+        adapted = adapted_rows(rows, rates, rules, self._model.probabilities(matrix), found)
+        excepted = inputs.excepted
+        ids = tuple(name for name in view.nodes.ids if name not in excepted)
+        columns = zip(view.nodes.ids, view.nodes.ready, view.nodes.schedulable, strict=True)
+        able = {name: ready and schedulable for name, ready, schedulable in columns}
+        risks = node_risk(ids, able, rows, adapted, rates, rules)
+        ratios = tuple(rounded(risks[name]) for name in ids)
+        grounds = node_grounds(rows, adapted, rates, inputs.owners, found.program)
+        by_node = dict(zip(ids, ratios, strict=True))
+        return ModelOutput(
+            ids,
+            ratios,
+            adapted_hash(rows, adapted, matrix),
+            inputs.sources(self.columns, self._set),
+            self._explain_adapted(inputs, adapted, matrix, by_node, targets),
+            "".join(grounds.get(name, ABSTAINS) for name in ids),
+        )
+
+    def _repeating(self, inputs: RiskInputs, found: RowRates) -> Matrix:
+        """Return the features of the rows whose workload has failed."""
+        if not found.repeats.any():
+            return np.empty((0, len(self.columns)), dtype=np.float32)
+        whole: Matrix = self._matrix(inputs.matrix(self._set))[found.repeats]
+        return np.ascontiguousarray(whole)
+
+    def expected_again(self, inputs: RiskInputs, rates: FailureRates) -> float:
+        """Return the failures a second that the booster expects of workloads that have failed."""
+        if inputs.problem is not None:
+            return 0.0
+        found = RowRates.of(rates, inputs.newest, inputs.rows.places)
+        if not found.repeats.any():
+            return 0.0
+        probabilities = self._model.probabilities(self._repeating(inputs, found))
+        pods = inputs.rows.pods[found.repeats].tolist()
+        hazards = zip(hazards_of(probabilities), pods, strict=True)
+        return math.fsum(hazard * count for hazard, count in hazards) / self.horizon_seconds
+
+    def _explain_adapted(
+        self,
+        inputs: RiskInputs,
+        adapted: AdaptedRows,
+        matrix: Matrix,
+        by_node: Mapping[str, float],
+        targets: int,
+    ) -> tuple[Contribution, ...]:
+        """Return why each risky node's riskiest row is risky: the booster's terms, or the factor of its program."""
+        above, rows = self.manifest.explain_above, inputs.rows
+        if above is None or not targets:
+            return ()
+        risky = [place for place, name in enumerate(rows.nodes) if by_node.get(name, 0.0) >= above]
+        risky.sort(key=lambda place: (-by_node[rows.nodes[place]], rows.nodes[place]))
+        ends = np.append(rows.first_rows[1:], len(rows.ids))
+        terms: list[Contribution] = []
+        for place in risky[:targets]:
+            first = int(rows.first_rows[place])
+            row = first + int(np.argmax(adapted.expected[first : ends[place]]))
+            if adapted.repeats[row]:
+                number = int(adapted.repeats[:row].sum())
+                table = np.ascontiguousarray(matrix[number : number + 1])
+                terms += self._terms(rows.ids[row], table[0], self._model.contributions(table)[0])
+            factor = float(adapted.factor[row])
+            terms.append(
+                Contribution(
+                    target=rows.ids[row],
+                    feature="rate_factor",
+                    value=factor,
+                    contribution=math.log(factor),
+                )
+            )
+        return tuple(terms)
+
+    def _terms(self, target: str, values: Matrix, parts: Matrix) -> list[Contribution]:
+        names = self.manifest.feature_names
+        return [
+            Contribution(
+                target=target,
+                feature=names[column],
+                value=None if np.isnan(values[column]) else float(values[column]),
+                contribution=float(parts[column]),
+            )
+            for column in weightiest(parts.tolist(), TOP_FEATURES)
+        ]
 
     def _matrix(self, whole: Matrix) -> Matrix:
         return whole if self._whole else np.ascontiguousarray(whole[:, self.columns])
@@ -117,16 +219,10 @@ class TrainedRisk:
             return ()
         table = np.ascontiguousarray(matrix[chosen])
         parts = self._model.contributions(table)
-        names = self.manifest.feature_names
         return tuple(
-            Contribution(
-                target=rows.ids[row],
-                feature=names[column],
-                value=None if np.isnan(table[place, column]) else float(table[place, column]),
-                contribution=float(parts[place, column]),
-            )
+            term
             for place, row in enumerate(chosen)
-            for column in weightiest(parts[place].tolist(), TOP_FEATURES)
+            for term in self._terms(rows.ids[row], table[place], parts[place])
         )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import sys
 
-from bus.process import ProcessContext, run_process, settings_from
+from bus.process import ProcessContext, run_process
+from bus.process_start import settings_from
 from services.tracing.service import NAME, run
 from services.tracing.settings import TracingSettings
 

@@ -114,7 +114,7 @@ def test_waiting_that_costs_less_than_moving_goes_on() -> None:
     [
         ((occupant("sum", "Job", cpu_request_cores=2.0),), {}, "a Job would do its work again"),
         ((PODS[0], PODS[0]), {}, "it would not fit where 4 pods moved"),
-        (PODS, {"cores": 6.5}, "it would not fit where 4 pods moved"),
+        (PODS, {"cores": 6.3}, "it would not fit where 4 pods moved"),
         (PODS, {"listed": {"notices": ("spot",)}}, "it is about to go"),
         (PODS, {"listed": {"kept_by": "karpenter.sh/do-not-disrupt"}}, "karpenter.sh/do-not-disrupt"),
         (

@@ -164,12 +164,19 @@ def test_nothing_is_packed_while_pods_wait_or_the_reserve_is_short() -> None:
 
 
 def test_a_node_that_kept_our_taint_is_given_back() -> None:
-    """Ten minutes after it was seen, unless the machine is still about to go."""
+    """Ten minutes after it was seen, two where pods stay on it, unless the machine is still about to go."""
     played = world(occupant("db", kept_by="no"), marked=("light-3",))
+    played.nodes["light-3"] |= {"pods": 0, "ready": False}
     assert played.play(30).status is ProposalStatus.NOOP
     proposal = first_wish(played)
     assert isinstance(proposal.action, PowerStateAction)
     assert (proposal.action.power_state, proposal.action.target.name) == ("on", "light-3")
+
+    relieved = world(occupant("db", kept_by="no"), marked=("light-3",))
+    assert relieved.play(8).status is ProposalStatus.NOOP
+    proposal = first_wish(relieved)
+    assert isinstance(proposal.action, PowerStateAction)
+    assert relieved.cycle < 50
 
     going = world(occupant("db"), marked=("light-0",), notices=("KernelDeadlock",))
     assert first_wish(going).status is ProposalStatus.NOOP

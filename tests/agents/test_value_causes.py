@@ -58,6 +58,22 @@ def test_pods_that_became_ready_are_not_judged_by_what_came_before() -> None:
     assert asked(world, 1) != []
 
 
+def test_a_violation_that_ends_before_new_replicas_are_ready_is_not_answered() -> None:
+    """After a start what had waited is served late, less and less: a third by each step from 8 % on; one that stays is
+    answered."""
+    falling = [0.08, 0.05, 0.03, 0.019, 0.012, 0.007]
+    service = ScriptedService(rate=30.0)
+    world = ValueWorld("safety", {"web": service})
+    asked(world, 4)
+    found = []
+    for share in falling:
+        service.slow_ratio = share
+        found.append(asked(world, 1))
+    assert found[1:] == [[]] * 5
+    service.slow_ratio = 0.04
+    assert asked(world, 3) != []
+
+
 def test_a_raise_that_helps_too_little_to_end_it_is_not_repeated_and_is_given_back() -> None:
     """Two of a hundred are slow whatever is added: the line through before and after never meets the objective."""
     service = ScriptedService(rate=42.0, slow_ratio=0.02)

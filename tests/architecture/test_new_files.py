@@ -34,6 +34,7 @@ PLANTED = {
     "services/referee/new_rule.py": ("import services.referee.service", "What is pure in services"),
     "services/collector/new_source.py": ("import services.executor.scope", "Services never"),
     "services/dashboard/new_spans.py": ("import opentelemetry.trace", "Only the tracing process"),
+    "services/recorder/new_store.py": ("import obstore", "Only the recorder's bucket"),
     "twin/new_events.py": ("import schemas.envelope", "The twin shares"),
     "twin/controllers/new_totals.py": ("import projections.figures", "The twin shares"),
     "lab/new_verb.py": ("import foresail.output", "Layers"),

@@ -16,6 +16,7 @@ OUTSIDE = (
     "services/byte_stream.py",
     "services/cluster_process.py",
     "services/dashboard/",
+    "services/executor/candidacy.py",  # names this start of this process
     "services/login_secrets.py",  # makes passwords, once
     "services/official_client.py",
     "twin/api/aggregation.py",

@@ -90,7 +90,7 @@ async def ran(program: str, url: str, patience_seconds: float = 2) -> tuple[int,
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(400)
 async def test_a_deadlocked_loop_ends_its_process_and_says_where(url: str) -> None:
     """The exit code of a hang, and the stack of the thread that hangs names the function."""
     code, errors = await ran(HANGING, url)
@@ -101,7 +101,7 @@ async def test_a_deadlocked_loop_ends_its_process_and_says_where(url: str) -> No
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(400)
 async def test_a_slow_start_a_slow_loop_and_a_hanging_thread_are_no_hang(url: str) -> None:
     """Loading for longer than the patience before it is ready, a loop that turns every second, and an
     executor's thread that never returns end nobody.

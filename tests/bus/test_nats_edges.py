@@ -18,7 +18,7 @@ from bus.nats_server import NatsServer, free_port, server_binary
 from bus.port import Message
 from bus.streams import StreamDeclaration
 
-pytestmark = [pytest.mark.nats, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.nats, pytest.mark.timeout(400)]
 DECLARATION = StreamDeclaration.of("c", "i1")
 EVERYTHING = ["foresail.c.>"]
 

@@ -18,7 +18,7 @@ from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
 
-pytestmark = [pytest.mark.nats, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.nats, pytest.mark.timeout(400)]
 DECLARATION = StreamDeclaration.of("c", "i1")
 REPOSITORY = Path(__file__).parents[2]
 

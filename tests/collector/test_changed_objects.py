@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from schemas.reasons import Reason
+from services.collector.health import HealthTimes
 from services.collector.pod_rows import SnapshotLimits, pod_rows
 from services.collector.pod_sums import PodSums
 from services.collector.reading import CycleReads, ListRead, failed_read
@@ -31,12 +32,14 @@ def drawn_pod(dice: random.Random, number: int, now: float) -> Pod:
     fields: dict[str, Any] = {
         "phase": phase,
         "at": now - dice.randrange(30),
+        "ready": phase == "Running" and dice.random() < 0.7,
         "node": "" if phase == "Pending" else dice.choice(["n1", "n2"]),
         "namespace": dice.choice(["shop", "shop", "kube-system"]) if number % 5 == 0 else "shop",
         "statuses": [
             {
                 "restartCount": dice.choice([0, 0, 2]),
                 "ready": phase == "Running",
+                "lastState": {"terminated": {"finishedAt": stamp(now - dice.randrange(60))}},
                 "state": ended if phase in {"Failed", "Succeeded"} else {},
             }
         ],
@@ -73,13 +76,15 @@ def looks(seed: int) -> Iterator[tuple[float, list[Pod], list[Job]]]:
         yield now, [pods[place] for place in sorted(pods)], [jobs[place] for place in sorted(jobs)]
 
 
+@pytest.mark.parametrize("timed", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_sums_of_changed_pods_are_those_of_all_pods(seed: int) -> None:
-    """Placements, rows and totals are the same, also when Failed pods grow too old and time goes back."""
+def test_sums_of_changed_pods_are_those_of_all_pods(seed: int, *, timed: bool) -> None:
+    """Placements, rows and totals are the same, also when failures grow too old to count and time goes back."""
     sums = PodSums()
     for number, (now, pods, _) in enumerate(looks(seed)):
         since = now - LOOK_SECONDS * (5 if number == 25 else 1)
-        cuts = SnapshotLimits(since, failed_pod_seconds=25.0, listed_pods=6)
+        health = HealthTimes(45.0, 22.0) if timed else None
+        cuts = SnapshotLimits(since, failed_pod_seconds=25.0, listed_pods=6, health=health)
         assert sums.look(pods, now, cuts) == pod_rows(pods, now, cuts)
     doubled = [*pods, pods[0]]
     assert sums.look(doubled, now, cuts) == pod_rows(doubled, now, cuts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schemas.reasons import PendingClass
-from services.collector.pending import cause_counts, pending_class
+from services.pending import cause_counts, pending_class
 
 TAIL = " preemption: 0/5 nodes are available: 5 Preemption is not helpful for scheduling."
 
@@ -58,6 +58,7 @@ def test_all_causes_stay_countable() -> None:
     [
         ("", "", PendingClass.NOT_YET_TRIED),
         ("SchedulingGated", "Scheduling is blocked", PendingClass.GATED),
+        ("SchedulingGated", "Scheduling is blocked (kueue.x-k8s.io/admission)", PendingClass.KUEUE),
         (
             "Unschedulable",
             "pod has unbound immediate PersistentVolumeClaims",

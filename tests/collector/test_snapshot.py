@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from schemas.node_annotations import NodeLimit
+from schemas.node_limits import LimitReport, LimitState
 from schemas.reasons import Reason
 from services.collector.snapshot import Snapshot
+from tests.agent_condition import agent_status
 from tests.builders import START_SECONDS
 from tests.collector.conftest import Look
 from tests.collector.scripted_cluster import GIB, ScriptedCluster, node, pod
@@ -216,3 +219,15 @@ def _only_missing(snapshot: Snapshot, name: str, reason: Reason) -> None:
     # Usage is told on the nodes' rows, so it goes with them.
     gone = {"nodes", "node_metrics"} if name == "nodes" else {name}
     assert {one for one, count in rows.items() if count == 0} == gone
+
+
+@pytest.mark.parametrize(("state", "expected"), [("in_force", 0.65), ("refused", 1.0)])
+def test_a_limit_counts_once_its_node_agent_holds_it(
+    look: Look, state: LimitState, expected: float
+) -> None:
+    """The annotation asks, the agent's condition says what the machine really does."""
+    limited = node("n1", annotations={NodeLimit.CLOCK_SCALE.value: "0.65"})
+    told = LimitReport(limit=NodeLimit.CLOCK_SCALE, value="0.65", state=state)
+    limited["status"]["conditions"] += agent_status(START_SECONDS, told)["status"]["conditions"]
+    table = look(ScriptedCluster(nodes=[limited])).nodes
+    assert table.clock_scale_ratio == (expected,)

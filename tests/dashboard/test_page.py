@@ -11,7 +11,7 @@ import pytest
 
 from bus.clock import SystemClock
 from schemas.actions import ActionKind
-from schemas.decision import RefereeRule
+from schemas.decision import DecisionPart, RefereeRule
 from tests import builders
 from tests.dashboard.built_cycles import cycles, one_cycle
 from tests.dashboard.served_page import FilledLog, ServedPage, served_over
@@ -122,6 +122,26 @@ def test_a_new_cycle_appears_by_itself(page: playwright.Page, served_page: Serve
     expect(page.get_by_test_id("missing-efficiency")).to_contain_text("no proposal")
     expect(page.get_by_test_id("live")).to_have_attribute("data-state", "live")
     expect(page.get_by_test_id("tail").locator(".event").first).to_contain_text("decision")
+
+
+def test_many_actions_of_one_cycle_stay_within_their_panel(
+    page: playwright.Page, served_page: ServedPage
+) -> None:
+    """However many there are and however long their targets, each is whole and inside."""
+    actions = [
+        builders.make_action(
+            "safety", ActionKind.REPLICATE, f"payments/Deployment/checkout-{number}"
+        )
+        for number in range(6)
+    ]
+    parts = tuple(DecisionPart(action=one, selected=None, score=0.1) for one in actions)
+    decision = builders.make_decision(cycle=13, parts=parts, rule=RefereeRule.HIGHEST_VALUE)
+    served_page.store([builders.stamp_event(decision)])
+    expect(page.get_by_test_id("part")).to_have_count(5)
+    right = "element => element.getBoundingClientRect().right"
+    panel = page.locator("section.decision, .decision").first.evaluate(right)
+    for shown in (*page.get_by_test_id("part").all(), page.get_by_test_id("rule")):
+        assert shown.evaluate(right) <= panel
 
 
 def test_an_earlier_cycle_can_be_read_again(page: playwright.Page) -> None:

@@ -26,7 +26,7 @@ from foresail import doctor
 from foresail.stack.state_folder import StateFolder
 from tests.e2e.conftest import Cli, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(400)]
 SMALL = ("--workload", "idle", "--nodes", "3", "--interval", "2s", "--dashboard-port", "0")
 
 

@@ -96,7 +96,8 @@ class ApiServer:
         if path == "/version":
             return {"gitVersion": f"v1.36.0{SIMULATED_VERSION}"}
         plural = path.rsplit("/", 1)[-1]
-        if plural not in {"nodes", "pods", "deployments", "jobs"}:
+        stored = {at.rsplit("/", 2)[-2] for at in self.objects}
+        if plural not in {"nodes", "pods", "deployments", "jobs"} | stored:
             raise ClusterRefused(404, "NotFound", f"{path} not found")
         namespace = f"{path.rsplit('/', 1)[0]}/" if "/namespaces/" in path else ""
         name, _, value = query.get("fieldSelector", "").partition("=")

@@ -151,3 +151,28 @@ def test_a_merge_patch_removes_by_null_and_replaces_lists() -> None:
         "list": [3],
     }
     assert apply_merge_patch("text", {"a": 1}) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("policy", "ready", "allowed"),
+    [
+        ("AlwaysAllow", "False", None),
+        ("AlwaysAllow", "True", 0),
+        ("IfHealthyBudget", "False", 0),
+    ],
+)
+async def test_a_budget_that_lets_unready_pods_go_holds_none_of_them(
+    policy: str, ready: str, allowed: int | None
+) -> None:
+    """`unhealthyPodEvictionPolicy: AlwaysAllow` is about pods that are not ready."""
+    server = ApiServer()
+    server.add(NODE, spec={}, status={})
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}
+    owners = [{"kind": "ReplicaSet", "name": "web-1", "controller": True}]
+    metadata = {"ownerReferences": owners, "labels": {"app": "web"}}
+    server.add(f"{PODS}/web", uid="web", metadata=metadata, spec={"nodeName": "n1"}, status=status)
+    spec = {"selector": {}, "unhealthyPodEvictionPolicy": policy}
+    budgets = "/apis/policy/v1/namespaces/shop/poddisruptionbudgets"
+    server.add(f"{budgets}/all", spec=spec, status={"disruptionsAllowed": 0})
+    (found,) = (await of_node(server)).pods
+    assert found.disruptions_allowed == allowed

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from schemas.outcome import Operation, Verb
-from services.executor.field_owners import OwnedObject, applied_fields
+from services.executor.field_owners import LAST_APPLIED, OwnedObject, applied_fields
 
 REPLICAS = {"f:spec": {"f:replicas": {}}}
 CONTAINER = {"f:spec": {"f:containers": {'k:{"name":"main"}': {"f:resources": {}}}}}
@@ -21,10 +21,15 @@ def operation(verb: Verb, patch: Any = None, **fields: Any) -> Operation:
     return Operation(verb=verb, resource="deployments", name="web", patch=text, text="", **fields)
 
 
-def owned(fields: Any, manager: str = "flux", how: str = "Apply") -> OwnedObject:
-    """Return an object with one owner, as the API server notes it."""
+def owned(
+    fields: Any, manager: str = "flux", how: str = "Apply", manifest: Any = None
+) -> OwnedObject:
+    """Return an object with one owner, as the API server notes it, and perhaps with the manifest it was made by."""
     note = {"manager": manager, "operation": how, "fieldsType": "FieldsV1", "fieldsV1": fields}
-    return msgspec.convert({"metadata": {"managedFields": [note]}}, OwnedObject)
+    metadata: dict[str, Any] = {"managedFields": [note]}
+    if manifest is not None:
+        metadata["annotations"] = {LAST_APPLIED: manifest}
+    return msgspec.convert({"metadata": metadata}, OwnedObject)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +92,22 @@ def test_an_object_without_notes_is_free() -> None:
     """As of servers before 1.18, or with the notes stripped."""
     empty = msgspec.convert({"metadata": {"name": "web"}}, OwnedObject)
     assert applied_fields(empty, operation(Verb.SCALE, replicas=3)) == ()
+
+
+@pytest.mark.parametrize(
+    ("manager", "manifest", "expected"),
+    [
+        ("argocd-controller", '{"spec":{"replicas":2}}', True),
+        ("argocd-controller", '{"spec":{"template":{}}}', False),  # the server's default
+        ("argocd-application-controller", None, True),
+        ("argocd-controller", "not JSON", True),
+        ("argocd-controller", "[]", True),
+        ("kubectl-client-side-apply", '{"spec":{"replicas":2}}', False),  # a person, once
+        ("helm", None, False),
+    ],
+)
+def test_what_argo_sets_back_is_its_own(manager: str, manifest: str | None, expected: bool) -> None:
+    """It writes without applying, and again whenever a field of its manifest differs."""
+    found = owned(REPLICAS, manager, "Update", manifest)
+    applied = applied_fields(found, operation(Verb.SCALE, replicas=3))
+    assert [one.manager for one in applied] == ([manager] if expected else [])

@@ -77,6 +77,20 @@ async def test_a_stateful_set_gives_up_one_pod_and_then_the_next() -> None:
     assert evicted(then) == [here[-2]], then.text
 
 
+async def test_a_pod_of_a_set_on_a_node_that_nobody_reaches_stays() -> None:
+    """It may still run there, and no other is made before that node says that it has ended."""
+    ground = Ground(**FREE)
+    workload(ground, SETS, 6)
+    await ground.pass_time(300.0)
+    taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+    node = f"/api/v1/nodes/{ground.plant.node}"
+    ground.ask("PATCH", node, {"spec": {"taints": [taint]}}, MERGE)
+    done = await migrate_node(ground)
+    assert done.reason is Reason.NO_MOVABLE_POD, done.text
+    assert "nobody can reach" in done.text
+    assert evicted(done) == []
+
+
 @pytest.mark.parametrize("elsewhere", [False, True])
 async def test_a_pod_moves_only_where_another_node_has_what_it_asks_for(elsewhere: bool) -> None:
     """An eviction would leave it without a node, and the risk of one with it."""

@@ -26,7 +26,15 @@ from tests.explain.theatre import Theatre
 
 FOLDER = "services/executor/guards"
 ORDER = {
-    Stage.BEFORE_READING: ("replay", "taken_back", "kill_switch", "stale_decision", "switchback"),
+    Stage.BEFORE_READING: (
+        "replay",
+        "leader",
+        "taken_back",
+        "kill_switch",
+        "stale_decision",
+        "approval",
+        "switchback",
+    ),
     Stage.BEFORE_WRITING: (
         "system_pods",
         "control_plane",
@@ -55,6 +63,8 @@ ORDER = {
 }
 
 SILENT = {
+    "leader",
+    "approval",
     "taken_back",
     "switchback",
     "switchback_namespaces",

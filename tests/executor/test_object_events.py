@@ -11,7 +11,8 @@ from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, OperationResult, OutcomeExecution
 from services.cluster import ClusterRefused, ClusterUnavailable
-from services.executor.effects.object_events import BURST, SECONDS_EACH, ObjectEvents, event_body
+from services.event_budget import BURST, SECONDS_EACH
+from services.executor.effects.object_events import ObjectEvents, event_body
 from services.executor.ledger import evolve
 from services.executor.rights import write_rights
 from services.executor.settings import ExecutorSettings
@@ -148,7 +149,7 @@ def test_the_right_is_asked_for_with_the_setting_alone() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 async def test_a_real_api_server_takes_them(api_server: RealApiServer) -> None:  # noqa: F811
     """Of a node and of a Deployment, each once: the second time it is there already."""
     transport = OfficialClientTransport(api_server.kubeconfig)

@@ -8,6 +8,7 @@ from schemas.actions import ActionKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
+from schemas.zones import ZoneNodes
 from services.executor.facts import Facts, NodeFacts, PodFacts
 from services.executor.guards import settling, unready_nodes
 from services.executor.ledger import ClusterSummary, Ledger, PendingDecision, evolve
@@ -22,7 +23,11 @@ SIMULATED = ExecutorSettings()
 
 
 def ask(
-    guard: object, seen: ClusterSummary, settings: ExecutorSettings = REAL, direction: str = "off"
+    guard: object,
+    seen: ClusterSummary,
+    settings: ExecutorSettings = REAL,
+    direction: str = "off",
+    zone: str = "",
 ) -> GuardCheck | None:
     """Return a guard's answer about a sleep."""
     due = PendingDecision(
@@ -36,7 +41,7 @@ def ask(
     planned = OperationPlan(operations=(), text="", direction=direction)
     now = seen.cluster_time_seconds
     answer: GuardCheck | None = guard.check(  # type: ignore[attr-defined]
-        Question(due, Ledger(seen=seen), settings, now, planned)
+        Question(due, Ledger(seen=seen), settings, now, planned, zone=zone)
     )
     return answer
 
@@ -52,6 +57,40 @@ def test_the_brake_stands_from_a_share_and_three_nodes_on(
     assert answer is not None
     assert answer.passed is passes
     assert answer.reason is (None if passes else Reason.UNREADY_NODES)
+
+
+@pytest.mark.parametrize(
+    ("ready", "zone", "passes"),
+    [
+        ((10, 10, 4), "c", False),  # most of c is away: its nodes are left alone
+        ((10, 10, 4), "a", True),  # and others are not
+        ((10, 10, 4), "", True),  # nor what is about no node
+        ((10, 10, 5), "c", True),  # half of c is away
+        ((4, 4, 4), "a", False),
+        ((4, 4, 4), "", False),  # everywhere
+        ((10, 10, 0), "c", False),
+        ((10, 10, 10), "d", True),  # a zone that the observation does not know
+    ],
+)
+def test_the_brake_stands_zone_by_zone(ready: tuple[int, ...], zone: str, *, passes: bool) -> None:
+    """The node controller's zone rule: 55 % of a zone of ten nodes are six."""
+    zones = tuple(
+        ZoneNodes(zone=name, nodes=10, nodes_ready=count)
+        for name, count in zip("abc", ready, strict=True)
+    )
+    seen = ClusterSummary(nodes=30, nodes_unready=30 - sum(ready), zones=zones)
+    answer = ask(unready_nodes, seen, zone=zone)
+    assert answer is not None
+    assert answer.passed is passes
+    assert (f"of zone {zone}" in answer.text) is (not passes and sum(ready) >= 14)
+
+
+def test_two_small_zones_in_outage_are_the_cluster_in_outage() -> None:
+    """Where no zone is left, nothing is begun anywhere, although many nodes without a zone are ready."""
+    zones = tuple(ZoneNodes(zone=name, nodes=4, nodes_ready=1) for name in "ab")
+    answer = ask(unready_nodes, ClusterSummary(nodes=40, nodes_unready=6, zones=zones))
+    assert answer is not None
+    assert not answer.passed
 
 
 def test_the_brake_holds_nothing_that_gives_back() -> None:

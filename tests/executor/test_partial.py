@@ -29,7 +29,11 @@ BUDGET = ClusterRefused(
     "it would violate the pod's disruption budget",
     causes=("DisruptionBudget",),
 )
-FORBIDDEN = ClusterRefused(403, "Forbidden", "pods/eviction is forbidden")
+LACKS = 'pods "large" is forbidden: User "foresail" cannot create resource "pods/eviction"'
+FORBIDDEN = ClusterRefused(403, "Forbidden", LACKS)
+DENIED = ClusterRefused(
+    403, "Forbidden", 'admission webhook "drain.example.com" denied the request: ours'
+)
 MIGRATE = make_action(kind=ActionKind.MIGRATE, target="n1")
 
 
@@ -113,6 +117,22 @@ async def test_a_pod_that_a_budget_holds_leaves_room_for_the_next() -> None:
     assert (kept.succeeded, len(kept.operations)) == (False, 3)
 
 
+async def test_a_pod_that_a_webhook_keeps_leaves_room_for_the_next() -> None:
+    """A rule of admission holds one pod alone, as a budget does; it is named as what it is."""
+    server = cluster()
+    server.fail("POST", f"{LARGE}/eviction", DENIED)
+
+    _, ended = await drain_node(server)
+
+    assert outcomes(ended) == [
+        ("applied", None),
+        ("refused", Reason.ADMISSION_DENIED),
+        ("applied", None),
+    ]
+    assert ended.reason is Reason.ADMISSION_DENIED
+    assert SMALL not in server.objects
+
+
 async def test_the_last_operation_can_fail_alone() -> None:
     """What came before it is applied, nothing is skipped, and the whole still failed."""
     server = cluster()
@@ -189,6 +209,8 @@ async def test_a_failed_drain_counts_and_its_node_rests() -> None:
     plant, _ = await drain_node(server)
     server.now += 150.0
 
+    labels = {"foresail.dev/simulated": "true"}
+    server.objects[NODE]["metadata"]["labels"] = labels  # its node honours limits by itself
     plant.see(2)
     plant.decide(make_action(kind=ActionKind.DVFS, target="n1", clock_scale_ratio=0.6), 2)
     await plant.act()
@@ -218,11 +240,12 @@ async def test_what_a_failed_drain_wrote_can_be_taken_back() -> None:
     assert [write.path for write in server.writes()][3:] == [NODE]
 
 
-async def test_an_eviction_is_tried_before_the_plan_is_stored() -> None:
+@pytest.mark.parametrize("refused", [BUDGET, DENIED])
+async def test_an_eviction_is_tried_before_the_plan_is_stored(refused: ClusterRefused) -> None:
     """Where namespaces are named, the API server is asked by a dry run; whom it would not let go is planned around."""
     server = cluster()
     server.add("/api/v1/namespaces/shop")
-    server.fail("POST", f"{LARGE}/eviction", BUDGET)
+    server.fail("POST", f"{LARGE}/eviction", refused)
     plant = on(server, namespaces=("shop",), settle_seconds=0.0, pods_per_migration=1)
     plant.see(1)
     plant.decide(MIGRATE, 1)
@@ -237,6 +260,23 @@ async def test_an_eviction_is_tried_before_the_plan_is_stored() -> None:
         (f"{SMALL}/eviction", "All"),
         (f"{SMALL}/eviction", ""),
     ]
+
+
+async def test_where_admission_lets_nobody_go_its_words_are_the_reason() -> None:
+    """Nothing is written, and the refusal says who denied it."""
+    server = cluster()
+    server.add("/api/v1/namespaces/shop")
+    for pod_path in (LARGE, SMALL):
+        server.fail("POST", f"{pod_path}/eviction", DENIED)
+    plant = on(server, namespaces=("shop",), settle_seconds=0.0)
+    plant.see(1)
+    plant.decide(MIGRATE, 1)
+    await plant.act()
+
+    refused = plant.executions()[-1]
+    assert refused.reason is Reason.NO_MOVABLE_POD
+    assert 'admission webhook "drain.example.com" denied the request' in refused.text
+    assert {one.query.get("dryRun") for one in server.writes()} == {"All"}
 
 
 async def test_a_plan_of_which_a_part_was_done_is_taken_back() -> None:
@@ -256,7 +296,7 @@ async def test_a_plan_of_which_a_part_was_done_is_taken_back() -> None:
     ]
     assert ended.results[2].message == "an earlier operation did not go through"
     assert ended.reason is Reason.FORBIDDEN
-    assert ended.text.endswith("pods/eviction is forbidden")
+    assert ended.text.endswith(LACKS)
     assert started.text == "take back migrate: only a part of it was done"
     assert back.succeeded
     assert server.objects[NODE]["spec"]["taints"] == []

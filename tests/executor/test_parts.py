@@ -16,6 +16,7 @@ from services.executor.settings import Budget
 from tests.builders import ORIGIN, cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import Plant, on
+from tests.executor.test_verification import SIMULATED
 
 WEB = "/apis/apps/v1/namespaces/shop/deployments/web"
 STARTED, FINISHED, REFUSED = ExecutionPhase
@@ -31,7 +32,7 @@ def cluster() -> ApiServer:
     server = ApiServer(now=cycle_time(1))
     server.add(WEB, spec={"replicas": 2}, status={"readyReplicas": 2})
     for number in (1, 2, 3, 4):
-        server.add(f"/api/v1/nodes/n{number}", spec={"taints": []})
+        server.add(f"/api/v1/nodes/n{number}", metadata=SIMULATED, spec={"taints": []})
     for number in (3, 4):
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-7d4b9c8f6d"}
         server.add(

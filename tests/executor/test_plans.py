@@ -31,9 +31,9 @@ LIMITS: tuple[tuple[ActionKind, dict[str, float], dict[str, str]], ...] = (
 
 
 def node(**fields: Any) -> NodeFacts:
-    """Return a node of which nothing is remarkable."""
+    """Return a simulated node of which nothing is remarkable."""
     default = {"name": "node-0", "uid": "n", "resource_version": "7", "ready": True}
-    return NodeFacts(**{**default, "unschedulable": False, **fields})
+    return NodeFacts(**{**default, "unschedulable": False, "simulated": True, **fields})
 
 
 def pod(name: str, workload: str = "default/Deployment/web", **fields: Any) -> PodFacts:

@@ -74,6 +74,17 @@ async def test_the_owner_has_the_last_word() -> None:
     assert (shop.replicas(), shop.owners_number()) == (9, 5)
 
 
+async def test_an_autoscaler_that_never_scales_down_is_not_raised() -> None:
+    """What it would add stayed for good after the minimum was given back."""
+    shop = Shop()
+    shop.add_autoscaler(2, 6)
+    shop.patch(HPA, {"spec": {"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}}})
+    refused = await shop.replicate(5)
+    assert refused.reason is Reason.PROTECTED
+    assert "never scales down" in refused.text
+    assert (shop.minimum(), shop.replicas()) == (2, 3)
+
+
 async def test_an_autoscalers_minimum_is_raised_up_to_its_maximum_and_given_back() -> None:
     """The autoscaler itself scales the Deployment; beyond its maximum there is nothing to do."""
     shop = Shop()
@@ -190,11 +201,13 @@ async def test_a_namespace_that_is_not_named_is_not_written() -> None:
 
 
 async def test_a_give_back_waits_out_the_memory_of_its_raise() -> None:
-    """Soon after the raise it would be ping-pong at the same score."""
+    """Soon after the raise a part of it would be ping-pong at the same score; all of it may go at any time."""
     shop = Shop()
     await shop.replicate(7)
     shop.pass_time(200.0)
-    assert (await shop.replicate(3)).reason is Reason.PING_PONG
+    assert (await shop.replicate(5)).reason is Reason.PING_PONG
+    assert (await shop.replicate(3)).succeeded
+    assert shop.replicas() == 3
 
 
 async def test_a_workload_that_is_gone_or_switched_off_gets_nothing() -> None:

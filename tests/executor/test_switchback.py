@@ -22,6 +22,7 @@ from services.executor.settings import ExecutorSettings
 from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import Plant, on
+from tests.executor.test_verification import SIMULATED
 
 BLOCK = 100.0
 NODE, OTHER_NODE = "/api/v1/nodes/n1", "/api/v1/nodes/n2"
@@ -56,8 +57,8 @@ def block_cycle(place: int) -> int:
 def cluster() -> ApiServer:
     """Return an API server with two empty nodes and a Deployment."""
     server = ApiServer(now=cycle_time(FIRST))
-    server.add(NODE, spec={"taints": []})
-    server.add(OTHER_NODE, spec={"taints": []})
+    server.add(NODE, metadata=SIMULATED, spec={"taints": []})
+    server.add(OTHER_NODE, metadata=SIMULATED, spec={"taints": []})
     return server
 
 

@@ -98,13 +98,13 @@ async def test_a_node_that_was_written_meanwhile_is_read_again(status: int) -> N
 
 
 async def test_a_node_that_never_rests_is_given_up() -> None:
-    """Three attempts, then another look, and three more; the answer is a conflict."""
+    """Three attempts at each of four looks; the answer is a conflict."""
     server = ApiServer()
     server.add(NODE, spec={})
-    server.fail("PATCH", NODE, *[ClusterRefused(409, "Conflict", "written meanwhile")] * 9)
+    server.fail("PATCH", NODE, *[ClusterRefused(409, "Conflict", "written meanwhile")] * 20)
 
     result = await apply(server)
-    assert (result.status, result.reason, len(server.writes())) == ("refused", Reason.CONFLICT, 6)
+    assert (result.status, result.reason, len(server.writes())) == ("refused", Reason.CONFLICT, 12)
 
 
 async def test_a_taint_that_is_there_is_not_written() -> None:

@@ -227,3 +227,18 @@ def test_what_stands_outlives_what_does_not(stands: int) -> None:
 
     assert len(state.executions) == KEPT_EXECUTIONS
     assert [one.cycle for one in what_stands(state.executions)] == [stands + 1]
+
+
+async def test_everything_that_stands_ends_by_itself() -> None:
+    """On a cluster of somebody's own a raise is taken back after four hours; on the embedded one it stays."""
+    named = {"namespaces": ("shop",), "settle_seconds": 0.0, "unready_ratio": 0.0}
+    for policy, left in ((named, 3), ({}, 5)):
+        shop = Shop(**policy)
+        assert (await shop.replicate(5)).succeeded
+        for seconds, replicas in ((14_000.0, 5), (15_000.0, left)):
+            shop.cycle += 1
+            at = shop.plant.executions()[-1].cluster_time_seconds + seconds
+            data = make_observation(3, cycle=shop.cycle, cluster_time_seconds=at)
+            shop.plant.state = evolve(shop.plant.state, stamp_event(data))
+            await shop.plant.act()
+            assert shop.replicas() == replicas

@@ -21,6 +21,7 @@ from tests.executor.plant import Plant, on
 
 VERIFIED, FAILED, WORSE, GONE, UNVERIFIABLE = VerificationStatus
 NODE = "/api/v1/nodes/n1"
+SIMULATED = {"labels": {"foresail.dev/simulated": "true"}}
 WEB = "/apis/apps/v1/namespaces/shop/deployments/web"
 PODS = "/api/v1/namespaces/shop/pods"
 SLEEP = make_action(kind=ActionKind.POWER_STATE, target="n1", power_state="sleep")
@@ -55,7 +56,7 @@ def add_pod(server: ApiServer, name: str, *, cycle: int, node: str = "") -> None
 def cluster() -> ApiServer:
     """Return an API server with a node on which the only pod of a Deployment of two runs."""
     server = ApiServer(now=cycle_time(1))
-    server.add(NODE, spec={"taints": []})
+    server.add(NODE, metadata=SIMULATED, spec={"taints": []})
     server.add(WEB, spec={"replicas": 2}, status={"readyReplicas": 1})
     add_pod(server, "web-7d4b9c8f6d-a", cycle=0, node="n1")
     return server

@@ -11,6 +11,7 @@ from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor import cluster
+from services.executor.cluster import CONFLICT_TRIES
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import nothing_forbidden
 
@@ -130,12 +131,12 @@ async def test_a_dry_run_that_would_change_something_is_no_unchanged_one() -> No
 async def test_a_refusal_is_named_and_not_tried_again(status: int, reason: Reason) -> None:
     """What the API server said travels with it."""
     made = server()
-    made.fail("POST", f"{POD}/eviction", ClusterRefused(status, "No", "it says no"))
+    made.fail("POST", f"{POD}/eviction", ClusterRefused(status, "No", 'User "us" cannot do it'))
 
     result = await apply(made, EVICT, dry_run=False)
 
     assert (outcome(result), result.http_status) == (("refused", reason), status)
-    assert result.message == "it says no"
+    assert result.message == 'User "us" cannot do it'
     assert len(made.asked) == 1
 
 
@@ -196,15 +197,18 @@ async def test_a_change_of_the_very_thing_stops_a_write() -> None:
     assert made.objects[NODE]["metadata"]["annotations"] == {"cap": "9"}
 
 
-async def test_a_second_conflict_is_a_refusal() -> None:
-    """One more look is taken, not two."""
-    made = server()
-    made.objects[NODE]["metadata"]["resourceVersion"] = "5"
+async def test_an_object_that_changes_all_the_time_is_written_between_two_changes() -> None:
+    """As a Deployment in a rollout: each look is at a newer version, and the last try is the last."""
     conflict = ClusterRefused(409, "Conflict", "changed")
-    made.fail("PATCH", NODE, conflict, conflict)
-
-    assert outcome(await apply(made, CAP, dry_run=False)) == ("refused", Reason.CONFLICT)
-    assert len(made.writes()) == 2
+    for conflicts in range(CONFLICT_TRIES + 1):
+        made = server()
+        made.objects[NODE]["metadata"]["resourceVersion"] = "1"
+        made.fail("PATCH", NODE, *[conflict] * conflicts)
+        done = outcome(await apply(made, CAP, dry_run=False))
+        assert done == (
+            ("applied", None) if conflicts < CONFLICT_TRIES else ("refused", Reason.CONFLICT)
+        )
+        assert len(made.writes()) == min(conflicts + 1, CONFLICT_TRIES)
 
 
 async def test_a_conflicting_eviction_is_not_sent_again() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from schemas.actions import ActionKind
 from schemas.reasons import Reason
+from services.cluster import MERGE_PATCH
+from services.node_agents import SIMULATED_LABEL
 from tests.explain.theatre import Theatre
 
 COMMAND = ("/bin/sh", "-c", "exit 7", "{node}")
@@ -38,9 +40,17 @@ async def a_cap_where_pods_may_ask_for_nothing(theatre: Theatre) -> None:
     await theatre.order("admission", ActionKind.RESOURCE_CAP, "node-0", **caps)
 
 
+async def a_clock_limit_that_nobody_would_hold(theatre: Theatre) -> None:
+    """Play a clock limit of a node that is not simulated and has no agent."""
+    unmarked = json.dumps({"metadata": {"labels": {SIMULATED_LABEL: None}}}).encode()
+    theatre.request("PATCH", "/api/v1/nodes/node-0", unmarked, MERGE_PATCH)
+    await theatre.order("efficiency", ActionKind.DVFS, "node-0", clock_scale_ratio=0.65)
+
+
 LACKING: dict[Reason, tuple[Callable[[Theatre], Awaitable[None]], dict[str, Any]]] = {
     Reason.USAGE_UNKNOWN: (usage_not_known_for_long_enough, {}),
     Reason.NO_DEFAULTS: (a_cap_where_pods_may_ask_for_nothing, {}),
+    Reason.NO_NODE_AGENT: (a_clock_limit_that_nobody_would_hold, {}),
     Reason.NO_MACHINE: (_sleep, {"hand_back": "karpenter"}),
     Reason.COMMAND_FAILED: (_sleep, {"hand_back": "command", "hand_back_command": COMMAND}),
 }

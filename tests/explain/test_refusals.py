@@ -19,6 +19,7 @@ from services.executor.settings import Budget, Caps
 from tests.builders import cycle_time, make_action, make_considered, make_decision
 from tests.executor.example_guard import files_added
 from tests.explain.lacking import LACKING
+from tests.explain.not_allowed import NOT_ALLOWED
 from tests.explain.refused_writes import REFUSED_WRITES
 from tests.explain.theatre import ALL, CALM, Theatre
 from tests.score_events import make_breaker, make_breaker_change
@@ -26,7 +27,7 @@ from tests.score_events import make_breaker, make_breaker_change
 APPLY_PATCH = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 Case = Callable[[Theatre], Awaitable[None]]
-CASES: dict[Reason, tuple[Case, dict[str, Any]]] = LACKING | REFUSED_WRITES
+CASES: dict[Reason, tuple[Case, dict[str, Any]]] = LACKING | REFUSED_WRITES | NOT_ALLOWED
 
 
 def case(reason: Reason, **executor: Any) -> Callable[[Case], Case]:

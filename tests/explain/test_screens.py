@@ -121,7 +121,9 @@ async def tie(theatre: Theatre) -> None:
 
 async def failed_execution(theatre: Theatre) -> None:
     """The API server refuses the write with 403."""
-    theatre.transport.refuses = ClusterRefused(403, "Forbidden", "nodes is forbidden: no rights")
+    theatre.transport.refuses = ClusterRefused(
+        403, "Forbidden", 'nodes is forbidden: User "foresail" cannot patch'
+    )
     await theatre.play(IDLE)
     await theatre.play()
 

@@ -25,6 +25,7 @@ from services.agents.service import build as build_agent
 from services.agents.settings import AgentSettings
 from services.cluster import JSON, ApiResponse, ClusterRefused, ClusterUnavailable, TwinTransport
 from services.executor.handler import ExecutorHandler
+from services.executor.leading import Leadership
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
 from services.inference.service import build as build_inference
@@ -121,11 +122,14 @@ class Theatre:
         nodes = [NodeShape(f"node-{n}", 16_000, 64 * GIB, 0, {}) for n in range(3)]
         self.engine.add_nodes(nodes)
         self.transport = Answering(InProcessTwin(self.engine))
+        self.leadership: Leadership | None = None
         self.restart()
 
     def restart(self) -> None:
         """Let a new executor process begin."""
-        self._executor = Executor(self._config, cast(Publisher, self), self.transport, None)
+        self._executor = Executor(
+            self._config, cast(Publisher, self), self.transport, None, leadership=self.leadership
+        )
 
     # ---- the log
 

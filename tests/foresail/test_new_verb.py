@@ -44,8 +44,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
 '''
 DOCUMENTED = (
     "up", "tap", "recording", "replay", "explain", "timeline", "switchback", "effects", "report", "status",
-    "trace", "kill", "pause", "resume", "undo", "rearm", "doctor", "rbac", "reset", "twin", "forecast", "verify",
-    "what-if", "sweep", "experiment", "diff", "completion",
+    "trace", "kill", "pause", "resume", "undo", "rearm", "approve", "deny", "doctor", "rbac", "reset", "twin",
+    "forecast", "verify", "what-if", "sweep", "experiment", "diff", "completion",
 )  # fmt: skip
 
 

@@ -43,7 +43,10 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "up": ("up --virtual-time --for 20s --nodes 5 --workload openb",),
 }  # fmt: skip
 """Screens of verbs that need no running stack; those of a stack are in `tests/e2e/test_first_hour.py`."""
-OF_A_STACK = {"status", "kill", "pause", "resume", "undo", "rearm", "reset", "replay", "trace"}
+OF_A_STACK = {
+    *("status", "kill", "pause", "resume", "undo", "rearm", "approve", "deny", "reset", "replay"),
+    "trace",
+}
 NO_NUMBERS = {"completion"}
 
 Print = Callable[[str], str]

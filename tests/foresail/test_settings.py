@@ -110,7 +110,12 @@ def test_agents_take_the_thresholds_of_the_models_that_predict() -> None:
             {"run.nodes": "0"},
             r"run\.nodes = 0: Input should be greater than or equal to 1 \(flag --nodes\)",
         ),
-        ("", {}, {"run.mode": "wild"}, r"run\.mode = wild: Input should be 'shadow' or 'active'"),
+        (
+            "",
+            {},
+            {"run.mode": "wild"},
+            r"run\.mode = wild: Input should be 'shadow', 'active' or 'approve'",
+        ),
         (
             "",
             {},
@@ -174,7 +179,7 @@ def test_profile_foresail_has_the_model_of_every_age_beside_it() -> None:
             {"agents.profile": "baseline-rules"},
         )
     ]
-    assert [("age-risk",), ("small-risk",), ("small-risk",)] == [
+    assert [("live-risk",), ("small-risk",), ("small-risk",)] == [
         one.shadow_models for one in shadows
     ]
     assert {MODEL_ID} == {one.model for one in shadows}

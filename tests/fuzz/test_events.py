@@ -18,17 +18,30 @@ from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
 from schemas.actions import ActionKind
+from schemas.approval import Answer, ControlApproval, OutcomeApproval
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.imported import ImportedNodes, ImportedRow
+from schemas.leadership import LeadState, OutcomeLeadership
+from schemas.left_behind import LeftBehind, LeftBehindAnswer, OutcomeLeftBehind
 from schemas.means import MissingMeans, OutcomeMeans
 from schemas.model import EventData
 from schemas.observation import Observation
+from schemas.reasons import Reason
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
+from schemas.rollup import (
+    RollupAction,
+    RollupDay,
+    RollupOpen,
+    RollupRefusal,
+    RollupRisk,
+    RollupTouched,
+)
 from schemas.run import RunArtifact, RunError, RunTrial
 from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
-from tests.builders import make_control, stamp_event
+from tests.builders import make_action, make_control, stamp_event
+from tests.executor.test_writes import CAP
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
 from tests.score_events import make_breaker_change, make_judgement
 
@@ -78,6 +91,74 @@ SWITCHBACK = OutcomeSwitchback(
     confidence_ratio=0.95,
 )
 """Nothing of the kind is in a run whose executor may always act."""
+LEADERSHIP = OutcomeLeadership(
+    cycle=1,
+    cluster_time_seconds=100.0,
+    state=LeadState.REFUSED,
+    lease="kube-system/foresail-executor",
+    executor="ours/one",
+    number=1,
+    term=2,
+    holder="theirs/one",
+    held_since_seconds=50.0,
+    reason=Reason.NOT_LEADER,
+    text="another stack acts on this cluster",
+)
+LEFT_BEHIND = OutcomeLeftBehind(
+    cycle=1,
+    cluster_time_seconds=100.0,
+    answer=LeftBehindAnswer.GIVE_BACK,
+    found=(
+        LeftBehind(
+            part=100,
+            action=make_action(),
+            direction="off",
+            operations=(CAP,),
+            decision_id="d",
+            text="node n1 set to sleep and cordoned",
+        ),
+    ),
+    out_of_reach=("taint foresail.dev/risk on n2",),
+)
+"""No earlier stack was there."""
+APPROVALS = (
+    OutcomeApproval(
+        cycle=1,
+        cluster_time_seconds=100.0,
+        decision_id="d",
+        action=make_action(),
+        operations=(),
+        expires_time_seconds=700.0,
+        text="move two pods",
+    ),
+    ControlApproval(
+        answer=Answer.DENY,
+        request_id="r",
+        cycle=1,
+        nonce="n",
+        wall_time_seconds=100.0,
+        text="not today",
+    ),
+)
+"""Nor these, where nobody else could act and nobody is asked."""
+DAY = RollupDay(
+    day="2026-01-01",
+    cluster="twin",
+    incarnation="one",
+    last_seq=7,
+    first_time_seconds=1.0,
+    last_time_seconds=2.5,
+    currency="USD",
+    cycles=3,
+    score_sum=-0.5,
+    actions=(RollupAction(label="AgentA:replicate", decided=2, expected_micro=-5, expecting=1),),
+    touched=(RollupTouched(resource="deployments", names=("shop/web",), writes=(2,)),),
+    refusals=(RollupRefusal(reason="unknown", label="AgentA:migrate", times=1, newest="why"),),
+    risks=(RollupRisk(model_id="m", targets=2, brier_sum=0.5, alarms_known=True),),
+    modes={"active": 1},
+    open=(RollupOpen(decision_id="d", part=0, label="AgentA:replicate"),),
+)
+"""Days are summed up in a log of their own."""
 FRAMED = [kind.TYPE for kind in EVENT_TYPES if "frame" in kind.model_fields]
 
 
@@ -103,6 +184,10 @@ def examples() -> Mapping[str, list[Encoded]]:
         make_breaker_change(),
         make_judgement(),
         OutcomeMeans(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
+        *APPROVALS,
+        LEADERSHIP,
+        LEFT_BEHIND,
+        DAY,
         IMPORTED,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))

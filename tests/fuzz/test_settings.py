@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bus.errors import ConfigError
-from bus.process import settings_from
+from bus.process_start import settings_from
 from foresail.flags import add_flags, given_flags, seconds
 from foresail.settings import GROUPS, StackSettings, resolve
 from tests.fuzz.mutation import FUZZ, ODD, ODD_TEXTS, broken_encodings

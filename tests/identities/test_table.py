@@ -25,7 +25,7 @@ def owners(kind: type[EventData]) -> set[str]:
     return {
         identity.name
         for identity in IDENTITIES
-        for tokens in identity.publishes
+        for tokens in (*identity.publishes, *identity.days)
         if len(tokens) == len(kind.PATTERN)
         and all(want in {"*", given} for want, given in zip(kind.PATTERN, tokens, strict=True))
     }
@@ -57,10 +57,14 @@ def test_no_subject_is_a_wildcard_outside_replays() -> None:
     """Outside a replayed cluster every subject is named in full; in one only the replayer speaks."""
     named = [subject for identity in IDENTITIES for subject in identity.subjects(CLUSTER)]
     replayed = {identity.name: identity.subjects("replay-7") for identity in IDENTITIES}
+    days = {identity.name: identity.subjects("days-twin") for identity in IDENTITIES}
 
     assert not any("*" in subject or ">" in subject for subject in named)
     assert {name: said for name, said in replayed.items() if said} == {
         "replayer": ("foresail.replay-7.>",)
+    }
+    assert {name: said for name, said in days.items() if said} == {
+        "rollup": ("foresail.days-twin.rollup.day.*",)
     }
 
 

@@ -16,6 +16,7 @@ import yaml
 
 from foresail.install_rights import ACCOUNTS, RBAC, Grants, manifests
 from services.rights import Right
+from tests.real_api_server import real_server_in
 from tests.twin.contract.faces import JSON_PATCH, MERGE, OverHttp
 
 POOL = "pool=shop"
@@ -115,12 +116,38 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
         face = OverHttp(admin, "twin", simulated=True)
         stack.callback(face.close)
         cluster = Installed(face, admin, folder, log)
-        for name in ("foresail", "shop"):
-            body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            cluster.make("/api/v1/namespaces", body)
-        for manifest in manifests(GRANTS):
-            cluster.make(path_of(manifest), manifest)
+        install(cluster)
         yield cluster
+
+
+def install(cluster: Installed) -> None:
+    """Make the namespaces, the accounts and their roles."""
+    for name in ("foresail", "shop"):
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        cluster.make("/api/v1/namespaces", body)
+    for manifest in manifests(GRANTS):
+        cluster.make(path_of(manifest), manifest)
+
+
+@pytest.fixture(scope="module")
+def installed_on_a_real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    """The same on a real kube-apiserver with RBAC; skip where there is none."""
+    folder = tmp_path_factory.mktemp("installed-real")
+    log = folder / "audit.jsonl"
+    with real_server_in(folder) as server, ExitStack() as stack:
+        face = OverHttp(server.kubeconfig, "real", simulated=False)
+        stack.callback(face.close)
+        cluster = Installed(face, server.kubeconfig, folder, log)
+        install(cluster)
+        yield cluster
+
+
+@pytest.fixture(scope="module", params=["twin", "real"])
+def installed_anywhere(request: pytest.FixtureRequest) -> Installed:
+    """An installation on the embedded cluster, and one on a real API server."""
+    name = "installed" if request.param == "twin" else "installed_on_a_real_server"
+    found: Installed = request.getfixturevalue(name)
+    return found
 
 
 def without(rules: list[dict[str, Any]], right: Right) -> list[dict[str, Any]]:

@@ -19,13 +19,15 @@ from deploy.manifests.processes import PROCESSES
 from deploy.manifests.values import KINDS
 from foresail.install_rights import Grants, granted_rights
 from services.identities import BY_NAME
+from services.node_agent.settings import NodeAgentSettings
+from services.recorder.settings import FOLDER_VARIABLE, RecorderSettings
 from services.rights import Right
 from tests.install.renderers import CHART, DEPLOY, Key, Object, kustomized, run, templated
 from tests.twin.clients.conftest import install
 from tests.twin.clients.test_helm import helm_binary
 from tests.twin.kubectl.conftest import packaged_kubectl
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 KUSTOMIZE, VALUES = DEPLOY / "kustomize", DEPLOY / "helm" / "values"
 HOLDS_PODS = {"Deployment", "StatefulSet", "Job"}
 VALIDATOR = "kubernetes-validate==1.37.0"
@@ -82,7 +84,8 @@ def test_helm_and_kustomize_write_the_same(
     """All but the Namespace, which Helm makes itself, is the same object by object."""
     name, objects = rendered
     by_helm = templated(helm, "--values", VALUES / f"{name}.yaml")
-    without_space = {key: one for key, one in objects.items() if key[0] != "Namespace"}
+    own = ("Namespace", "", "foresail")
+    without_space = {key: one for key, one in objects.items() if key != own}
     assert by_helm == without_space
     assert len(by_helm) > 20
 
@@ -91,17 +94,66 @@ def test_monitoring_is_the_same_by_component_and_by_value(
     helm: str, kubectl: Path, tmp_path: Path
 ) -> None:
     """ServiceMonitor, PrometheusRule, dashboard and the way in for Prometheus; templates of alerts stay theirs."""
-    parts = {"base": KUSTOMIZE / "base", "monitoring": KUSTOMIZE / "components" / "monitoring"}
-    there = {name: os.path.relpath(path, tmp_path) for name, path in parts.items()}
-    content = {"resources": [there["base"]], "components": [there["monitoring"]]}
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
-    objects = kustomized(kubectl, tmp_path)
+    objects = with_component(kubectl, tmp_path, "monitoring")
     by_helm = templated(helm, "--set", "monitoring.enabled=true")
     assert by_helm == {key: one for key, one in objects.items() if key[0] != "Namespace"}
     kinds = {key[0] for key in by_helm}
     assert {"ServiceMonitor", "PrometheusRule"} <= kinds
     alerts = yaml.safe_load((DEPLOY / "grafana" / "alerts.yml").read_text(encoding="utf-8"))
     assert by_helm["PrometheusRule", "foresail", "foresail"]["spec"] == alerts
+
+
+def with_component(kubectl: Path, folder: Path, name: str) -> dict[Key, Object]:
+    """Return the base with one component."""
+    parts = {"base": KUSTOMIZE / "base", "part": KUSTOMIZE / "components" / name}
+    there = {one: os.path.relpath(path, folder) for one, path in parts.items()}
+    content = {"resources": [there["base"]], "components": [there["part"]]}
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    return kustomized(kubectl, folder)
+
+
+RECORDER = ("StatefulSet", "foresail", "foresail-recorder")
+
+
+def test_the_recorder_is_the_same_by_component_and_by_value(
+    helm: str, kubectl: Path, tmp_path: Path
+) -> None:
+    """Only where it is asked for: one restricted pod with its own login, no token, and a volume of its own."""
+    assert RECORDER not in templated(helm)
+    objects = with_component(kubectl, tmp_path, "recorder")
+    by_helm = templated(helm, "--set", "recorder.enabled=true")
+    assert by_helm == {key: one for key, one in objects.items() if key[0] != "Namespace"}
+    spec = by_helm[RECORDER]["spec"]
+    assert spec["replicas"] == 1
+    (claim,) = spec["volumeClaimTemplates"]
+    assert claim["spec"]["resources"]["requests"]["storage"] == "25Gi"
+    pod = pod_of(by_helm[RECORDER])
+    assert pod["automountServiceAccountToken"] is False
+    (login,) = [one for one in pod["volumes"] if one["name"] == "login"]
+    assert [one["key"] for one in login["secret"]["items"]] == ["recorder.env"]
+    (container,) = pod["containers"]
+    mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
+    variables = {one["name"]: one["value"] for one in container["env"]}
+    assert mounts[claim["metadata"]["name"]] == variables[FOLDER_VARIABLE]
+    settings = RecorderSettings.model_validate_json(variables["FORESAIL_SETTINGS"])
+    assert settings == RecorderSettings(folder=variables[FOLDER_VARIABLE])
+    assert not [key for key in by_helm if key[0] == "NetworkPolicy" and "recorder" in key[2]]
+    test_every_pod_is_restricted(("recorder", {RECORDER: by_helm[RECORDER]}))
+
+
+def test_a_bucket_has_its_keys_and_a_way_out(helm: str) -> None:
+    """Settings of the recorder go over what follows from the volume; the keys are a Secret of the user's."""
+    flags = ["recorder.enabled=true", "recorder.settings.bucket=s3://week/shop"]
+    flags += ["recorder.settings.roll_seconds=600", "recorder.bucketSecret=bucket-keys"]
+    objects = templated(helm, *(word for flag in flags for word in ("--set", flag)))
+    (container,) = pod_of(objects[RECORDER])["containers"]
+    (text,) = [one["value"] for one in container["env"] if one["name"] == "FORESAIL_SETTINGS"]
+    settings = RecorderSettings.model_validate_json(text)
+    assert (settings.bucket, settings.roll_seconds) == ("s3://week/shop", 600.0)
+    assert {"secretRef": {"name": "bucket-keys"}} in container["envFrom"]
+    policy = objects["NetworkPolicy", "foresail", "foresail-recorder"]["spec"]
+    assert policy["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "recorder"
+    assert policy["egress"] == [{}]
 
 
 def test_tracing_is_there_where_a_receiver_is_named(helm: str) -> None:
@@ -149,6 +201,51 @@ def test_every_pod_is_restricted(rendered: tuple[str, dict[Key, Object]]) -> Non
                 assert {"startupProbe", "livenessProbe", "readinessProbe"} <= set(container)
 
 
+def agent_objects(helm: str, *flags: str) -> dict[Key, Object]:
+    """Return what the chart renders with node agents."""
+    return templated(helm, "--set", "nodeAgent.enabled=true", *flags)
+
+
+def test_node_agents_are_apart_and_only_where_they_are_asked_for(helm: str) -> None:
+    """In a namespace of their own that allows what every other refuses: files of the machine, as root."""
+    assert not [key for key in templated(helm) if "node-agent" in key[2]]
+    objects = agent_objects(helm)
+    labels = objects["Namespace", "", "foresail-node-agent"]["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == "privileged"
+    pod = pod_of(objects["DaemonSet", "foresail-node-agent", "foresail-node-agent"])
+    mounted = {one["name"]: one["hostPath"]["path"] for one in pod["volumes"] if "hostPath" in one}
+    assert mounted == {
+        "cpu": "/sys/devices/system/cpu",
+        "state": "/var/lib/foresail/node-agent",
+    }
+    (container,) = pod["containers"]
+    security = container["securityContext"]
+    assert security["capabilities"] == {"drop": ["ALL"]}
+    assert (security["allowPrivilegeEscalation"], security["readOnlyRootFilesystem"]) == (
+        False,
+        True,
+    )
+    assert security["runAsUser"] == 0
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+
+
+def test_a_cgroup_is_mounted_where_one_is_named(helm: str) -> None:
+    """That one folder, and the agent's own settings go over what follows."""
+    path = "/sys/fs/cgroup/foresail.slice"
+    flags = ("--set", f"nodeAgent.cgroup={path}", "--set", "nodeAgent.settings.check_seconds=5")
+    pod = pod_of(
+        agent_objects(helm, *flags)["DaemonSet", "foresail-node-agent", "foresail-node-agent"]
+    )
+    assert {"path": path, "type": "Directory"} in [one.get("hostPath") for one in pod["volumes"]]
+    (container,) = pod["containers"]
+    (text,) = [one["value"] for one in container["env"] if one["name"] == "FORESAIL_SETTINGS"]
+    settings = NodeAgentSettings.model_validate_json(text)
+    assert (settings.cgroup_folder, settings.check_seconds) == ("/machine/cgroup", 5.0)
+    mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
+    assert mounts["cgroup"] == settings.cgroup_folder
+    assert mounts["cpu"] == settings.cpu_folder
+
+
 def test_no_password_is_in_any_file() -> None:
     """Secrets are named, never written."""
     objects = [one for text in all_files().values() if "\nkind: Secret\n" in text for one in text]
@@ -160,13 +257,14 @@ def test_no_password_is_in_any_file() -> None:
     [
         ("shadow", Grants()),
         ("active", Grants(actions=("replicate",), namespaces=("shop",))),
+        ("node-agent", Grants(node_agent=True)),
     ],
 )
 def test_roles_are_those_that_are_printed(name: str, grants: Grants, kubectl: Path) -> None:
     """What an overlay grants is what `foresail rbac` prints for the same kinds of action, right by right."""
     objects = kustomized(kubectl, KUSTOMIZE / "overlays" / name)
     granted = {
-        (key[2].removesuffix("-write"), verb, group, resource)
+        (key[2].removesuffix("-write").removesuffix("-lease"), verb, group, resource)
         for key, one in objects.items()
         if key[0] in {"Role", "ClusterRole"}
         for rule in one["rules"]
@@ -194,6 +292,11 @@ def test_roles_are_those_that_are_printed(name: str, grants: Grants, kubectl: Pa
         ("replicas=3", "additional properties 'replicas' not allowed"),
         ("settings.cook.x=1", "/settings': additional properties 'cook' not allowed"),
         ("environment.PATH=x", "/environment': additional properties 'PATH' not allowed"),
+        (
+            "recorder.settings.speed=1",
+            "/recorder/settings': additional properties 'speed' not allowed",
+        ),
+        ("recorder.bucketSecret=Keys", "/recorder/bucketSecret': 'Keys' does not match pattern"),
         ("resources.executor.limits.memory=much", "/resources/executor/limits/memory': 'much'"),
     ],
 )
@@ -212,7 +315,7 @@ def test_every_kind_of_action_may_be_a_value(helm: str) -> None:
     objects = templated(helm, *flags, *kinds)
     assert ("ClusterRole", "", "foresail-executor-nodes") not in objects
     bound = {key[1] for key in objects if key[0] == "RoleBinding" and "executor" in key[2]}
-    assert bound == {"shop", "batch"}
+    assert bound == {"shop", "batch", "kube-system"}  # the Lease lies there
     with_nodes = templated(helm, *flags, *kinds, "--set", "writableNodes=pool=shop")
     assert ("ClusterRoleBinding", "", "foresail-executor-nodes") in with_nodes
 

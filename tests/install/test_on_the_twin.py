@@ -21,14 +21,21 @@ import yaml
 from bus.login import parse_login
 from bus.nats_adapter import NatsBus
 from bus.nats_server import free_port
+from bus.recording.check import check_file
 from deploy.manifests.processes import PROCESSES
 from schemas.registry import decode
 from tests.install.renderers import DEPLOY
 from tests.twin.kubectl.conftest import packaged_kubectl
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 PATIENCE_SECONDS = 600.0
 BAD_INPUT = 2
+ROLLING = json.dumps({"folder": "/recordings", "roll_seconds": 10})
+SMALL = {
+    "accessModes": ["ReadWriteOnce"],
+    "resources": {"requests": {"storage": "1Gi"}},
+    "storageClassName": "foresail-simulated",
+}
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 
 
@@ -117,11 +124,24 @@ def _own_ports(folder: Path) -> tuple[Path, str]:
             "spec": {"template": pod},
         },
     ]
-    versions = {"ConfigMap": "v1", "Deployment": "apps/v1"}
+    recorder = {"name": "recorder", "env": [{"name": "FORESAIL_SETTINGS", "value": ROLLING}]}
+    claim = {"metadata": {"name": "recordings"}, "spec": SMALL}
+    patches.append(
+        {
+            "kind": "StatefulSet",
+            "metadata": {"name": "foresail-recorder", "namespace": "foresail"},
+            "spec": {
+                "template": {"spec": {"containers": [recorder]}},
+                "volumeClaimTemplates": [claim],
+            },
+        }
+    )
+    versions = {"ConfigMap": "v1", "Deployment": "apps/v1", "StatefulSet": "apps/v1"}
     overlay = folder / "overlay"
     overlay.mkdir()
     content = {
         "resources": [os.path.relpath(DEPLOY / "kustomize" / "overlays" / "twin", overlay)],
+        "components": [os.path.relpath(DEPLOY / "kustomize" / "components" / "recorder", overlay)],
         "patches": [
             {"patch": yaml.safe_dump({"apiVersion": versions[str(one["kind"])], **one})}
             for one in patches
@@ -224,3 +244,27 @@ def test_a_process_without_a_right_says_which(installation: Installation) -> Non
         "poddisruptionbudgets.policy: grant what is missing; `foresail rbac` prints the least "
         "rights of each process"
     )
+
+
+def test_recordings_are_sealed_on_the_volume(installation: Installation) -> None:
+    """The recorder of the component writes the log to its volume, hour by hour (here ten seconds), which a
+    report reads.
+    """
+    installation.until(installation.available)
+    ready = ("statefulset", "foresail-recorder")
+    installation.until(lambda: installation.get(*ready)["status"].get("readyReplicas"))
+    here = ("exec", "foresail-recorder-0", "--", "python", "-c", "import os; print(os.getcwd())")
+    folder = Path(installation.kubectl(*here).strip()) / "recordings"  # on this machine
+
+    def sealed() -> list[Path]:
+        return [one for one in folder.iterdir() if one.name.endswith(".fslog")]
+
+    files = installation.until(lambda: found if len(found := sealed()) >= 3 else None)
+    first = min(files)
+    assert first.name.startswith("main.main.")
+    assert check_file(first).whole
+    words = ("report", "--recording", str(folder), "--since", "1h", "--json")
+    command = [sys.executable, "-m", "foresail", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    told = json.loads(done.stdout)
+    assert told["to_seconds"] > told["from_seconds"], done.stderr

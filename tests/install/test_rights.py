@@ -23,6 +23,8 @@ from services.collector.cluster import NODE_METRICS, WATCHED, read_one_list
 from services.collector.rights import required_rights as collector_rights
 from services.collector.settings import CollectorSettings
 from services.executor.followed_lists import FollowedLists
+from services.executor.leading import Leadership
+from services.executor.lease import Candidate
 from services.executor.ledger import evolve
 from services.executor.rights import required_rights as executor_rights
 from services.executor.rights import write_rights
@@ -33,10 +35,11 @@ from tests.builders import make_action, make_control, stamp_event
 from tests.executor.plant import Plant, on
 from tests.install.conftest import GRANTS, POOL, Installed, without
 
-pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(400)]
 SHOP = "/api/v1/namespaces/shop"
 REVIEW = "selfsubjectaccessreviews"
 """Every account may create them (`system:basic-user`)."""
+LEASE_VERBS = ("create", "get", "update")
 FORBIDDEN = 403
 MOST_LOOKS = 40
 ROOT = Path(__file__).parents[2]
@@ -75,11 +78,11 @@ def furnish(installed: Installed) -> list[str]:
         installed.change(f"/api/v1/nodes/{node}", {"metadata": {"labels": {key: value}}})
     apps, batch = "/apis/apps/v1/namespaces/shop", "/apis/batch/v1/namespaces/shop"
     here = {"nodeName": nodes[0]}
-    for name in ("web", "scaled"):
+    for name, node in {"web": nodes[0], "scaled": nodes[1], "api": nodes[1]}.items():
         spec = {
             "replicas": 2,
             "selector": {"matchLabels": {"app": name}},
-            "template": _template(name, **(here if name == "web" else {"nodeName": nodes[1]})),
+            "template": _template(name, nodeName=node),
         }
         installed.make(f"{apps}/deployments", _workload("Deployment", "apps/v1", name, spec))
     spec = {"selector": {"matchLabels": {"app": "db"}}, "serviceName": "db", "replicas": 1}
@@ -188,6 +191,17 @@ async def test_the_executor_needs_every_right_and_no_more(installed: Installed) 
 
     assert [one.text for one in done if not one.succeeded] == []
     assert {str(one.action.kind) for one in done} >= set(GRANTS.actions) - {"memory_balloon"}
+    led = Candidate("main", "pod")
+    leadership = Leadership(
+        OfficialClientTransport(installed.kubeconfig("executor")),
+        SystemClock(),
+        led,
+        namespace="kube-system",
+        duration_seconds=3.0,
+    )
+    leadership.want()
+    async with leadership.running() as election:
+        await leadership.settled(election, lambda: None)
     used = installed.asked_by("executor")
     assert [one for one in used if one[3] == FORBIDDEN] == []
     assert {one[:3] for one in used if one[2] != REVIEW} == keys("executor")
@@ -210,33 +224,50 @@ async def test_the_collector_needs_every_right_and_no_more(installed: Installed)
     ("process", "right"), EVERY, ids=[f"{who}: {one.text}" for who, one in EVERY]
 )
 async def test_a_right_that_is_taken_away_is_named(
-    installed: Installed, process: str, right: Right
+    installed_anywhere: Installed, process: str, right: Right
 ) -> None:
     """The process does not start; its one line names that right, where it is missing, and what to do."""
+    installed = installed_anywhere
+    elsewhere = f" in {right.namespace}" if right.namespace else ""
+    where = {Place.NAMED: " in shop", Place.OWN: " in foresail"}.get(right.place, elsewhere)
+    line = (
+        f"rights of {process} = lacks {right.text}{where}: grant what is missing; "
+        "`foresail rbac` prints the least rights of each process"
+    )
     roles = [
         one for one in installed.roles() if one["metadata"]["name"].startswith(ACCOUNTS[process])
     ]
     for role in roles:
         installed.set_rules(role, without(role["rules"], right))
     transport = OfficialClientTransport(installed.kubeconfig(process))
+    said: str | None = None
     try:
-        with pytest.raises(ConfigError) as refused:
-            await require_rights(
-                process, transport, granted_rights(GRANTS)[process], GRANTS.namespaces, GRANTS.home
-            )
+        for _ in range(MOST_LOOKS):  # a real server's authorizer follows the roles by a watch
+            said = await _refusal_at_start(process, transport)
+            if said == line:
+                break
+            await asyncio.sleep(0.25)
     finally:
         for role in roles:
             installed.set_rules(role, role["rules"])
         await transport.close()
-    where = {Place.NAMED: " in shop", Place.OWN: " in foresail"}.get(right.place, "")
-    assert str(refused.value) == (
-        f"rights of {process} = lacks {right.text}{where}: grant what is missing; "
-        "`foresail rbac` prints the least rights of each process"
-    )
+    assert said == line
 
 
-async def test_with_the_least_rights_nothing_is_missing(installed: Installed) -> None:
+async def _refusal_at_start(process: str, transport: OfficialClientTransport) -> str | None:
+    try:
+        await require_rights(
+            process, transport, granted_rights(GRANTS)[process], GRANTS.namespaces, GRANTS.home
+        )
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
+async def test_with_the_least_rights_nothing_is_missing(installed_anywhere: Installed) -> None:
     """Every account starts; one that may only read lacks exactly what is written."""
+    installed = installed_anywhere
+    await _rights_hold(installed)
     for process, rights in granted_rights(GRANTS).items():
         transport = OfficialClientTransport(installed.kubeconfig(process))
         await require_rights(process, transport, rights, GRANTS.namespaces, GRANTS.home)
@@ -246,16 +277,30 @@ async def test_with_the_least_rights_nothing_is_missing(installed: Installed) ->
         reader, write_rights([ActionKind.MIGRATE], ExecutorSettings()), ("shop",)
     )
     await reader.close()
-    assert lacking == ["create pods/eviction in shop"]
+    lease = [f"{verb} leases.coordination.k8s.io in kube-system" for verb in LEASE_VERBS]
+    assert lacking == [*lease, "create pods/eviction in shop"]
+
+
+async def _rights_hold(installed: Installed) -> None:
+    """Wait until a real server's authorizer has seen the roles again as they were."""
+    for process in granted_rights(GRANTS):
+        transport = OfficialClientTransport(installed.kubeconfig(process))
+        for _ in range(MOST_LOOKS):
+            if await _refusal_at_start(process, transport) is None:
+                break
+            await asyncio.sleep(0.25)
+        await transport.close()
 
 
 def test_rights_follow_the_kinds_of_action() -> None:
     """Nothing is written without kinds, nodes only where some are named, and metrics read only to give less."""
-    settings = ExecutorSettings()
-    assert write_rights([], settings) == ()
+    settings = ExecutorSettings(lease=False)
+    assert write_rights([], ExecutorSettings()) == ()
+    held = write_rights([ActionKind.THROTTLE], ExecutorSettings(lease_namespace="ours"))
+    assert [one.verb for one in held if one.namespace == "ours"] == list(LEASE_VERBS)
     texts = {right.text for right in write_rights([ActionKind.THROTTLE], settings)}
     assert texts == {"patch pods/resize"}
-    nodes = ExecutorSettings(writable_nodes=POOL)
+    nodes = ExecutorSettings(writable_nodes=POOL, lease=False)
     assert write_rights([ActionKind.DVFS], settings) == ()
     assert [one.text for one in write_rights([ActionKind.DVFS], nodes)] == ["patch nodes"]
     only = {right.text for right in executor_rights("read,admission", settings)}
@@ -278,7 +323,7 @@ def test_a_right_is_asked_for_in_each_namespace() -> None:
 
 def karpenter() -> ExecutorSettings:
     """Return settings that hand machines back to Karpenter."""
-    return ExecutorSettings(writable_nodes=POOL, hand_back=HandBack.KARPENTER)
+    return ExecutorSettings(writable_nodes=POOL, hand_back=HandBack.KARPENTER, lease=False)
 
 
 def test_words_that_ask_for_no_right_are_refused() -> None:

@@ -161,7 +161,7 @@ async def server(tmp_path: Path) -> AsyncIterator[NatsServer]:
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(400)
 async def test_a_process_is_ready_while_the_log_answers(server: NatsServer) -> None:
     """A real service: ready once live, 503 while nats-server is away, ready again, and its numbers
     can be scraped throughout.

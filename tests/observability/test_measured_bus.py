@@ -16,10 +16,20 @@ from bus.measured_bus import MeasuredBus
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.metrics import ProcessMetrics
 from bus.port import Message
+from schemas.control import Command
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase
+from schemas.reasons import Reason
 from schemas.registry import encode
-from tests.builders import make_decision, make_execution, make_observation, stamp_event
+from schemas.snapshot import SnapshotNodes
+from tests.builders import (
+    make_control,
+    make_decision,
+    make_execution,
+    make_observation,
+    make_snapshot,
+    stamp_event,
+)
 from tests.score_events import make_breaker_change
 
 EVERYTHING = ["foresail.c.>"]
@@ -130,3 +140,39 @@ async def test_catching_up_is_a_lag() -> None:
 
     assert 1 == counted.bus.lag(0)
     assert 0 == counted.bus.lag(1)
+
+
+async def test_a_lost_source_is_a_number_until_it_comes_back() -> None:
+    """Since when, in seconds; 0 while it can be read or where the cluster does not have it."""
+    counted = Counted()
+    (data, *_) = make_snapshot(1, cycle=3)
+    assert isinstance(data, SnapshotNodes)
+    name = "foresail_source_failing_since_seconds"
+    for reason, expected in (
+        (Reason.FORBIDDEN, 1_700_000_000.0),
+        (Reason.NOT_INSTALLED, 0.0),
+        (None, 0.0),
+    ):
+        changes = {
+            "source": "jobs",
+            "ok": reason is None,
+            "reason": reason,
+            "failing_since_seconds": None if reason is None else 1_700_000_000.0,
+        }
+        source = data.sources[0].model_copy(update=changes)
+        await counted.bus.publish([as_message(data.model_copy(update={"sources": (source,)}))])
+        assert counted.value(name, source="jobs") == expected
+
+
+async def test_what_the_operator_holds_is_a_number() -> None:
+    """As the executor reads the commands; `resume` ends both."""
+    counted = Counted()
+    for number, (command, expected) in enumerate(
+        [(Command.PAUSE, (0, 1)), (Command.KILL, (1, 1)), (Command.RESUME, (0, 0))]
+    ):
+        control = make_control(command, nonce=str(number))
+        await counted.bus.publish([as_message(control, cycle=0)])
+        async for _ in counted.bus.history(EVERYTHING):
+            pass
+        held = [counted.value("foresail_held", command=one) or 0 for one in ("kill", "pause")]
+        assert tuple(held) == expected

@@ -15,7 +15,7 @@ import pytest
 from bus.exit_codes import ExitCode
 from bus.recording import RecordingWriter, open_recording
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 TIMES = 30
 """How often the run is repeated, so that reading it takes long enough to be stopped."""
 START_SECONDS = 200.0

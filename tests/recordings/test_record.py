@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.port import Message
 from bus.recording import RecordingWriter, open_recording
 from bus.recording.check import check_file
+from bus.recording.log_part import LogPart, beginning_for, first_since, patterns_of
 from bus.recording.window import cycle_of_message
-from foresail.recording.log_part import LogPart, beginning_for, first_since, patterns_of
+from foresail.recording.record import copy_log
 from lab.rerun.verify import verify
+from services.identities import STATEFUL
 
 CLUSTER = "twin"
 
@@ -36,7 +39,7 @@ async def record_from(
 ) -> LogPart:
     """Record from a position on, as the verb does."""
     patterns = patterns_of(CLUSTER, layers)
-    part = await beginning_for(bus, CLUSTER, patterns, seq, 1)
+    part = await beginning_for(bus, CLUSTER, patterns, seq, 1, stateful=STATEFUL)
     header = open_recording(run_file).header
     writer = RecordingWriter(
         target, header if part.whole else {**header, "cut": part.header_entry()}
@@ -69,7 +72,7 @@ async def test_a_beginning_is_the_same_however_far_one_looks_back(
 ) -> None:
     """Looking back step by step finds what reading the whole log finds."""
     whole = await record_from(bus, run_file, tmp_path / "a", 800)
-    monkeypatch.setattr("foresail.recording.log_part.LOOK_BACK", 5)
+    monkeypatch.setattr("bus.recording.log_part.LOOK_BACK", 5)
     assert whole == await record_from(bus, run_file, tmp_path / "b", 800)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -92,6 +95,38 @@ async def test_some_layers_are_recorded_with_the_settings(
     assert asked // 2 < part.first_seq <= part.from_seq
     with pytest.raises(InputError, match="--layers = dreams: choose from snapshot"):
         patterns_of(CLUSTER, ("dreams",))
+
+
+async def test_the_time_to_follow_begins_when_everything_stored_is_written(
+    bus: MemoryBus, run_file: Path, tmp_path: Path
+) -> None:
+    """A log that takes longer to read than the time that is given is there as a whole, and what came meanwhile."""
+    patterns = patterns_of(CLUSTER, None)
+    stored = list(open_recording(run_file))
+    part = await beginning_for(bus, CLUSTER, patterns, 1, 1, stateful=STATEFUL)
+    writer = RecordingWriter(tmp_path / "a", open_recording(run_file).header)
+    copying = asyncio.create_task(copy_log(bus, patterns, writer, part, 0.3, follow=True))
+    await asyncio.sleep(0.05)
+    last = stored[-1]
+    await bus.publish([Message(last.subject, {**last.headers, "Nats-Msg-Id": "later"}, last.data)])
+    count, stopped = await copying
+    writer.seal()
+
+    assert (count, stopped) == (len(stored) + 1, False)
+    assert len(list(open_recording(tmp_path / "a"))) == count
+
+
+async def test_no_time_to_follow_still_writes_what_is_stored(
+    bus: MemoryBus, run_file: Path, tmp_path: Path
+) -> None:
+    """The time is that after the newest stored event, not that of reading up to there."""
+    patterns = patterns_of(CLUSTER, None)
+    part = await beginning_for(bus, CLUSTER, patterns, 1, 1, stateful=STATEFUL)
+    writer = RecordingWriter(tmp_path / "a", open_recording(run_file).header)
+    count, _ = await copy_log(bus, patterns, writer, part, 0.0, follow=True)
+    writer.seal()
+
+    assert count == len(list(open_recording(run_file)))
 
 
 async def test_a_moment_is_found_in_the_log(bus: MemoryBus, run_file: Path) -> None:

@@ -27,6 +27,8 @@ OUR_SENTENCES = {
 """Fields whose words stay, and why; where others may write into one, a test below says that it is hidden."""
 OTHERS_WRITE = {
     ("foresail.control.v1", ("text",)),
+    ("foresail.control.approval.v1", ("text",)),
+    ("foresail.outcome.leadership.v1", ("text",)),
     ("foresail.run.error.v1", ("text",)),
     ("foresail.run.stage.v1", ("detail",)),
     ("foresail.run.data_source.v1", ("name",)),

@@ -17,7 +17,7 @@ REPLICATE = "agents.safety.replicate_risk_ratio"
 SLEEP = "agents.efficiency.sleep_demand_ratio"
 
 
-EVERYTHING_COMPUTED = {"compared": 26, "unreadable": 0, "damage": ""}
+EVERYTHING_COMPUTED = {"compared": 27, "unreadable": 0, "damage": ""}
 
 
 def sweep_of(path: Path, *parameters: Parameter) -> Sweep:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from schemas.node_limits import MOST_LEASE_SECONDS
+from tests.agent_condition import agent_status
 from tests.real_api_server import real_cluster_in
 from tests.safety.recorder import kubeconfig_of, recording
 from tests.safety.world import World, furnish
@@ -107,7 +110,9 @@ def _add_nodes(world: World) -> None:
         world.make("/api/v1/nodes", body)
         amounts = {"cpu": "8", "memory": "32Gi", "pods": "110"}
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
-        status = {"allocatable": amounts, "capacity": amounts, "conditions": [ready]}
+        agent = agent_status(time.time(), heartbeat_seconds=MOST_LEASE_SECONDS)["status"]
+        conditions = [ready, *agent["conditions"]]  # machines are not there, so nobody else says it
+        status = {"allocatable": amounts, "capacity": amounts, "conditions": conditions}
         world.change(f"/api/v1/nodes/{name}/status", {"status": status})
         world.nodes.append(name)
 
@@ -117,16 +122,17 @@ def _account(world: World) -> str:
     for one in yaml.safe_load_all(RIGHTS.read_text(encoding="utf-8")):
         world.make(_path(one), one)
     account = {"kind": "ServiceAccount", "name": "foresail", "namespace": "foresail"}
-    group = "rbac.authorization.k8s.io"
+    group, kinds = "rbac.authorization.k8s.io", {"foresail-lease": "Role"}
     for kind, role, path in (
         ("RoleBinding", "foresail-write", f"/apis/{group}/v1/namespaces/shop/rolebindings"),
         ("ClusterRoleBinding", "foresail-nodes", f"/apis/{group}/v1/clusterrolebindings"),
+        ("RoleBinding", "foresail-lease", f"/apis/{group}/v1/namespaces/kube-system/rolebindings"),
     ):
         body = {
             "apiVersion": f"{group}/v1",
             "kind": kind,
             "metadata": {"name": role},
-            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+            "roleRef": {"apiGroup": group, "kind": kinds.get(role, "ClusterRole"), "name": role},
             "subjects": [account],
         }
         world.make(path, body)

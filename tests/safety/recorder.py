@@ -20,6 +20,7 @@ from tests.twin.contract.faces import OverHttp
 
 SENT_ON = ("Authorization", "Content-Type", "Accept")
 SENT_BACK = ("Content-Type", "X-Foresail-Cluster-Time")
+LEASES = "/apis/coordination.k8s.io/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,12 @@ class Asked:
     @property
     def writes(self) -> bool:
         """Whether it changes the cluster if it is let."""
-        return self.method != "GET" and not self.dry and self.path != REVIEWS
+        return self.asks_for_change and not self.dry
+
+    @property
+    def asks_for_change(self) -> bool:
+        """Whether it is about an object of the cluster, and no read; neither rights nor the Lease of stacks are."""
+        return self.method != "GET" and self.path != REVIEWS and not self.path.startswith(LEASES)
 
 
 @dataclass
@@ -56,7 +62,7 @@ class Recorder:
     @property
     def attempts(self) -> list[Asked]:
         """Requests that would change it, dry runs among them."""
-        return [one for one in self.asked if one.method != "GET" and one.path != REVIEWS]
+        return [one for one in self.asked if one.asks_for_change]
 
 
 class _PassingOn(BaseHTTPRequestHandler):

@@ -16,7 +16,7 @@ from tests.builders import make_action
 from tests.safety.harness import Ground
 from tests.safety.world import CONTROL_PLANE, KARPENTER, WRITABLE, World
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(400)
 
 RULES, CROWDED, OTHERS, EMPTY, MARKED, OWN, TAINTED = range(7)
 """Nodes of the furnished world."""
@@ -365,7 +365,7 @@ async def test_active_mode_without_names_writes_nothing(world: World) -> None:
 async def test_the_queue_is_opened_and_closed_in_named_namespaces_only(world: World) -> None:
     """Waiting Deployments are scaled to 0 in a named namespace, and nowhere else."""
     for namespace in ("shop", "shop-test", "other", "quiet"):
-        world.workload("deployments", f"late-{namespace}", "nowhere", namespace=namespace)
+        world.workload("deployments", f"late-{namespace}", "", namespace=namespace, cpu="900")
     kinds = ("late-shop-", "late-shop-test-", "late-other-", "late-quiet-")
     wait_for(world, kinds)
     action = make_action(kind=ActionKind.ADMISSION, admission="reject")

@@ -14,7 +14,7 @@ from tests.safety.harness import Ground
 from tests.safety.world import World
 from tests.twin.contract.faces import APPLY
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(400)
 
 
 def replicas_of(workload: str, replicas: int) -> Any:

@@ -56,7 +56,6 @@ def test_writes_are_those_of_the_plans() -> None:
         ("", "resourcequotas", "create"),
         ("", "resourcequotas", "delete"),
         ("apps", "deployments", "patch"),
-        ("apps", "deployments/scale", "patch"),
         ("batch", "jobs", "patch"),
         ("autoscaling", "horizontalpodautoscalers", "patch"),
     }

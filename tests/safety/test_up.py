@@ -73,43 +73,43 @@ def run(
         stderr=subprocess.PIPE,
         text=True,
     )
-    try:
-        wait_until(lambda: until() or stack.poll() is not None, 180, "what the test waits for")
-        seen = cli.newest_decided_cycle()
-        wait_until(
-            lambda: cli.newest_decided_cycle() >= seen + MORE or stack.poll() is not None,
-            180,
-            "more decisions",
-        )
-        stack.send_signal(signal.SIGINT)
-        output, errors = stack.communicate(timeout=120)
-    finally:
-        stack.kill()
-        stack.wait()
+    cli.started.append(stack)  # ended in order where a wait gives up, so that its Lease is free
+    wait_until(lambda: until() or stack.poll() is not None, 180, "what the test waits for")
+    seen = cli.newest_decided_cycle()
+    wait_until(
+        lambda: cli.newest_decided_cycle() >= seen + MORE or stack.poll() is not None,
+        180,
+        "more decisions",
+    )
+    stack.send_signal(signal.SIGINT)
+    output, errors = stack.communicate(timeout=120)
     return Ended(stack.returncode, json.loads(output or "{}"), errors)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_the_issue_s_trials_write_nothing(cli: Cli, world: World) -> None:
     """`--mode active --namespaces shop`, as tried before: no node of anybody is put to sleep, nothing of
-    another namespace is evicted, and the start says that this is early.
+    another namespace is evicted, and the start says that this is early. An agent that knows already that
+    no node is named proposes nothing; one that asks before that is refused.
     """
+    told: set[str] = set()
 
     def refuses() -> bool:
-        executions = cli.stored("outcome.execution")
-        return any(one["reason"] == "node_not_named" for one in executions)
+        told.update(one["reason"] for one in cli.stored("outcome.execution"))
+        told.update(one["reason"] for one in cli.stored("proposal.efficiency"))
+        return not told.isdisjoint({"node_not_named", "means_missing"})
 
     done = run(cli, world, *ACTIVE, "shop", until=refuses)
 
     assert done.code == ExitCode.GOOD, done.errors
     assert "EARLY" in done.errors
-    assert done.summary["executions"].get("refused: node_not_named", 0) > 0, done.summary
+    assert not told.isdisjoint({"node_not_named", "means_missing"}), done.summary
     assert world.recorder.writes == []
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_one_named_node_is_all_that_sleeps(cli: Cli, world: World) -> None:
     """Of seven idle nodes the one that the settings name by its label is put to sleep, and only that."""
     node = world.nodes[EMPTY]
@@ -140,7 +140,7 @@ def is_asleep(world: World, path: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_the_operator_takes_back_and_keep_leaves(cli: Cli, world: World) -> None:
     """`undo` names what stands and wakes the node, in front of the same server; with `--keep` what is done
     later outlives the run.
@@ -180,7 +180,7 @@ def test_the_operator_takes_back_and_keep_leaves(cli: Cli, world: World) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_shadow_mode_writes_nothing(cli: Cli, world: World) -> None:
     """Without a mode every write is a dry run, and some are tried; what is watched is listed once."""
     before = len(world.recorder.asked)

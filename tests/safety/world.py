@@ -76,21 +76,22 @@ class World:
         labels: dict[str, str] | None = None,
         pod_marks: dict[str, str] | None = None,
         replicas: int = 1,
+        cpu: str = "100m",
     ) -> None:
-        """Create a workload whose pods run on one node; `marks` and `labels` are its own."""
+        """Create a workload whose pods run on one node, or anywhere; `marks` and `labels` are its own."""
         own = {"app": name}
         pod: dict[str, Any] = {
             # bound, not selected: a pod that no other node may run is not moved at all
             **(
-                {"nodeSelector": {"kubernetes.io/hostname": node}}
+                {}
+                if not node
+                else {"nodeSelector": {"kubernetes.io/hostname": node}}
                 if resource == "daemonsets" or node not in self.nodes
                 else {"nodeName": node}
             ),
             "tolerations": [{"operator": "Exists"}],
             "terminationGracePeriodSeconds": 0,
-            "containers": [
-                {"name": "c", "image": "a:1", "resources": {"requests": {"cpu": "100m"}}}
-            ],
+            "containers": [{"name": "c", "image": "a:1", "resources": {"requests": {"cpu": cpu}}}],
         }
         template = {"metadata": {"labels": own, "annotations": pod_marks or {}}, "spec": pod}
         spec: dict[str, Any] = {"template": template}

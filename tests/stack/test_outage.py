@@ -22,9 +22,11 @@ from foresail.stack.state_folder import StackFile
 from foresail.status import gather
 from projections.overview import Overview
 from schemas.envelope import Event
+from schemas.reasons import Reason
 from schemas.registry import encode
 from schemas.snapshot import SnapshotNodes
 from tests import builders
+from tests.dashboard.test_page_state import page_sections
 
 STACK = StackFile("test", "1", "foresail_test", "nats://127.0.0.1:1", embedded=True, pid=1)
 
@@ -40,6 +42,49 @@ def snapshot_event(*, readable: bool) -> Event[Any]:
     }
     sources = tuple(source.model_copy(update=changes) for source in data.sources)
     return builders.stamp_event(data.model_copy(update={"sources": sources}))
+
+
+def lost_event(reason: Reason | None = Reason.FORBIDDEN) -> Event[Any]:
+    """Return the snapshot of a cycle in which one list alone cannot be read, which is not needed; None: it can."""
+    (data, *_) = builders.make_snapshot(2, cycle=2)
+    assert isinstance(data, SnapshotNodes)
+    changes: dict[str, Any] = {
+        "source": "deployments",
+        "ok": reason is None,
+        "reason": reason,
+        "message": "" if reason is None else "deployments.apps is forbidden",
+        "failing_since_seconds": None if reason is None else builders.START_SECONDS + 9,
+    }
+    one = data.sources[0].model_copy(update=changes)
+    return builders.stamp_event(data.model_copy(update={"sources": (*data.sources, one)}))
+
+
+LOST = "deployments cannot be read since 2026-01-01 00:00:09 cluster time (deployments.apps is forbidden)"
+
+
+def test_a_lost_source_stands_everywhere_with_its_beginning() -> None:
+    """In `status` as a trouble, in the live view, on the page, and as a line when it goes and when it comes."""
+    status = status_after(lost_event())
+    assert status["cluster_outage"] is None
+    assert (status["troubles"], status["sources_lost"][0]["text"]) == ([LOST], LOST)
+    overview = Overview().after(builders.stamp_event(builders.make_observation(3, cycle=1)))
+    console = Console(width=200, file=StringIO())
+    with console.capture() as printed:
+        console.print(view(overview.after(lost_event()), [], 0, "Foresail", {}))
+    assert LOST in printed.get()
+    assert page_sections([lost_event()])["head"]["lost"] == [LOST]
+    lines: list[str] = []
+    show = line_printer(lines.append)
+    for event in (lost_event(), lost_event(), lost_event(None)):
+        show(event)
+    assert lines == [LOST, "deployments can be read again"]
+
+
+@pytest.mark.parametrize("reason", [Reason.NOT_INSTALLED, Reason.DISABLED])
+def test_what_a_cluster_does_not_have_is_no_loss(reason: Reason) -> None:
+    """A cluster without a Metrics Server is whole."""
+    status = status_after(lost_event(reason))
+    assert (status["troubles"], status["sources_lost"]) == ([], [])
 
 
 def status_after(event: Event[Any]) -> dict[str, Any]:

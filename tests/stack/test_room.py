@@ -50,7 +50,7 @@ def message(number: int) -> Message:
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 async def test_a_full_disk_costs_time_and_nothing_else(
     small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

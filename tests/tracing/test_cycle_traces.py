@@ -156,7 +156,7 @@ def test_what_comes_late_joins_its_cycle_whose_root_is_sent_once() -> None:
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(400)
 async def test_the_live_log_is_traced_by_a_process_of_its_own(tmp_path: Path) -> None:
     """What is stored is received within seconds, and tracing writes nothing to the log."""
     server = NatsServer(tmp_path / "nats")

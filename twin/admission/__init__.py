@@ -76,6 +76,8 @@ def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) 
             if kind.resource == "services":
                 services.carry_over(old, new)
             kinds.admit(kind.resource, new, findings)
+            if kind.resource == "services":
+                services.check_same(old, new, findings)
             if kind.resource == "daemonsets":
                 workloads.count_template(old, new)
             kinds.check_unchanged(kind.resource, old, new, findings)

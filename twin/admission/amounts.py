@@ -55,9 +55,9 @@ def check_amounts(resources: Object, findings: Findings, path: str) -> None:
 
 
 def _check_amount(name: str, amount: str, findings: Findings, path: str) -> None:
-    problem = metadata.key_problem(name)
-    if problem:
-        findings.bad(path, name, problem)
+    if problems := metadata.key_problems(name):
+        for problem in problems:
+            findings.bad(path, name, problem)
         return
     if "/" in name:
         if parse_quantity(amount) % 1 and not name.partition("/")[0].endswith("kubernetes.io"):

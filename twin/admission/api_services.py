@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+from twin.admission.custom.definitions import LABEL, LABEL_RULE
 from twin.admission.findings import Findings
 from twin.records import Object
 
@@ -20,12 +21,14 @@ def admit(obj: Object, findings: Findings) -> None:
     obj.setdefault("status", {})
     group, version = spec.get("group") or "", spec.get("version") or ""
     name = obj["metadata"].get("name", "")
-    if name != f"{version}.{group}":
+    if name not in ("", f"{version}.{group}"):
         wanted = json.dumps(f"{version}.{group}")
         findings.bad("metadata.name", name, f'must be `spec.version+"."+spec.group`: {wanted}')
     if not group and version != "v1":
         why = "only v1 may have an empty group and it better be legacy kube"
         findings.add("spec.group", f"Required value: {why}")
+    if not LABEL.match(version):
+        findings.bad("spec.version", version, LABEL_RULE)
     for field, greatest in _GREATEST.items():
         number = spec.setdefault(field, 0)
         if not 0 < number <= greatest:

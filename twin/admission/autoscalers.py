@@ -44,18 +44,18 @@ _LONGEST_WINDOW, _LONGEST_PERIOD = 3_600, 1_800
 def autoscaler(obj: Object, findings: Findings) -> None:
     """Default and check a HorizontalPodAutoscaler."""
     spec = obj.setdefault("spec", {})
-    target = spec.setdefault("scaleTargetRef", {})
-    _check_reference(target, findings, "spec.scaleTargetRef")
-    version = target.get("apiVersion") or ""
-    if "/" not in version and target.get("kind") != "ReplicationController":
-        why = "apiVersion must specify API group"
-        findings.bad("spec.scaleTargetRef.apiVersion", version, why)
     least, most = spec.setdefault("minReplicas", 1), spec.get("maxReplicas", 0)
     findings.count("spec.minReplicas", least, 1)
     if most < 1:
         findings.require("spec.maxReplicas", "must be set and greater than 0")
     if most < least:
         findings.bad("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
+    target = spec.setdefault("scaleTargetRef", {})
+    _check_reference(target, findings, "spec.scaleTargetRef")
+    version = target.get("apiVersion") or ""
+    if "/" not in version and target.get("kind") != "ReplicationController":
+        why = "apiVersion must specify API group"
+        findings.bad("spec.scaleTargetRef.apiVersion", version, why)
     if not spec.get("metrics"):
         spec["metrics"] = [copy.deepcopy(_CPU_80)]
     for index, metric in enumerate(spec["metrics"]):

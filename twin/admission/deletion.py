@@ -62,8 +62,9 @@ def _mark_object(resource: str, record: Record, now: float, policy: str | None) 
     if resource not in GRACEFUL and not record.finalizers:
         return True
     record.deletion_at = now
-    record.deletion_grace_seconds = None if resource == "namespaces" else 0
-    if isinstance(record, ObjectRecord) and record.generation:
+    plain = resource in ("namespaces", "customresourcedefinitions")  # strategies of their own
+    record.deletion_grace_seconds = None if plain else 0
+    if isinstance(record, ObjectRecord) and record.generation and not plain:
         record.generation += 1
     if resource == "namespaces" and isinstance(record, ObjectRecord):
         status = {**(record.body.get("status") or {}), "phase": "Terminating"}

@@ -71,7 +71,6 @@ def attachment(obj: Object, findings: Findings) -> None:
         findings.require("spec.attacher")
     else:
         rules.subdomain("spec.attacher", spec["attacher"].lower(), findings)
-    rules.subdomain("spec.nodeName", spec.get("nodeName") or "", findings)
     source = spec.setdefault("source", {})
     name = source.get("persistentVolumeName")
     if (name is None) == (source.get("inlineVolumeSpec") is None):
@@ -81,6 +80,7 @@ def attachment(obj: Object, findings: Findings) -> None:
         why = "must specify non empty persistentVolumeName"
         findings.require("spec.source.persistentVolumeName", why)
         rules.subdomain("spec.source.persistentVolumeName", name, findings)
+    rules.subdomain("spec.nodeName", spec.get("nodeName") or "", findings)
 
 
 def device_class(obj: Object, findings: Findings) -> None:

@@ -167,12 +167,3 @@ def _check(path: str, value: object, read: object, findings: Findings) -> None:
         read(str(value))
     except ValueError as error:
         findings.bad(path, value, str(error))
-
-
-def check_began_unchanged(old: Object, new: Object, findings: Findings) -> None:
-    """Check that what says when a Job began stays, once it is said and unless the Job is suspended."""
-    before = (old.get("status") or {}).get("startTime")
-    now = (new.get("status") or {}).get("startTime")
-    if before is not None and now != before and not (new.get("spec") or {}).get("suspend"):
-        why = "field is immutable for unsuspended job once set"
-        findings.bad("status.startTime", now, why)

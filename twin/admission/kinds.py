@@ -10,6 +10,7 @@ from twin.admission import (
     drivers,
     events,
     flow_control,
+    job_status,
     jobs,
     limit_ranges,
     metadata,
@@ -17,6 +18,7 @@ from twin.admission import (
     networks,
     node_pools,
     plain_kinds,
+    pod_status,
     policies,
     priority_classes,
     quota_scopes,
@@ -77,6 +79,8 @@ _UNCHANGED: dict[str, Callable[[Object, Object, Findings], None]] = {
     "priorityclasses": priority_classes.check_class_unchanged,
     "persistentvolumeclaims": storage.check_claim_unchanged,
     "servicecidrs": plain_kinds.check_ranges_unchanged,
+    "flowschemas": flow_control.check_fixed,
+    "prioritylevelconfigurations": flow_control.check_fixed,
 }
 
 
@@ -92,8 +96,10 @@ def check_status(resource: str, old: Object, new: Object, findings: Findings) ->
     if resource == "services" and balanced and old["spec"].get("type") != "LoadBalancer":
         why = "may only be used when `spec.type` is 'LoadBalancer'"
         findings.forbid("status.loadBalancer.ingress", why)
-    if resource == "jobs":
-        jobs.check_began_unchanged(old, new, findings)
+    if resource == "pods":
+        pod_status.check_status(old, new, findings)
+    elif resource == "jobs":
+        job_status.check_status(old, new, findings)
     elif resource == "namespaces":
         new["status"] = status = {**status, "phase": status.get("phase") or "Active"}
         phase = status["phase"]
@@ -128,7 +134,7 @@ _COUNTING = ("deployments", "replicasets", "statefulsets", "daemonsets", "replic
 _FIXED = {
     "runtimeclasses": ("handler",),
     "volumeattributesclasses": ("driverName", "parameters"),
-    "ipaddresses": ("spec",),
+    **dict.fromkeys(("ipaddresses", "resourceclaims", "resourceclaimtemplates"), ("spec",)),
     "storageclasses": ("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"),
     "csistoragecapacities": ("nodeTopology", "storageClassName"),
     "volumeattachments": ("spec",),
@@ -208,8 +214,8 @@ def _namespace(obj: Object, findings: Findings) -> None:
             why = "name is neither a standard finalizer name nor is it fully qualified"
             findings.bad("spec.finalizers", finalizer, why)
     obj.setdefault("status", {}).setdefault("phase", "Active")
-    labels = obj["metadata"].setdefault("labels", {})
-    labels[_NAME_LABEL] = obj["metadata"]["name"]
+    if "name" in obj["metadata"]:  # a name that is yet to be made up has no label
+        obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = obj["metadata"]["name"]
 
 
 def _node(obj: Object, findings: Findings) -> None:

@@ -36,7 +36,7 @@ VALUE_RULE = (
     "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
     "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
-_KEY_RULE = (
+NAME_RULE = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
     "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
     "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
@@ -52,7 +52,15 @@ _ANY_FINALIZER = frozenset(
     {
         *("customresourcedefinitions", "nodepools", "nodeclaims", "kwoknodeclasses"),
         *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
-        "verticalpodautoscalers",
+        *(
+            "verticalpodautoscalers",
+            "leases",
+            "apiservices",
+            "runtimeclasses",
+            "poddisruptionbudgets",
+        ),
+        *("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
+        *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
     }
 )
 """Resources whose finalizers need no prefix."""
@@ -61,10 +69,13 @@ _SEGMENTS: _Rule = (_SEGMENT, 10_000, _SEGMENT_RULE)
 _NAMES: dict[str, _Rule] = {
     "namespaces": (DNS_LABEL, MAX_LABEL, LABEL_RULE),
     "services": (DNS_LABEL, MAX_LABEL, LABEL_RULE),
+    "statefulsets": (DNS_LABEL, MAX_LABEL, LABEL_RULE),
     **dict.fromkeys(
         (
             "apiservices",
             "certificatesigningrequests",
+            "ipaddresses",
+            "poddisruptionbudgets",
             "events",
             "roles",
             "rolebindings",
@@ -82,8 +93,8 @@ def check(metadata: Object, findings: Findings, resource: str = "") -> None:
     _check_name(metadata, findings, _NAMES.get(resource, (SUBDOMAIN, MAX_NAME, SUBDOMAIN_RULE)))
     check_labels("metadata.labels", metadata.get("labels"), findings)
     check_annotations("metadata.annotations", metadata.get("annotations"), findings)
-    _check_finalizers(metadata.get("finalizers") or (), resource, findings)
     _check_owners(metadata.get("ownerReferences") or (), findings)
+    _check_finalizers(metadata.get("finalizers") or (), resource, findings)
 
 
 def check_annotations(path: str, annotations: object, findings: Findings) -> None:
@@ -104,6 +115,8 @@ def _check_name(metadata: Object, findings: Findings, rule: _Rule) -> None:
     if prefix:
         stem = f"{prefix[:-1]}a" if prefix.endswith("-") and rule is not _SEGMENTS else prefix
         _check_text("metadata.generateName", prefix, stem, rule, findings)
+    if not name and not prefix:
+        findings.require("metadata.name", "name or generateName is required")
     if name:
         _check_text("metadata.name", name, name, rule, findings)
 
@@ -119,11 +132,12 @@ def _check_text(path: str, shown: object, text: object, rule: _Rule, findings: F
 def _check_finalizers(finalizers: Sequence[object], resource: str, findings: Findings) -> None:
     path = "metadata.finalizers"
     for index, finalizer in enumerate(finalizers):
-        problem = key_problem(finalizer) if isinstance(finalizer, str) else _KEY_RULE
-        if problem:
+        problems = key_problems(finalizer) if isinstance(finalizer, str) else (NAME_RULE,)
+        for problem in problems:
             findings.bad(path, finalizer, problem)
-        elif (
-            "/" not in str(finalizer)
+        if (
+            not problems
+            and "/" not in str(finalizer)
             and finalizer not in _STANDARD_FINALIZERS
             and resource not in _ANY_FINALIZER
         ):
@@ -193,27 +207,29 @@ def _pairs(path: str, pairs: object, findings: Findings) -> list[tuple[str, Any]
         findings.bad(path, pairs, "must be an object of strings")
         return []
     for key in pairs:
-        fault = key_problem(key)
-        if fault:
+        for fault in key_problems(key):
             findings.bad(path, key, fault)
     return list(pairs.items())
 
 
 @lru_cache(maxsize=4_096)  # the same few keys on every object
-def key_problem(key: str) -> str:
-    """Return what is wrong with the key of a label or annotation; empty when nothing is."""
+def key_problems(key: str) -> tuple[str, ...]:
+    """Return what is wrong with the key of a label or annotation."""
     if key.count("/") > 1:
-        return _QUALIFIED_RULE
+        return (_QUALIFIED_RULE,)
     prefix, slash, name = key.rpartition("/")
+    problems = []
     if slash and not prefix:
-        return "prefix part must be non-empty"
-    if prefix and not SUBDOMAIN.match(prefix):
-        return f"prefix part {SUBDOMAIN_RULE}"
+        problems.append("prefix part must be non-empty")
+    elif prefix and not SUBDOMAIN.match(prefix):
+        problems.append(f"prefix part {SUBDOMAIN_RULE}")
     if not name:
-        return "name part must be non-empty"
-    if len(name) > MAX_LABEL:
-        return f"name part must be no more than {MAX_LABEL} bytes"
-    return "" if _NAME_PART.match(name) else _KEY_RULE
+        problems.append("name part must be non-empty")
+    elif len(name) > MAX_LABEL:
+        problems.append(f"name part must be no more than {MAX_LABEL} bytes")
+    if not _NAME_PART.match(name):
+        problems.append(NAME_RULE)
+    return tuple(problems)
 
 
 def check_unchanged(old: Object, new: Object, findings: Findings) -> None:

@@ -26,7 +26,9 @@ def ingress(obj: Object, findings: Findings) -> None:
     """Default and check an Ingress."""
     spec = obj.setdefault("spec", {})
     if not spec.get("rules") and not spec.get("defaultBackend"):
-        findings.add("spec", "Invalid value: either `defaultBackend` or `rules` must be specified")
+        findings.add(
+            "spec", "Invalid value: null: either `defaultBackend` or `rules` must be specified"
+        )
     if spec.get("defaultBackend"):
         _check_backend(spec["defaultBackend"], findings, "spec.defaultBackend")
     for index, rule in enumerate(spec.get("rules") or ()):

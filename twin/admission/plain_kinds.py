@@ -67,7 +67,11 @@ def attributes_class(obj: Object, findings: Findings) -> None:
 def ip_address(obj: Object, findings: Findings) -> None:
     """Check an IPAddress, whose name is the address."""
     name, parent = obj["metadata"].get("name") or "", obj.setdefault("spec", {}).get("parentRef")
-    if not rules.is_ip(name) or str(ipaddress.ip_address(name)) != name:
+    if not rules.is_ip(name):
+        if name:
+            why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+            findings.bad("metadata.name", name, why)
+    elif str(ipaddress.ip_address(name)) != name:
         findings.bad("metadata.name", name, "must be a valid IP address in canonical form")
     if parent is None:
         findings.require("spec.parentRef")
@@ -129,16 +133,14 @@ def check_ranges_unchanged(old: Object, new: Object, findings: Findings) -> None
 
 
 def signing_request(obj: Object, findings: Findings) -> None:
-    """Check a CertificateSigningRequest; who asks is not kept, since a journal would not know it either."""
+    """Check a CertificateSigningRequest."""
     spec = obj.setdefault("spec", {})
-    for field in ("username", "uid", "groups", "extra"):
-        spec.pop(field, None)
     try:
         text = base64.b64decode(spec.get("request") or "")
     except ValueError:
         text = b""
     if not _REQUEST.search(text):
-        shown = spec.get("request") or ""
+        shown = spec.get("request") or None
         findings.bad("spec.request", shown, "PEM block type must be CERTIFICATE REQUEST")
     usages = spec.get("usages") or []
     if not usages:

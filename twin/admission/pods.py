@@ -101,15 +101,15 @@ def keep_resolved(old: Object, new: Object) -> None:
 
 def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
     """Check that a pod update touches only what a real API server lets it touch."""
-    ours = {key: value for key, value in old.items() if key not in _CHANGEABLE}
-    theirs = {key: value for key, value in new.items() if key not in _CHANGEABLE}
+    ours, theirs = _fixed(old), _fixed(new)
     why = (
         "Forbidden: pod updates may not change fields other than image, "
         "activeDeadlineSeconds and added tolerations"
     )
-    if len(old["containers"]) != len(new["containers"]):
+    if len(old["containers"]) != len(new.get("containers") or ()):
         findings.forbid("spec.containers", "pod updates may not add or remove containers")
         return
+    _check_deadline(old, new, findings)
     if ours != theirs:
         findings.add("spec", why)
         return
@@ -127,6 +127,26 @@ def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
     kept = [_timeless(toleration) for toleration in new["tolerations"]]
     if any(_timeless(toleration) not in kept for toleration in old["tolerations"]):
         findings.add("spec.tolerations", "Forbidden: existing toleration can not be modified")
+
+
+def _fixed(spec: Object) -> Object:
+    """Return what of a pod never changes; an empty map or list is none."""
+    return {
+        key: value
+        for key, value in spec.items()
+        if key not in _CHANGEABLE and value not in ({}, [], None)
+    }
+
+
+def _check_deadline(old: Object, new: Object, findings: Findings) -> None:
+    path, why = "spec.activeDeadlineSeconds", "must be less than or equal to previous value"
+    before, after = (spec.get("activeDeadlineSeconds") for spec in (old, new))
+    if before is None:
+        return
+    if after is None:
+        findings.bad(path, None, "must not update from a positive integer to nil value")
+    elif after > before:
+        findings.bad(path, after, why)
 
 
 def _timeless(toleration: Object) -> Object:

@@ -60,7 +60,7 @@ def _with_resizes(before: Object, after: Object) -> Object:
 def check_qos(before: str, after: str, findings: Findings) -> None:
     """Check that the pod keeps its quality of service."""
     if before != after:
-        findings.bad("spec", after, "Pod QOS Class may not change as a result of resizing")
+        findings.bad("spec", before, "Pod QOS Class may not change as a result of resizing")
 
 
 def check_resize_policy(

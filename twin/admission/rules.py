@@ -46,8 +46,7 @@ def _pattern(
 
 def qualified_name(path: str, value: object, findings: Findings) -> None:
     """Check a label key, or what has its form."""
-    problem = metadata.key_problem(str(value))
-    if problem:
+    for problem in metadata.key_problems(str(value)):
         findings.bad(path, value, problem)
 
 

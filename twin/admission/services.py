@@ -71,6 +71,15 @@ def carry_over(old: Object, new: Object) -> None:
         _drop_unchanged(before, after, ("healthCheckNodePort",))
 
 
+def check_same(old: Object, new: Object, findings: Findings) -> None:
+    """Check what a balanced Service keeps for its life as one."""
+    before, after = old.get("spec") or {}, new["spec"]
+    if before.get("type") == after["type"] == "LoadBalancer":
+        name = after.get("loadBalancerClass")
+        if name != before.get("loadBalancerClass"):
+            findings.bad("spec.loadBalancerClass", name, "may not change once set")
+
+
 def _drop_unchanged(before: Object, after: Object, fields: tuple[str, ...]) -> None:
     for field in fields:
         if field in before and after.get(field) == before[field]:
@@ -142,6 +151,9 @@ def _check_addresses(spec: Object, kind: str, findings: Findings) -> None:
         findings.bad("spec.clusterIPs", several, "must be empty when `clusterIP` is not specified")
     elif several and several[0] != given:
         findings.bad("spec.clusterIPs", several, "first value must match `clusterIP`")
+    elif given == "None" and kind in _OUTSIDE:
+        why = f"may not be set to 'None' for {kind} services"
+        findings.bad("spec.clusterIPs[0]", given, why)
     elif given not in ("", "None"):
         rules.ip_address("spec.clusterIPs[0]", given, findings)
     _check_families(spec, findings)

@@ -106,8 +106,21 @@ def claim(obj: Object, findings: Findings) -> None:
     """Check a PersistentVolumeClaim; none is ever bound."""
     spec = obj.setdefault("spec", {})
     spec.setdefault("volumeMode", "Filesystem")
+    _name_source_twice(spec)
     check_claim_spec(spec, findings, "spec")
     obj.setdefault("status", {"phase": "Pending"})
+
+
+def _name_source_twice(spec: Object) -> None:
+    """Where a claim's content comes from stands in both fields, the older and the newer one."""
+    older, newer = spec.get("dataSource"), spec.get("dataSourceRef")
+    for source in (older, newer):
+        if source:
+            source.setdefault("apiGroup", None)
+    if older and not newer:
+        spec["dataSourceRef"] = dict(older)
+    elif newer and not older and not newer.get("namespace"):
+        spec["dataSource"] = {name: value for name, value in newer.items() if name != "namespace"}
 
 
 def check_claim_unchanged(old: Object, new: Object, findings: Findings) -> None:

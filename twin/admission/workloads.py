@@ -102,8 +102,8 @@ def _check_replicas(obj: Object, findings: Findings, kind: str, made: str) -> Ob
 
 
 def _of_template(spec: Object, findings: Findings, kind: str, made: str) -> None:
-    template(spec, findings)
     selector(spec, findings, kind)
+    template(spec, findings)
     _always(spec, findings, made)
     rules.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"), findings)
 

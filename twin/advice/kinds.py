@@ -54,6 +54,8 @@ def _of_service(obj: Object) -> Iterator[str]:
         yield f"annotation {_HINTS} is deprecated, please use {_MODE} instead"
     if spec.get("clusterIP") == "None" and spec.get("sessionAffinity", "None") != "None":
         yield "spec.SessionAffinity is ignored for headless services"
+    if spec.get("trafficDistribution") == "PreferClose":
+        yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
     if spec.get("externalIPs"):
         yield "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
 

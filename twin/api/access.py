@@ -230,6 +230,8 @@ EXECUTOR = Identity(
         Rule(("delete",), ("",), ("pods",)),
         Rule(("create", "delete"), ("",), ("resourcequotas",)),
         Rule(("delete",), ("karpenter.sh",), ("nodeclaims",)),
+        Rule(("create",), ("events.k8s.io",), ("events",)),
+        Rule(("create", "update"), ("coordination.k8s.io",), ("leases",), ("kube-system",)),
     ),
 )
 EXERCISE_NAMESPACE = "foresail-exercise"

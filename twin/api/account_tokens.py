@@ -1,8 +1,9 @@
 """Tokens of service accounts: signed JWTs with audience and expiry, bound to objects that have to be there.
 
 They are computed, never kept: neither state nor journal knows them, so their randomness and their times
-are in no state hash. They expire by cluster time. Source: kubernetes.io/docs/reference/access-authn-authz/
-service-accounts-admin and authentication, and RFC 7515, 7517 and 7519.
+are in no state hash. They expire by cluster time. (Those that Secrets hold are written like anything
+else.) Source: kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin and authentication,
+and RFC 7515, 7517 and 7519.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from twin.api.access import Identity
 from twin.api.tokens import draw_id
 from twin.engine import Engine
 from twin.rbac.attributes import account_groups, account_user
-from twin.records import Object, Record
+from twin.records import Object, ObjectRecord, Record
 
+LASTING, _LASTING_CLAIM = "kubernetes/serviceaccount", "kubernetes.io/serviceaccount"
+"""Who signs the tokens that Secrets hold, which have no end, and what their claims begin with."""
 ISSUER = "https://kubernetes.default.svc"
 """Who signs; also the audience of the API server itself."""
 LEEWAY_SECONDS = 60.0
@@ -83,10 +86,25 @@ class AccountTokens:
             "nbf": now,
             "sub": account_user(account.namespace, account.name),
         }
+        return self._signed(claims), float(now + seconds)
+
+    def sign_for_secret(self, account: Record, secret: Record) -> str:
+        """Return a token of an account that is valid as long as the Secret has it."""
+        claims = {
+            "iss": LASTING,
+            f"{_LASTING_CLAIM}/namespace": account.namespace,
+            f"{_LASTING_CLAIM}/secret.name": secret.name,
+            f"{_LASTING_CLAIM}/service-account.name": account.name,
+            f"{_LASTING_CLAIM}/service-account.uid": account.uid,
+            "sub": account_user(account.namespace, account.name),
+        }
+        return self._signed(claims)
+
+    def _signed(self, claims: Object) -> str:
         signed = f"{_json({'alg': 'ES256', 'kid': self._key_id})}.{_json(claims)}"
         pair = decode_dss_signature(self._key.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
         signature = b"".join(number.to_bytes(_NUMBER_BYTES) for number in pair)
-        return f"{signed}.{_text(signature)}", float(now + seconds)
+        return f"{signed}.{_text(signature)}"
 
     def person(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> Person | None:
         """Return whose a valid token is; None for one that is false, expired or for others, and for one
@@ -96,6 +114,8 @@ class AccountTokens:
         if other is not None:
             return (other, tuple(audiences)) if ISSUER in audiences else None
         claims = self._claims(token)
+        if claims is not None and claims["iss"] == LASTING:
+            return self._lasting_person(token, claims) if ISSUER in audiences else None
         if claims is None or not claims["nbf"] <= self._engine.now < claims["exp"]:
             return None
         shared = tuple(word for word in audiences if word in claims["aud"])
@@ -124,6 +144,25 @@ class AccountTokens:
             more=tuple((f"{_EXTRA}{key}", (value,)) for key, value in sorted(extra.items())),
         )
         return who, shared
+
+    def _lasting_person(self, token: str, claims: Object) -> Person | None:
+        """Return whose token a Secret holds; None once it does not any more."""
+        namespace, secret, name, uid = (
+            claims[f"{_LASTING_CLAIM}/{part}"]
+            for part in ("namespace", "secret.name", "service-account.name", "service-account.uid")
+        )
+        held = self._engine.store.find("secrets", namespace, secret)
+        account = {"name": name, "uid": uid}
+        if not isinstance(held, ObjectRecord) or held.deletion_at is not None:
+            return None
+        coded = base64.b64encode(token.encode()).decode()
+        if (held.body.get("data") or {}).get("token") != coded or not self._is_there(
+            "serviceaccounts", namespace, account
+        ):
+            return None
+        user = claims["sub"]
+        groups = account_groups(namespace)
+        return Identity(user, (), groups, paths=(), stranger=user, given_uid=uid), (ISSUER,)
 
     def key_set(self) -> Object:
         """Return the public key by which others check tokens (RFC 7517)."""

@@ -22,10 +22,9 @@ from urllib.parse import quote, urlencode
 from twin.api.access import Identity, Requester
 from twin.api.limits import LARGEST_BODY, read_json
 from twin.api.messages import JSON, Request, Response
-from twin.api.objects import method_not_allowed
 from twin.api.targets import read_path, read_target
 from twin.controllers.api_services import API_SERVICES
-from twin.errors import ApiError, unknown_resource
+from twin.errors import ApiError, method_not_allowed, unknown_resource
 from twin.kinds import KINDS
 from twin.local_services import local_address
 from twin.rbac.extension import EXTRA_PREFIX, GROUP_HEADER, USER_HEADER

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 from twin.api.bodies import ClientObject, check_object
 from twin.api.messages import Object, Request
 from twin.api.schema import root_of
-from twin.api.write_rules import status_is_plain
+from twin.api.schema.checking import Check
+from twin.api.typed_values import UNKNOWN, type_errors
+from twin.api.write_rules import check_named, status_is_plain
 from twin.errors import ApiError, bad_request, conflict, invalid
 from twin.kinds import Kind
 
@@ -21,6 +24,7 @@ def read_application(
     if not manager:
         why = [("fieldManager", "Required value: is required for apply patch")]
         raise invalid("PatchOptions", "meta.k8s.io", "", why)
+    config = {} if config is None else config
     if not isinstance(config, dict):
         found = {list: "array", str: "string", bool: "bool"}.get(type(config), "number")
         wrong = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
@@ -45,8 +49,22 @@ def read_application(
     return manager, client_object
 
 
-def check_new(kind: Kind, name: str, config: Object) -> None:
-    """Let a configuration make an object: its version does not count; raises ApiError 409 for a uid."""
+def without_nulls(result: Object, kind: Kind) -> Object:
+    """Return what an applied configuration made of an object, without what it left null or empty."""
+    root = None if kind.custom is not None else root_of(kind.group, kind.version, kind.kind)
+    if root is None:
+        return result
+    cleaned: Object = Check(kind.kind, kind.version).clean(result, root)
+    return cleaned
+
+
+def check_new(kind: Kind, name: str, config: Object, stated: Object) -> None:
+    """Let a configuration make an object: its version does not count.
+
+    Raises:
+        ApiError: 400 where what the client stated has no name, 409 for a uid.
+    """
+    check_named(stated, name)
     metadata = config["metadata"]
     metadata.pop("resourceVersion", None)
     if metadata.get("uid"):
@@ -56,17 +74,31 @@ def check_new(kind: Kind, name: str, config: Object) -> None:
 
 def check_application(config: Object, kind: Kind, request: Request) -> ClientObject:
     """Return an applied configuration; raises ApiError 500, as upstream, for one that does not fit its type."""
-    if kind.custom is not None or root_of(kind.group, kind.version, kind.kind) is None:
-        return check_object(config, kind, request)
+    metadata = config.get("metadata")
+    head = metadata if isinstance(metadata, dict) else {}
+    version = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+    what = f"{head.get('namespace') or ''}/{head.get('name') or ''}; {version}"
+    root = None if kind.custom is not None else root_of(kind.group, kind.version, kind.kind)
+    if root is not None and (wrong := type_errors(config, root)):
+        raise _untyped(what, wrong)
     strict = replace(request, query={**request.query, "fieldValidation": "Strict"})
     try:
         return check_object(config, kind, strict)
     except ApiError as error:
         if error.status != 400:
             raise
-        metadata = config.get("metadata")
-        head = metadata if isinstance(metadata, dict) else {}
-        what = f"{head.get('namespace', '')}/{head.get('name', '')}; {kind.api_version}, Kind={kind.kind}"
+        unknown = re.search(r'unknown field "([^"]*)"', error.message)
+        if unknown is not None:
+            raise _untyped(what, f".{unknown[1]}: {UNKNOWN}") from error
+        if kind.custom is not None:
+            raise
         why = error.message.partition("cannot be handled as a ")[2].partition(": ")[2]
-        message = f"failed to create typed patch object ({what}): {why or error.message}"
+        message = (
+            f"failed to convert new object ({what}) to proper version: unable to convert unstructured object to "
+            f"{version}: {why or error.message}"
+        )
         raise ApiError(500, "", message) from error
+
+
+def _untyped(what: str, wrong: str) -> ApiError:
+    return ApiError(500, "", f"failed to create typed patch object ({what}): {wrong}")

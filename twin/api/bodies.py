@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 import yaml
@@ -13,6 +15,7 @@ import yaml
 from twin.admission import vertical
 from twin.admission.structural import prune
 from twin.api.custom_bodies import check_type, clean_custom, clean_definition
+from twin.api.go_json import header_error, unrecognized
 from twin.api.limits import MOST_DEFINED_VALUES, MOST_VALUES, read_json, read_yaml
 from twin.api.messages import JSON, Object, Request, Response, options_of
 from twin.api.schema import Field, message, root_of
@@ -21,7 +24,7 @@ from twin.api.schema.wire import CONTENT_TYPE as PROTOBUF
 from twin.api.schema.wire import decode_object
 from twin.definitions.registry import DEFINITIONS
 from twin.errors import ApiError, bad_request, invalid
-from twin.kinds import Kind
+from twin.kinds import KINDS, Kind
 
 T = TypeVar("T")
 YAML = "application/yaml"
@@ -30,6 +33,8 @@ POLICIES = (None, "Foreground", "Background", "Orphan")
 WARNING_CHARACTERS = 4_096
 """Of all warnings together, as on a real server; each is cut at 256."""
 VALIDATIONS = ("Strict", "Warn", "Ignore")
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_OPTIONS_SCHEME = "pkg/apis/meta/internalversion/scheme/register.go:27"
 _META = Field("metadata", 0, "meta.v1.ObjectMeta")
 _OPEN = Field("", 0, "Any", pointer=True)
 _STRUCTURAL = {"verticalpodautoscalers": vertical.SPEC}
@@ -69,25 +74,55 @@ def with_warning(answer: T, sentence: str) -> T:
     return replace(answer, headers={**answer.headers, "Warning": joined})
 
 
+@contextmanager
+def warning_all_the_same(found: ClientObject) -> Iterator[None]:
+    """Let a refusal carry the warnings of what was read."""
+    try:
+        yield
+    except ApiError as error:
+        error.headers.update(found.headers())
+        raise
+
+
 def read_object(request: Request, kind: Kind) -> ClientObject:
     """Read an object of a kind; raises ApiError 400 or 415."""
     twice: list[str] = []
-    obj = read_body(request, twice, values=most_values(kind))
+    obj = read_body(request, twice, kind=kind.kind, values=most_values(kind))
     if kind.custom is not None:
         check_type(obj, kind)
-    check_stated_type(obj, kind)
+    check_stated_type(obj, kind, request.body)
+    for name in ("apiVersion", "kind"):
+        if obj.get(name) == "":
+            del obj[name]
     return check_object(obj, kind, request, twice)
 
 
-def check_stated_type(obj: Any, kind: Kind) -> None:
-    """Raise ApiError 400 for an object that says to be of another kind or version."""
+def check_stated_type(obj: Any, kind: Kind, body: bytes = b"") -> None:
+    """Raise ApiError 400 for an object that says to be of another kind or version; `body` is how it was sent."""
     obj = require_object(obj)
-    stated_type = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
-    if stated_type != (kind.api_version, kind.kind):
-        raise bad_request(
-            f'{stated_type[1]} in version "{str(stated_type[0]).rpartition("/")[2]}" cannot be handled as a '
-            f"{kind.kind}: this path serves {kind.api_version} {kind.kind}"
-        )
+    version, name = obj.get("apiVersion") or kind.api_version, obj.get("kind") or kind.kind
+    if (version, name) == (kind.api_version, kind.kind):
+        return
+    version = str(version)
+    if version.count("/") > 1:
+        why = f"unexpected GroupVersion string: {version}"
+        raise bad_request(unrecognized(body, kind.kind, why))
+    bare = version.rpartition("/")[2]
+    if (version, name) in _registered():
+        package = (kind.group or "core").partition(".")[0]
+        why = f"converting ({bare}.{name}) to ({package}.{kind.kind}): unknown conversion"
+    else:
+        why = f'no kind "{name}" is registered for version "{version}" in scheme "{_SCHEME}"'
+    raise bad_request(f'{name} in version "{bare}" cannot be handled as a {kind.kind}: {why}')
+
+
+@cache
+def _registered() -> frozenset[tuple[str, str]]:
+    """Return versions and kinds that a real server knows, and their lists."""
+    kinds = [
+        (kind.api_version, name) for kind in KINDS.values() for name in (kind.kind, kind.list_kind)
+    ]
+    return frozenset(kinds)
 
 
 def check_object(
@@ -105,7 +140,7 @@ def check_object(
         why = ("fieldValidation", f'Unsupported value: "{mode}": supported values: {words}')
         raise invalid(options_of(request.method), "meta.k8s.io", "", [why])
     applies = request.headers.get("content-type", "").startswith(APPLY)
-    check = Check(kind.kind, kind.version, keeps_empty=applies)
+    check = Check(kind.kind, kind.version, applied=applies)
     root = root_of(kind.group, kind.version, kind.kind)
     if kind.custom is not None:
         cleaned = clean_custom(require_object(obj), kind, check)
@@ -159,9 +194,9 @@ def whole_seconds(value: Any) -> int:
 
 
 def read_body(
-    request: Request, twice: list[str] | None = None, *, values: int = MOST_VALUES
+    request: Request, twice: list[str] | None = None, *, kind: str = "", values: int = MOST_VALUES
 ) -> Object:
-    """Read a body in JSON, YAML or protobuf; raises ApiError 400, 413 or 415.
+    """Read a body in JSON, YAML or protobuf, of an object of a kind; raises ApiError 400, 413 or 415.
 
     Names of members that occur twice in a JSON object are added to `twice`.
     """
@@ -187,6 +222,7 @@ def read_body(
             return Repeated(content, {name for name in content if times[name] > 1})
         return content
 
+    readable = True
     try:
         how: dict[str, Any] = {"object_pairs_hook": members, "values": values}
         content = (
@@ -194,12 +230,16 @@ def read_body(
             if media == YAML
             else read_json(request.body, **how)
         )
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except yaml.YAMLError as error:
         raise bad_request(f"the body cannot be read: {error}") from error
-    if content is None and request.body:
+    except (ValueError, RecursionError):
+        content, readable = None, False
+    if content is None and readable and request.body:
         return {}
-    if not isinstance(content, dict):
-        raise bad_request("the body must be an object")
+    why = header_error(request.body, content, readable=readable)
+    if why:
+        raise bad_request(unrecognized(request.body, kind, why) if kind else why)
+    assert isinstance(content, dict)
     if found and twice is not None:
         twice.extend(_paths_of(content, ""))
         return require_object(read_json(request.body, values=values))
@@ -236,16 +276,25 @@ def delete_options(request: Request) -> Object:
     body = read_body(request) if request.body else {}
     if body.get("kind", "DeleteOptions") not in ("", "DeleteOptions"):
         version = body.get("apiVersion") or "v1"
-        raise bad_request(f'no kind "{body["kind"]}" is registered for version "{version}"')
+        raise bad_request(
+            f'no kind "{body["kind"]}" is registered for version "{version}" in scheme "{_OPTIONS_SCHEME}"'
+        )
     named = {"kind": "DeleteOptions", "apiVersion": "v1"}
     place = Field("", 0, message("meta.v1.DeleteOptions").name)
     try:
         options: Object = Check("DeleteOptions", "v1").clean({**body, **named}, place)
     except ApiError as error:
-        raise bad_request(_of_go(error.message, body)) from error
+        why = error.message.rpartition("cannot be handled as a DeleteOptions: ")[2]
+        raise bad_request(why) from error
     for name in ("gracePeriodSeconds", "propagationPolicy", "orphanDependents"):
         if name in request.query and not request.body:
             options[name] = request.query[name]
+    check_options(options)
+    return options
+
+
+def check_options(options: Object) -> None:
+    """Check options of a deletion and leave one word for what becomes of dependents; raises ApiError 422."""
     policy, orphan = options.get("propagationPolicy"), options.pop("orphanDependents", None)
     if policy is not None and orphan is not None:
         why = "orphanDependents and deletionPropagation cannot be both set"
@@ -256,20 +305,6 @@ def delete_options(request: Request) -> Object:
     if orphan is not None:
         dropped = orphan in (False, "false", "False", "0")
         options["propagationPolicy"] = "Background" if dropped else "Orphan"
-    return options
-
-
-def _of_go(message: str, options: Object) -> str:
-    """Return what is wrong with options of a deletion as Go says it."""
-    match = re.search(r"json: cannot unmarshal (\w+) into field (\S+) of type (.*)", message)
-    if match is None:
-        return message
-    found, name, wanted = match.groups()
-    value = options.get(name)
-    found = f"number {value}" if isinstance(value, float) else found
-    return (
-        f"json: cannot unmarshal {found} into Go struct field DeleteOptions.{name} of type {wanted}"
-    )
 
 
 def _bad_options(sentence: str) -> ApiError:

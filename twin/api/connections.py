@@ -67,6 +67,7 @@ class Connection(HttpToolsProtocol):
     _refused = False
     _served = False
     _full = False
+    _is_websocket = False
     place = 0
     """Below 100; connections that are opened together differ in it."""
     opened_at = 0.0
@@ -106,6 +107,8 @@ class Connection(HttpToolsProtocol):
         if self._in_head:
             self._head_bytes += len(data)
         super().data_received(data)
+        if self._is_websocket:
+            return  # the transport is another protocol's now
         if self._in_head and self._head_bytes > LARGEST_HEAD:
             self._refuse(_too_long_head(self.url))
         current: RequestResponseCycle | None = self.cycle  # none before the first request
@@ -150,6 +153,7 @@ class Connection(HttpToolsProtocol):
         kubectl's name of its tunnel has a slash, which the library refuses, since RFC 6455 does.
         """
         self._forget_timer()
+        self._is_websocket = True
         name, allowed = tunnel.PROTOCOL.encode(), tunnel.ALLOWED_NAME.encode()
         self.scope["headers"] = [
             (key, value.replace(name, allowed) if key == b"sec-websocket-protocol" else value)

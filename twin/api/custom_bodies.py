@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from twin.admission.custom import pruning, structural
+from twin.admission.custom import structural
 from twin.api.messages import Object
 from twin.api.schema import Field
 from twin.api.schema.checking import Check
+from twin.custom import pruning
 from twin.errors import ApiError, bad_request, invalid
 from twin.kinds import Kind
 

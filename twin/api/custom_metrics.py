@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from twin.api.access import Attributes, Requester
+from twin.api.label_selectors import label_requirements
 from twin.api.messages import Request, Response, respond
-from twin.api.objects import method_not_allowed
-from twin.api.selecting import label_requirements
 from twin.controllers.autoscaler_status import milli_text
 from twin.engine import Engine
-from twin.errors import ApiError, unknown_resource
+from twin.errors import ApiError, method_not_allowed, unknown_resource
 from twin.records import Object, PodRecord
 from twin.serving.request_metrics import NAMES, Reading
 from twin.timestamps import rfc3339

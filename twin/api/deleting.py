@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from twin.api.admitting import Admission, write_of
-from twin.api.bodies import delete_options, require_map
+from twin.api.bodies import ClientObject, delete_options, require_map
 from twin.api.listing import list_objects
 from twin.api.messages import Object, Request, Response, is_dry_run, respond
 from twin.errors import bad_request
@@ -16,7 +17,7 @@ from twin.store import Store
 _ORPHANING = frozenset({"jobs", "replicationcontrollers"})
 """Resources that were there before garbage was collected: their pods stay unless a client says otherwise."""
 _POLICIES = frozenset({"orphan", "foregroundDeletion"})
-LEFT_BEHIND = (
+_LEFT_BEHIND = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
     "them or set propagationPolicy=Orphan to suppress this warning"
 )
@@ -40,7 +41,8 @@ class Deletions:
         self._ask(kind, places, request)
         for home, name in places:
             self._delete(kind, home, name, request)
-        return respond(200, listed)
+        warned = ClientObject({}, left_behind(kind, request))
+        return replace(respond(200, listed), headers=warned.headers())
 
     def delete(self, kind: Kind, namespace: str, name: str, request: Request) -> Object:
         """Delete an object and return it as last seen."""
@@ -99,9 +101,10 @@ def success(kind: Kind, name: str, uid: str) -> Object:
     return {**done, "details": {key: value for key, value in details.items() if value}}
 
 
-def orphans_unasked(kind: Kind, options: Object) -> bool:
-    """Say whether a deletion leaves pods behind because it does not say what else is to become of them."""
-    return kind.resource in _ORPHANING and options.get("propagationPolicy") is None
+def left_behind(kind: Kind, request: Request) -> tuple[str, ...]:
+    """Return the warning of a deletion that does not say what is to become of a Job's pods."""
+    asked = kind.resource != "jobs" or delete_options(request).get("propagationPolicy") is not None
+    return () if asked else (_LEFT_BEHIND,)
 
 
 def _is_dry_run(request: Request) -> bool:

@@ -323,7 +323,8 @@ def _plain(name: str, kind: str, namespaced: bool, verbs: list[str]) -> dict[str
 
 def _resource(kind: Kind) -> dict[str, Any]:
     if kind.custom is not None:
-        entry = _plain(kind.plural, kind.kind, kind.namespaced, VERBS)
+        entry = _plain(kind.plural, kind.kind, kind.namespaced, _CUSTOM_VERBS)
+        entry["storageVersionHash"] = _storage_hash(kind.group, kind.custom.kept, kind.kind)
         entry["singularName"] = kind.custom.singular
         if kind.custom.short_names:
             entry["shortNames"] = list(kind.custom.short_names)
@@ -332,7 +333,8 @@ def _resource(kind: Kind) -> dict[str, Any]:
         return entry
     verbs = _NO_COLLECTION if kind.resource == "namespaces" else VERBS
     entry = _plain(kind.resource, kind.kind, kind.namespaced, verbs)
-    entry["storageVersionHash"] = _storage_hash(kind)
+    kept = KINDS[kind.resource]
+    entry["storageVersionHash"] = _storage_hash(kept.group, kept.version, kept.kind)
     if kind.resource in SHORT_NAMES:
         entry["shortNames"] = SHORT_NAMES[kind.resource]
     if kind.resource in CATEGORIES:
@@ -340,13 +342,14 @@ def _resource(kind: Kind) -> dict[str, Any]:
     return entry
 
 
+_CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+"""In the order in which apiextensions-apiserver names them."""
 _NO_COLLECTION = [verb for verb in VERBS if verb != "deletecollection"]
 
 
-def _storage_hash(kind: Kind) -> str:
+def _storage_hash(group: str, version: str, kind: str) -> str:
     """Return by what clients tell in which version the objects of a kind are kept."""
-    kept = KINDS[kind.resource]
-    text = f"{kept.group}/{kept.version}/{kept.kind}"
+    text = f"{group}/{version}/{kind}"
     return b64encode(sha256(text.encode()).digest()[:8]).decode()
 
 

@@ -13,8 +13,8 @@ from twin.api.foreign_groups import ForeignVersion, group_entry, with_aggregated
 from twin.api.health import CHECKS, health, health_paths
 from twin.api.messages import JSON, Request, Response, respond
 from twin.api.negotiation import PROTOBUF, Offer, accepted, require_acceptable
-from twin.api.objects import method_not_allowed
 from twin.api.openapi_pages import index_v3, page_v2, page_v3, tagged
+from twin.errors import method_not_allowed
 from twin.kinds import Kind
 
 _AGGREGATED = re.compile(r"as=APIGroupDiscoveryList")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from twin.api.schema import Field
-from twin.errors import ApiError, bad_request
+from twin.errors import ApiError
 
 Path = tuple[str, ...]
 Paths = frozenset[Path]
@@ -48,16 +48,15 @@ def owned_paths(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
     """Yield the paths that a configuration owns: leaves, empty objects, items of lists.
 
     Raises:
-        ApiError: 400, an item of a list lacks a field that tells it apart; 500, two have the same.
+        ApiError: 500, two items of a list have the same key.
     """
     parts = children(value, place)
-    if at and at[-1].startswith("i:"):
-        raise bad_request(f"{path_text(at)}: this item of a list lacks the field that names it")
     if isinstance(value, list) and parts is not None and len(parts) < len(value):
         raise ApiError(
             500, "", f"{path_text(at)}: duplicate entries for key {_repeated(value, place)}"
         )
-    if at and (not parts or at[-1].startswith("k:")):
+    empty_list = isinstance(value, list) and parts is not None
+    if at and ((not parts and not empty_list) or at[-1].startswith("k:")):
         yield at
     for element, (each, inner) in (parts or {}).items():
         yield from owned_paths(each, inner, (*at, element))
@@ -85,8 +84,9 @@ def every_path(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
 class Difference:
     """What became different between two values of one place."""
 
-    def __init__(self, old: Any, new: Any, place: Field) -> None:
-        """Compare."""
+    def __init__(self, old: Any, new: Any, place: Field, *, nulls: bool = False) -> None:
+        """Compare; `nulls` that are new count as changes."""
+        self._nulls = nulls
         self.changed: set[Path] = set()
         """Added, or with another value."""
         self.removed: set[Path] = set()
@@ -104,7 +104,7 @@ class Difference:
                 self._compare(known[0], value, inner, (*at, element))
             elif inner.always_there:
                 self._compare(_EMPTY[inner.shape], value, inner, (*at, element))
-            elif not inner.is_zero(value):
+            elif (self._nulls and value is None) or not inner.is_zero(value):
                 self.changed.update(every_path(value, inner, (*at, element)))
         for element, (value, inner) in before.items():
             if element in after:
@@ -123,6 +123,8 @@ def stated_paths(value: Any, place: Field) -> Paths:
 def merge_given(live: Any, application: Any, place: Field) -> Any:
     """Return `live` with what `application` says; neither is changed."""
     before, after = children(live, place), children(application, place)
+    if before and application is None:
+        return live
     if before is None or after is None:
         return application
     together = {

@@ -27,6 +27,7 @@ from typing import Any, Self
 from bus.errors import ConfigError, Permanent
 from twin.api.messages import JSON, Request
 from twin.api.router import Router
+from twin.api.write_rules import keeps_requester
 from twin.config.access import Authorization
 from twin.config.health import Weather
 from twin.config.kueue import KueueConfig
@@ -231,7 +232,8 @@ class Journal:
             JournalUnwritable: it is not kept, so it must not be answered as done.
         """
         heard = request.hearing
-        answers = {"w": heard.document()} if heard is not None and heard.answers else {}
+        keeps = heard is not None and bool(heard.answers or keeps_requester(request))
+        answers = {"w": heard.document()} if heard is not None and keeps else {}
         self._append(
             {
                 "t": at,

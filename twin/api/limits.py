@@ -120,11 +120,18 @@ def check_stored(obj: Mapping[str, Any], *, values: int = MOST_STORED_VALUES) ->
 
 
 def read_json(body: bytes, *, values: int = MOST_VALUES, **how: Any) -> Any:
-    """Read JSON within the limits; `how` goes to `json.loads`. Raises ApiError 400 or 413, ValueError."""
+    """Read JSON within the limits; `how` goes to `json.loads`. Raises ApiError 400 or 413, ValueError.
+
+    Bytes that are no UTF-8 count as U+FFFD, as in Go.
+    """
     check_json(body, values=values)
-    content = json.loads(body.decode("utf-8"), **{"parse_constant": _refuse_constant, **how})
-    if b"\\u" in body:  # refuses lone surrogates, which cannot be encoded
-        json.dumps(content, ensure_ascii=False).encode()
+    text = body.decode("utf-8", "replace")
+    content = json.loads(text, **{"parse_constant": _refuse_constant, **how})
+    if b"\\u" in body:
+        try:
+            json.dumps(content, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise bad_request(f"the body cannot be read: {error}") from error
     return content
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -44,6 +45,8 @@ _OUTRUN = (
     "inconsistent list - objects that were created, modified, or deleted between the time the "
     "first chunk was returned and now may show up in the list."
 )
+_PARTIAL_LIST = "PartialObjectMetadataList"
+_NOT_BASE64 = re.compile(r"[^A-Za-z0-9_=-]")
 LONGEST_TOKEN = 4_096
 """Characters of a continue token: a version, a namespace and a name have fewer."""
 _NEWEST = -1
@@ -130,6 +133,8 @@ def list_answer(
     if list_request.short:
         records, metadata = _page(list_request)
         head = _head(name, version, metadata)
+        if not records and name == _PARTIAL_LIST:
+            return Response(200, head[:-1] + b"null}", content_type)
         body = b",".join([form(kind.resource, record) for record in records])
         return Response(200, b"%b%b]}" % (head, body), content_type)
     stop = store.subscribe(list_request.follow)
@@ -190,9 +195,15 @@ def plain_list(kind: str, api_version: str, items: Iterable[Object], version: in
     }
 
 
+def _metadata(list_request: ListRequest) -> Object:
+    """Return the metadata of a list's last page; lists of custom resources say that they are at their end."""
+    metadata: Object = {"resourceVersion": str(list_request.snapshot.version)}
+    return metadata if list_request.kind.custom is None else {"continue": "", **metadata}
+
+
 def _page(list_request: ListRequest) -> tuple[list[Record], Object]:
     """Return the records of one page and the list's metadata."""
-    metadata: Object = {"resourceVersion": str(list_request.snapshot.version)}
+    metadata = _metadata(list_request)
     records: list[Record] = []
     limit = list_request.limit
     if limit and list_request.selector.everything:
@@ -202,10 +213,11 @@ def _page(list_request: ListRequest) -> tuple[list[Record], Object]:
             metadata |= _remaining(list_request, records[-1].key)
         return records, metadata
     for record in list_request.records():
-        if limit and len(records) == limit:
-            metadata |= _remaining(list_request, records[-1].key)
-            break
         records.append(record)
+        if limit and len(records) == limit:
+            if list_request.snapshot.batch(record.key, 1):  # selected or not, as upstream
+                metadata |= _remaining(list_request, record.key)
+            break
     return records, metadata
 
 
@@ -232,7 +244,7 @@ def _chunks(
         list_request.selector.matches,
         list_request.after,
     )
-    metadata: Object = {"resourceVersion": str(list_request.snapshot.version)}
+    metadata = _metadata(list_request)
     opening = head if list_request.limit else {**head, "metadata": metadata}
     lead = b'%b,"%b":[' % (json_of(opening)[:-1], member)
     left = list_request.limit or -1
@@ -245,7 +257,7 @@ def _chunks(
             if list_request.selector.everything
             else [record for record in batch if matches(record)]
         )
-        if 0 <= left < len(chosen):
+        if 0 <= left <= len(chosen):
             chosen, over = chosen[:left], True
         left -= len(chosen) if list_request.limit else 0
         last = chosen[-1].key if chosen else last
@@ -253,9 +265,13 @@ def _chunks(
         yield lead + pieces if pieces else b""
         lead = b"," if pieces else lead
     start = b"" if lead == b"," else lead
-    if over and last is not None:
+    close = b"]"
+    if start and head["kind"] == _PARTIAL_LIST:
+        start, close = start[:-1] + b"null", b""  # as Go writes a list that was never made
+    if over and last is not None and list_request.snapshot.batch(last, 1):
         metadata |= _remaining(list_request, last)
-    yield start + (b'],"metadata":%b}' % json_of(metadata) if list_request.limit else b"]}")
+    tail = b',"metadata":%b}' % json_of(metadata) if list_request.limit else b"}"
+    yield start + close + tail
 
 
 def _head(kind: str, api_version: str, metadata: Object) -> bytes:
@@ -308,6 +324,10 @@ def _read_token(text: str, newest: int) -> tuple[int, Key]:
     try:
         if len(text) > LONGEST_TOKEN:
             raise ValueError(f"it has more than {LONGEST_TOKEN} characters")
+        odd = _NOT_BASE64.search(text)
+        if odd is not None or len(text) % 4 == 1:
+            at = len(text) - 1 if odd is None else odd.start()
+            raise ValueError(f"illegal base64 data at input byte {at}")
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         if raw[:1] not in (b"[", b""):
             first = raw[:1].decode("latin-1")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from twin.api.bodies import whole_seconds
+from twin.api.log_options import check_log_options
 from twin.api.messages import Request, Response, WatchResponse
 from twin.behaviour.pod_work import is_local
 from twin.changes import Change
@@ -40,9 +41,12 @@ def pod_log(
     pod = store.record("pods", namespace, name)
     assert isinstance(pod, PodRecord)
     previous = request.flag("previous")
+    check_log_options(name, request.query)
     if runner is not None and is_local(pod, runner.config):
         return _process_log(store, pod, runner, request, previous=previous)
     _check_container(pod, request.query.get("container", ""))
+    if not pod.node_name:
+        return Response(204, b"", "")  # as a real server, which has no kubelet to ask
     _check_ran(pod, previous=previous)
     chosen = _select_lines(list(_lines(pod, store.now(), previous=previous)), store.now(), request)
     text = _text(chosen, request)
@@ -101,8 +105,6 @@ def _check_container(pod: PodRecord, container: str) -> None:
 
 def _check_ran(pod: PodRecord, *, previous: bool) -> None:
     container = pod.shape.containers[0]
-    if not pod.node_name:
-        raise bad_request(f"pod {pod.name} does not have a host assigned")
     if previous and (pod.ended is None or not pod.restart_count):
         raise bad_request(
             f'previous terminated container "{container}" in pod "{pod.name}" not found'

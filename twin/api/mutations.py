@@ -89,7 +89,7 @@ def _unreadable(why: str) -> ApiError:
 
 
 def _step_failure(operation: str, path: str, error: ApiError) -> str:
-    why = error.message.rpartition("}: ")[2]
+    why = str(error.__cause__)
     if operation == "remove":
         key = path.rpartition("/")[2]
         why = f"Unable to remove nonexistent key: {key}: missing value"

@@ -16,7 +16,7 @@ OBJECTS = (JSON, YAML, PROTOBUF)
 """What objects are offered as."""
 STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 """What watches are offered as."""
-_ANY = frozenset({"*/*", "application/*"})
+_ANY = frozenset({"*/*"})
 _FORM = re.compile(r"\bas=")
 
 

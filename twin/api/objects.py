@@ -9,18 +9,17 @@ from typing import Any
 from twin.advice import advice_of
 from twin.api import ownership
 from twin.api.admitting import Admission, write_of
-from twin.api.applying import check_new, read_application
+from twin.api.applying import check_new, read_application, without_nulls
 from twin.api.bodies import (
     ClientObject,
     check_object,
     check_place,
-    delete_options,
     most_values,
     read_object,
     require_map,
-    with_warning,
+    warning_all_the_same,
 )
-from twin.api.deleting import LEFT_BEHIND, Deletions, orphans_unasked, success
+from twin.api.deleting import Deletions, left_behind, success
 from twin.api.escalation import check_escalation
 from twin.api.limits import check_stored
 from twin.api.listing import list_answer, object_answer, table_answer
@@ -57,13 +56,15 @@ from twin.api.write_rules import (
     drop_namespace,
     is_place,
     most_stored_values,
+    naming_requester,
     require_creation,
     require_version,
     status_is_plain,
+    wants_version,
+    without_version,
 )
-from twin.definitions.registry import DEFINITIONS
 from twin.engine import Engine
-from twin.errors import ApiError, invalid
+from twin.errors import invalid, method_not_allowed
 from twin.kinds import Kind
 from twin.store import Own
 from twin.timestamps import rfc3339
@@ -71,16 +72,6 @@ from twin.timestamps import rfc3339
 Answer = Response | StreamedResponse | WatchResponse
 UNKNOWN_MANAGER = "unknown"
 CREATED = 201
-
-
-def method_not_allowed() -> ApiError:
-    """405 of a verb that a path does not have."""
-    return ApiError(
-        405,
-        "MethodNotAllowed",
-        "the server does not allow this method on the requested resource",
-        {},
-    )
 
 
 class Objects:
@@ -142,28 +133,39 @@ class Objects:
     def create(self, kind: Kind, namespace: str, request: Request) -> Response:
         """Create the object of a request; raises ApiError."""
         client_object = self._read(kind, request)
-        check_place(client_object.obj, namespace)
-        self._store.custom.require_creatable(kind)
-        if require_map(client_object.obj, "metadata").get("resourceVersion"):
-            why = "resourceVersion should not be set on objects to be created"
-            raise ApiError(500, "", why)
-        own = self._owning(kind, request, given=client_object.obj)
-        new = self._create(kind, namespace, client_object.obj, request, own)
+        with warning_all_the_same(client_object):
+            new = self._made(kind, namespace, request, client_object)
         return self._written_response(kind, new, request, 201, client_object)
+
+    def _made(self, kind: Kind, namespace: str, request: Request, read: ClientObject) -> Object:
+        given = read.obj
+        check_place(given, namespace)
+        self._store.custom.require_creatable(kind)
+        return self._create(
+            kind, namespace, given, request, self._owning(kind, request, given=given)
+        )
 
     def put(
         self, kind: Kind, namespace: str, name: str, request: Request, subresource: str = ""
     ) -> Response:
         """Replace an object, or its subresource; raises ApiError."""
         client_object = self._read(kind, request)
+        with warning_all_the_same(client_object):
+            return self._put(kind, (namespace, name, subresource), request, client_object)
+
+    def _put(
+        self, kind: Kind, place: tuple[str, str, str], request: Request, client_object: ClientObject
+    ) -> Response:
+        namespace, name, subresource = place
         check_place(client_object.obj, namespace, name)
         check_named(client_object.obj, name)
         absent = self._store.find(kind.resource, namespace, name) is None
         if absent and kind.resource in MADE_BY_PUT and not subresource:
             require_creation(kind, namespace, name, request)
             client_object.obj["metadata"].pop("resourceVersion", None)
-            return self.create(kind, namespace, request)
-        if kind.custom is not None or kind.resource == DEFINITIONS:
+            new = self._made(kind, namespace, request, client_object)
+            return self._written_response(kind, new, request, 201, client_object)
+        if wants_version(kind):
             self._store.record(kind.resource, namespace, name)  # says that it is not found
             require_version(kind, name, client_object.obj)
         new = self.replace(kind, namespace, name, client_object.obj, request, subresource)
@@ -194,20 +196,16 @@ class Objects:
     ) -> Object:
         """Create an object that webhooks and policies let pass."""
         review = None
+        obj = naming_requester(kind, obj, request)
         if not self.admission.idle:
-            name = require_map(obj, "metadata").get("name") or ""
-            write = write_of("CREATE", kind, (namespace, name), request)
+            place = (namespace, require_map(obj, "metadata").get("name") or "")
+            write = write_of("CREATE", kind, place, request)
             obj = self.admission.mutated(write, obj, None, request, self._reading(kind, request))
             review = self.admission.reviewing(write, request)
         new = self._store.create(
             kind.resource, namespace, obj, dry_run=request.dry_run, own=own, review=review
         )
-        if not request.dry_run:
-            return new
-        metadata = {
-            key: value for key, value in new["metadata"].items() if key != "resourceVersion"
-        }
-        return {**new, "metadata": metadata}
+        return without_version(new) if request.dry_run else new
 
     def _replace(
         self,
@@ -253,22 +251,20 @@ class Objects:
         if media == APPLY:
             return self._apply(kind, namespace, name, patch, request, subresource)
         if "force" in request.query:
-            raise invalid(
-                "PatchOptions",
-                "meta.k8s.io",
-                "",
-                [("force", "Forbidden: may not be specified for non-apply patch")],
-            )
+            why = ("force", "Forbidden: may not be specified for non-apply patch")
+            raise invalid("PatchOptions", "meta.k8s.io", "", [why])
         current = self._shown(kind, self._store.get(kind.resource, namespace, name))
         seen = self._seen(kind)
         root = root_field(seen)
-        client_object = check_patched(apply_patch(current, media, patch, root), seen, request)
-        check_named(client_object.obj, name)
-        drop_namespace(kind, client_object.obj)
-        check_place(client_object.obj, namespace, name)
-        check_same_uid(kind, current, client_object.obj)
-        obj = self._kept(client_object.obj)
-        new = self.replace(kind, namespace, name, obj, request, subresource)
+        patched = apply_patch(current, media, patch, root)
+        client_object = check_patched(patched, seen, request, patch)
+        with warning_all_the_same(client_object):
+            check_named(client_object.obj, name)
+            drop_namespace(kind, client_object.obj)
+            check_place(client_object.obj, namespace, name)
+            check_same_uid(kind, current, client_object.obj)
+            obj = self._kept(client_object.obj)
+            new = self.replace(kind, namespace, name, obj, request, subresource)
         return self._written_response(kind, new, request, 200, client_object)
 
     def _apply(
@@ -289,7 +285,7 @@ class Objects:
             self._store.get(kind.resource, namespace, name)  # says that it is not found
         if absent:
             require_creation(kind, namespace, name, request)
-            check_new(kind, name, client_object.obj)
+            check_new(kind, name, client_object.obj, config)
         live: Object = {"metadata": {}}
         if not absent:
             live = self._shown(kind, self._store.get(kind.resource, namespace, name))
@@ -301,7 +297,7 @@ class Objects:
         result, managed = ownership.apply_configuration(
             live, client_object.obj, root, writer, force=force
         )
-        result = self._kept(result)
+        result = self._kept(without_nulls(result, seen))
         own = self._stating(kind, request, managed)
         if absent:
             self._store.custom.require_creatable(kind)
@@ -352,13 +348,14 @@ class Objects:
     def _delete_and_answer(
         self, kind: Kind, namespace: str, name: str, request: Request
     ) -> Response:
-        """Delete an object and answer with it, or with a Status when it is removed at once."""
-        obj = self._deletions.delete(kind, namespace, name, request)
+        """Delete an object and answer with it, or say that it is gone."""
+        warned = ClientObject({}, left_behind(kind, request))
+        with warning_all_the_same(warned):
+            obj = self._deletions.delete(kind, namespace, name, request)
         if kind.resource in SHOWN_WHEN_GONE or "deletionTimestamp" in obj["metadata"]:
-            answer = self._written_response(kind, obj, request)
-            unasked = kind.resource == "jobs" and orphans_unasked(kind, delete_options(request))
-            return with_warning(answer, LEFT_BEHIND) if unasked else answer
-        return respond(200, success(kind, name, obj["metadata"]["uid"]))
+            return replace(self._written_response(kind, obj, request), headers=warned.headers())
+        gone = respond(200, success(kind, name, obj["metadata"]["uid"]))
+        return replace(gone, headers=warned.headers())
 
     def _written_response(
         self,
@@ -395,6 +392,6 @@ class Objects:
         """Return an object in the version of a kind."""
         if self._version is not None:
             return self._version.convert(obj)
-        if kind.custom is None or obj["apiVersion"] == kind.api_version:
+        if kind.custom is None:
             return obj
         return kind.custom.show(obj, kind.api_version)

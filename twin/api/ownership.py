@@ -227,7 +227,8 @@ def apply_configuration(
     result = merge_given(live, config, place)
     result = remove_paths(result, place, build_trie(_dropped_fields(before, mine.paths, others)))
     difference = Difference(live, result, place)
-    conflicts = _conflicts(others, difference, mine.paths)
+    stated = mine.paths & Difference(live, result, place, nulls=True).changed
+    conflicts = _conflicts(others, stated)
     if writer.manager == KUBECTL and conflicts:
         allowed = _client_side_paths(live, place)
         conflicts = [(owner, path) for owner, path in conflicts if path not in allowed]
@@ -235,8 +236,7 @@ def apply_configuration(
         raise _conflict(conflicts)
     if writer.manager == KUBECTL:
         result = _keep_last_applied(live, config, result)
-    taken_over = difference.changed & mine.paths
-    left = [replace(other, paths=other.paths - taken_over - difference.removed) for other in others]
+    left = [replace(other, paths=other.paths - stated - difference.removed) for other in others]
     if not (difference.changed or difference.removed):  # who changes nothing leaves no time
         mine = replace(mine, at="" if earlier is None else earlier.at)
     return result, to_entries([*left, mine])
@@ -323,10 +323,7 @@ def _dropped_fields(before: Paths, now: Paths, others: Sequence[Owner]) -> list[
     return sorted(path for path in before if path not in path_prefixes)
 
 
-def _conflicts(
-    others: Sequence[Owner], difference: Difference, mine: Paths
-) -> list[tuple[Owner, Path]]:
-    changed = difference.changed & mine
+def _conflicts(others: Sequence[Owner], changed: Paths) -> list[tuple[Owner, Path]]:
     return [
         (owner, path)
         for owner in sorted(others, key=lambda other: other.key)

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from twin.api.go_json import go_text, syntax_error, wrong_value
 from twin.api.json_patch import apply_json_patch
 from twin.api.limits import MOST_PATCH_VALUES, MOST_VALUES, read_json, read_yaml
 from twin.api.messages import Object, Request
@@ -55,8 +56,24 @@ def read_patch(request: Request, kind: str, *, values: int = MOST_VALUES) -> Any
             return read_yaml(request.body, values=values)
         most = max(values, MOST_PATCH_VALUES) if kind == JSON_PATCH else values
         return read_json(request.body, values=most)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise bad_request(f"the patch cannot be read: {error}") from error
+    except yaml.YAMLError as error:
+        raise broken_yaml(error) from error
+    except (ValueError, RecursionError) as error:
+        if kind == APPLY:
+            raise bad_request(f"error decoding YAML: {error}") from error
+        why = syntax_error(request.body)
+        raise bad_request(why if kind == STRATEGIC else f"error decoding patch: {why}") from error
+
+
+def broken_yaml(error: yaml.YAMLError) -> ApiError:
+    """400 of an applied text that is no YAML: what is wrong, and in which line but the first, as libyaml counts."""
+    problem = str(getattr(error, "problem", "") or getattr(error, "reason", "") or error)
+    mark = getattr(error, "problem_mark", None)
+    line = 0 if mark is None else mark.line
+    if line and isinstance(error, yaml.scanner.ScannerError):
+        line += 1
+    why = f"line {line}: {problem}" if line else problem
+    return bad_request(f"error decoding YAML: error converting YAML to JSON: yaml: {why}")
 
 
 def apply_patch(obj: Object, kind: str, patch: Any, place: Field | None) -> Any:
@@ -69,8 +86,11 @@ def apply_patch(obj: Object, kind: str, patch: Any, place: Field | None) -> Any:
         return apply_json_patch(obj, patch)
     if kind == STRATEGIC and patch is None:
         return obj
+    if patch is None:
+        raise bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):
-        raise bad_request("a merge patch must be an object")
+        why = wrong_value(patch, "map[string]interface {}")
+        raise bad_request(why if kind == STRATEGIC else f"error decoding patch: {why}")
     if kind == MERGE:
         return merge_patch(obj, patch)
     if place is None:
@@ -95,7 +115,9 @@ def strategic_merge(target: Any, change: Any, place: Field = ANY) -> Any:
     if directive == "delete":
         return {}
     if directive not in (None, "merge"):
-        raise ApiError(500, "", f"unknown patch type: {directive} in map: {str(change)[:SHOWN]}")
+        raise ApiError(
+            500, "", f"unknown patch type: {directive} in map: {go_text(change)[:SHOWN]}"
+        )
     return _merge_object(dict(target) if isinstance(target, dict) else {}, rest, place)
 
 
@@ -117,21 +139,38 @@ def _merge_object(result: Object, change: Object, place: Field) -> Object:
         if name.startswith("$"):
             continue
         child = place.child(name)
+        if isinstance(value, dict) and _DIRECTIVE in value and name not in result:
+            continue  # as upstream: there is nothing to direct
         if value is None:
             result.pop(name, None)
         elif isinstance(value, list) and child.shape == "[]" and child.merges:
             live = result.get(name)
-            result[name] = _merge_list(
-                live if isinstance(live, list) else [], value, child, orders.get(name)
-            )
+            if live is None and not any(_directs(item) for item in value):
+                result[name] = value  # as upstream: there is nothing to merge with
+            else:
+                result[name] = _merge_list(
+                    live if isinstance(live, list) else [], value, child, orders.get(name)
+                )
         else:
             result[name] = strategic_merge(result.get(name), value, child)
+    _apply_orders(result, change, orders, place)
+    return result
+
+
+def _apply_orders(result: Object, change: Object, orders: Object, place: Field) -> None:
+    """Put lists that a patch does not change into the order that it requests."""
     for name, order in orders.items():
+        if place.message is not None and not place.shape and name not in place.message.fields:
+            why = f'unable to find api field in struct {place.message.kind} for the json field "{name}"'
+            raise ApiError(500, "", why)
         if name not in change and isinstance(result.get(name), list):
             result[name] = _apply_order(
                 result[name], result[name], order, place.child(name).merge_key
             )
-    return result
+
+
+def _directs(item: Any) -> bool:
+    return isinstance(item, dict) and _DIRECTIVE in item
 
 
 def _merge_list(live: list[Any], change: list[Any], place: Field, order: Any) -> list[Any]:
@@ -156,7 +195,7 @@ def _by_key(live: list[Any], change: list[Any], key: str, element: Field) -> lis
         places.setdefault(_text(_key(own, key)), []).append(at)
     for item in change:
         if not isinstance(item, dict) or key not in item:
-            why = f"map: {str(item)[:SHOWN]} does not contain declared merge key: {key}"
+            why = f"map: {go_text(item)[:SHOWN]} does not contain declared merge key: {key}"
             raise ApiError(500, "", why)
         name = _text(item[key])
         position = places.get(name)

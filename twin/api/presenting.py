@@ -17,7 +17,7 @@ from twin.errors import ApiError
 
 Answer = Response | StreamedResponse | WatchResponse
 Style = Literal["yaml", "pretty", "protobuf"]
-_PLAIN = frozenset({"application/json", "application/*", "*/*", YAML})
+_PLAIN = frozenset({"application/json", "*/*", YAML})
 LARGEST = 2 << 20
 """Bytes of an answer that is rewritten; that takes seconds for longer ones."""
 

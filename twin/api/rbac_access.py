@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from twin.api.access import IDENTITIES, Identity, Requester, effective_identity
+from twin.api.access import ADMIN, IDENTITIES, Identity, Requester, effective_identity
 from twin.api.headers import IMPERSONATION
 from twin.errors import bad_request
 from twin.rbac.attributes import (
@@ -113,6 +113,8 @@ class Access:
         """Return a user by its name and groups."""
         if self.rbac:
             return RbacUser(who, self.authorizer)
+        if "system:masters" in who.groups:
+            return ADMIN
         return _FIXED.get(who.name) or Identity("", (), paths=(), stranger=who.name)
 
     def _impersonated(self, itself: Requester, headers: Mapping[str, str]) -> Requester:

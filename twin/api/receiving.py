@@ -22,7 +22,7 @@ from twin.api.limits import (
 )
 from twin.api.messages import JSON, WRITING, Request, json_bytes
 from twin.api.negotiation import YAML
-from twin.api.patching import APPLY
+from twin.api.patching import APPLY, broken_yaml
 from twin.errors import ApiError, bad_request
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -90,7 +90,7 @@ class Receiver:
         if not request.body or media not in (YAML, APPLY):
             return request
         read = asyncio.get_running_loop().run_in_executor(
-            self._reader, _as_json, request.body, _most_values(request.path)
+            self._reader, _as_json, request.body, _most_values(request.path), media == APPLY
         )
         try:
             body = await read
@@ -111,11 +111,15 @@ def _most_values(path: str) -> int:
     return MOST_DEFINED_VALUES if path.startswith(_DEFINITIONS) else MOST_VALUES
 
 
-def _as_json(body: bytes, values: int) -> bytes:
-    """Return a YAML body as JSON; raises ApiError 400 or 413."""
+def _as_json(body: bytes, values: int, applies: bool) -> bytes:
+    """Return a YAML body as JSON, of one who `applies` it or not; raises ApiError 400 or 413."""
     try:
         return json_bytes(read_yaml(body, values=values))
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except yaml.YAMLError as error:
+        if applies:
+            raise broken_yaml(error) from error
+        raise bad_request(f"the body cannot be read: {error}") from error
+    except (ValueError, RecursionError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from twin.api import ownership
 from twin.api.access import Attributes, Requester
 from twin.api.account_tokens import ISSUER, AccountTokens
-from twin.api.bodies import read_body, require_map
+from twin.api.bodies import read_object, require_map
 from twin.api.messages import Object, Request, Response, json_bytes, respond
 from twin.api.negotiation import require_acceptable
-from twin.api.objects import method_not_allowed
+from twin.api.objects import UNKNOWN_MANAGER
+from twin.api.ownership import Writer
 from twin.api.rbac_access import Access
-from twin.errors import ApiError, bad_request
+from twin.api.schema import ANY
+from twin.api.schema.custom import root_field
+from twin.errors import ApiError, bad_request, method_not_allowed, unknown_resource
+from twin.kinds import Kind
 from twin.rbac.attributes import Decision, User
+from twin.timestamps import rfc3339
 
 AUTHORIZATION = "authorization.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
@@ -38,12 +45,20 @@ def review(
     requester: Requester,
     access: Access,
     tokens: AccountTokens,
+    now: float,
 ) -> Response:
     """Answer one review; raises ApiError 400, 405 or 422."""
-    if request.method != "POST" or asked.name:
+    if asked.name:
+        raise unknown_resource(asked.resource)
+    if request.method != "POST":
         raise method_not_allowed()
     require_acceptable(request.headers.get("accept", ""), "groups")
-    body = read_body(request)
+    kind = _kind_of(asked)
+    stated = read_object(request, kind)
+    body = stated.obj
+    managed = _owners(body, kind, request, now)
+    if asked.group == AUTHORIZATION:
+        _check_metadata(body, managed)
     spec = require_map(body, "spec")
     status: Object
     match asked.resource:
@@ -60,12 +75,40 @@ def review(
             status, spec = _rules(spec, requester), {}
         case _:
             status = {"userInfo": user_info(requester)}
-    kind, namespaced = REVIEWS[asked.group, "v1"][asked.resource]
-    metadata = {**(body.get("metadata") or {}), "creationTimestamp": None}
-    if namespaced:
+    metadata = {**(body.get("metadata") or {}), **({"managedFields": managed} if managed else {})}
+    if kind.namespaced:
         metadata["namespace"] = asked.namespace
-    named = {"kind": kind, "apiVersion": f"{asked.group}/v1", "metadata": metadata}
-    return respond(201, {**named, "spec": spec, "status": status})
+    if asked.resource == "selfsubjectreviews":
+        metadata["creationTimestamp"] = rfc3339(now)
+    named = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+    answer = respond(201, {**named, "spec": spec, "status": status})
+    return replace(answer, headers=stated.headers())
+
+
+def _owners(body: Object, kind: Kind, request: Request, now: float) -> list[Object]:
+    """Return who owns the fields of a review: who asks."""
+    manager = request.query.get("fieldManager", "") or UNKNOWN_MANAGER
+    root = root_field(kind) or ANY
+    stated = {name: value for name, value in body.items() if name != "status"}
+    new = {"metadata": {}, **stated}
+    return ownership.after_update(
+        None, new, root, Writer(manager, kind.api_version, rfc3339(now)), stated
+    )
+
+
+def _check_metadata(body: Object, managed: list[Object]) -> None:
+    """Raise ApiError 422 for a review that has a name, or anything else of an object."""
+    metadata = {name: value for name, value in (body.get("metadata") or {}).items() if value}
+    metadata.pop("namespace", None)
+    if metadata:
+        shown = json_bytes({**metadata, "managedFields": managed}).decode()
+        raise _invalid("metadata", f"{shown}: must be empty")
+
+
+def _kind_of(asked: Attributes) -> Kind:
+    """Return what a review is read as; no such objects are kept."""
+    kind, namespaced = REVIEWS[asked.group, "v1"][asked.resource]
+    return Kind(asked.resource, kind, asked.group, "v1", namespaced)
 
 
 def _token_review(spec: Object, tokens: AccountTokens) -> Object:
@@ -111,6 +154,12 @@ def _access(spec: Object, requester: Requester) -> Object:
         decision = requester.decide_path(_text(path, "verb"), _text(path, "path"))
         return _answer(decision)
     resource = require_map(spec, "resourceAttributes")
+    for name in ("labelSelector", "fieldSelector"):
+        selector = require_map(resource, name)
+        if selector.get("rawSelector") and selector.get("requirements"):
+            stated = json_bytes(selector["rawSelector"]).decode()
+            why = f"{stated}: may not specified at the same time as requirements"
+            raise _invalid(f"spec.resourceAttributes.{name}.rawSelector", why)
     asked = Attributes(**{name: _text(resource, name) for name in _RESOURCE})
     return _answer(requester.decide(asked))
 

@@ -21,7 +21,7 @@ from twin.api.health import NOT_SNIFFED, TEXT
 from twin.api.limits import check_request
 from twin.api.listing import list_pieces, plain_list
 from twin.api.messages import WRITING, Request, Response, StreamedResponse, WatchResponse, respond
-from twin.api.objects import Objects, method_not_allowed
+from twin.api.objects import Objects
 from twin.api.rbac_access import Access
 from twin.api.reviews import REVIEWS, review
 from twin.api.server_kinds import answer_server_kind
@@ -31,8 +31,9 @@ from twin.api.targets import of_old_watch, read_path, read_target
 from twin.api.token_requests import issuer_document
 from twin.api.views import View
 from twin.api.visibility import answer_pending
+from twin.api.write_rules import keeps_requester
 from twin.engine import Engine
-from twin.errors import ApiError, PageNotFound, not_found, unknown_resource
+from twin.errors import ApiError, PageNotFound, method_not_allowed, not_found, unknown_resource
 from twin.exporters.registry import CONTENT_TYPE, exposition
 from twin.kinds import KINDS, Kind
 from twin.rbac.attributes import Decision, User
@@ -76,14 +77,15 @@ class Router:
             return Response(error.status, text, TEXT, NOT_SNIFFED)
         except ApiError as error:
             seconds = error.details.get("retryAfterSeconds")
-            headers = {"Retry-After": str(seconds)} if seconds else {}
+            headers = {**error.headers, **({"Retry-After": str(seconds)} if seconds else {})}
             answer = respond(error.status, error.to_status())
             return Response(answer.status, answer.body, headers=headers)
 
-    @property
-    def asks_nobody(self) -> bool:
-        """Whether no webhook and no policy is about any write."""
-        return self._objects.admission.idle
+    def needs_hearing(self, request: Request) -> bool:
+        """Say whether a webhook or a policy may be about a write, or who writes is part of what it makes."""
+        if request.method not in WRITING:
+            return False
+        return not self._objects.admission.idle or keeps_requester(request)
 
     def _hear(self, request: Request, hearing: Hearing, requester: Requester) -> Answer:
         """Answer a write with what webhooks said about it; raises CallsNeeded."""
@@ -143,7 +145,9 @@ class Router:
         group, resource, name = attributes.group, attributes.resource, attributes.name
         requester.require(target.selected)
         if resource in REVIEWS.get((group, version), {}):
-            return review(attributes, request, requester, self.access, self._tokens)
+            return review(
+                attributes, request, requester, self.access, self._tokens, self._engine.now
+            )
         if (group, version) == (discovery.METRICS_GROUP, discovery.METRICS_VERSION):
             return self._metrics(resource, namespace, name, request)
         pending = answer_pending(self._engine, version, attributes, namespace, request)
@@ -169,7 +173,7 @@ class Router:
             if kind is not None and inside and not kind.namespaced:
                 kind = None
         if kind is None:
-            if not self._is_served(["", "apis" if group else "api", group]):
+            if not self._is_served(["", "apis" if group else "api", group, version]):
                 raise PageNotFound
             raise unknown_resource(resource)
         return kind
@@ -178,8 +182,13 @@ class Router:
         """Say whether a path is inside an API group that is served."""
         if parts[1] != "apis":
             return parts[1] == "api"
-        groups = {group for group, _ in discovery.group_versions(self._store.custom.served)}
-        return len(parts) > 2 and parts[2] in groups
+        pairs = discovery.group_versions(self._store.custom.served)
+        if len(parts) > 3 and not any(kind.group == parts[2] for kind in KINDS.values()):
+            return (
+                parts[2],
+                parts[3],
+            ) in pairs  # as apiextensions-apiserver, which serves no others
+        return len(parts) > 2 and parts[2] in {group for group, _ in pairs}
 
     def _answer_about_server(
         self, path: str, request: Request, requester: Requester
@@ -228,7 +237,9 @@ class Router:
         try:
             return self._answer_kind(kind, namespace, attributes, request)
         except ApiError as error:
-            return respond(error.status, error.to_status())
+            if error.status in (404, 405) and not error.details:  # no such path
+                raise
+            return replace(respond(error.status, error.to_status()), headers=error.headers)
 
     def _answer_kind(
         self, kind: Kind, namespace: str | None, attributes: Attributes, request: Request

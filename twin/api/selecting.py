@@ -6,33 +6,22 @@ A selector looks at records, not at rendered objects, so a list that selects lit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from twin.admission.metadata import LABEL_VALUE, MAX_LABEL, is_label_key
-from twin.api.limits import LONGEST_NUMBER
+from twin.api.label_selectors import LONGEST, Requirement, label_requirements
 from twin.errors import bad_request
 from twin.intake import is_custom
 from twin.kinds import Kind
 from twin.records import NodeRecord, ObjectRecord, PodRecord, Record
 from twin.render import render
 
-Labels = Mapping[str, str]
-Requirement = Callable[[Labels], bool]
+_ODD_ESCAPE = re.compile(r"\\[^\\,=]")
+_FIELD = re.compile(r"^([^\s!=]*?)(==|=|!=)((?:[^\\,=]|\\.)*)$")
 
-_SET = re.compile(r"^(\S+)\s+(in|notin)\s*\(([^()]*)\)$")
-_EQUALITY = re.compile(r"^([^\s!=<>]+)\s*(==|=|!=)\s*(\S*)$")
-_NUMBER = re.compile(r"^([^\s!=<>]+)\s*([<>])\s*(-?\d+)$")
-_PRESENCE = re.compile(r"^(!?)\s*([^\s!=<>(),]+)$")
-_FIELD = re.compile(r"^([^\s!=]+?)(==|=|!=)((?:[^\\,=]|\\.)*)$")
-
-_PIECES = re.compile(r"\([^()]*\)|[^,(]+|[,(]")
-LONGEST = 16 << 10
-"""Characters of a selector."""
 SHOWN = 500
 """Characters of a malformed selector that a refusal repeats."""
-MOST_TERMS = 100
 MOST_FIELD_TERMS = 16
 """Terms of a selector; each is looked at for every object that there is."""
 
@@ -129,17 +118,6 @@ def parse_selector(query: Mapping[str, str], kind: Kind) -> Selector:
     )
 
 
-def label_requirements(text: str) -> list[Requirement]:
-    """Read a label selector; raises ApiError 400 when it cannot be read."""
-    if not text.strip():
-        return []
-    _check_length(text)
-    parts = _split(text)
-    if len(parts) > MOST_TERMS:
-        raise bad_request(f"unable to parse requirement: more than {MOST_TERMS} terms")
-    return [_requirement(part.strip(), text) for part in parts]
-
-
 def field_requirements(
     text: str, resource: str, selectable: tuple[str, ...] = ()
 ) -> list[tuple[str, str, bool]]:
@@ -156,9 +134,17 @@ def field_requirements(
                 f"invalid selector: '{text[:SHOWN]}'; can't understand '{part[:SHOWN]}'"
             )
         name, sign, value = match.groups()
+        if escaped := _ODD_ESCAPE.search(value):
+            why = f"invalid field selector: invalid escape sequence: {escaped[0]}"
+            raise bad_request(why)
         known_fields = (*COMMON_FIELDS, *selectable, *FIELDS.get(resource, {}))
         if name not in known_fields:
-            if resource in FIELDS or is_custom(resource):
+            if resource == "jobs":
+                raise bad_request(f'field label "{name[:SHOWN]}" not supported for Job')
+            if resource == "resourceslices":
+                which = "resource.k8s.io/v1, Kind=ResourceSlice"
+                raise bad_request(f"field label not supported for {which}: {name[:SHOWN]}")
+            if (resource in FIELDS and resource != "ipaddresses") or is_custom(resource):
                 raise bad_request(f"field label not supported: {name[:SHOWN]}")
             known = ", ".join(f'"{field}"' for field in COMMON_FIELDS)
             raise bad_request(f'"{name[:SHOWN]}" is not a known field selector: only {known}')
@@ -200,86 +186,6 @@ def _text_in(resource: str, value: Any, name: str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _split(text: str) -> list[str]:
-    """Split at commas that are not within parentheses."""
-    parts = [""]
-    for piece in _PIECES.findall(text):
-        if piece == ",":
-            parts.append("")
-        else:
-            parts[-1] += piece
-    return parts
-
-
 def _check_length(text: str) -> None:
     if len(text) > LONGEST:
         raise bad_request(f"a selector has at most {LONGEST} characters, this one {len(text)}")
-
-
-def _requirement(part: str, text: str) -> Requirement:
-    match = _SET.match(part)
-    if match is not None:
-        return _membership_test(_key(match[1]), match[2] == "in", match[3])
-    match = _EQUALITY.match(part)
-    if match is not None:
-        name, sign, value = _key(match[1]), match[2], _value(match[3])
-        if sign == "!=":
-            return lambda labels: labels.get(name) != value
-        return lambda labels: labels.get(name) == value
-    match = _NUMBER.match(part)
-    if match is not None:
-        return _comparison_test(_key(match[1]), match[2], _number(match[3]))
-    match = _PRESENCE.match(part)
-    if match is None:
-        raise bad_request(
-            f"unable to parse requirement: found {part[:SHOWN]!r} in {text[:SHOWN]!r}"
-        )
-    name = _key(match[2])
-    if match[1]:
-        return lambda labels: name not in labels
-    return lambda labels: name in labels
-
-
-def _membership_test(name: str, inside: bool, listed: str) -> Requirement:
-    values = frozenset(_value(value.strip()) for value in listed.split(","))
-    if inside:
-        return lambda labels: labels.get(name) in values
-    return lambda labels: labels.get(name) not in values
-
-
-def _comparison_test(name: str, sign: str, limit: int) -> Requirement:
-    def meets(labels: Labels) -> bool:
-        label_value = labels.get(name, "")
-        if not re.fullmatch(r"-?\d+", label_value):
-            return False
-        return int(label_value) > limit if sign == ">" else int(label_value) < limit
-
-    return meets
-
-
-def _number(text: str) -> int:
-    if len(text) > LONGEST_NUMBER:
-        raise bad_request(f"unable to parse requirement: {text[:SHOWN]!r} is out of range")
-    return int(text)
-
-
-def _key(name: str) -> str:
-    if not is_label_key(name):
-        raise bad_request(
-            f'unable to parse requirement: <nil>: Invalid value: "{name[:SHOWN]}": name part must consist '
-            "of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-            "alphanumeric character"
-        )
-    return name
-
-
-def _value(value: str) -> str:
-    if value.startswith("="):
-        raise bad_request("unable to parse requirement: found '=', expected: identifier")
-    if len(value) > MAX_LABEL or not LABEL_VALUE.match(value):
-        raise bad_request(
-            f'unable to parse requirement: values[0]: Invalid value: "{value[:SHOWN]}": a valid label must '
-            "be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
-            "start and end with an alphanumeric character"
-        )
-    return value

@@ -22,6 +22,7 @@ from typing import Any
 from bus.clock import SystemClock
 from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
+from twin.api.account_secrets import AccountSecrets
 from twin.api.account_tokens import AccountTokens
 from twin.api.aggregation import Aggregator, Behind, require_target
 from twin.api.api_faults import ApiFaults
@@ -94,6 +95,7 @@ class ApiServer:
         self._pace = pace
         self._accounts = accounts or AccountTokens(engine)
         self._accounts.others = tokens.person
+        self._secrets = AccountSecrets(engine, self._accounts)
         self.router = Router(engine, self._accounts)
         self._aggregator = aggregator or Aggregator(engine.store)
         self.router.behind = self._aggregator.known
@@ -253,7 +255,7 @@ class ApiServer:
             if unheard:
                 loop = asyncio.get_running_loop()
                 await loop.run_in_executor(self._caller, self._aggregator.hear, unheard)
-        if request.method not in WRITING or self.router.asks_nobody:
+        if not self.router.needs_hearing(request):
             return self.handle_and_journal(request, identity)
         hearing = Hearing(self._engine.now)
         scope[ANNOTATIONS] = hearing.annotations
@@ -281,6 +283,11 @@ class ApiServer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any
         watch line leaves, since nothing is sent in between.
         """
+        answer = self._handle_and_journal(request, identity)
+        self._secrets.follow(request, partial(self._handle_and_journal, identity=ADMIN))
+        return answer
+
+    def _handle_and_journal(self, request: Request, identity: Identity) -> Answer:
         before = self._engine.store.resource_version
         answer = self.router.handle(request, identity)
         if self._journal is None or request.method not in WRITING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from twin.api.bodies import read_body, require_map
 from twin.api.core_kinds import BINDINGS, COMPONENTS
+from twin.api.label_selectors import label_requirements
 from twin.api.messages import Object, Request, Response, respond
-from twin.api.objects import Answer, method_not_allowed
-from twin.api.selecting import label_requirements
+from twin.api.objects import Answer
 from twin.api.subresources import Subresources
 from twin.api.tables import Form
-from twin.errors import bad_request, not_found, unknown_resource
+from twin.errors import bad_request, method_not_allowed, not_found, unknown_resource
 
 _PARTS = {"controller-manager": "ok", "etcd-0": "ok", "scheduler": "ok"}
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from twin.api import discovery
 from twin.api.account_tokens import AccountTokens
 from twin.api.admitting import write_of
 from twin.api.applying import read_application
-from twin.api.bodies import check_place, read_body, read_object, require_map
+from twin.api.bodies import (
+    ClientObject,
+    check_object,
+    check_options,
+    check_place,
+    check_stated_type,
+    read_body,
+    read_object,
+    require_map,
+)
 from twin.api.logs import pod_log
 from twin.api.messages import Object, Request, Response, is_dry_run, respond
-from twin.api.objects import UNKNOWN_MANAGER, Answer, Objects, method_not_allowed
+from twin.api.objects import UNKNOWN_MANAGER, Answer, Objects
 from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
 from twin.api.scale_owners import apply_scale, owners_after_scaling, scale_writer
 from twin.api.scaling import to_custom_scale, to_scale, with_custom_scale, with_scale
@@ -21,7 +30,14 @@ from twin.api.write_rules import check_named, check_patched
 from twin.behaviour.pod_work import is_local
 from twin.copying import copy_object
 from twin.engine import Engine
-from twin.errors import ApiError, bad_request, not_found, unknown_resource
+from twin.errors import (
+    ApiError,
+    bad_request,
+    conflict,
+    method_not_allowed,
+    not_found,
+    unknown_resource,
+)
 from twin.kinds import KINDS, Kind
 from twin.local_pods.runner import Runner
 from twin.records import PodRecord
@@ -41,7 +57,9 @@ OVER_WEBSOCKETS = frozenset({"exec", "attach", "portforward"})
 
 
 SCALES = Kind("scales", "Scale", "autoscaling", "v1", True)
-"""What a scale is read as; no such objects are kept."""
+_BINDINGS = Kind("bindings", "Binding", "", "v1", True)
+_EVICTIONS = Kind("evictions", "Eviction", "policy", "v1", True)
+"""What these subresources are read as; no such objects are kept."""
 SCALE, EVICTION = ("autoscaling", "v1", "Scale"), ("policy", "v1", "Eviction")
 """What webhooks are shown of these subresources."""
 
@@ -83,6 +101,8 @@ class Subresources:
                     raise method_not_allowed()
                 return self._objects.put(kind, namespace, name, request, subresource)
             case "log":
+                if request.method != "GET":
+                    raise method_not_allowed()
                 return pod_log(self._store, namespace, name, request, self.runner)
         return self._part(kind, namespace, name, subresource, request)
 
@@ -138,18 +158,19 @@ class Subresources:
             raise method_not_allowed()
         obj = self._store.get(kind.resource, namespace, name)
         paths = None if kind.custom is None else kind.custom.scale
-        scale = before = to_scale(obj) if paths is None else to_custom_scale(obj, paths)
+        before = to_scale(obj) if paths is None else to_custom_scale(obj, paths)
         match request.method:
             case "GET":
-                return respond(200, scale)
+                return respond(200, before)
             case "PATCH" if kind_of_patch(request.headers.get("content-type", "")) == APPLY:
-                return self._apply_scale(kind, obj, scale, request)
+                return self._apply_scale(kind, obj, before, request)
             case "PATCH":
-                scale = self._patch_scale(scale, request)
+                stated = self._patch_scale(before, request)
             case _:
-                scale = read_object(request, SCALES).obj
-                check_named(scale, name)
-                check_place(scale, namespace, name)
+                stated = read_object(request, SCALES)
+                check_named(stated.obj, name)
+                check_place(stated.obj, namespace, name)
+        scale = stated.obj
         write = write_of(
             "UPDATE", kind, (namespace, name), request, subresource="scale", shown=SCALE
         )
@@ -163,7 +184,8 @@ class Subresources:
         new = self._objects.replace(
             kind, namespace, name, changed, request, via_subresource="scale", managed=managed
         )
-        return respond(200, to_scale(new) if paths is None else to_custom_scale(new, paths))
+        answer = respond(200, to_scale(new) if paths is None else to_custom_scale(new, paths))
+        return replace(answer, headers=stated.headers())
 
     def _admitted(self, write: Write, obj: Object, old: Object | None, request: Request) -> Object:
         """Return the object of a subresource as webhooks and policies leave it."""
@@ -174,11 +196,11 @@ class Subresources:
         admission.check([(write, (obj, old))], request)
         return obj
 
-    def _patch_scale(self, scale: Object, request: Request) -> Any:
+    def _patch_scale(self, scale: Object, request: Request) -> ClientObject:
         media = kind_of_patch(request.headers.get("content-type", ""))
         root = root_of("autoscaling", "v1", "Scale")
-        changed = apply_patch(scale, media, read_patch(request, media), root)
-        return check_patched(changed, SCALES, request).obj
+        patch = read_patch(request, media)
+        return check_patched(apply_patch(scale, media, patch, root), SCALES, request, patch)
 
     def _apply_scale(self, kind: Kind, obj: Object, scale: Object, request: Request) -> Response:
         """Apply a Scale: of the object's fields its replicas alone have owners there."""
@@ -212,17 +234,18 @@ class Subresources:
         """Give a pod its node, as a scheduler does."""
         if request.method != "POST":
             raise method_not_allowed()
-        body = read_body(request)
+        stated = read_object(request, _BINDINGS)
+        body = stated.obj
         target, metadata = require_map(body, "target"), require_map(body, "metadata")
         node = str(target.get("name") or "")
-        if metadata.get("name") not in (None, "", name):
+        if metadata.get("name") != name:
             raise bad_request("name in URL does not match name in Binding object")
         if not node:
             raise ApiError(500, "", "target.name: Required value")
         if target.get("kind", "Node") not in ("", "Node"):
-            stated = target["kind"]
             words = (
-                f'target.kind: Unsupported value: "{stated}": supported values: "Node", "<empty>"'
+                f'target.kind: Unsupported value: "{target["kind"]}": '
+                'supported values: "Node", "<empty>"'
             )
             raise ApiError(500, "", words)
         bind_pod(
@@ -232,34 +255,51 @@ class Subresources:
             str(metadata.get("uid") or ""),
             dry_run=request.dry_run,
         )
-        return respond(201, {**_SUCCESS, "code": 201})
+        return replace(respond(201, {**_SUCCESS, "code": 201}), headers=stated.headers())
 
     def _evict(self, namespace: str, name: str, request: Request) -> Response:
         if request.method != "POST":
             raise method_not_allowed()
-        body = read_body(request) if request.body else {}
-        _check_eviction(body, name)
+        stated = _read_eviction(request)
+        body = stated.obj
+        check_place(body, namespace)
+        if require_map(body, "metadata").get("name") != name:
+            raise bad_request("name in URL does not match name in Eviction object")
         write = write_of(
             "CREATE", KINDS["pods"], (namespace, name), request, subresource="eviction",
             shown=EVICTION,
         )  # fmt: skip
         body = self._admitted(write, body, None, request)
         options = require_map(body, "deleteOptions")
+        check_options(options)
+        stated_words = options.get("dryRun") or []
+        if request.dry_run and stated_words not in ([], ["All"]):
+            words = f"[All] and [{' '.join(stated_words)}]"
+            why = f"Non-matching dry-run options in request and content: {words}"
+            raise ApiError(500, "", why)
+        dry_run = request.dry_run or is_dry_run(stated_words)
+        conditions = require_map(options, "preconditions")
+        version, pod = conditions.get("resourceVersion"), self.pod(namespace, name)
+        if version and version != str(pod.resource_version):
+            why = (
+                f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in "
+                f"record ({pod.resource_version}). The object might have been modified"
+            )
+            raise conflict("Pod", name, why)
         self._engine.evict(
             namespace,
             name,
-            dry_run=request.dry_run or is_dry_run(options.get("dryRun")),
-            uid=require_map(options, "preconditions").get("uid"),
+            dry_run=dry_run,
+            uid=conditions.get("uid"),
             grace_period_seconds=options.get("gracePeriodSeconds"),
         )
-        return respond(201, {**_SUCCESS, "code": 201})
+        return replace(respond(201, {**_SUCCESS, "code": 201}), headers=stated.headers())
 
 
-def _check_eviction(body: Object, name: str) -> None:
-    """Raise ApiError 400 for an eviction of another pod, or what is none."""
-    stated = body.get("kind") or "Eviction"
-    if stated != "Eviction":
-        version = str(body.get("apiVersion") or "policy/v1").rpartition("/")[2]
-        raise bad_request(f'{stated} in version "{version}" cannot be handled as a Eviction')
-    if require_map(body, "metadata").get("name") not in (None, "", name):
-        raise bad_request("name in URL does not match name in Eviction object")
+def _read_eviction(request: Request) -> ClientObject:
+    """Read an eviction of policy/v1, or of v1beta1, which is the same; raises ApiError 400."""
+    body = read_body(request, kind="Eviction")
+    if body.get("apiVersion") == "policy/v1beta1":
+        body["apiVersion"] = "policy/v1"
+    check_stated_type(body, _EVICTIONS, request.body)
+    return check_object(body, _EVICTIONS, request)

@@ -23,7 +23,7 @@ _OLDER_META = "meta.k8s.io/v1beta1"
 _PARTIAL = ("PartialObjectMetadata", "PartialObjectMetadataList")
 SHOWN = 100
 """Characters of a malformed text that a refusal repeats."""
-_OURS = frozenset({*OBJECTS, "application/*", "*/*"})
+_OURS = frozenset({*OBJECTS, "*/*"})
 _DOCUMENT = re.compile(r"as=(\w+)")
 _META_VERSION = re.compile(r"\bv=(\w+)")
 
@@ -100,7 +100,7 @@ class Form:
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": META,
                 "metadata": listed["metadata"],
-                "items": [_partial_metadata(obj) for obj in listed["items"]],
+                "items": [_partial_metadata(obj) for obj in listed["items"]] or None,
             }
         return listed
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from twin.api.account_tokens import ISSUER, AccountTokens
-from twin.api.bodies import read_body, require_map
+from twin.api.bodies import check_place, read_object, require_map
 from twin.api.messages import Object, Request, Response, json_bytes, respond
 from twin.api.negotiation import accepted, not_acceptable
-from twin.api.objects import method_not_allowed
 from twin.api.reviews import AUTHENTICATION
-from twin.errors import bad_request, conflict, invalid
+from twin.errors import bad_request, conflict, invalid, method_not_allowed
+from twin.kinds import Kind
 from twin.records import PodRecord, Record
 from twin.store import Store
 from twin.timestamps import rfc3339
 
 LEAST_SECONDS, MOST_SECONDS = 600, 1 << 32
 DEFAULT_SECONDS = 3_600
+_TOKEN_REQUESTS = Kind("tokenrequests", "TokenRequest", AUTHENTICATION, "v1", True)
+"""What a request for a token is read as."""
 _BOUND = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 KEY_SET = "application/jwk-set+json"
 KEYS, CONFIGURATION = "/openid/v1/jwks", "/.well-known/openid-configuration"
@@ -29,14 +31,18 @@ def request_token(
     if request.method != "POST":
         raise method_not_allowed()
     namespace, name = place
-    spec = require_map(read_body(request), "spec")
+    stated = read_object(request, _TOKEN_REQUESTS)
+    spec = require_map(stated.obj, "spec")
+    check_place(stated.obj, namespace)
     account = store.record("serviceaccounts", namespace, name)
+    named = require_map(stated.obj, "metadata").get("name")
+    if named and named != name:
+        why = f'Invalid value: "{named}": must match the service account name if specified'
+        raise invalid("TokenRequest", AUTHENTICATION, name, [("metadata.name", why)])
     seconds = _seconds(spec.get("expirationSeconds"))
     reference = require_map(spec, "boundObjectRef") or None
     bound = {} if reference is None else _bound(store, account, reference)
     audiences = spec.get("audiences") or [ISSUER]
-    if not isinstance(audiences, list) or not all(isinstance(one, str) for one in audiences):
-        raise bad_request("spec.audiences must be a list of strings")
     token, expires = tokens.sign(account, audiences, seconds, bound)
     now = expires - seconds
     answer: Object = {
@@ -50,7 +56,7 @@ def request_token(
         },
         "status": {"token": token, "expirationTimestamp": rfc3339(expires)},
     }
-    return respond(201, answer)
+    return replace(respond(201, answer), headers=stated.headers())
 
 
 def issuer_document(tokens: AccountTokens, path: str, request: Request) -> Response | None:
@@ -74,11 +80,9 @@ def issuer_document(tokens: AccountTokens, path: str, request: Request) -> Respo
     return None
 
 
-def _seconds(stated: Any) -> int:
+def _seconds(stated: int | None) -> int:
     if stated is None:
         return DEFAULT_SECONDS
-    if not isinstance(stated, int) or isinstance(stated, bool):
-        raise bad_request("spec.expirationSeconds must be a whole number of seconds")
     why = ""
     if stated < LEAST_SECONDS:
         why = "may not specify a duration less than 10 minutes"

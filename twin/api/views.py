@@ -9,20 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from twin import conversion, event_forms
 from twin.admission.events import check_shown
 from twin.admission.findings import Findings
-from twin.api.bodies import read_object, require_map
+from twin.api.bodies import require_map
 from twin.api.listing import list_objects
 from twin.api.messages import Object, Request, Response, WatchResponse, json_bytes, respond
-from twin.api.objects import Answer, Objects, method_not_allowed
+from twin.api.objects import Answer, Objects
 from twin.api.tables import Form
 from twin.api.versions import check_reached
 from twin.api.watching import watch
 from twin.engine import Engine
-from twin.errors import bad_request
+from twin.errors import bad_request, method_not_allowed
 from twin.kinds import ELSEWHERE, KINDS, Kind
 from twin.store import Store
 
@@ -73,18 +74,31 @@ class View:
             if request.flag("watch") and not name:
                 return self._convert_watch(watch(store, self.kept, namespace, request))
             return self._read(store, (namespace, name), request)
-        if request.method == "POST" and self.shown.group == event_forms.GROUP:
-            written = read_object(request, self.shown).obj
-            findings = Findings()
-            check_shown(written, findings)
-            findings.raise_if_any(self.shown, str(require_map(written, "metadata").get("name", "")))
         objects = Objects(engine, self)
+        if self.shown.group == event_forms.GROUP and request.method != "DELETE":
+            kept = partial(self._checked_event, store, namespace or "", name)
+            objects = Objects(engine, replace(self, back=kept))
         if subresource:
             return self._write_part(objects, (namespace or "", name, subresource), request)
         if name:
             return objects.object(self.kept, namespace or "", name, request)
         answer = objects.collection(self.kept, namespace, request)
         return self._convert(answer) if request.method == "DELETE" else answer
+
+    def _checked_event(self, store: Store, namespace: str, name: str, written: Object) -> Object:
+        """Return an event in its kept form; raises ApiError 422 for what events.k8s.io/v1 refuses."""
+        event = {
+            **written,
+            "metadata": {"namespace": namespace, **require_map(written, "metadata")},
+        }
+        known = store.find(self.kept.resource, namespace, name) if name else None
+        old = (
+            None if known is None else self.convert(store.get(self.kept.resource, namespace, name))
+        )
+        findings = Findings()
+        check_shown(event, old, findings)
+        findings.raise_if_any(self.kept, str(event["metadata"].get("name", "")))
+        return self.back(written)
 
     def _write_part(
         self, objects: Objects, place: tuple[str, str, str], request: Request

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from twin.api.access import Attributes
 from twin.api.messages import Request, Response, respond
-from twin.api.objects import method_not_allowed
 from twin.engine import Engine
-from twin.errors import bad_request, not_found, unknown_resource
+from twin.errors import bad_request, method_not_allowed, not_found, unknown_resource
 from twin.kueue.objects import CLUSTER_QUEUES, LOCAL_QUEUES
 from twin.kueue.visibility import GROUP, USUAL_LIMIT, VERSIONS, summary
 from twin.records import ObjectRecord

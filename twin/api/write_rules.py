@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from twin.api.access import Attributes
@@ -13,21 +14,37 @@ from twin.api.bodies import (
     most_values,
     require_map,
 )
+from twin.api.go_json import go_text, header_error
+from twin.api.json_patch import unknown_members
 from twin.api.limits import MOST_STORED_VALUES
 from twin.api.messages import Object, Request, json_bytes
-from twin.api.patching import SHOWN
+from twin.api.patching import STRATEGIC
+from twin.api.schema.go_words import WrongType
 from twin.errors import ApiError, bad_request, invalid, invalid_metadata
 from twin.kinds import Kind
 
 MADE_BY_PUT = frozenset(
     {
-        *("leases", "events", "endpoints"),
+        *("leases", "events", "endpoints", "services", "limitranges", "runtimeclasses"),
         *("roles", "rolebindings", "clusterroles", "clusterrolebindings"),
     }
 )
 """Resources that a PUT of an absent object creates, as on a real server."""
 
 
+_VERSIONED = frozenset(
+    {
+        *("customresourcedefinitions", "apiservices", "leases", "poddisruptionbudgets"),
+        *("validatingwebhookconfigurations", "mutatingwebhookconfigurations"),
+        *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+        *("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
+        *("runtimeclasses", "csidrivers", "csinodes", "csistoragecapacities", "volumeattachments"),
+    }
+)
+"""Built-in resources that are not replaced without a version, as on a real server."""
+
+MOST_SHOWN = 20_000
+"""Characters of a patched object that a refusal repeats."""
 SHOWN_WHEN_GONE = frozenset(
     {
         "pods",
@@ -63,6 +80,20 @@ class Version(Protocol):
     def back(self) -> Callable[[Object], Object]:
         """From this version to the kept one."""
         ...
+
+
+SIGNED = "certificatesigningrequests"
+_SIGNING = f"/apis/certificates.k8s.io/v1/{SIGNED}"
+
+
+def keeps_requester(request: Request) -> bool:
+    """Say whether who sends a request is part of what it makes."""
+    return request.method in ("POST", "PATCH") and request.path.startswith(_SIGNING)
+
+
+def wants_version(kind: Kind) -> bool:
+    """Say whether a PUT has to name the version that it knows."""
+    return kind.custom is not None or kind.resource in _VERSIONED
 
 
 def require_version(kind: Kind, name: str, obj: Object) -> None:
@@ -126,17 +157,53 @@ def check_named(obj: Object, name: str) -> None:
         )
 
 
-def check_patched(obj: Any, kind: Kind, request: Request) -> ClientObject:
+def check_patched(obj: Any, kind: Kind, request: Request, patch: Any = None) -> ClientObject:
     """Return what a patch led to; raises ApiError 422 when that is no object of its kind."""
+    strategic = request.headers.get("content-type", "").startswith(STRATEGIC)
     try:
-        check_stated_type(obj, kind)
-        return check_object(obj, kind, request)
+        if why := header_error(b"", obj, readable=True):
+            raise bad_request(why)
+        if strategic:
+            obj = {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
+        elif kind.custom is None and not obj.get("apiVersion"):
+            obj = {}  # nothing of it is read, so it has no name
+        else:
+            check_stated_type(obj, kind)
+        return _with_steps(check_object(obj, kind, request), patch, request)
     except ApiError as error:
         if error.status != 400:
             raise
-        shown = json_bytes(obj).decode()[:SHOWN]
-        why = f"Invalid value: {json_bytes(shown).decode()}: {error.message}"
+        why = error.message.partition(f"cannot be handled as a {kind.kind}: ")[2] or error.message
+        if strategic:
+            why = error.converted if isinstance(error, WrongType) else why
+            shown = go_text(patch)
+        else:
+            shown = json_bytes(_in_order(obj, patch)).decode()
+        shown = shown[:MOST_SHOWN]
+        why = f"Invalid value: {json_bytes(shown).decode()}: {why}"
         raise invalid("", "", "", [("patch", why)]) from error
+
+
+def _with_steps(found: ClientObject, patch: Any, request: Request) -> ClientObject:
+    """Return what a patch led to, with warnings of members that no step has; raises ApiError 400."""
+    unknown = unknown_members(patch)
+    mode = request.query.get("fieldValidation") or "Warn"
+    if unknown and mode == "Strict":
+        raise bad_request(f"strict decoding error: {', '.join(unknown)}")
+    if mode != "Warn":
+        return found
+    return replace(found, warnings=(*unknown, *found.warnings))
+
+
+def _in_order(obj: Any, patch: Any) -> Any:
+    """Return an object as Go writes it after a patch: what was patched has its members in order."""
+    if not isinstance(obj, dict):
+        return obj
+    inner = patch if isinstance(patch, dict) else {}
+    return {
+        name: _in_order(value, inner[name]) if isinstance(inner.get(name), dict) else value
+        for name, value in sorted(obj.items())
+    }
 
 
 def require_creation(kind: Kind, namespace: str, name: str, request: Request) -> None:
@@ -144,3 +211,25 @@ def require_creation(kind: Kind, namespace: str, name: str, request: Request) ->
     if request.requester is not None:
         wanted = Attributes("create", kind.group, kind.resource, "", namespace, name)
         request.requester.require(wanted)
+
+
+def without_version(obj: Object) -> Object:
+    """Return an object as a dry creation shows it."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    return {**obj, "metadata": metadata}
+
+
+def naming_requester(kind: Kind, obj: Object, request: Request) -> Object:
+    """Return a new object; a CertificateSigningRequest names who asks, and nobody where that is not known."""
+    if kind.resource != SIGNED:
+        return obj
+    spec = dict(require_map(obj, "spec"))
+    for field in ("username", "uid", "groups", "extra"):
+        spec.pop(field, None)
+    user = None if request.hearing is None else request.hearing.user
+    if user is not None:
+        spec |= {"username": user.name, "groups": list(user.groups)}
+        spec |= {"uid": user.uid} if user.uid else {}
+        extra = {key: list(values) for key, values in user.extra}
+        spec |= {"extra": extra} if extra else {}
+    return {**obj, "spec": spec}

@@ -241,12 +241,15 @@ def _gives_up_unhealthy(record: ObjectRecord, status: Object) -> bool:
 
 def _check_preconditions(pod: PodRecord, uid: str | None, resource_version: str | None) -> None:
     if uid is not None and uid != pod.uid:
-        why = f"the UID in the precondition ({uid}) does not match the UID ({pod.uid})"
-        raise errors.conflict("pods", pod.name, why)
+        why = (
+            f"the UID in the precondition ({uid}) does not match the UID in record ({pod.uid}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise errors.conflict("Pod", pod.name, why)
     if resource_version is not None and resource_version != str(pod.resource_version):
         why = (
             f"the ResourceVersion in the precondition ({resource_version}) does not match the "
             f"ResourceVersion in record ({pod.resource_version}). The object might have been "
             "modified"
         )
-        raise errors.conflict("pods", pod.name, why)
+        raise errors.conflict("Pod", pod.name, why)

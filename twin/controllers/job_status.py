@@ -101,10 +101,11 @@ def is_succeeded(status: Object) -> bool:
 
 
 def finish_time(status: Object) -> float | None:
-    """Return when a Job was over (unix seconds), None while it is not."""
+    """Return when a Job was over (unix seconds), None while it is not or nobody said when."""
     for entry in status.get("conditions") or ():
         if entry["type"] in ("Complete", "Failed") and entry["status"] == "True":
-            return unix(entry["lastTransitionTime"])
+            since = entry.get("lastTransitionTime")
+            return unix(since) if since else None
     return None
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from twin.clock import Clock
 from twin.config.controllers import ControllerConfig
+from twin.errors import ApiError
 from twin.part import Part
 
 DELAY_SECONDS = 0.05  # watch latency of a controller manager at rest
@@ -60,10 +61,16 @@ class ControllerLoop(Part):
     def _run(self) -> None:
         noted, self._noted = self._noted, {}
         for key in noted:
-            if self._reconcilers[key[0]](key[1], key[2]) is False:
+            if not self._reconciled(key):
                 self._retry(key)
             elif self._failures:
                 self._failures.pop(key, None)
+
+    def _reconciled(self, key: Key) -> bool:
+        try:
+            return self._reconcilers[key[0]](key[1], key[2]) is not False
+        except ApiError:  # such as a namespace that takes nothing new since it is being deleted
+            return False
 
     def _retry(self, key: Key) -> None:
         count = self._failures.get(key, 0)

@@ -18,6 +18,7 @@ from twin.controllers.daemon_set import DaemonSets
 from twin.controllers.definitions import Definitions
 from twin.controllers.deployment import Deployments, recreates
 from twin.controllers.endpoints import Endpoints
+from twin.controllers.flow_schemas import FLOW_SCHEMAS, LEVELS, FlowSchemas
 from twin.controllers.garbage import Garbage, has_other_owners
 from twin.controllers.job import Jobs
 from twin.controllers.loop import ControllerLoop, Reconcile
@@ -74,6 +75,7 @@ class ControlPlane:
         self.mirroring = Mirroring(world, loop)
         ranges = ServiceRanges(world, loop)
         self.api_services = ApiServices(world, loop)
+        schemas = FlowSchemas(world, loop)
         self.autoscalers = Autoscalers(world, sample, requests)
         self.volumes = volumes = VolumeControllers(world, loop)
         self._autoscales = "horizontalpodautoscalers" not in off
@@ -92,12 +94,14 @@ class ControlPlane:
             (CLAIMS, volumes.reconcile_claim),
             (POLICIES, PolicyStatus(world).reconcile),
             (API_SERVICES, self.api_services.reconcile),
+            (FLOW_SCHEMAS, schemas.reconcile),
         )
         self._register(reconcilers)
         self._listeners: tuple[tuple[frozenset[str], Callable[[Change], None]], ...] = (
             (frozenset(STORAGE), volumes.follow),
             (_ROUTING, self.mirroring.follow),
             (frozenset(FOLLOWED), ranges.follow),
+            (frozenset({LEVELS}), schemas.follow),
         )
         world.store.gates.append(self.quotas)
 

@@ -34,6 +34,16 @@ class ScaledPod:
     window_seconds: float = 0.0
     uid: str = ""
 
+    def is_warming_up(self, now: float, rules: Rules) -> bool:
+        """Say whether the pod's CPU says more about its start than about its load."""
+        if self.ready is None or self.started_at is None:
+            return True
+        if self.started_at + rules.cpu_initialization_seconds > now:
+            fresh = self.measured_at < self.ready_since + self.window_seconds
+            return not self.ready or fresh
+        never_ready = self.started_at + rules.initial_readiness_seconds > self.ready_since
+        return not self.ready and never_ready
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -57,11 +67,21 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class _Groups:
-    ready: int
+class PodGroups:
+    """The pods of a target as the formula sorts them, by name."""
+
     usage: dict[str, int]
+    """Of those that count."""
     unready: tuple[str, ...]
     missing: tuple[str, ...]
+    """Without a metric."""
+    ignored: tuple[str, ...]
+    """Failed or being deleted."""
+
+    @property
+    def ready(self) -> int:
+        """How many count."""
+        return len(self.usage)
 
 
 def by_utilization(
@@ -97,7 +117,7 @@ def by_average(
     return Proposal(replicas, None, average)
 
 
-def _group_pods(pods: Sequence[ScaledPod], now: float, *, cpu: bool, rules: Rules) -> _Groups:
+def _group_pods(pods: Sequence[ScaledPod], now: float, *, cpu: bool, rules: Rules) -> PodGroups:
     if not pods:
         raise NoProposal("no pods returned by selector while calculating replica count")
     if all(pod.usage is None for pod in pods):
@@ -105,36 +125,30 @@ def _group_pods(pods: Sequence[ScaledPod], now: float, *, cpu: bool, rules: Rule
             f"unable to get metrics for resource {'cpu' if cpu else 'memory'}: "
             "no metrics returned from resource metrics API"
         )
+    groups = group_pods(pods, now, cpu=cpu, rules=rules)
+    if not groups.usage:
+        raise NoProposal("did not receive metrics for targeted pods (pods might be unready)")
+    return groups
+
+
+def group_pods(pods: Sequence[ScaledPod], now: float, *, cpu: bool, rules: Rules) -> PodGroups:
+    """Sort pods by how they count."""
     usage: dict[str, int] = {}
     unready: list[str] = []
     missing: list[str] = []
-    ready = 0
+    ignored: list[str] = []
     for pod in pods:
         if pod.deleting or pod.phase == "Failed":
-            continue
-        if pod.phase == "Pending":
+            ignored.append(pod.name)
+        elif pod.phase == "Pending":
             unready.append(pod.name)
         elif pod.usage is None:
             missing.append(pod.name)
-        elif cpu and _warming_up(pod, now, rules):
+        elif cpu and pod.is_warming_up(now, rules):
             unready.append(pod.name)
         else:
             usage[pod.name] = pod.usage
-            ready += 1
-    if not usage:
-        raise NoProposal("did not receive metrics for targeted pods (pods might be unready)")
-    return _Groups(ready, usage, tuple(unready), tuple(missing))
-
-
-def _warming_up(pod: ScaledPod, now: float, rules: Rules) -> bool:
-    """True while a pod's CPU says more about its start than about its load."""
-    if pod.ready is None or pod.started_at is None:
-        return True
-    if pod.started_at + rules.cpu_initialization_seconds > now:
-        fresh = pod.measured_at < pod.ready_since + pod.window_seconds
-        return not pod.ready or fresh
-    never_ready = pod.started_at + rules.initial_readiness_seconds > pod.ready_since
-    return not pod.ready and never_ready
+    return PodGroups(usage, tuple(unready), tuple(missing), tuple(ignored))
 
 
 def _requests(pods: Sequence[ScaledPod], resource: str) -> dict[str, int]:
@@ -163,7 +177,7 @@ def _plain_ratio(usage: Mapping[str, int], target: int) -> tuple[float, int]:
 
 
 def _replicas(
-    groups: _Groups, current: int, ratio: float, full: Mapping[str, int], again: object,
+    groups: PodGroups, current: int, ratio: float, full: Mapping[str, int], again: object,
     tolerance: float,
 ) -> int:  # fmt: skip
     """Return the count; `again` gives the ratio of corrected usage, `full` missing pods' share."""

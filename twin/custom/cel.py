@@ -30,7 +30,7 @@ _KEYWORDS = frozenset({
     "import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
 })  # fmt: skip
 _MARKS = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
-_OLD = "optional_old_self"
+OLD = "optional_old_self"
 _TOKEN = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[A-Za-z_]\w*|[.?(]|\s+|.", re.DOTALL)
 _MACROS = re.compile(r"\.(?:all|exists|exists_one|map|filter)\s*\(")
 _DURATION = re.compile(r"([0-9.]+)(ns|us|µs|ms|s|m|h)")
@@ -66,7 +66,7 @@ class Expression:
         """Return its result for values that `to_cel` made; raises RuleError."""
         variables = {"self": value, "oldSelf": old}
         if optional:
-            variables = {"self": value, _OLD: {} if old is None else {"value": old}}
+            variables = {"self": value, OLD: {} if old is None else {"value": old}}
         try:
             result = self.program.eval(data=variables)
         except RuntimeError as error:
@@ -85,8 +85,7 @@ def compile_rule(text: str, node: Node, *, optional: bool = False) -> Expression
     _check_members(text, tokens, node)
     source = text
     if optional:
-        had = f"has({_OLD}.value) ? optional.of({_OLD}.value) : optional.none()"
-        source = f"cel.bind(oldSelf, {had}, {text})"
+        source = with_optional_old(text)
     try:
         program = _environment(_type_of(node), optional).compile(source)
     except ImportError as error:
@@ -95,6 +94,12 @@ def compile_rule(text: str, node: Node, *, optional: bool = False) -> Expression
         raise RuleError(f"compilation failed: {bare(str(error))}") from error
     depth = len(_MACROS.findall(text))
     return Expression(program, str(program.return_type()), "oldSelf" in tokens, depth)
+
+
+def with_optional_old(text: str) -> str:
+    """Return an expression in which `oldSelf` is an optional value."""
+    had = f"has({OLD}.value) ? optional.of({OLD}.value) : optional.none()"
+    return f"cel.bind(oldSelf, {had}, {text})"
 
 
 def to_cel(value: Any, node: Node) -> Any:
@@ -216,7 +221,7 @@ def _environment(kind: str, optional: bool) -> Any:
     own = known[kind]
     variables = {"self": own, "oldSelf": own}
     if optional:
-        variables = {"self": own, _OLD: types.Map(types.STRING, types.DYN)}
+        variables = {"self": own, OLD: types.Map(types.STRING, types.DYN)}
     return cel.NewEnv(variables=variables, extensions=extensions(cel))
 
 

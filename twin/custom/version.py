@@ -47,12 +47,18 @@ class ServedVersion:
     """Turns an object into the version that objects are kept in; None: its name alone differs."""
     from_kept: Convert | None = None
     """The way back."""
+    kept: str = ""
+    """The version that objects are kept in."""
+    reread: Convert | None = None
+    """Fills in defaults of the kept version and takes out what this one does not have, on an object that nobody
+    else holds; None: what is kept was written by this very schema."""
 
     def show(self, obj: dict[str, Any], api_version: str) -> dict[str, Any]:
         """Return a kept object in this version, which is called `api_version`."""
         if self.from_kept is not None and obj.get("apiVersion") != api_version:
             return self.from_kept(obj)
-        return {**obj, "apiVersion": api_version}
+        shown = {**obj, "apiVersion": api_version}
+        return shown if self.reread is None else self.reread(shown)
 
 
 def version_rank(name: str) -> tuple[Any, ...]:

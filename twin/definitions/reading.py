@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from twin.copying import copy_object
 from twin.custom import kueue_versions
+from twin.custom.pruning import fill, prune
 from twin.custom.schema import OPEN, Node
 from twin.custom.version import Column, Convert, ServedVersion, stability, version_rank
 from twin.kinds import Kind
@@ -13,10 +15,13 @@ from twin.kinds import Kind
 Object = dict[str, Any]
 
 
-def kinds_of_definition(body: Mapping[str, Any], *, stored: bool = False) -> list[Kind]:
+def kinds_of_definition(
+    body: Mapping[str, Any], *, stored: bool = False, changed: bool = True
+) -> list[Kind]:
     """Return the kinds that the body of an established definition serves, the best version first.
 
-    `stored`: the version that objects are kept in alone, served or not.
+    `stored`: the version that objects are kept in alone, served or not. `changed`: objects may have been
+    written by an earlier schema.
     """
     spec, names = body["spec"], body["status"]["acceptedNames"]
     ordered = sorted(spec["versions"], key=lambda version: version_rank(version["name"]))
@@ -27,16 +32,20 @@ def kinds_of_definition(body: Mapping[str, Any], *, stored: bool = False) -> lis
             spec["group"],
             version["name"],
             spec["scope"] == "Namespaced",
-            custom=_served(spec, names, version, ordered),
+            custom=_served(spec, names, version, ordered, changed=changed),
         )
         for version in ordered
         if (version.get("storage") if stored else version.get("served"))
     ]
 
 
-def _served(spec: Object, names: Object, version: Object, ordered: list[Object]) -> ServedVersion:
+def _served(
+    spec: Object, names: Object, version: Object, ordered: list[Object], *, changed: bool
+) -> ServedVersion:
     subresources = version.get("subresources") or {}
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    kept = next(each for each in spec["versions"] if each.get("storage"))
+    several = len(ordered) > 1
     columns = tuple(
         Column(
             column["name"],
@@ -55,7 +64,7 @@ def _served(spec: Object, names: Object, version: Object, ordered: list[Object])
         singular=names.get("singular") or names["kind"].lower(),
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
-        schema=OPEN if schema is None else Node(schema, root=True),
+        schema=_root(schema),
         has_status=subresources.get("status") is not None,
         scale=subresources.get("scale"),
         columns=columns,
@@ -63,7 +72,31 @@ def _served(spec: Object, names: Object, version: Object, ordered: list[Object])
         warning=_warning(spec, names, version, ordered),
         to_kept=to_kept,
         from_kept=from_kept,
+        kept=kept["name"],
+        reread=_rereading(version, kept) if changed or several else None,
     )
+
+
+def _root(schema: Object | None) -> Node:
+    return OPEN if schema is None else Node(schema, root=True)
+
+
+def _rereading(version: Object, kept: Object) -> Convert:
+    """Return what is done with an object that is read: the defaults of the version in which it is kept are filled
+    in, and what the version that is asked for has no place for is taken out.
+    """
+    ours, theirs = (
+        _root((each.get("schema") or {}).get("openAPIV3Schema")) for each in (version, kept)
+    )
+
+    def reread(obj: Object) -> Object:
+        whole: Object = copy_object(obj)
+        fill(whole, theirs)
+        for _ in prune(whole, ours):
+            pass
+        return whole
+
+    return reread
 
 
 def _conversions(spec: Object, version: str) -> tuple[Convert | None, Convert | None]:

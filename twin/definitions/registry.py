@@ -41,8 +41,13 @@ class CustomKinds:
                 continue
             entry = known.get(record.uid)
             if entry is None or entry[0] != record.generation:
-                kept = kinds_of_definition(record.body, stored=True)
-                entry = (record.generation, kept, kinds_of_definition(record.body))
+                changed = record.generation > 1
+                kept = kinds_of_definition(record.body, stored=True, changed=changed)
+                entry = (
+                    record.generation,
+                    kept,
+                    kinds_of_definition(record.body, changed=changed),
+                )
             self._known[record.uid] = entry
             if _is_built_in(record):
                 self._lay_over(entry[2])

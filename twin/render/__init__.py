@@ -17,6 +17,8 @@ def render(resource: str, record: Record) -> Object:
         return render_node(record)
     assert isinstance(record, ObjectRecord)
     metadata = render_metadata(record)
+    if record.drawn_from is not None:
+        metadata["generateName"] = record.drawn_from
     if record.generation:
         metadata["generation"] = record.generation
     if "kind" in record.body:  # a custom resource

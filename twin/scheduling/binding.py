@@ -6,6 +6,8 @@ The checks are the API server's (pkg/registry/core/pod/storage/storage.go assign
 from __future__ import annotations
 
 from twin.errors import conflict
+from twin.kinds import KINDS
+from twin.preconditions import other_object
 from twin.records import PodRecord
 from twin.world import World
 
@@ -13,8 +15,7 @@ from twin.world import World
 def bind_pod(world: World, pod: PodRecord, node: str, uid: str, *, dry_run: bool) -> None:
     """Bind a waiting pod to a node for a client, whether the node is there or not; raises ApiError 409."""
     if uid and uid != pod.uid:
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {pod.uid}"
-        raise conflict("pods", pod.name, why)
+        raise other_object(KINDS["pods"], pod, uid, dry_run=dry_run)
     if pod.deletion_at is not None:
         raise conflict(
             "pods/binding",

@@ -158,6 +158,25 @@ class Cycle:
                 helpable[row] = True
         return Diagnosis(self._nodes.existing, reasons, helpable, tuple(dict.fromkeys(plugins)))
 
+    def refusals_by_row(self) -> dict[int, tuple[str, tuple[str, ...]]]:
+        """Return for each node that is refused the first plugin that does so and all that it says, by row."""
+        rules = self._plugins.rules.rules(self.pod.shape)
+        found: dict[int, tuple[str, tuple[str, ...]]] = {
+            row: (NODE_RULES, (text,)) for row, text in enumerate(rules.reasons) if text
+        }
+        left = rules.allowed.copy()
+        for refusal in self._refusals():
+            before = left.copy()
+            for reason, rows in refusal.reasons:
+                for row in np.flatnonzero(rows & before).tolist():
+                    _, said = found.get(row, ("", ()))
+                    found[row] = (refusal.plugin, (*said, reason))
+                left &= ~rows
+        for row in self._to_come:
+            if left[row] and (texts := self.trial(row).reasons()):
+                found[row] = (FIT, texts)
+        return found
+
     def trial(self, row: int) -> NodeTrial:
         """Return one node to try changes on."""
         trials: list[Trial] = [entry.trial(row) for entry in self._ports]

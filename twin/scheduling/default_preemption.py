@@ -84,13 +84,15 @@ class Preemption:
             return Outcome(sentence=VICTIMS_LEAVING, keeps_nomination=True)
         rows = np.flatnonzero(diagnosis.helpable)
         if not len(rows):
-            return Outcome(sentence=preemption_error(total, Counter()))
+            return Outcome(sentence=preemption_error(total, 0, Counter()))
         if not self.possible(pod):
-            return Outcome(sentence=preemption_error(total, Counter({NO_VICTIMS: len(rows)})))
+            return Outcome(
+                sentence=preemption_error(total, len(rows), Counter({NO_VICTIMS: len(rows)}))
+            )
         reasons: Counter[str] = Counter()
         candidates = self._candidates(cycle, rows, reasons)
         if not candidates:
-            return Outcome(sentence=preemption_error(total, reasons))
+            return Outcome(sentence=preemption_error(total, len(rows), reasons))
         return Outcome(candidate=cheapest(candidates, self._world.now))
 
     def _victims_leaving(self, pod: PodRecord, diagnosis: Diagnosis) -> bool:
@@ -138,8 +140,10 @@ class Preemption:
         if lonely:
             reasons[NO_VICTIMS] += lonely
         good = inhabited
-        if "NodeResourcesFit" in self._config.filters and not pod.shape.needs.extra:
-            report = FitReport(self._nodes, pod.shape.needs, held)
+        needs = pod.shape.needs
+        # Ports are looked at before amounts, so with host ports what is said has to be found node by node.
+        if "NodeResourcesFit" in self._config.filters and not needs.extra and not needs.host_ports:
+            report = FitReport(self._nodes, needs, held)
             refused = report.refused()
             reasons.update(report.count(among & inhabited & refused))
             good = inhabited & ~refused

@@ -28,10 +28,10 @@ def early_error(nodes: int, reason: str) -> str:
     return f"0/{nodes} nodes are available: {reason}. not found"
 
 
-def preemption_error(nodes: int, reasons: Counter[str]) -> str:
-    """Return why no pod can be displaced; nodes without a reason were not tried."""
+def preemption_error(nodes: int, tried: int, reasons: Counter[str]) -> str:
+    """Return why no pod can be displaced; a node that was tried may have several reasons."""
     counted = Counter(reasons)
-    counted[NOT_HELPFUL] += nodes - reasons.total()
+    counted[NOT_HELPFUL] += nodes - tried
     return f"preemption: {fit_error(nodes, counted)}"
 
 

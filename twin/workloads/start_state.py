@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import fsum
 
+from schemas.node_annotations import POWER_STATE
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from twin.node_settings import (
     CLOCK_SCALE,
     CPU_CAP,
     MEMORY_CAP,
     MEMORY_SCALE,
-    POWER_STATE,
 )
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 

@@ -36,6 +36,10 @@ class NodeKeeper:
         """Stop a node's signs of life for good."""
         self._dead.add(node)
 
+    def recover(self, node: str) -> None:
+        """Give signs of life of a node again."""
+        self._dead.discard(node)
+
     def work(self, now: float, stamp: str, pods: list[Object], nodes: list[Object]) -> None:
         """Do what is due `now` (seconds); `stamp` is the same moment for the API, with microseconds."""
         living = {one["metadata"]["name"] for one in nodes} - self._dead

@@ -36,6 +36,8 @@ class Options:
     """Learn from every row that there is once the folds have been judged; no test row is left."""
     every_age: bool = False
     """Rows are those of a hazard dataset, drawn in strata."""
+    follow_rates: bool = False
+    """Give the model the rates of first failures by age, from which it follows those of the cluster it watches."""
 
     def of_every_age(self) -> Self:
         """Return the same for a hazard dataset."""
@@ -48,7 +50,7 @@ class Options:
 
     def to_json(self) -> dict[str, Any]:
         """Return them as JSON values."""
-        later = {name for name in ("refit", "every_age") if not getattr(self, name)}
+        later = {name for name in ("refit", "every_age", "follow_rates") if not getattr(self, name)}
         content = {**asdict(self), "members": list(self.members)}
         return {name: value for name, value in content.items() if name not in later}
 

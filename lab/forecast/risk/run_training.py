@@ -22,6 +22,7 @@ from lab.forecast.risk.calibration import Curve
 from lab.forecast.risk.card import card
 from lab.forecast.risk.figures import calibration_figures
 from lab.forecast.risk.folds import MEAN
+from lab.forecast.risk.live_rates import SPAN_SECONDS, live_rates
 from lab.forecast.risk.options import Options, key_of
 from lab.forecast.risk.past import Past
 from lab.forecast.risk.rows import MICROSECONDS, SECONDS_PER_MINUTE, Rows, read_events, read_rows
@@ -102,6 +103,11 @@ def train_model(
         runs.append(HorizonRun(minutes, trained, _last_cut(source, cut, options), resumed))
     assert sample is not None
     parts = _parts(source, folder.name, runs, options, dataset_sha256, sample)
+    if options.follow_rates:
+        past = past or Past(read_events(source))
+        minutes = SPAN_SECONDS // SECONDS_PER_MINUTE
+        seconds = float(horizons[0] * SECONDS_PER_MINUTE)
+        parts = replace(parts, live_rates=live_rates(read_rows(source, minutes), past, seconds))
     manifest = write_model(folder, parts, [booster for run in runs for booster in _boosters(run)])
     return TrainedModel(manifest, tuple(runs))
 

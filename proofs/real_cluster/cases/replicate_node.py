@@ -10,7 +10,7 @@ from schemas.actions import ActionKind
 async def run(scene: CaseGround) -> None:
     """Scale by one, and back."""
     done, back = await shadow_then_active(scene, at_node(ActionKind.REPLICATE, scene.node()))
-    assert [one.resource for one in done.changed] == ["deployments/scale"]
+    assert [one.resource for one in done.changed] == ["deployments"]
     assert [one.key for one in back.changed] == [one.key for one in done.changed]
 
 

@@ -1,9 +1,11 @@
 """Making room: a few pods move to gaps elsewhere, so that a larger one that waits for capacity has a place.
 
 A scheduler that spreads pods leaves a gap on every machine, and a large pod then waits although there is enough room
-in all. Worth: the waiting that is left, which is taken to be as long as the pod has waited, times the chance that it
-gets the place; less each eviction and the time until the moved pods run again. Nothing is moved where a machine can be
-woken or rented, nor a pod whose Service would violate its objective without it, by what was seen of it.
+in all. Worth: the waiting that is left, which is taken to be as long as the pod has waited, and the violation of its
+Service that it ends, times the chance that it gets the place; less each eviction, the time until the moved pods run
+again, and the chance that Services find no room later, where the pod is of none. Nothing is moved where a machine can
+be woken or rented, where Services wait for what is left, nor a pod whose Service would violate its objective without
+it, by what was seen of it.
 """
 
 from __future__ import annotations
@@ -13,13 +15,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 from agent_registry.appraisal import Candidate, Situation
+from agent_registry.demand import GIB
 from agent_registry.machine_memory import recent_wishes
-from agent_registry.memory import GIB, ServiceMemory
+from agent_registry.memory import ServiceMemory
 from agent_registry.policy import node
 from schemas.actions import Evidence, MigrateAction
 from schemas.numbers import rounded
 from schemas.occupancy import Occupant, OccupiedNode, WaitingPod
-from services.agents.effects import HOUR, effect_of
+from services.agents.effects import HOUR, MINUTE, effect_of
+from services.agents.lacking import Lack, claimed_cores, lacks_of
 from services.agents.moves import (
     ROUNDING,
     disruptions_left,
@@ -31,6 +35,7 @@ from services.agents.moves import (
     up_to_the_first_touched,
     why_pod_kept,
 )
+from services.agents.rises import rises_within, shortfall_ratio
 
 BRIEF_RATIO = 1.1
 """A replica bears so many times the rate that it was seen to bear, for half a minute: our own guess."""
@@ -48,11 +53,16 @@ def room_for_waiting(situation: Situation) -> tuple[tuple[Candidate, ...], str]:
     if why := _why_never(situation):
         return (), f"no room is made for {occupancy.waiting[0].pod}: {why}"
     why_not: Counter[str] = Counter()
-    for waiting in occupancy.waiting:
+    lacks = lacks_of(situation)
+    for waiting in sorted(occupancy.waiting, key=lambda one: -_worth(lacks, one)):
+        if why := _why_left_waiting(situation, waiting, lacks):
+            why_not[why] += 1
+            continue
         gaining = []
         for listed in occupancy.nodes:
             moved, why = _moved(situation, waiting, listed)
-            candidate = _relief(situation, waiting, listed, moved) if moved else None
+            lack = lacks.get(waiting.workload)
+            candidate = _relief(situation, waiting, listed, moved, lack) if moved else None
             if candidate is not None and candidate.effect.net > 0.0:
                 gaining.append(candidate)
             else:
@@ -61,6 +71,25 @@ def room_for_waiting(situation: Situation) -> tuple[tuple[Candidate, ...], str]:
             return up_to_the_first_touched(situation, gaining), ""
     reasons = "; ".join(f"{reason} ({count})" for reason, count in why_not.most_common(3))
     return (), f"no room is made for {occupancy.waiting[0].pod}: {reasons}"
+
+
+def _worth(lacks: dict[str, Lack], waiting: WaitingPod) -> float:
+    """Return what the violation costs that a place may end; 0 where the pod is of no Service that violates."""
+    lack = lacks.get(waiting.workload)
+    return 0.0 if lack is None else lack.worth
+
+
+def _why_left_waiting(situation: Situation, waiting: WaitingPod, lacks: dict[str, Lack]) -> str:
+    """Return why a pod gets no room although others could move; empty where it may."""
+    others = {key: lack for key, lack in lacks.items() if key != waiting.workload}
+    if _worth(lacks, waiting) > 0.0:
+        return ""
+    nodes, settings = situation.view.nodes, situation.settings
+    free = math.fsum(place.cores for place in open_places(situation, "").values())
+    spare = settings.spare_ratio * math.fsum(nodes.cpu_allocatable_cores)
+    if free - spare - claimed_cores(others) < waiting.cpu_request_cores:
+        return "pods of Services, or other work that is still to come, need what is free"
+    return ""
 
 
 def _why_never(situation: Situation) -> str:
@@ -167,7 +196,11 @@ def _bears_one_less(service: ServiceMemory) -> bool:
 
 
 def _relief(
-    situation: Situation, waiting: WaitingPod, listed: OccupiedNode, moved: tuple[Occupant, ...]
+    situation: Situation,
+    waiting: WaitingPod,
+    listed: OccupiedNode,
+    moved: tuple[Occupant, ...],
+    lack: Lack | None,
 ) -> Candidate:
     settings, now = situation.settings, situation.view.cluster_time_seconds
     waited = now - waiting.created_time_seconds
@@ -180,9 +213,14 @@ def _relief(
     terms["waiting"] += gained
     terms["overdue"] = gained_late
     # An exponential rest of the waiting spreads by its mean; whether the place is taken adds a little.
-    effect = effect_of(
-        terms, settings.saving_horizon_seconds, settings, spread=gained + gained_late
-    )
+    spread = gained + gained_late
+    if lack is None:
+        terms["slo_services"] = -_cost_of_the_last_room(situation, waiting)
+    else:
+        share = TAKEN_RATIO / lack.pods
+        terms["slo_services"] = share * lack.worth
+        spread += share * lack.at_stake * lack.cured_spread
+    effect = effect_of(terms, settings.saving_horizon_seconds, settings, spread=spread)
     long = Evidence(
         name="waited_seconds", value=rounded(waited), comparison=">", threshold=0.0,
         subject=waiting.pod, holds=True, signal="pods",
@@ -194,3 +232,20 @@ def _relief(
     )
     action = MigrateAction(target=node(listed.node), pods=tuple(pod.pod for pod in moved))
     return Candidate(action, effect, (long,), text)
+
+
+def _cost_of_the_last_room(situation: Situation, waiting: WaitingPod) -> float:
+    """Return what it is expected to cost that demand outgrows what is left: a Service's violation over the horizon.
+
+    Who waits for a place is served by chance then, a Service's pods no sooner than a Job's.
+    """
+    settings = situation.settings
+    if not situation.memory.services:
+        return 0.0
+    places = open_places(situation, "").values()
+    cores = math.fsum(place.cores for place in places) - waiting.cpu_request_cores
+    memory = math.fsum(place.memory_gib for place in places)
+    memory -= waiting.memory_request_bytes / GIB
+    rises = rises_within(situation.memory.demand, settings.horizon_seconds)
+    at_stake = settings.slo_service_minute * settings.horizon_seconds / MINUTE
+    return shortfall_ratio(rises, cores, memory) * at_stake

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from agent_registry.appraisal import Candidate, Situation
+from agent_registry.demand import GIB
 from agent_registry.machine_memory import recent_wishes, sleep_seconds
-from agent_registry.memory import GIB
 from agent_registry.policy import node
 from schemas.actions import Evidence, MigrateAction, PowerStateAction
 from schemas.numbers import rounded
@@ -148,9 +148,12 @@ def returned_marks(situation: Situation) -> Iterator[Candidate]:
     for name, since in sorted(situation.memory.machines.marked.items()):
         row = view.nodes.ids.index(name) if name in view.nodes.ids else None
         age = view.cluster_time_seconds - since
+        # One that keeps pods was relieved for another's sake, and that is over once those that moved have run.
+        relieved = row is not None and view.nodes.pods[row] > 0
+        least = settings.settle_seconds if relieved else settings.budget_seconds
         over = Evidence(
             name="marked_seconds", value=rounded(age), comparison=">=", signal="nodes",
-            threshold=settings.budget_seconds, subject=name, holds=age >= settings.budget_seconds,
+            threshold=least, subject=name, holds=age >= least,
         )  # fmt: skip
         if name in going or row is None or not over.holds or view.nodes.power_state[row] != "on":
             continue

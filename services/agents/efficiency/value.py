@@ -10,8 +10,7 @@ our taint when nothing asks for it any more is given back.
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent_registry.appraisal import (
@@ -21,8 +20,8 @@ from agent_registry.appraisal import (
     bands_of,
     pods_without_capacity,
 )
+from agent_registry.demand import GIB
 from agent_registry.machine_memory import recent_wishes, sleep_seconds
-from agent_registry.memory import GIB, DemandSample
 from agent_registry.policy import node
 from schemas.actions import Evidence, PowerStateAction
 from schemas.numbers import rounded
@@ -42,6 +41,7 @@ from services.agents.moves import (
     unrequested_cores,
     unrequested_gib,
 )
+from services.agents.rises import rises_within, shortfall_ratio
 
 ROOMY_RATIO = 0.75
 """Free share from which a machine with pods is as good a reserve as an empty one."""
@@ -104,9 +104,7 @@ def _packing(situation: Situation, capacity: Capacity) -> tuple[tuple[Candidate,
         return (), f"at least {least_awake} machines stay awake"
     spare_cores = capacity.free_cores - PACKED_RESERVE * capacity.reserve_cores
     spare_memory = capacity.free_memory_gib - PACKED_RESERVE * capacity.reserve_memory_gib
-    shortfall = _shortfall_ratio(
-        capacity.rises, capacity.reserve_cores, capacity.reserve_memory_gib
-    )
+    shortfall = shortfall_ratio(capacity.rises, capacity.reserve_cores, capacity.reserve_memory_gib)
     return packing(situation, spare_cores, spare_memory, shortfall)
 
 
@@ -153,35 +151,6 @@ def _rise_ahead(
     return max(ahead) - cores if ahead else max((rise[0] for rise in rises), default=0.0)
 
 
-def rises_within(
-    demand: tuple[DemandSample, ...], seconds: float
-) -> tuple[tuple[float, float], ...]:
-    """Return by how many cores and GiB demand rose at most within so many seconds of each sample."""
-    ends: list[int] = []
-    last = 0
-    for sample in demand:
-        while last < len(demand) and demand[last].time_seconds - sample.time_seconds <= seconds:
-            last += 1
-        ends.append(last)
-    cores = _rises([one.cores for one in demand], ends)
-    return tuple(zip(cores, _rises([one.memory_gib for one in demand], ends), strict=True))
-
-
-def _rises(values: Sequence[float], ends: Sequence[int]) -> Iterator[float]:
-    """Yield how far above each value the greatest is of those from it up to its end; ends do not fall."""
-    falling: deque[int] = deque()  # places that no later one so far exceeds
-    reached = 0
-    for place, end in enumerate(ends):
-        for later in range(reached, end):
-            while falling and values[falling[-1]] <= values[later]:
-                falling.pop()
-            falling.append(later)
-        reached = end
-        if falling[0] < place:
-            falling.popleft()
-        yield values[falling[0]] - values[place]
-
-
 def _sleepings(situation: Situation, capacity: Capacity) -> Iterator[Candidate]:
     nodes, settings = situation.view.nodes, situation.settings
     least_awake = math.ceil(settings.least_awake_ratio * capacity.nodes)
@@ -210,16 +179,8 @@ def _sleepings(situation: Situation, capacity: Capacity) -> Iterator[Candidate]:
         if taken >= spare or not room.holds or capacity.awake - taken - 1 < least_awake:
             return
         yield _sleeping(
-            situation, row, room, _shortfall_ratio(capacity.rises, free_cores, free_memory)
+            situation, row, room, shortfall_ratio(capacity.rises, free_cores, free_memory)
         )
-
-
-def _shortfall_ratio(
-    rises: tuple[tuple[float, float], ...], free_cores: float, free_memory: float
-) -> float:
-    """Return the chance that demand outgrows what is free within a horizon: Laplace's rule of succession."""
-    above = sum(cores > free_cores or memory > free_memory for cores, memory in rises)
-    return (above + 1) / (len(rises) + 2)
 
 
 def _sleeping(situation: Situation, row: int, room: Evidence, shortfall: float) -> Candidate:

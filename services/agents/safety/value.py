@@ -8,6 +8,7 @@ For each Service whose requests are counted:
   replicas help, which is learned from our own raises; less the capacity taken.
 - It has more replicas than its owner set, by our wish, and has been quiet: back to what its recent peak needs,
   at least the owner's number. Worth: the capacity, less the chance that the violation comes back.
+- Its added replicas take the room that pods of another Service wait for: back to its owner's number (`yielding`).
 
 Machines that are about to go by a notice are emptied in time (`draining`). Others are left alone until a risk is
 foreseen by a calibrated model that has shown skill live: moving pods by a score costs work and saves none.
@@ -26,15 +27,18 @@ from agent_registry.appraisal import (
     Situation,
     bands_of,
 )
-from agent_registry.memory import GIB, GROWN_STEPS, ServiceMemory
+from agent_registry.demand import GIB
+from agent_registry.memory import GROWN_STEPS, ServiceMemory
 from agent_registry.raise_memory import is_vain
 from agent_registry.value_settings import ValueSettings
 from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
 from schemas.numbers import rounded
 from schemas.observation import ObservedServices
-from services.agents.effects import HOUR, MINUTE, chance_above, effect_of, share_with_spread
+from services.agents.effects import HOUR, MINUTE, chance_above, effect_of
+from services.agents.lacking import cured_ratio
 from services.agents.safety.draining import drains
 from services.agents.safety.places import finds_machines, pods_that_fit, surge_pods_left
+from services.agents.safety.yielding import RELAPSE_RATIO, yields
 
 TREND_STEPS = 8
 """Newest steps that a trend is read from."""
@@ -43,10 +47,6 @@ IN_TIME_RATIO = 0.8
 """What a replica bears within its objective, of what it served in time while it was overloaded: our own guess."""
 BROKEN_SECONDS = 3_600.0
 """How long after a violation fewer replicas than would have prevented it are not tried again: our own guess."""
-OWN_PRIOR = 3.0
-"""Raises of one Service that what was seen of all counts as."""
-RELAPSE_RATIO = 0.05
-"""Chance that a Service violates its objective again after replicas were given back: our own guess."""
 UNSEEN_RATIO = 0.5
 """Chance that a rate which was not enough before is not enough again: our own guess."""
 
@@ -59,6 +59,7 @@ def appraise(situation: Situation) -> Appraisal:
     if table is None or not services:
         return Appraisal(tuple(candidates), "no Service whose requests are counted is known")
     candidates.extend(_raises(situation, table))
+    candidates.extend(yields(situation, table))
     missing: list[str] = []
     surge_pods = surge_pods_left(situation)
     for row in range(len(table.ids)):
@@ -193,16 +194,6 @@ def replicas_by_bad_ratio(service: ServiceMemory, headroom_ratio: float) -> int:
     return math.ceil(max(1, service.ready) / (in_time * (1.0 - headroom_ratio)))
 
 
-def cured_ratio(service: ServiceMemory, situation: Situation) -> tuple[float, float]:
-    """Return the chance that more replicas end this Service's violation, and its standard deviation.
-
-    What was seen of all Services stands for `OWN_PRIOR` raises of this one.
-    """
-    memory, settings = situation.memory, situation.settings
-    of_all, _ = share_with_spread(settings.cured_prior + memory.cures, 10.0 + memory.raises)
-    return share_with_spread(OWN_PRIOR * of_all + service.cures, OWN_PRIOR + service.raises)
-
-
 def foreseen_rate(service: ServiceMemory, ahead_steps: float) -> float:
     """Return the rate so many steps ahead by the newest steps' straight line, at least the newest rate.
 
@@ -265,7 +256,8 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
         comparison=">=", threshold=service.broken_rate or None, subject=name, signal="requests",
         holds=bool(service.broken_rate) and rate / max(1, service.ready) >= service.broken_rate,
     )  # fmt: skip
-    if not (violates.holds or reaches.holds):
+    ends = service.is_ending(settings.slo_bad_ratio, situation.view.interval_seconds)
+    if not ((violates.holds and not ends) or reaches.holds):
         return None
     wanted = max(service.wanted, service.replicas)
     needed = needed_replicas(service, rate, settings.headroom_ratio)

@@ -13,7 +13,7 @@ export function render(cluster) {
     h("dl", { class: "facts" },
       fact("Nodes ready", `${number(cluster.nodes_ready)} / ${number(cluster.nodes)}`, [asleep, cordoned > 0 ? `${cordoned} cordoned` : ""].filter(Boolean).join(", ")),
       fact("Pods running", number(cluster.pods_running), `of ${number(cluster.pods_total)}`),
-      fact("Queue", number(cluster.queue_length), pending(cluster.pending_by_class), cluster.queue_length > 0),
+      fact("Queue", number(cluster.queue_length), pending(cluster.pending_by_class, cluster.held_back_by_class), cluster.queue_length > 0),
       fact("SLA violations", number(cluster.sla_violations), `${number(cluster.completed_tasks)} tasks done`, cluster.sla_violations > 0),
       fact("Power, estimated", watts(cluster.energy_watts), `at ${number(cluster.energy_price)} per kWh`)),
     h("div", { class: "loads" },
@@ -25,9 +25,11 @@ function fact(name, value, note, warn = false) {
   return h("div", { class: warn ? "warn" : null }, h("dt", {}, name), h("dd", { class: "num" }, value), h("dd", { class: "note" }, note || " "));
 }
 
-function pending(classes) {
+function pending(classes, heldBack) {
   const named = Object.entries(classes).filter(([, count]) => count > 0).sort((left, right) => right[1] - left[1]);
-  return named.slice(0, 3).map(([name, count]) => `${count} ${words(name)}`).join(", ") + (named.length > 3 ? ", …" : "");
+  const waiting = named.slice(0, 3).map(([name, count]) => `${count} ${words(name)}`).join(", ") + (named.length > 3 ? ", …" : "");
+  const held = Object.entries(heldBack || {}).map(([name, count]) => `${count} not made: ${words(name)}`);
+  return [waiting, ...held].filter(Boolean).join(", ");
 }
 
 function load(name, requested, used) {

@@ -17,9 +17,9 @@ export function render(story) {
       letter(action.letter),
       h("span", { class: "kind" }, words(action.kind), parameters(action.parameters)),
       action.target ? h("span", { class: "target mono" }, action.target) : null,
-      story.parts.slice(1).map(part),
       story.repeat_count > 1 ? h("span", { class: "chip" }, `${story.repeat_count} in a row`) : null,
       h("span", { class: "rule", "data-testid": "rule", title: "The referee's rule that settled it" }, story.rule)),
+    story.parts.length > 1 ? h("div", { class: "further" }, story.parts.slice(1).map(part)) : null,
     h("p", { class: "rationale", "data-testid": "rationale" }, story.rationale),
     h("div", { class: "agents" }, story.agents.map((agent) => row(agent, story))),
     h("div", { class: "followed" }, h("h3", {}, "What became of it"), followed(story)));

@@ -4,6 +4,7 @@ import { byId, fill, h, write } from "./dom.js";
 import { age, clusterTime, number, words } from "./format.js";
 import * as acting from "./acting.js";
 import * as clock from "./clock.js";
+import * as clusters from "./clusters.js";
 import * as cluster from "./cluster.js";
 import * as decision from "./decision.js";
 import * as layers from "./layers.js";
@@ -18,6 +19,7 @@ let chosen = null;
 
 const DRAW = {
   head: drawHead,
+  clusters: clusters.render,
   agents: drawAgents,
   layers: layers.render,
   cluster: cluster.render,
@@ -64,6 +66,12 @@ function update(message) {
   return tick();
 }
 
+const MODE_TITLES = {
+  shadow: "Writes are sent as dry runs",
+  active: "Writes take effect",
+  approve: "Writes take effect once a person has approved them",
+};
+
 function drawHead(head) {
   const where = head.source ? `${words(head.source.kind)} ${head.source.name}` : "";
   fill("identity",
@@ -72,13 +80,14 @@ function drawHead(head) {
     head.cluster_time_seconds === null ? null : h("span", { class: "note num" }, `${clusterTime(head.cluster_time_seconds)} cluster time`));
   fill("badges",
     head.simulated ? h("span", { class: "badge simulated", "data-testid": "simulated", title: "The embedded cluster says all of this" }, "SIMULATED") : null,
-    head.mode ? h("span", { class: "badge", "data-testid": "mode", title: head.mode === "shadow" ? "Writes are sent as dry runs" : "Writes take effect" }, head.mode) : null,
+    head.mode ? h("span", { class: "badge", "data-testid": "mode", title: MODE_TITLES[head.mode] ?? "" }, head.mode) : null,
     head.early ? h("span", { class: "badge simulated", "data-testid": "early", title: "Active mode on a real cluster is early" }, head.early) : null,
     head.replay ? h("span", { class: "badge simulated", "data-testid": "replay" }, head.replay) : null,
     head.hold ? h("span", { class: "badge hold", "data-testid": "hold", title: head.hold_text }, head.hold === "kill" ? "KILLED" : "PAUSED") : null,
+    ...head.waiting.map((text) => h("span", { class: "badge simulated", "data-testid": "waiting", title: text }, "WAITS FOR APPROVAL")),
     ...head.breakers.map((text) => h("span", { class: "badge hold", "data-testid": "breaker", title: text }, "BREAKER")));
   const notice = byId("notice");
-  const notes = [head.outage, head.error, ...head.breakers].filter(Boolean);
+  const notes = [head.outage, ...head.lost, head.error, ...head.waiting, ...head.breakers].filter(Boolean);
   notice.hidden = !notes.length;
   write(notice, notes.join("; "));
   document.title = head.hold ? `${head.hold === "kill" ? "killed" : "paused"}: ${head.cluster}, Foresail` : `${head.cluster}, Foresail`;

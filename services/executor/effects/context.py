@@ -7,7 +7,10 @@ from typing import Any
 
 from bus.errors import Permanent, Temporary
 from bus.follow import Publisher
+from schemas.approval import OutcomeApproval
 from schemas.envelope import NewEvent
+from schemas.leadership import OutcomeLeadership
+from schemas.left_behind import OutcomeLeftBehind
 from schemas.means import OutcomeMeans
 from schemas.outcome import (
     ExecutionPhase,
@@ -18,6 +21,8 @@ from schemas.outcome import (
 from schemas.reasons import Reason
 from services.cluster import Transport
 from services.executor.effects.object_events import ObjectEvents
+from services.executor.leading import Leadership
+from services.executor.lease import NOT_HELD, Lead
 from services.executor.ledger import Execution, Ledger
 from services.executor.pod_reading import PodReader
 from services.executor.settings import ExecutorSettings
@@ -37,6 +42,8 @@ class EffectContext:
     """A structlog logger."""
     object_events: ObjectEvents | None = None
     """Who writes events on the objects; None: nobody."""
+    leadership: Leadership | None = None
+    """Who stands for the Lease; None: no Lease is needed."""
 
     def mode(self, state: Ledger) -> Mode:
         """Return the mode in force: the operator's goes before the settings'."""
@@ -47,8 +54,26 @@ class EffectContext:
         modes = {execution.mode, self.mode(state)}
         return Mode.SHADOW if Mode.SHADOW in modes else Mode.ACTIVE
 
+    def lead(self, state: Ledger) -> Lead | None:
+        """Return how this executor stands to the Lease; None where it writes nothing for real, or needs none."""
+        if self.leadership is None or self.mode(state) is not Mode.ACTIVE:
+            return None
+        self.leadership.want()
+        return self.leadership.lead() or NOT_HELD
+
+    def asks(self, state: Ledger) -> bool:
+        """Say whether a person has to approve what is written now; dry runs need nobody."""
+        return self.settings.approval and self.mode(state) is Mode.ACTIVE
+
     async def publish(
-        self, data: OutcomeExecution | OutcomeVerification | OutcomeMeans, causes: tuple[str, ...]
+        self,
+        data: OutcomeExecution
+        | OutcomeVerification
+        | OutcomeMeans
+        | OutcomeLeftBehind
+        | OutcomeLeadership
+        | OutcomeApproval,
+        causes: tuple[str, ...],
     ) -> str:
         """Publish one event and return its id once it is stored."""
         new_event = NewEvent(data, data.cycle, data.cluster_time_seconds, causes)
@@ -61,6 +86,8 @@ class EffectContext:
         failed = next(
             (result for result in results if result.status in {"refused", "failed"}), None
         )
+        planned = (result for result in results if result.reason is Reason.FORBIDDEN)
+        said = failed or next(planned, None)  # in shadow mode a plan may be all that is allowed
         finished = started.model_copy(
             update={
                 "phase": ExecutionPhase.FINISHED,
@@ -68,7 +95,7 @@ class EffectContext:
                 "succeeded": succeeded,
                 "guards": checks,
                 "reason": None if failed is None else failed.reason,
-                "text": started.text if failed is None else f"{started.text}: {failed.message}",
+                "text": started.text if said is None else f"{started.text}: {said.message}",
             }
         )
         await self.publish(finished, (started_id,))

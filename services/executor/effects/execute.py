@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from schemas.actions import ActionKind
+from schemas.actions import ActionKind, TargetKind
+from schemas.approval import Answer
 from schemas.outcome import ExecutionPhase, GuardCheck, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
-from services.executor.cluster import read_facts
+from services.executor.approvals import NOT_AS_APPROVED, shows_the_same
+from services.executor.cluster import add_autoscaled, read_facts
+from services.executor.effects.ask import ask_for_approval
 from services.executor.effects.context import EffectContext, reason_for
 from services.executor.facts import Facts
 from services.executor.guard_discovery import Stage, ask_guards
@@ -16,6 +19,7 @@ from services.executor.ledger import Execution, Ledger, PendingDecision
 from services.executor.machine_reading import add_node_claim
 from services.executor.move_reading import add_moves
 from services.executor.namespace_reading import add_namespaces
+from services.executor.pending import WaitingDecision
 from services.executor.planning import plan_within
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.pod_reading import RESIZED
@@ -26,7 +30,8 @@ from services.executor.reading import read_scope
 async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -> None:
     """Execute a decision within the guard rails, or publish why not."""
     settings = context.settings
-    question = Question(due, state, settings, state.seen.cluster_time_seconds)
+    lead = context.lead(state)
+    question = Question(due, state, settings, state.seen.cluster_time_seconds, lead=lead)
     checks = ask_guards(Stage.BEFORE_READING, question)
     if due.action.kind is ActionKind.NOOP or not _all_passed(checks):
         await _refuse(context, state, due, checks)
@@ -34,7 +39,9 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
     try:
         facts = await _read_facts(context, due)
         scope = await read_scope(context.transport, settings, context.mode(state))
-        question_with_facts = Question(due, state, settings, facts.time_seconds, scope=scope)
+        zone = "" if facts.node is None else facts.node.zone
+        at = facts.time_seconds
+        question_with_facts = Question(due, state, settings, at, scope=scope, zone=zone)
         planned, within = await plan_within(context.transport, question_with_facts, facts)
     except (ClusterUnavailable, ClusterRefused) as error:
         refusal = PlanRefusal(reason=reason_for(error), text=str(error)[:300])
@@ -51,13 +58,40 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
     if not _all_passed(checks):
         await _refuse(context, state, due, checks)
         return
+    if isinstance(due, WaitingDecision):
+        if not shows_the_same(due.operations, planned.operations):
+            changed = PlanRefusal(reason=Reason.TARGET_CHANGED, text=NOT_AS_APPROVED)
+            await _refuse(context, state, due, checks, changed)
+            return
+    elif context.asks(state):
+        await ask_for_approval(context, state, due, facts.time_seconds, planned, checks)
+        return
     await _start(context, state, due, facts, planned, checks)
+
+
+async def settle(context: EffectContext, state: Ledger, waiting: WaitingDecision) -> None:
+    """Execute what a person approved, or publish that it was denied, or that its time is over."""
+    if waiting.answer is Answer.APPROVE:
+        await execute(context, state, waiting)
+    elif waiting.answer is Answer.DENY:
+        note = f": {waiting.note}" if waiting.note else ""
+        denied = PlanRefusal(reason=Reason.APPROVAL_DENIED, text=f"a person denied it{note}"[:300])
+        await _refuse(context, state, waiting, (), denied)
+    else:
+        waited = waiting.expires_time_seconds - waiting.cluster_time_seconds
+        text = f"nobody approved it within {waited:g} s of cluster time"
+        over = PlanRefusal(reason=Reason.APPROVAL_EXPIRED, text=text)
+        await _refuse(context, state, waiting, (), over)
 
 
 async def _read_facts(context: EffectContext, due: PendingDecision) -> Facts:
     """Read what the plan of this kind looks at."""
     settings, kind = context.settings, due.action.kind
     facts = await read_facts(context.transport, due.action)
+    facts = facts.model_copy(update={"decision_id": due.decision_id})
+    on_node = due.action.target.kind is TargetKind.NODE
+    if kind is ActionKind.REPLICATE and on_node and settings.namespaces is not None:
+        return await add_autoscaled(context.transport, facts)
     if kind is ActionKind.MIGRATE:
         return await add_moves(context.transport, facts)
     if kind is ActionKind.POWER_STATE:
@@ -65,8 +99,7 @@ async def _read_facts(context: EffectContext, due: PendingDecision) -> Facts:
     if settings.node_limits == "kubernetes" and kind in RESIZED:
         return await context.pod_reader.add_amounts(facts)
     if settings.node_limits == "kubernetes" and kind is ActionKind.RESOURCE_CAP:
-        facts = await add_namespaces(context.transport, facts)
-        return facts.model_copy(update={"decision_id": due.decision_id})
+        return await add_namespaces(context.transport, facts)
     return facts
 
 
@@ -85,9 +118,10 @@ async def resume(context: EffectContext, state: Ledger, execution: Execution) ->
         workloads=execution.workloads,
         missing_replicas=execution.missing_replicas,
         means=execution.means,
+        approved_cycle=execution.approved_cycle,
         text=f"completed after a restart: {execution.action.kind}",
     )
-    if state.seen.cycle - execution.cycle <= context.settings.stale_cycles and not (
+    if state.seen.cycle - execution.begun_cycle <= context.settings.stale_cycles and not (
         state.killed or state.paused
     ):
         await context.write_plan(state, started, execution.execution_id)
@@ -125,6 +159,7 @@ async def _start(
         missing_replicas=planned.missing_replicas,
         means=planned.means,
         guards=checks,
+        approved_cycle=due.approved_cycle,
         text=planned.text,
     )
     started_id = await context.publish(started, (due.decision_id, due.observation_id))

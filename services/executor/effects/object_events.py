@@ -8,12 +8,12 @@ Source: Kubernetes API, events.k8s.io/v1.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from typing import Any
 
 from schemas.envelope import rfc3339
 from schemas.outcome import Mode, Operation, OutcomeExecution
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
+from services.event_budget import EventBudget
 from services.executor.plans.resource_cap import DECISION
 from services.executor.reach import AUTOSCALERS, NODE_CLAIMS, WRITTEN
 from services.kube_objects import FIELD_MANAGER
@@ -34,11 +34,6 @@ MOST_NOTE = 1_000
 """Characters of a note; the API takes 1,024 bytes."""
 MOST_NAME = 230
 """Characters of an object's name that an event's name, of 253 at most, begins with."""
-BURST = 25
-SECONDS_EACH = 300.0
-KEPT_OBJECTS = 4_096
-Object = tuple[str, str, str]
-"""Resource, namespace and name."""
 
 
 class ObjectEvents:
@@ -48,8 +43,7 @@ class ObjectEvents:
         """Write through `transport`; `log` is a structlog logger for what the server did not take."""
         self._transport = transport
         self._log = log
-        self._spent: OrderedDict[Object, tuple[float, float]] = OrderedDict()
-        """By object: tokens spent, and the cluster time at which that was so."""
+        self._budget = EventBudget()
 
     async def tell(self, finished: OutcomeExecution) -> None:
         """Write an event for each object that a plan has changed; never raises for what the server answers."""
@@ -72,17 +66,8 @@ class ObjectEvents:
 
     def _may_tell(self, operation: Operation, finished: OutcomeExecution) -> bool:
         """Take a token of an object's, if it has one left."""
-        key, now = (
-            (operation.resource, operation.namespace, operation.name),
-            finished.cluster_time_seconds,
-        )
-        spent, since = self._spent.pop(key, (0.0, now))
-        spent = max(0.0, spent - max(0.0, now - since) / SECONDS_EACH)
-        allowed = spent + 1.0 <= BURST
-        self._spent[key] = (spent + 1.0 if allowed else spent, now)
-        while len(self._spent) > KEPT_OBJECTS:
-            self._spent.popitem(last=False)
-        return allowed
+        key = operation.resource, operation.namespace, operation.name
+        return self._budget.take(key, finished.cluster_time_seconds)
 
 
 def event_body(operation: Operation, finished: OutcomeExecution) -> dict[str, Any]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from schemas.left_behind import LeftBehindAnswer
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.breaker import tripped_cause
 from services.executor.effects.context import EffectContext
 from services.executor.effects.undoing import read_undo_operations
-from services.executor.ledger import Execution, Ledger
+from services.executor.ledger import Execution, Ledger, what_stands
+from services.executor.plans.node_limits import NODE_AGENT
 from services.executor.plans.resize import RESIZE, TAINT
 from services.executor.plans.resource_cap import MEANS
 from services.executor.switchback import held_cause
 from services.executor.verification import hands_back
 
-EXPIRING = frozenset({RESIZE, TAINT, MEANS})
+EXPIRING = frozenset({RESIZE, TAINT, MEANS, NODE_AGENT})
 """Means of limits that end by themselves."""
 
 
@@ -28,6 +30,8 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
         return ""  # it waits for the active mode: a dry run takes nothing back
     if execution.cycle in state.undo or execution.place in state.undo_parts:
         return "the operator asked for it"
+    if execution.left_behind is LeftBehindAnswer.GIVE_BACK:
+        return "an earlier stack left it"
     if execution.succeeded is False and context.settings.roll_back and hands_back(execution):
         return "its machine was not handed back"
     if execution.half_done and context.settings.roll_back and execution.mode is Mode.ACTIVE:
@@ -44,10 +48,14 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
 
 
 def _expired_cause(context: EffectContext, state: Ledger, execution: Execution) -> str:
-    """Return that a limit has stood for its time; empty: it is none, or not over."""
-    seconds = context.settings.limit_seconds
+    """Return that an action has stood for its time; empty: that is not over, or nothing of it stands."""
+    settings = context.settings
+    limit = execution.means in EXPIRING
+    seconds = settings.limit_seconds if limit else settings.stands_seconds
     age_seconds = state.seen.cluster_time_seconds - execution.time_seconds
-    if execution.means not in EXPIRING or not seconds or age_seconds < seconds:
+    if not seconds or age_seconds < seconds:
+        return ""
+    if not limit and execution.place not in {one.place for one in what_stands(state.executions)}:
         return ""
     return f"its {seconds:g} s are over"
 

@@ -67,8 +67,8 @@ def _stands_in_part(operation: Operation, current: dict[str, Any], raised_later:
     if number is None or raised_later or OWNER_REPLICAS not in operation.patch:
         return False
     raised = read_raise(notes)
-    before = json.loads(operation.undo)["spec"][_field(operation)]
-    return raised is not None and raised.ours == number and before < number
+    before = (json.loads(operation.undo).get("spec") or {}).get(_field(operation))
+    return before is not None and raised is not None and raised.ours == number and before < number
 
 
 def _as_it_is(operation: Operation, current: dict[str, Any]) -> Operation:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from schemas.outcome import OutcomeVerification
 from services.cluster import ClusterRefused, ClusterUnavailable
+from services.executor.agent_answers import agent_check
 from services.executor.cluster import read_object
 from services.executor.effects.affected import read_affected
 from services.executor.effects.context import EffectContext
 from services.executor.ledger import Execution, Ledger
 from services.executor.looks import Looks
-from services.executor.verification import counts_at_any_look, end_shown, judge_execution
+from services.executor.verification import End, counts_at_any_look, end_shown, judge_execution
 
 
 async def verify(context: EffectContext, looks: Looks, state: Ledger, execution: Execution) -> bool:
@@ -33,11 +34,20 @@ async def verify(context: EffectContext, looks: Looks, state: Ledger, execution:
         end_shown(operation, current)
         for operation, current in zip(execution.operations, objects, strict=True)
     ]
+    answers = [
+        agent_check(operation, current)
+        for operation, current in zip(execution.operations, objects, strict=True)
+    ]
+    shown = [
+        End.NOT_REACHED if answer and not answer.passed and end is End.REACHED else end
+        for end, answer in zip(shown, answers, strict=True)
+    ]
     at_any_look = looks.add(execution.execution_id, cycle, shown)
     ends = at_any_look if counts_at_any_look(execution) else tuple(shown)
-    if cycle < execution.cycle + context.settings.verify_cycles:
+    if cycle < execution.begun_cycle + context.settings.verify_cycles:
         return False
-    judgement = judge_execution(execution, ends, state, affected)
+    told = tuple(answer for answer in answers if answer is not None)
+    judgement = judge_execution(execution, ends, state, affected, told)
     if judgement is None:
         return False
     verification = OutcomeVerification(

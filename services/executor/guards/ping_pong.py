@@ -1,5 +1,5 @@
 """ping_pong: no action undoes a recent one on the same target, or moves the same workload again,
-unless severity has risen.
+unless severity has risen. A raise is taken back whole at any time: then nothing of ours is left to go to and fro.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from services.executor.question import Question, guard_check
 def check(question: Question) -> GuardCheck:
     """Fail when a recent execution would be undone at no higher score."""
     planned, limit = question.planned, question.settings.ping_pong_seconds
-    if planned is None:
+    if planned is None or planned.ends_ours:
         return guard_check("ping_pong", passed=True, reason=Reason.PING_PONG)
     undone = [execution for execution in question.recent(limit) if _undoes(question, execution)]
     weaker = [execution for execution in undone if question.due.score <= execution.score]

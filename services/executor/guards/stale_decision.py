@@ -9,12 +9,15 @@ from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
-    """Fail when the decision is older than the limit in cycles."""
-    age = max(0, question.state.seen.cycle - question.due.cycle)
+    """Fail when the decision, or a person's approval of it, is older than the limit in cycles."""
+    due = question.due
+    approved = due.approved_cycle
+    age = max(0, question.state.seen.cycle - (due.cycle if approved is None else approved))
     limit = question.settings.stale_cycles
-    newest = max((pending.cycle for pending in question.state.due), default=question.due.cycle)
-    text = "" if age <= limit else f"decided {age} cycles ago; the limit is {limit}"
-    if newest > question.due.cycle:
+    newest = max((pending.cycle for pending in question.state.due), default=due.cycle)
+    word = "decided" if approved is None else "approved"
+    text = "" if age <= limit else f"{word} {age} cycles ago; the limit is {limit}"
+    if newest > due.cycle and approved is None:
         text = f"the decision of cycle {newest} waits already; only the newest is executed"
     return guard_check(
         "stale_decision",

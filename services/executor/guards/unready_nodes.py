@@ -1,5 +1,8 @@
 """unready_nodes: where many nodes turn NotReady together nothing is begun, since it is rather the network or the
 control plane than the nodes (the zone rule of Kubernetes' node lifecycle controller).
+
+Zone by zone: an outage of one holds what is about its nodes, an outage of all, or of that share of the whole cluster,
+holds everything.
 """
 
 from __future__ import annotations
@@ -20,11 +23,20 @@ def check(question: Question) -> GuardCheck | None:
     planned = question.planned
     if not limit or not seen.nodes or planned is None or planned.direction in GIVES_BACK:
         return None
-    share = seen.nodes_unready / seen.nodes
-    stands = share >= limit and seen.nodes_unready >= LEAST_NODES
+    zones = {one.zone: (one.nodes - one.nodes_ready, one.nodes) for one in seen.zones}
+    unready, nodes = seen.nodes_unready, seen.nodes
+    where = ""
+    stands = _is_outage(unready, nodes, limit) or (
+        len(zones) > 1 and all(_is_outage(*counts, limit) for counts in zones.values())
+    )
+    if not stands and question.zone in zones:
+        unready, nodes = zones[question.zone]
+        where = f" of zone {question.zone}"
+        stands = _is_outage(unready, nodes, limit)
+    share = unready / nodes
     text = (
-        f"{seen.nodes_unready} of {seen.nodes} nodes are not ready; "
-        f"nothing is begun until fewer than {limit:.0%} are"
+        f"{unready} of {nodes} nodes{where} are not ready; "
+        f"nothing is begun {'there ' if where else ''}until fewer than {limit:.0%} are"
     )
     return guard_check(
         "unready_nodes",
@@ -35,6 +47,10 @@ def check(question: Question) -> GuardCheck | None:
         unit="ratio",
         text=text if stands else "",
     )
+
+
+def _is_outage(unready: int, nodes: int, limit: float) -> bool:
+    return unready >= LEAST_NODES and unready / nodes >= limit
 
 
 GUARDS = (Guard("unready_nodes", Stage.BEFORE_ACTING, 2, check),)

@@ -2,9 +2,10 @@
 
 admit: give back what we held (un-suspend Jobs, restore Deployments). queue: suspend Jobs whose pods
 all wait, newest first. deprioritize: the same for the lowest priority only. reject: like queue, and
-Deployments that wait are scaled to 0. Everything we hold carries an annotation with its former
-value, so that admit can restore it. Removing demand is a cost to whoever wanted it; the reward does
-not count it as success.
+Deployments that wait are scaled to 0. What waits because it was told to (a selector, a gate, a queue of
+Kueue's), or for its volume, takes no room from others and is never held. Everything we hold carries an
+annotation with its former value, so that admit can restore it. Removing demand is a cost to whoever
+wanted it; the reward does not count it as success.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def plan(
 
 def _choose_workloads(wish: str, workloads: Sequence[WorkloadFacts]) -> list[WorkloadFacts]:
     if wish == "admit":
-        held_workloads = [workload for workload in workloads if _annotated_state(workload)]
+        held_workloads = [workload for workload in workloads if annotated_state(workload)]
         return sorted(
             held_workloads,
             key=lambda held_workload: (
@@ -66,6 +67,7 @@ def _choose_workloads(wish: str, workloads: Sequence[WorkloadFacts]) -> list[Wor
         if HELD not in workload.annotations
         and workload.pending_pods >= max(1, workload.replicas)
         and not workload.suspended
+        and not workload.queued
     ]
     if wish != "reject":
         waiting = [workload for workload in waiting if workload.kind == "Job"]
@@ -108,7 +110,7 @@ def _hold(workload_facts: WorkloadFacts) -> Operation:
 
 
 def _restore(workload_facts: WorkloadFacts) -> Operation:
-    before = _annotated_state(workload_facts)
+    before = annotated_state(workload_facts)
     patch = {"metadata": {"annotations": {HELD: None}}, "spec": before}
     spec = (
         {"suspend": workload_facts.suspended}
@@ -124,7 +126,7 @@ def _restore(workload_facts: WorkloadFacts) -> Operation:
     )
 
 
-def _annotated_state(workload_facts: WorkloadFacts) -> dict[str, Any]:
+def annotated_state(workload_facts: WorkloadFacts) -> dict[str, Any]:
     """Return what to restore; empty when nothing is held or the annotation is not ours to read.
 
     Anybody may write annotations, so only the two values that we write ourselves are taken.

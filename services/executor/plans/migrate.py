@@ -5,7 +5,8 @@ may not be written); then up to `pods_per_migration` pods are evicted by UID, al
 itself is about to go. Where pods are named none goes unless all of them may. Only pods with a controller move: a
 bare pod would be lost. No more pods of a PodDisruptionBudget are chosen than it allows now, and those of the tightest
 one go first, while there is most room. A StatefulSet gives up one pod
-at a time, the one with the highest ordinal, and only while all of its replicas are ready. A pod that has no other node
+at a time, the one with the highest ordinal, and only while all of its replicas are ready; none off a node that nobody
+can reach. A pod that has no other node
 to go to stays.
 """
 
@@ -24,6 +25,8 @@ from services.executor.settings import ExecutorSettings
 from services.notices import NOTICE_TAINTS
 from services.ordinals import ordinal_of
 
+UNREACHABLE = "node.kubernetes.io/unreachable"
+"""Taint of the node controller: nobody knows whether pods there still run."""
 RISK_TAINT = {"key": "foresail.dev/risk", "value": "true", "effect": "PreferNoSchedule"}
 
 
@@ -89,8 +92,13 @@ def _why_it_stays(
         return f"{pod.name} belongs to a Job, which would begin its work anew"
     if pod.confined:
         return f"no other open node has what {pod.name} asks for"
+    if pod.denied:
+        return f"{pod.name} may not be evicted: {pod.denied}"
     if "/StatefulSet/" not in pod.workload:
         return ""
+    if facts.node is not None and any(one.get("key") == UNREACHABLE for one in facts.node.taints):
+        where = f"{facts.node.name}, which nobody can reach"
+        return f"{pod.name} may still run on {where}, and is not made anew until it ends"
     owner = facts.workload(pod.workload)
     if owner is None:
         return f"the StatefulSet of {pod.name} could not be read"

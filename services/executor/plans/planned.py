@@ -46,6 +46,8 @@ class OperationPlan(DataModel):
     """By which of several means it is done (`resize`, `taint`)."""
     surge: Surge | None = None
     """Set where it raises a workload's replicas to a number."""
+    ends_ours: bool = False
+    """Whether nothing of ours is left on its target afterwards: the owner's own number stands again."""
 
 
 class PlanRefusal(DataModel):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.actions import PowerStateAction
+from schemas.node_annotations import POWER_STATE
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts
@@ -24,7 +25,6 @@ from services.executor.plans.planned import (
 )
 from services.executor.settings import NODE_PLACEHOLDER, ExecutorSettings, HandBack
 
-POWER_STATE = "foresail.dev/power-state"
 SLEEPING = frozenset({"sleep", "off"})
 
 
@@ -100,12 +100,17 @@ def _hand_back(
             text=f"delete NodeClaim {claim.name} of {node.name}",
         )
         operations.append(deletion)
-    command = _command(node, settings.hand_back_command, settings.wake_command, "hand back")
+    command = hand_back_command(node, settings)
     if driver is HandBack.COMMAND and command is not None:
         operations.append(command)
         text = f"{text} and hand it back by command"
     means = "" if driver is HandBack.NONE else str(driver)
     return OperationPlan(operations=tuple(operations), text=text, direction="off", means=means)
+
+
+def hand_back_command(node: NodeFacts, settings: ExecutorSettings) -> Operation | None:
+    """Return the command that hands a machine back, whose undo wakes it; None: there is none."""
+    return _command(node, settings.hand_back_command, settings.wake_command, "hand back")
 
 
 def _command(

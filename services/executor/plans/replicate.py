@@ -1,7 +1,8 @@
 """replicate: so many replicas of a workload, or one more of the Deployment that has most pods on a node.
 
 A node's end is absolute (`replicas = n + 1` at the version that was read), so doing it twice is doing it
-once. It costs the capacity of one replica.
+once. On a cluster of somebody's own the owner's number is noted on the Deployment, as where a workload is
+raised by name, and what an autoscaler scales is left to it. It costs the capacity of one replica.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def plan(
     if facts.node is None:
         return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
     counts = Counter(pod.workload for pod in facts.pods if "/Deployment/" in pod.workload)
-    protected = 0
+    protected = autoscaled = 0
     for name in sorted(counts, key=lambda count: (-counts[count], count)):
         workload = facts.workload(name)
         if workload is None:
@@ -35,7 +36,11 @@ def plan(
             protected += 1
             continue
         replicas = workload.replicas + 1
-        if has_standing_raise(workload):  # the annotation has to stay true
+        if name in facts.autoscaled:
+            autoscaled += 1
+            continue
+        # On a cluster of somebody's own the owner's number is always noted; the annotation has to stay true.
+        if settings.namespaces is not None or has_standing_raise(workload):
             return plan_replicas(name, replicas, facts, settings)
         operation = Operation(
             verb=Verb.SCALE,
@@ -51,6 +56,9 @@ def plan(
         return OperationPlan(
             operations=(operation,), text=operation.text, direction="up", workloads=(name,)
         )
+    if autoscaled:
+        text = f"autoscalers decide about the Deployments on {facts.node.name}; raise one of them by its name"
+        return PlanRefusal(reason=Reason.NO_WORKLOAD, text=text)
     if protected:
         return PlanRefusal(
             reason=Reason.PROTECTED, text=f"every Deployment on {facts.node.name} is protected"

@@ -108,6 +108,12 @@ def _raise_replicas(
     workload: WorkloadFacts, wanted: int, lever: Lever, facts: Facts
 ) -> OperationPlan | PlanRefusal:
     name = f"{workload.namespace}/{workload.name}"
+    if facts.autoscaler is not None and facts.autoscaler.never_scales_down:
+        text = (
+            f"the autoscaler of {name} never scales down (behavior.scaleDown.selectPolicy: Disabled), "
+            "so what is added could not be given back"
+        )
+        return PlanRefusal(reason=Reason.PROTECTED, text=text)
     most, limit = wanted, ""
     reason = Reason.ALREADY_IN_STATE
     if facts.autoscaler is not None and facts.autoscaler.most_replicas < most:
@@ -151,6 +157,7 @@ def _give_back(
         text=operation.text,
         direction="down",
         workloads=(workload.id,),
+        ends_ours=kept == raised.owner,
     )
 
 

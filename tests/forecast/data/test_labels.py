@@ -58,7 +58,7 @@ def _slow(events: Sequence[Event]) -> list[tuple[int, int, int, int, list[int], 
     return rows
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([3, 11, 100]))
 def test_labels_are_what_looking_ahead_row_by_row_finds(seed: int, at_a_time: int) -> None:
     """Ends, labels, censoring and job facts agree with a plain search, however the events are cut."""
@@ -82,7 +82,7 @@ def test_labels_are_what_looking_ahead_row_by_row_finds(seed: int, at_a_time: in
     ]
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10**6), st.integers(10, 80))
 def test_deleting_the_future_changes_no_column_but_the_outcome(seed: int, minute: int) -> None:
     """Without the events at or after a moment, every row before it keeps all but end and labels."""

@@ -20,7 +20,7 @@ from lab.workloads.convert import main as convert
 from services.official_client import OfficialClientTransport
 from tests.architecture.source_tree import ROOT
 
-pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(400)]
 EXAMPLE = ROOT / "examples" / "workload.csv"
 
 

@@ -305,7 +305,7 @@ async def test_yaml_is_read_beside_others(serving: Serve, monkeypatch: pytest.Mo
     begun, go_on = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
-    def read(body: bytes, _values: int) -> bytes:
+    def read(body: bytes, *_: object) -> bytes:
         loop.call_soon_threadsafe(begun.set)
         go_on.wait(SECONDS)
         return body

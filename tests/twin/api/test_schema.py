@@ -239,17 +239,21 @@ def test_unknown_fields_are_told_as_asked(api: Api) -> None:
         ({"spec": {"replicas": 1 << 31}}, "spec.replicas"),
         ({"spec": {"paused": 1}}, "spec.paused"),
         ({"spec": {"template": []}}, "spec.template"),
-        ({"spec": {"template": {"spec": {"containers": [1]}}}}, "spec.template.spec.containers[0]"),
-        ({"metadata": {"labels": {"a": 1}}}, "metadata.labels.a"),
+        (
+            {"spec": {"template": {"spec": {"containers": [1]}}}},
+            "PodSpec.spec.template.spec.containers of type v1.Container",
+        ),
+        ({"metadata": {"labels": {"a": 1}}}, "ObjectMeta.metadata.labels of type string"),
     ],
 )
 def test_wrong_types_are_refused_by_path(value: dict[str, Any], path: str) -> None:
-    """A value of the wrong type is 400 that says where it stands."""
+    """A value of the wrong type is 400 that says where it stands, as Go says it."""
     root = root_of("apps", "v1", "Deployment")
     assert root is not None
-    with pytest.raises(ApiError, match=path.replace("[", r"\[")) as refused:
+    with pytest.raises(ApiError) as refused:
         Check("Deployment", "v1").clean(value, root)
     assert refused.value.status == 400
+    assert path in refused.value.message
 
 
 def test_groups_that_only_look_alike_have_no_table() -> None:

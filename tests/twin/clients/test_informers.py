@@ -25,7 +25,7 @@ EXPIRY = """
 name: forgetful
 description: what has changed is forgotten, as after a compaction of etcd.
 faults:
-  - {fault: watch_expiry, at_seconds: 15, resources: [configmaps]}
+  - {fault: watch_expiry, at_seconds: 45, resources: [configmaps]}
 """
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.twin.contract.custom import DEFINITIONS, Custom, causes, object_of, patch, version
-from tests.twin.contract.faces import Face, Place
+from tests.twin.contract.faces import MERGE, Face, Place
 
 ALL = {"dryRun": "All"}
 BAD_SCALE = {"specReplicasPath": "spec.x", "statusReplicasPath": ".status.x"}
@@ -140,3 +140,43 @@ def test_definitions_are_checked(face: Face, change: dict[str, Any], fields: lis
         body["metadata"]["name"] = f"widgets.{change['group']}"
     answer = face.ask("POST", DEFINITIONS, body=body, query=ALL)
     assert (answer.status, [one["field"] for one in causes(answer)]) == (422, fields)
+
+
+def test_versions_show_what_their_schemas_have(place: Place) -> None:
+    """An object is read with the defaults of the version in which it is kept, and without what the version that
+    is asked for does not have; a default that is added later shows as well.
+    """
+    face, text = place.face, {"type": "string"}
+    older = version(object_of(spec=object_of(color=text)), "v1beta1", storage=False)
+    newer = version(
+        object_of(spec=object_of(color=text, size={**text, "default": "big"}, weight=text))
+    )
+    custom = Custom(face, newer, older).create()
+    wait_for = custom.path(place.namespace, version="v1beta1")
+    custom.wait(lambda: face.ask("GET", wait_for).status == 200)
+    body = custom.object("a", version="v1beta1", spec={"color": "red", "weight": "lost"})
+    assert face.ask("POST", wait_for, body=body).status == 201
+    kept = face.ask("GET", custom.path(place.namespace, "a")).body
+    assert kept["spec"] == {"color": "red", "size": "big"}
+    custom.make(place.namespace, "b", spec={"color": "blue", "weight": "1"})
+    shown = face.ask("GET", custom.path(place.namespace, "b", version="v1beta1")).body
+    assert shown["spec"] == {"color": "blue"}
+    listed = face.ask("GET", wait_for).body["items"]
+    assert [one["spec"] for one in listed] == [{"color": "red"}, {"color": "blue"}]
+    absent = face.ask("GET", custom.path(place.namespace, version="v2"))
+    assert (absent.status, absent.text) == (404, "404 page not found\n")
+    newer["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["place"] = {
+        **text,
+        "default": "here",
+    }
+    change = {"spec": {"versions": [newer, older]}}
+    path = f"{DEFINITIONS}/{custom.name}"
+    assert face.ask("PATCH", path, body=change, content_type=MERGE).status == 200
+
+    def place_of() -> str | None:
+        found = face.ask("GET", custom.path(place.namespace, "b")).body
+        told: str | None = found.get("spec", {}).get("place")
+        return told
+
+    custom.wait(lambda: place_of() == "here")
+    assert custom.remove().status == 200

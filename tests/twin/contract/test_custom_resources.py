@@ -123,6 +123,7 @@ def test_objects_live_as_others_do(widgets: Custom, at: str) -> None:
     path = widgets.path(at)
     listed = widgets.face.ask("GET", path).body
     assert (listed["kind"], listed["apiVersion"]) == ("WidgetList", f"{widgets.group}/v1")
+    assert listed["metadata"]["continue"] == ""
     assert [(one["kind"], one["metadata"]["name"]) for one in listed["items"]] == [
         ("Widget", "a"), ("Widget", "b"),
     ]  # fmt: skip
@@ -244,6 +245,16 @@ def test_appliers_share_lists_by_their_type(widgets: Custom, at: str) -> None:
     assert forced["spec"]["whole"] == {"b": "2"}
     assert forced["spec"]["rows"] == [{"name": "x", "value": 1}]
     assert {one["manager"] for one in forced["metadata"]["managedFields"]} == {"first", "second"}
+
+
+def test_a_field_that_a_definition_lacks_is_not_applied(widgets: Custom, at: str) -> None:
+    """A merge of typed values knows no fields beyond the schema, whatever `fieldValidation` says."""
+    refused = _apply(widgets, at, "first", {"colour": "red"}, fieldValidation="Ignore")
+    said = f"/a; {widgets.group}/v1, Kind=Widget): .spec.colour: field not declared in schema"
+    assert (refused.status, refused.body["message"]) == (
+        500,
+        f"failed to create typed patch object ({said}",
+    )
 
 
 def test_columns_are_those_of_the_definition(widgets: Custom, over_http: Place) -> None:

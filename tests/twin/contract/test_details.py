@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import time
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from tests.twin.contract.faces import APPLY, JSON, MERGE, Face, Place, config_map, pod
 
@@ -183,3 +189,155 @@ def test_when_a_job_began_stays(place: Place, suspended: bool, given: str | None
         why = "field is immutable for unsuspended job once set"
         said = f'Job.batch "j" is invalid: status.startTime: Invalid value: {value}: {why}'
         assert answers[-1].body["message"] == said
+
+
+def test_a_signing_request_names_who_asks(face: Face) -> None:
+    """By name and groups, whatever it says itself; nobody changes that."""
+    review = face.ask("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body={})
+    user = review.body["status"]["userInfo"]
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    named = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "robot")])
+    key = ec.generate_private_key(ec.SECP256R1())
+    asked = x509.CertificateSigningRequestBuilder().subject_name(named).sign(key, hashes.SHA256())
+    spec = {
+        "request": base64.b64encode(asked.public_bytes(serialization.Encoding.PEM)).decode(),
+        "signerName": "example.com/signer",
+        "usages": ["client auth"],
+        "username": "somebody-else",
+    }
+    body = {"metadata": {"generateName": "asked-"}, "spec": spec}
+    made = face.ask("POST", path, body=body)
+    assert made.status == 201, made.text
+    assert (made.body["spec"]["username"], made.body["spec"]["groups"]) == (
+        user["username"],
+        user["groups"],
+    )
+    name = made.body["metadata"]["name"]
+    patch = {"spec": {"username": "somebody-else"}}
+    changed = face.ask("PATCH", f"{path}/{name}", body=patch, content_type=MERGE)
+    assert changed.body["spec"]["username"] == user["username"]
+    assert face.ask("DELETE", f"{path}/{name}").status == 200
+
+
+def test_a_namespace_with_a_drawn_name_passes_webhooks(face: Face) -> None:
+    """Whoever is asked about everything, a name is drawn and stands in its label."""
+    path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    hook = {
+        "name": "none.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "rules": [
+            {
+                "apiGroups": ["none.example.com"],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE"],
+                "resources": ["things"],
+            }
+        ],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    body = {"metadata": {"name": "about-nothing"}, "webhooks": [hook]}
+    assert face.ask("POST", path, body=body).status == 201
+    try:
+        answer = face.ask(
+            "POST", "/api/v1/namespaces", body={"metadata": {"generateName": "drawn-"}}
+        )
+    finally:
+        face.ask("DELETE", f"{path}/about-nothing")
+    assert answer.status == 201, answer.text
+    name = answer.body["metadata"]["name"]
+    assert name.startswith("drawn-")
+    assert answer.body["metadata"]["labels"] == {"kubernetes.io/metadata.name": name}
+    face.ask("DELETE", f"/api/v1/namespaces/{name}")
+
+
+def test_a_condition_without_a_time_harms_nobody(simulated_place: Place) -> None:
+    """A Job that somebody calls complete without saying since when is kept, and the cluster goes on."""
+    template = {"spec": {**pod("j")["spec"], "restartPolicy": "Never"}}
+    spec = {"suspend": True, "ttlSecondsAfterFinished": 5, "template": template}
+    simulated_place.make("jobs", {"metadata": {"name": "j"}, "spec": spec})
+    conditions = [{"type": kind, "status": "True"} for kind in ("FailureTarget", "Failed")]
+    done = {"status": {"startTime": "2026-01-01T00:00:00Z", "conditions": conditions}}
+    more = {"subresource": "status", "body": done, "content_type": MERGE}
+    assert simulated_place.ask("PATCH", "jobs", "j", **more).status == 200
+    time.sleep(0.3)
+    assert simulated_place.ask("GET", "jobs", "j").status == 200
+
+
+CONDITIONS = "status.conditions"
+
+
+@pytest.mark.parametrize(
+    ("status", "fields"),
+    [
+        ({"conditions": ["Complete"]}, ["status.completionTime", CONDITIONS, "status.startTime"]),
+        ({"conditions": ["Failed"]}, [CONDITIONS, "status.startTime"]),
+        ({"completionTime": "2026-01-01T00:00:00Z"}, ["status.completionTime"]),
+        ({"conditions": ["FailureTarget", "SuccessCriteriaMet"]}, [CONDITIONS]),
+        ({"active": 1, "ready": 2}, ["status.ready"]),
+        ({"failed": -1}, ["status.failed", "status.failed"]),
+        ({"conditions": ["Odd"]}, []),
+    ],
+)
+def test_what_fits_together_in_a_jobs_status(
+    place: Place, status: dict[str, Any], fields: list[str]
+) -> None:
+    """Who keeps another's Jobs is told what is missing or cannot be."""
+    template = {"spec": {**pod("j")["spec"], "restartPolicy": "Never"}}
+    spec = {"managedBy": "example.com/keeper", "template": template}
+    place.make("jobs", {"metadata": {"name": "j"}, "spec": spec})
+    named = [{"type": kind, "status": "True"} for kind in status.get("conditions", ())]
+    body = {"status": {**status, **({"conditions": named} if named else {})}}
+    more = {"subresource": "status", "body": body, "content_type": MERGE}
+    answer = place.ask("PATCH", "jobs", "j", **more)
+    causes = answer.body.get("details", {}).get("causes", [])
+    assert (answer.status, sorted(cause["field"] for cause in causes)) == (
+        422 if fields else 200,
+        sorted(fields),
+    ), answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        (
+            "/apis/coordination.k8s.io/v1/namespaces/{}/leases",
+            {"spec": {"holderIdentity": "x"}},
+            422,
+        ),
+        ("/apis/node.k8s.io/v1/runtimeclasses", {"handler": "h"}, 422),
+        ("/apis/storage.k8s.io/v1/csidrivers", {"spec": {"attachRequired": False}}, 422),
+        ("/api/v1/namespaces/{}/configmaps", {"data": {"a": "b"}}, 200),
+    ],
+)
+def test_some_kinds_are_not_replaced_unseen(
+    place: Place, path: str, body: dict[str, Any], status: int
+) -> None:
+    """Leases, classes and others want the version that is replaced; a new one needs none."""
+    path = path.replace("{}", place.namespace)
+    whole = {"metadata": {"name": place.namespace}, **body}
+    made = place.face.ask("POST", path, body=whole)
+    assert made.status == 201, made.text
+    unseen = place.face.ask("PUT", f"{path}/{place.namespace}", body=whole)
+    assert unseen.status == status, unseen.text
+    whole["metadata"]["resourceVersion"] = place.face.ask(
+        "GET", f"{path}/{place.namespace}"
+    ).version
+    assert place.face.ask("PUT", f"{path}/{place.namespace}", body=whole).status == 200
+    place.face.ask("DELETE", f"{path}/{place.namespace}")
+
+
+def test_a_drawn_name_says_from_what(place: Place) -> None:
+    """`generateName` stays beside the name."""
+    made = place.make("configmaps", {"metadata": {"generateName": "drawn-"}})
+    found = place.ask("GET", "configmaps", made["metadata"]["name"]).body
+    assert found["metadata"]["generateName"] == "drawn-"
+
+
+def test_a_pods_deadline_only_comes_nearer(place: Place) -> None:
+    """It can be set and shortened, neither lengthened nor taken away."""
+    place.make("pods", pod("p", schedulerName="nobody"))
+    for seconds, status in ((10, 200), (20, 422), (5, 200), (None, 422)):
+        patch = {"spec": {"activeDeadlineSeconds": seconds}}
+        answer = place.ask("PATCH", "pods", "p", body=patch, content_type=MERGE)
+        assert answer.status == status, answer.text

@@ -197,3 +197,54 @@ def test_a_pod_of_an_unknown_account_is_refused(crew: Place) -> None:
         f'pods "second" is forbidden: error looking up service account {crew.namespace}/ghost: '
         'serviceaccount "ghost" not found'
     )
+
+
+def test_a_secret_of_an_account_gets_a_token_without_an_end(over_http: Place) -> None:
+    """Its token is the account's as long as the Secret has it; with the account the Secret goes."""
+    place = over_http
+    if not place.face.simulated and not place.face.collects:
+        pytest.skip("this API server has no kube-controller-manager beside it")
+    account = place.make("serviceaccounts", {"metadata": {"name": "robot"}})["metadata"]
+    name = "kubernetes.io/service-account.name"
+    head = {"name": "robot-token", "annotations": {name: "robot"}}
+    kind = "kubernetes.io/service-account-token"
+    place.make("secrets", {"metadata": head, "type": kind})
+
+    def secret() -> dict[str, Any]:
+        body: dict[str, Any] = place.ask("GET", "secrets", "robot-token").body
+        return body
+
+    _until(lambda: "token" in secret().get("data", {}))
+    data = secret()["data"]
+    assert set(data) >= {"token", "namespace"}
+    assert base64.b64decode(data["namespace"]).decode() == place.namespace
+    stated = secret()["metadata"]["annotations"]["kubernetes.io/service-account.uid"]
+    assert stated == account["uid"]
+    token = base64.b64decode(data["token"]).decode()
+    claims = _claims(token)
+    ours = "kubernetes.io/serviceaccount"
+    assert claims == {
+        "iss": "kubernetes/serviceaccount",
+        f"{ours}/namespace": place.namespace,
+        f"{ours}/secret.name": "robot-token",
+        f"{ours}/service-account.name": "robot",
+        f"{ours}/service-account.uid": account["uid"],
+        "sub": f"system:serviceaccount:{place.namespace}:robot",
+    }
+    status = _review(place, token)
+    assert status["authenticated"] is True
+    assert status["user"] == {
+        "username": claims["sub"],
+        "uid": account["uid"],
+        "groups": [
+            "system:serviceaccounts",
+            f"system:serviceaccounts:{place.namespace}",
+            "system:authenticated",
+        ],
+    }
+    assert place.ask("DELETE", "serviceaccounts", "robot").status == 200
+    _until(lambda: place.ask("GET", "secrets", "robot-token").status == 404)
+    _until(lambda: not _review(place, token).get("authenticated"))  # a real server remembers 10 s
+    lost = {"name": "lost", "annotations": {name: "nobody"}}
+    place.make("secrets", {"metadata": lost, "type": kind})
+    _until(lambda: place.ask("GET", "secrets", "lost").status == 404)

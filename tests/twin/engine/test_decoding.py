@@ -148,7 +148,9 @@ KEPT: dict[str, dict[str, Any]] = {
     "mutatingwebhookconfigurations": {},
     "validatingwebhookconfigurations": {},
     "flowschemas": {"spec": {"priorityLevelConfiguration": {"name": "exempt"}}},
-    "prioritylevelconfigurations": {"spec": {"type": "Exempt"}},
+    "prioritylevelconfigurations": {
+        "spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}
+    },
     "replicationcontrollers": {
         "spec": {
             "replicas": 1,

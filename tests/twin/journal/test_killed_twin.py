@@ -7,6 +7,7 @@ import json
 import ssl
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -23,7 +24,8 @@ from twin.engine import Engine
 from twin.settings import TwinSettings
 from twin.world_settings import world_of
 
-pytestmark = [pytest.mark.twin, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.twin, pytest.mark.timeout(400)]
+ATTEMPTS = 10
 WORLD = TwinSettings(seed=9, nodes=5, workload="openb", start_time_seconds=START_2026)
 
 
@@ -40,11 +42,17 @@ def start(folder: Path, port: int) -> tuple[subprocess.Popen[str], dict[str, str
         "--start-time": "2026-01-01T00:00:00Z",
     }
     words = [str(word) for option in options.items() for word in option]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "twin", *words], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    return process, json.loads(process.stdout.readline())
+    for _ in range(ATTEMPTS):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "twin", *words], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if line:
+            return process, json.loads(line)
+        kill(process)
+        time.sleep(1.0)  # another test's connection may have the port for a moment
+    pytest.fail("the twin did not start")
 
 
 def kill(process: subprocess.Popen[str]) -> None:

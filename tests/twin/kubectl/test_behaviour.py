@@ -14,7 +14,7 @@ import yaml
 from tests.twin.kubectl.commands import WEB
 from tests.twin.kubectl.conftest import Kubectl
 
-pytestmark = [pytest.mark.twin, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.twin, pytest.mark.timeout(400)]
 NODE = "node-0001"
 CLOCK = "/foresail/v1/clock"
 

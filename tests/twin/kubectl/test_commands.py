@@ -9,7 +9,7 @@ import pytest
 from tests.twin.kubectl.commands import COMMANDS, Command, words
 from tests.twin.kubectl.conftest import Kubectl
 
-pytestmark = [pytest.mark.twin, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.twin, pytest.mark.timeout(400)]
 NODE = "node-0001"
 
 

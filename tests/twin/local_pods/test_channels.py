@@ -14,6 +14,7 @@ from kubernetes.stream import portforward, stream
 
 from bus.nats_server import free_port
 from tests.twin.local_pods.conftest import LocalTwin, alive, until
+from twin.api.connections import HEAD_SECONDS
 
 pytestmark = [
     pytest.mark.twin,
@@ -95,6 +96,14 @@ def forwarded(twin: LocalTwin, port: int) -> Iterator[tuple[Any, Any]]:
         for each in forward.local_ports.values():
             each.socket.close()
             each.python.close()
+
+
+def test_a_command_may_take_longer_than_the_head_of_a_request(served: LocalTwin) -> None:
+    """What has become a WebSocket is no connection any more that waits for a request."""
+    code = f"import time; time.sleep({HEAD_SECONDS + 2}); print('done')"
+    answer = run(served, code)
+    assert answer.read_stdout() == "done\n"
+    assert answer.returncode == 0
 
 
 def test_output_and_exit_code_are_the_commands(served: LocalTwin) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from proofs.real_programs import log_lines
+from proofs.real_programs.disturbances import CAUSED
 from proofs.real_programs.log_lines import allowed_of, complaints, known_lines, tally
 
 PROGRAMS = {"kube-scheduler", "kube-controller-manager", "cluster-autoscaler", "karpenter", "kueue"}
@@ -35,6 +36,35 @@ def test_a_complaint_without_evidence_is_named(tmp_path: Path) -> None:
     allowed = allowed_of("kube-scheduler")
     assert complaints(log, allowed) == [lines[2], lines[3]]
     assert tally([log], allowed) == {"manifest file is empty": 1}
+
+
+def test_a_crash_is_told_by_its_first_line(tmp_path: Path) -> None:
+    """A trace counts by what its crash said: a known reason stands for both, another one for neither."""
+    log = tmp_path / "log"
+    lines = (
+        "panic: cannot start: connection refused",
+        "",
+        "goroutine 1 [running]:",
+        "panic: index out of range",
+        "",
+        "goroutine 7 [running]:",
+    )
+    log.write_text("\n".join(lines), encoding="utf-8")
+    assert complaints(log, CAUSED) == [lines[3], lines[5]]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'E1123 09:00:00.000000 1 server.go:338] "Leaderelection lost"',
+        "panic: leader election lost [recovered, repanicked]",
+    ],
+)
+def test_a_program_that_lost_its_server_may_say_so(tmp_path: Path, line: str) -> None:
+    """Each in its own spelling; without a server that was killed it is a complaint."""
+    log = tmp_path / "log"
+    log.write_text(line, encoding="utf-8")
+    assert complaints(log, CAUSED) == []
 
 
 def test_evidence_that_is_not_complete_is_named(

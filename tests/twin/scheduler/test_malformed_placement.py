@@ -41,7 +41,7 @@ SPREAD: Object = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoN
         ({"tolerations": [{"key": "k", "operator": "Exists", "effect": "NoSchedule",
                            "tolerationSeconds": 3}]},
          "spec.tolerations[0].effect", "must be 'NoExecute'"),
-        ({"schedulingGates": [{}]}, "spec.schedulingGates[0]", "name part must be non-empty"),
+        ({"schedulingGates": [{}]}, "spec.schedulingGates[0]", "name part must consist of"),
         ({"ports": [{"containerPort": 80, "hostPort": 70_000}]},
          "spec.containers[0].ports[0].hostPort", "must be between 1 and 65535"),
     ],

@@ -19,8 +19,8 @@ from twin.custom.json_paths import read_path
 from twin.custom.schema import Node
 
 Object = dict[str, Any]
-_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?\Z")
-_LABEL_RULE = (
+LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+LABEL_RULE = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
     "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
     "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
@@ -52,7 +52,7 @@ def admit(obj: Object, findings: Findings) -> None:
         version.setdefault("served", False)
         version.setdefault("storage", False)
     required = f"{names.get('plural', '')}.{spec.get('group', '')}"
-    if obj["metadata"].get("name") != required:
+    if obj["metadata"].get("name") not in (None, "", required):
         why = 'must be spec.names.plural+"."+spec.group'
         findings.bad("metadata.name", obj["metadata"].get("name", ""), why)
     _check_group(obj, spec, findings)
@@ -68,7 +68,7 @@ def begin_status(obj: Object) -> None:
     """Set the status of a new definition: nothing is served yet."""
     stored = [version["name"] for version in obj["spec"]["versions"] if version["storage"]]
     accepted = {"plural": "", "kind": ""}
-    obj["status"] = {"conditions": [], "acceptedNames": accepted, "storedVersions": stored}
+    obj["status"] = {"conditions": None, "acceptedNames": accepted, "storedVersions": stored}
 
 
 def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
@@ -79,6 +79,9 @@ def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
         if value != was:
             findings.bad(f"spec.{path}", value, "field is immutable")
     names = {version["name"] for version in after["versions"]}
+    stored = list(old["status"].get("storedVersions") or ())
+    stored += [each["name"] for each in after["versions"] if each["storage"]]
+    new["status"] = {**old["status"], "storedVersions": list(dict.fromkeys(stored))}
     for index, name in enumerate(old["status"].get("storedVersions") or ()):
         if name not in names:
             path = f"status.storedVersions[{index}]"
@@ -127,15 +130,15 @@ def _check_scope(spec: Object, findings: Findings) -> None:
 def _check_versions(versions: list[Object], findings: Findings) -> None:
     for index, version in enumerate(versions):
         path = f"spec.versions[{index}]"
-        if not _LABEL.match(version["name"]):
-            findings.bad(f"{path}.name", version["name"], _LABEL_RULE)
+        if not LABEL.match(version["name"]):
+            findings.bad(f"{path}.name", version["name"], LABEL_RULE)
         if version.get("deprecationWarning") is not None and not version.get("deprecated"):
             why = "can only be set for deprecated versions"
             findings.bad(f"{path}.deprecationWarning", version["deprecationWarning"], why)
         if (version.get("schema") or {}).get("openAPIV3Schema") is None:
             findings.require(f"{path}.schema.openAPIV3Schema")
     names = [version["name"] for version in versions]
-    shown = json.dumps(names)
+    shown = json.dumps(names or None)
     if len(set(names)) < len(names):
         findings.add("spec.versions", f"Invalid value: {shown}: must contain unique version names")
     if sum(bool(version["storage"]) for version in versions) != 1:
@@ -152,13 +155,13 @@ def _check_names(names: Object, findings: Findings) -> None:
         mixed = field.lower().endswith("kind")
         if not name:
             findings.require(path)
-        elif not _LABEL.match(name.lower() if mixed else name):
+        elif not LABEL.match(name.lower() if mixed else name):
             rule = "may have mixed case, but should otherwise match: " if mixed else ""
-            findings.bad(path, name, rule + _LABEL_RULE)
+            findings.bad(path, name, rule + LABEL_RULE)
     for field in ("shortNames", "categories"):
         for index, name in enumerate(names.get(field) or ()):
-            if not _LABEL.match(name):
-                findings.bad(f"spec.names.{field}[{index}]", name, _LABEL_RULE)
+            if not LABEL.match(name):
+                findings.bad(f"spec.names.{field}[{index}]", name, LABEL_RULE)
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         why = "kind and listKind may not be the same"
         findings.bad("spec.names.listKind", names["listKind"], why)
@@ -167,6 +170,9 @@ def _check_names(names: Object, findings: Findings) -> None:
 def _check_conversion(conversion: Object, findings: Findings) -> None:
     """Check how versions are to be converted; webhooks are taken note of, and never called."""
     strategy, webhook = conversion["strategy"], conversion.get("webhook")
+    service = ((webhook or {}).get("clientConfig") or {}).get("service")
+    if service:
+        service.setdefault("port", 443)
     if strategy == "Webhook":
         if not (webhook or {}).get("clientConfig"):
             why = "Required value: required when strategy is set to Webhook"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from twin.admission import metadata
-from twin.admission.custom import checking, pruning, rules
+from twin.admission.custom import checking, rules
 from twin.admission.findings import Findings
+from twin.custom import pruning
 from twin.custom.schema import Node
 from twin.kinds import Kind
 

@@ -14,6 +14,7 @@ from typing import Any
 from twin.admission.custom.checking import NEW, item_key, items_by_key
 from twin.admission.findings import Findings
 from twin.custom.cel import Expression, RuleError, compile_rule, top_to_cel
+from twin.custom.cel_types import RuleTypes
 from twin.custom.json_paths import read_path
 from twin.custom.schema import RULES, Node
 
@@ -196,7 +197,11 @@ def check_rules(node: Node, findings: Findings, path: str) -> None:
     if count > MOST_RULES:
         findings.add(path, f"Too many: {count}: must have at most {MOST_RULES} items")
     elif count:
-        _check_below(node, findings, path, "")
+        try:
+            types = RuleTypes(node)
+        except (ImportError, TypeError):
+            types = None  # no library, as each rule will say; or names that no message can have
+        _check_below(node, findings, path, "", types)
 
 
 def _count(node: Node) -> int:
@@ -208,22 +213,26 @@ def _count(node: Node) -> int:
     return count
 
 
-def _check_below(node: Node, findings: Findings, path: str, loose: str) -> None:
+def _check_below(
+    node: Node, findings: Findings, path: str, loose: str, types: RuleTypes | None
+) -> None:
     """Check the rules at a place and below; `loose` names the list whose items have no earlier value."""
     if not node.deep_rules:
         return
     for index, rule in enumerate(node.rules):
-        _check_rule(rule, node, findings, f"{path}.{RULES}[{index}]", loose)
+        _check_rule(rule, node, findings, f"{path}.{RULES}[{index}]", loose, types)
     for name, below in node.properties.items():
-        _check_below(below, findings, f"{path}.properties[{name}]", loose)
+        _check_below(below, findings, f"{path}.properties[{name}]", loose, types)
     if node.additional is not None:
-        _check_below(node.additional, findings, f"{path}.additionalProperties", loose)
+        _check_below(node.additional, findings, f"{path}.additionalProperties", loose, types)
     if node.items is not None:
         inside = loose or ("" if node.keys else path)
-        _check_below(node.items, findings, f"{path}.items", inside)
+        _check_below(node.items, findings, f"{path}.items", inside, types)
 
 
-def _check_rule(rule: Any, node: Node, findings: Findings, path: str, loose: str) -> None:
+def _check_rule(
+    rule: Any, node: Node, findings: Findings, path: str, loose: str, types: RuleTypes | None
+) -> None:
     text = rule.get("rule") if isinstance(rule, dict) else None
     if not isinstance(text, str) or not text.strip():
         findings.add(f"{path}.rule", "Required value: rule is not specified")
@@ -232,28 +241,45 @@ def _check_rule(rule: Any, node: Node, findings: Findings, path: str, loose: str
     optional = rule.get("optionalOldSelf") is True
     try:
         expression = compile_rule(text, node, optional=optional)
+        returns = _returned(expression, text, node, types, optional=optional)
     except RuleError as error:
         findings.add(f"{path}.rule", f"Invalid value: {_shown(rule)}: {error}")
         return
-    if expression.returns not in ("BOOL", "DYN"):
+    if returns not in ("BOOL", "DYN"):
         why = "cel expression must evaluate to a bool"
         findings.add(f"{path}.rule", f"Invalid value: {_shown(rule)}: {why}")
     if expression.transition and loose:
         why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {loose}"
         findings.bad(f"{path}.rule", text, why)
     if rule.get("messageExpression"):
-        _check_message(rule, node, findings, f"{path}.messageExpression", optional=optional)
+        where = f"{path}.messageExpression"
+        _check_message(rule, node, findings, where, types, optional=optional)
+
+
+def _returned(
+    expression: Expression, text: str, node: Node, types: RuleTypes | None, *, optional: bool
+) -> str:
+    """Return the type of an expression's result by the schema's own types; raises RuleError."""
+    return expression.returns if types is None else types.check(text, node, optional=optional)
 
 
 def _check_message(
-    rule: Rule, node: Node, findings: Findings, path: str, *, optional: bool
+    rule: Rule,
+    node: Node,
+    findings: Findings,
+    path: str,
+    types: RuleTypes | None,
+    *,
+    optional: bool,
 ) -> None:
+    text = rule["messageExpression"]
     try:
-        message = compile_rule(rule["messageExpression"], node, optional=optional)
+        message = compile_rule(text, node, optional=optional)
+        returns = _returned(message, text, node, types, optional=optional)
     except RuleError as error:
         findings.add(path, f"Invalid value: {_shown(rule)}: messageExpression {error}")
         return
-    if message.returns not in ("STRING", "DYN"):
+    if returns not in ("STRING", "DYN"):
         why = "messageExpression must evaluate to a string"
         findings.add(path, f"Invalid value: {_shown(rule)}: {why}")
 

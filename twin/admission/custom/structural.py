@@ -10,9 +10,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from twin.admission.custom import checking, pruning, rules
+from twin.admission.custom import checking, rules
 from twin.admission.findings import Findings
 from twin.copying import copy_object
+from twin.custom import pruning
 from twin.custom.schema import (
     EMBEDDED,
     INT_OR_STRING,
@@ -162,9 +163,9 @@ def _check(schema: Schema, findings: Findings, path: str, *, root: bool = False)
         if root and name == "metadata":
             continue
         _check(below, findings, f"{path}.properties[{name}]")
+    if additional is not None and root:
+        findings.add(f"{path}.additionalProperties", "Forbidden: must not be used at the root")
     if isinstance(additional, dict):
-        if root:
-            findings.add(f"{path}.additionalProperties", "Forbidden: must not be used at the root")
         _check(additional, findings, f"{path}.additionalProperties")
     items = schema.get("items")
     if isinstance(items, list):

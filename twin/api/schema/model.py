@@ -108,6 +108,8 @@ class Field:
 
     def is_zero(self, value: Any) -> bool:
         """Say whether a value is what stands here in an object that says nothing."""
+        if value is None and self.type != "Any":
+            return True
         return not (self.pointer or self.shape) and value in ({}, "", 0)
 
     def key_default(self, key: str) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
 from bus.errors import InputError
-from bus.identities import keeps_state
 from bus.port import Bus, LogInfo, StoredMessage
 from bus.recording.start_point import FRAMED, STANDING, StartFinder
 from bus.recording.window import cycle_of_message
@@ -16,10 +16,7 @@ from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.registry import EVENT_TYPES
 from schemas.snapshot import SnapshotNodes
-from services.identities import IDENTITIES
 
-STATEFUL = sorted(identity.name for identity in IDENTITIES if keeps_state(identity.name))
-"""Processes that store checkpoints."""
 LOOK_BACK = 2_000
 """Messages looked back for checkpoints and keyframes at first; four times as many each time more."""
 KNOWN_LAYERS = tuple(dict.fromkeys(kind.PATTERN[0] for kind in EVENT_TYPES))
@@ -69,22 +66,55 @@ def patterns_of(cluster: str, layers: tuple[str, ...] | None) -> list[str]:
 
 
 async def beginning_for(
-    bus: Bus, cluster: str, patterns: list[str], seq: int, first_seq: int
+    bus: Bus,
+    cluster: str,
+    patterns: list[str],
+    seq: int,
+    first_seq: int,
+    *,
+    stateful: Sequence[str],
 ) -> LogPart:
     """Return where to begin so that everything from `seq` on can be re-run; see
     `bus.recording.start_point`.
+
+    Args:
+        bus: the log.
+        cluster: whose log it is.
+        patterns: subjects that are taken.
+        seq: what is wanted from here on.
+        first_seq: the oldest position that the log still holds.
+        stateful: processes that store checkpoints.
     """
     if seq <= first_seq:
         return LogPart(first_seq, first_seq, complete=first_seq == 1, whole=first_seq == 1)
+    finder = await finder_before(bus, cluster, patterns, seq, first_seq, stateful=stateful)
+    return part_from(finder, seq)
+
+
+def part_from(finder: StartFinder, seq: int) -> LogPart:
+    """Return the part that begins at `seq`, by what was seen of the log before it."""
+    start_point = finder.start_for(seq)
+    heads = tuple(message for message, _ in start_point.heads)
+    whole = start_point.first_seq == 1 and not heads
+    return LogPart(start_point.first_seq, seq, start_point.complete, whole, heads)
+
+
+async def finder_before(
+    bus: Bus,
+    cluster: str,
+    patterns: list[str],
+    seq: int,
+    first_seq: int,
+    *,
+    stateful: Sequence[str],
+) -> StartFinder:
+    """Return what a beginning at `seq` needs of the log before it; see `beginning_for`."""
     back = LOOK_BACK
     while True:
         start = max(first_seq, seq - back)
-        finder = await _finder_with_log(bus, cluster, patterns, start, seq)
-        start_point = finder.start_for(seq)
-        if start_point.complete or start == first_seq:
-            heads = tuple(message for message, _ in start_point.heads)
-            whole = start_point.first_seq == 1 and not heads
-            return LogPart(start_point.first_seq, seq, start_point.complete, whole, heads)
+        finder = await _finder_with_log(bus, cluster, patterns, start, seq, stateful)
+        if start == first_seq or finder.start_for(seq).complete:
+            return finder
         back *= 4
 
 
@@ -114,7 +144,7 @@ async def first_since(
 
 
 async def _finder_with_log(
-    bus: Bus, cluster: str, patterns: list[str], start: int, seq: int
+    bus: Bus, cluster: str, patterns: list[str], start: int, seq: int, stateful: Sequence[str]
 ) -> StartFinder:
     """Look at the log before a position, from a start on; of standing messages, from the beginning."""
 
@@ -128,7 +158,7 @@ async def _finder_with_log(
         subject = subjects.build(cluster, tokens)
         if is_wanted(subject) and await bus.last(subject) is not None:
             finder.keyframes[subject] = None
-    for process in STATEFUL if finder.needs_checkpoints else ():
+    for process in stateful if finder.needs_checkpoints else ():
         config_subject = subjects.build(cluster, (Config.PATTERN[0], process))
         if await bus.last(config_subject) is not None:
             finder.applied_seqs[process] = None

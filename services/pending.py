@@ -13,6 +13,12 @@ from schemas.reasons import PendingClass
 
 _CAUSE = re.compile(r"(\d+) (.*?)(?=, \d+ [A-Za-z]|\.?$)", re.DOTALL)
 _PREEMPTION = " preemption:"
+GATED = "SchedulingGated"
+"""Reason of the condition PodScheduled while a gate stands."""
+KUEUE = "kueue.x-k8s.io/"
+"""What gates and labels of Kueue begin with."""
+QUEUE_NAME = f"{KUEUE}queue-name"
+"""Label of what waits in a queue of Kueue's."""
 _ORDER = {kind: number for number, kind in enumerate(PendingClass)}
 
 _PHRASES: tuple[tuple[str, PendingClass], ...] = (
@@ -51,8 +57,8 @@ def pending_class(*, bound: bool, reason: str, message: str) -> PendingClass:
     """
     if bound:
         return _WAITING.get(reason, PendingClass.OTHER if reason else PendingClass.STARTING)
-    if reason == "SchedulingGated":
-        return PendingClass.GATED
+    if reason == GATED:
+        return PendingClass.KUEUE if KUEUE in message else PendingClass.GATED
     if not reason and not message:
         return PendingClass.NOT_YET_TRIED
     counts = cause_counts(message)
