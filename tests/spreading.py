@@ -12,7 +12,7 @@ SPREAD = (
     "tests/faults/test_real_faults.py",
     "tests/e2e/test_real_stack.py",
     "tests/e2e/test_server_death.py",
-    "tests/twin/kubectl/test_behaviour.py",
+    "twin/tests/kubectl/test_behaviour.py",
 )
 
 

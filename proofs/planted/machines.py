@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-_AUTOSCALER = "tests/twin/provisioners/test_cluster_autoscaler.py::test_case"
-_KARPENTER = "tests/twin/provisioners/test_karpenter.py::test_case"
-_CONTINUING = "tests/twin/provisioners/test_continuing.py::"
-_MEMORY = "tests/twin/provisioners/test_memory.py::"
-_CLOUD = "tests/twin/machines/test_cloud.py::"
+_AUTOSCALER = "twin/tests/provisioners/test_cluster_autoscaler.py::test_case"
+_KARPENTER = "twin/tests/provisioners/test_karpenter.py::test_case"
+_CONTINUING = "twin/tests/provisioners/test_continuing.py::"
+_MEMORY = "twin/tests/provisioners/test_memory.py::"
+_CLOUD = "twin/tests/machines/test_cloud.py::"
 _PROVISIONERS = "twin/provisioners/"
 _SCALE_UP = f"{_PROVISIONERS}cluster_autoscaler/scale_up.py"
 _SCALE_DOWN = f"{_PROVISIONERS}cluster_autoscaler/scale_down.py"
@@ -91,7 +91,7 @@ MACHINES = (
         "twin/controllers/node_registry.py",
         'self._changed.setdefault(node.name, node.uid if change.type == "DELETED" else "")',
         'self._changed[node.name] = node.uid if change.type == "DELETED" else ""',
-        "tests/twin/behaviour/test_nodes.py::test_what_comes_and_goes_between_two_looks_is_not_reported",
+        "twin/tests/behaviour/test_nodes.py::test_what_comes_and_goes_between_two_looks_is_not_reported",
     ),
     Defect(
         "the cloud keeps a machine whose notice a scenario gave",
@@ -231,7 +231,7 @@ MACHINES = (
         "twin/pod_selections.py",
         "if entry.pods.pop(pod.uid, None) is not None:",
         "if gone and entry.pods.pop(pod.uid, None) is not None:",
-        "tests/twin/engine/test_pod_selections.py::test_selections_follow_pods",
+        "twin/tests/engine/test_pod_selections.py::test_selections_follow_pods",
     ),
     Defect(
         "a pod moves whose Service would lack it",

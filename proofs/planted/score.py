@@ -134,6 +134,6 @@ SCORE = (
         "twin/render/item_cache.py",
         "if known is not None and known[0] == record.resource_version:",
         "if known is not None:",
-        "tests/twin/api/test_one_version.py::test_kept_list_items_follow_every_change",
+        "twin/tests/api/test_one_version.py::test_kept_list_items_follow_every_change",
     ),
 )

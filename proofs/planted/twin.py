@@ -13,9 +13,9 @@ from proofs.planted.twin_queries import TWIN_QUERIES
 from proofs.planted.twin_rules import TWIN_RULES
 from proofs.planted.twin_serving import TWIN_SERVING
 
-LIMITS = "tests/twin/api/test_limits.py::"
-CONNECTIONS = "tests/twin/api/test_connections.py::"
-WATCHES = "tests/twin/api/test_watch_versions.py::"
+LIMITS = "twin/tests/api/test_limits.py::"
+CONNECTIONS = "twin/tests/api/test_connections.py::"
+WATCHES = "twin/tests/api/test_watch_versions.py::"
 
 _WATCHED = (
     Defect(
@@ -23,7 +23,7 @@ _WATCHED = (
         "twin/api/watching.py",
         "        if record is not self._record:\n",
         "        if record is not None:\n",
-        "tests/twin/api/test_many_watchers.py::test_each_watcher_sees_every_change_once",
+        "twin/tests/api/test_many_watchers.py::test_each_watcher_sees_every_change_once",
     ),
     Defect(
         "a watch's first bookmark names now",
@@ -51,7 +51,7 @@ _WATCHED = (
         "twin/controllers/replica_calculator.py",
         "<= tolerance + 1e-12",
         "< tolerance - 1e-12",
-        "tests/twin/controllers/test_replica_calculator.py::test_a_ratio_at_the_tolerance_changes_nothing",
+        "twin/tests/controllers/test_replica_calculator.py::test_a_ratio_at_the_tolerance_changes_nothing",
     ),
 )
 _READ = (
@@ -335,7 +335,7 @@ _CONNECTED = (
         "twin/api/connections.py",
         "            faulthandler.dump_traceback_later(STOP_SECONDS, exit=True)\n",
         "            faulthandler.is_enabled()\n",
-        "tests/twin/api/test_ending.py::test_sigterm_ends_a_process_that_hangs",
+        "twin/tests/api/test_ending.py::test_sigterm_ends_a_process_that_hangs",
     ),
 )
 TWIN = (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-_PROCESS = "tests/twin/local_pods/test_container_process.py::"
+_PROCESS = "twin/tests/local_pods/test_container_process.py::"
 TWIN_COMMANDS = (
     Defect(
         "any program of the machine may run",
         "twin/local_pods/process.py",
         "if path.parent != folder or not path.is_file()",
         "if not path.is_file()",
-        "tests/twin/local_pods/test_processes.py::test_there_is_no_shell",
+        "twin/tests/local_pods/test_processes.py::test_there_is_no_shell",
     ),
     Defect(
         "a child with a process group of its own is left behind",
@@ -25,6 +25,6 @@ TWIN_COMMANDS = (
         "twin/local_commands.py",
         "        api.handle_and_journal(request, ADMIN)",
         "        api.router.handle(request, ADMIN)",
-        "tests/twin/local_pods/test_restarts.py::test_the_journal_alone_gives_the_same_state",
+        "twin/tests/local_pods/test_restarts.py::test_the_journal_alone_gives_the_same_state",
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-_DOCUMENTS = "tests/twin/contract/test_documents.py::"
+_DOCUMENTS = "twin/tests/contract/test_documents.py::"
 
 TWIN_DOCUMENTS: tuple[Defect, ...] = (
     Defect(
@@ -40,13 +40,13 @@ TWIN_DOCUMENTS: tuple[Defect, ...] = (
         "twin/api/foreign_groups.py",
         "    if one.resources is None:\n",
         "    if one.local:\n",
-        "tests/twin/api/test_aggregation.py::test_a_version_is_stale_until_its_server_answers",
+        "twin/tests/api/test_aggregation.py::test_a_version_is_stale_until_its_server_answers",
     ),
     Defect(
         "groups of other servers come last, whatever their priority",
         "twin/api/foreign_groups.py",
         "for entry in own]\n    ranked = sorted([*ranked, *added], key=lambda pair: (-pair[0], name_of(pair[1])))",
         "for entry in own]\n    ranked = [*ranked, *added]",
-        "tests/twin/contract/test_api_services.py::test_discovery_names_the_groups_of_api_services",
+        "twin/tests/contract/test_api_services.py::test_discovery_names_the_groups_of_api_services",
     ),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-FIELDS = "tests/twin/contract/test_fields.py::test_fields_are_checked_as_on_a_real_server"
-REQUESTS = "tests/twin/contract/test_requests.py::"
-PARTS = "tests/twin/contract/test_parts.py::"
+FIELDS = "twin/tests/contract/test_fields.py::test_fields_are_checked_as_on_a_real_server"
+REQUESTS = "twin/tests/contract/test_requests.py::"
+PARTS = "twin/tests/contract/test_parts.py::"
 TWIN_FIELDS = (
     Defect(
         "a probe may do nothing",

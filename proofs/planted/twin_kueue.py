@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-CASE = "tests/twin/kueue/test_cases.py::test_a_case_in_process"
-WORLDS = "tests/twin/kueue/test_worlds.py::"
+CASE = "twin/tests/kueue/test_cases.py::test_a_case_in_process"
+WORLDS = "twin/tests/kueue/test_worlds.py::"
 
 TWIN_KUEUE: tuple[Defect, ...] = (
     Defect(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-CLAIMS = "tests/twin/controllers/test_volumes.py::"
-REFERENCES = "tests/twin/behaviour/test_references.py::"
-CHANGING = "tests/twin/contract/test_changing_policies.py::"
-POLICIES = "tests/twin/contract/test_policies.py::"
-FLOWS = "tests/twin/contract/test_flows.py::test_answers_are_those_of_a_real_server"
+CLAIMS = "twin/tests/controllers/test_volumes.py::"
+REFERENCES = "twin/tests/behaviour/test_references.py::"
+CHANGING = "twin/tests/contract/test_changing_policies.py::"
+POLICIES = "twin/tests/contract/test_policies.py::"
+FLOWS = "twin/tests/contract/test_flows.py::test_answers_are_those_of_a_real_server"
 
 TWIN_OBJECTS: tuple[Defect, ...] = (
     Defect(
@@ -37,28 +37,28 @@ TWIN_OBJECTS: tuple[Defect, ...] = (
         "twin/bootstrap/addresses.py",
         "            if is_ours and not used:",
         "            if is_ours and used:",
-        "tests/twin/contract/test_server_objects.py::test_a_services_address_is_an_object[in process-spec0]",
+        "twin/tests/contract/test_server_objects.py::test_a_services_address_is_an_object[in process-spec0]",
     ),
     Defect(
         "ports that are there twice go unmentioned",
         "twin/advice/pods.py",
         '        return "duplicate"\n',
         '        return ""\n',
-        "tests/twin/advice/test_advice.py::test_ports_in_each_others_way",
+        "twin/tests/advice/test_advice.py::test_ports_in_each_others_way",
     ),
     Defect(
         "an apply that changes nothing leaves a time",
         "twin/api/ownership.py",
         "    if not (difference.changed or difference.removed):",
         "    if not (difference.changed or difference.removed or mine.at):",
-        "tests/twin/contract/test_flows.py::test_who_applies_what_is_there_already_leaves_no_time[in process]",
+        "twin/tests/contract/test_flows.py::test_who_applies_what_is_there_already_leaves_no_time[in process]",
     ),
     Defect(
         "a claim in use goes at once",
         "twin/controllers/volumes.py",
         "        if leaves and not any(self._uses(pod, claim) for pod in self._pods_with(claim)):\n",
         "        if leaves:\n",
-        "tests/twin/contract/test_volumes.py::"
+        "twin/tests/contract/test_volumes.py::"
         "test_a_claim_in_use_outlives_its_deletion_until_its_pod_goes[in process]",
     ),
     Defect(
@@ -94,7 +94,7 @@ TWIN_OBJECTS: tuple[Defect, ...] = (
         "twin/behaviour/readiness.py",
         "    ready = answers and not closed_gates(pod)\n",
         "    ready = answers\n",
-        "tests/twin/behaviour/test_readiness_gates.py::test_a_pod_is_ready_when_its_gates_are_open",
+        "twin/tests/behaviour/test_readiness_gates.py::test_a_pod_is_ready_when_its_gates_are_open",
     ),
     Defect(
         "a policy that ignores failures is followed by none",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-_AGGREGATION = "tests/twin/api/test_aggregation.py::"
-_CONTRACT = "tests/twin/contract/test_api_services.py::"
-_DEFINED = "tests/twin/contract/test_defined_kinds.py::"
-_FLOWS = "tests/twin/controller_flows/test_flows.py::test_the_built_in_controllers_leave_the_same"
+_AGGREGATION = "twin/tests/api/test_aggregation.py::"
+_CONTRACT = "twin/tests/contract/test_api_services.py::"
+_DEFINED = "twin/tests/contract/test_defined_kinds.py::"
+_FLOWS = "twin/tests/controller_flows/test_flows.py::test_the_built_in_controllers_leave_the_same"
 TWIN_PROGRAMS = (
     Defect(
         "requests are handed on to another API server whoever asks",
@@ -49,7 +49,7 @@ TWIN_PROGRAMS = (
         "twin/admission/jobs.py",
         "    if not uid:\n        return\n",
         '    uid = uid or ""\n',
-        "tests/twin/contract/test_webhooks.py::test_a_job_selects_its_pods_after_webhooks[in process]",
+        "twin/tests/contract/test_webhooks.py::test_a_job_selects_its_pods_after_webhooks[in process]",
     ),
     Defect(
         "a Job's pods are counted at every look",
@@ -133,7 +133,7 @@ TWIN_PROGRAMS = (
         "twin/admission/jobs.py",
         "    if before is not None and now != before and not",
         "    if before is None and now != before and not",
-        "tests/twin/contract/test_details.py::test_when_a_job_began_stays[in process-False-None]",
+        "twin/tests/contract/test_details.py::test_when_a_job_began_stays[in process-False-None]",
     ),
     Defect(
         "two autoscalers scale the same pods",
@@ -147,7 +147,7 @@ TWIN_PROGRAMS = (
         "twin/api/openapi_v2.py",
         "    parameters = [*_bodies(body, method), ",
         "    parameters = [",
-        "tests/twin/contract/test_documents.py::test_openapi_2_has_paths[in process-"
+        "twin/tests/contract/test_documents.py::test_openapi_2_has_paths[in process-"
         "/api/v1/namespaces/{namespace}/configmaps-post-createCoreV1NamespacedConfigMap-core_v1-ConfigMap-ConfigMap]",
     ),
     Defect(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-_EVALUATOR = "tests/twin/promql/test_evaluator.py::"
-_STORE = "tests/twin/samples/test_store.py::"
-_SCRAPER = "tests/twin/samples/test_scraper.py::"
-_API = "tests/twin/api/test_prometheus_api.py::"
+_EVALUATOR = "twin/tests/promql/test_evaluator.py::"
+_STORE = "twin/tests/samples/test_store.py::"
+_SCRAPER = "twin/tests/samples/test_scraper.py::"
+_API = "twin/tests/api/test_prometheus_api.py::"
 
 TWIN_QUERIES = (
     Defect(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-WATCHES = "tests/twin/api/test_watch_versions.py::"
-SELECTORS = "tests/twin/api/test_selectors.py::test_label_selectors"
-LISTS = "tests/twin/api/test_long_lists.py::"
-CONTROLLERS = "tests/twin/controllers/"
-TOKENS = "tests/twin/api/test_account_tokens.py::"
-RIGHTS = "tests/twin/contract/test_rights.py::test_requests_are_answered_as_documented"
-CUSTOM = "tests/twin/contract/test_custom_schemas.py::"
-RESOURCES = "tests/twin/contract/test_custom_resources.py::"
-CEL = "tests/twin/contract/test_custom_rules.py::"
+WATCHES = "twin/tests/api/test_watch_versions.py::"
+SELECTORS = "twin/tests/api/test_selectors.py::test_label_selectors"
+LISTS = "twin/tests/api/test_long_lists.py::"
+CONTROLLERS = "twin/tests/controllers/"
+TOKENS = "twin/tests/api/test_account_tokens.py::"
+RIGHTS = "twin/tests/contract/test_rights.py::test_requests_are_answered_as_documented"
+CUSTOM = "twin/tests/contract/test_custom_schemas.py::"
+RESOURCES = "twin/tests/contract/test_custom_resources.py::"
+CEL = "twin/tests/contract/test_custom_rules.py::"
 TWIN_RULES = (
     Defect(
         "a new value is held against rules of change",
@@ -33,35 +33,35 @@ TWIN_RULES = (
         "twin/custom/cel.py",
         "        raise RuleError(MISSING) from error\n",
         "        raise\n",
-        "tests/twin/definitions/test_without_the_library.py::test_rules_are_refused_and_all_else_works",
+        "twin/tests/definitions/test_without_the_library.py::test_rules_are_refused_and_all_else_works",
     ),
     Defect(
         "an audit rule about resources is about all paths, too",
         "twin/audit/policy.py",
         "        if asked is None or (self.namespaces",
         "        if asked is None:\n            return True\n        if (self.namespaces",
-        "tests/twin/audit/test_policy.py::test_rules_fit",
+        "twin/tests/audit/test_policy.py::test_rules_fit",
     ),
     Defect(
         "an audited watch does not begin",
         "twin/api/auditing.py",
         "        if trail.arrival.long_running:\n",
         "        if trail.arrival.long_running and trail.code >= 400:\n",
-        "tests/twin/audit/test_log.py::test_requests_are_written_as_the_policy_says",
+        "twin/tests/audit/test_log.py::test_requests_are_written_as_the_policy_says",
     ),
     Defect(
         "a relabelled pod stays with its set",
         "twin/controllers/adoption.py",
         "            if not fits and pod.deletion_at is None:",
         "            if not fits and pod.terminal:",
-        "tests/twin/contract/test_sets.py::test_a_relabelled_pod_is_released_and_replaced",
+        "twin/tests/contract/test_sets.py::test_a_relabelled_pod_is_released_and_replaced",
     ),
     Defect(
         "an amount keeps the unit it was given in",
         "twin/quantity.py",
         "        while amount % _KIBI == 0 and power < len(_BINARY) - 1:",
         "        while amount % _KIBI == 0 and power < 1:",
-        "tests/twin/contract/test_defaults.py::test_amounts_are_canonical",
+        "twin/tests/contract/test_defaults.py::test_amounts_are_canonical",
     ),
     Defect(
         "a custom resource keeps unknown fields",
@@ -166,14 +166,14 @@ TWIN_RULES = (
         "twin/admission/deletion.py",
         "or now + grace < record.deletion_at",
         "or now + grace != record.deletion_at",
-        "tests/twin/engine/test_deletes.py::test_a_second_delete_shortens_the_grace_and_never_lengthens_it",
+        "twin/tests/engine/test_deletes.py::test_a_second_delete_shortens_the_grace_and_never_lengthens_it",
     ),
     Defect(
         "another reason counts as a transition",
         "twin/controllers/conditions.py",
         '            if entry["status"] == status:',
         '            if entry["reason"] == reason:',
-        "tests/twin/engine/test_deletes.py::test_a_condition_keeps_its_time_while_its_status_stays",
+        "twin/tests/engine/test_deletes.py::test_a_condition_keeps_its_time_while_its_status_stays",
     ),
     Defect(
         "a scaling at the edge of its period counts",
@@ -229,42 +229,42 @@ TWIN_RULES = (
         "twin/vertical/histogram.py",
         "return float(2.0**half_lives)",
         "return float(1.0**half_lives)",
-        "tests/twin/vertical/test_cases.py::test_estimate",
+        "twin/tests/vertical/test_cases.py::test_estimate",
     ),
     Defect(
         "of two replicas both may be evicted at once",
         "twin/vertical/groups.py",
         "alive > self.configured - self.tolerance",
         "alive >= self.configured - self.tolerance",
-        "tests/twin/vertical/test_cases.py::test_case",
+        "twin/tests/vertical/test_cases.py::test_case",
     ),
     Defect(
         "a custom resource with a value of a wrong type is stored",
         "twin/admission/structural.py",
         '    if stated_type not in schema.type.split(","):\n',
         '    if stated_type == "null":\n',
-        "tests/twin/vertical/test_cases.py::test_the_schema_answers_as_a_real_server",
+        "twin/tests/vertical/test_cases.py::test_the_schema_answers_as_a_real_server",
     ),
     Defect(
         "unknown fields of a custom resource are kept",
         "twin/admission/structural.py",
         "            del value[name]\n",
         "",
-        "tests/twin/vertical/test_cases.py::test_unknown_fields_are_dropped_and_said",
+        "twin/tests/vertical/test_cases.py::test_unknown_fields_are_dropped_and_said",
     ),
     Defect(
         "the scheduler takes a node for where it first was",
         "twin/scheduling/topology.py",
         "            if value != self.values[row]:",
         "            if self.values[row] is None:",
-        "tests/twin/scheduler/test_topology.py::test_kept_labels_follow_every_change",
+        "twin/tests/scheduler/test_topology.py::test_kept_labels_follow_every_change",
     ),
     Defect(
         "pods use what other pods drew before",
         "twin/behaviour/variation.py",
         "if np.array_equal(pods, keys):",
         "if len(pods) == len(keys):",
-        "tests/twin/engine/test_metrics.py::test_draws_that_are_kept_are_those_of_the_pods_and_times",
+        "twin/tests/engine/test_metrics.py::test_draws_that_are_kept_are_those_of_the_pods_and_times",
     ),
     Defect(
         "a rule for one name allows all",
@@ -292,7 +292,7 @@ TWIN_RULES = (
         "twin/api/escalation.py",
         "    return old is not None and _without_collected(old) == _without_collected(new)",
         "    return old is not None",
-        "tests/twin/contract/test_rights.py::test_nobody_hands_out_what_it_does_not_have",
+        "twin/tests/contract/test_rights.py::test_nobody_hands_out_what_it_does_not_have",
     ),
     Defect(
         "a token outlives its time",
@@ -306,14 +306,14 @@ TWIN_RULES = (
         "twin/api/account_tokens.py",
         'if record is None or record.uid != named["uid"]:',
         "if record is None:",
-        "tests/twin/contract/test_service_accounts.py::test_a_bound_token_dies_with_its_object",
+        "twin/tests/contract/test_service_accounts.py::test_a_bound_token_dies_with_its_object",
     ),
     Defect(
         "a token for others is for the API server too",
         "twin/api/account_tokens.py",
         "        if not shared or not present:",
         "        if not present:",
-        "tests/twin/contract/test_service_accounts.py::test_a_token_is_for_its_audience_alone",
+        "twin/tests/contract/test_service_accounts.py::test_a_token_is_for_its_audience_alone",
     ),
     Defect(
         "the random certificate is in the state hash",

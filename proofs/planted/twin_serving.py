@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-_SERVING = "tests/twin/serving/"
+_SERVING = "twin/tests/serving/"
 _DAY = "tests/foresail/day/"
-_ALL = "tests/twin/determinism/test_all_of_it.py::"
+_ALL = "twin/tests/determinism/test_all_of_it.py::"
 _SERVICES = f"{_SERVING}test_services.py::"
 _QUEUE = f"{_SERVING}test_exact_queue.py::"
 
-_WEBHOOKS = "tests/twin/contract/test_webhooks.py::"
+_WEBHOOKS = "twin/tests/contract/test_webhooks.py::"
 
 TWIN_SERVING = (
     Defect(
@@ -18,7 +18,7 @@ TWIN_SERVING = (
         "twin/api/server.py",
         "*(() if kept else (_UNCACHED,)),",
         "",
-        "tests/twin/contract/test_lists.py::test_answers_are_not_to_be_cached",
+        "twin/tests/contract/test_lists.py::test_answers_are_not_to_be_cached",
     ),
     Defect(
         "who refuses sees what was sent",
@@ -41,7 +41,7 @@ TWIN_SERVING = (
         "twin/api/journal.py",
         '{"w": heard.document()} if heard is not None and heard.answers else {}',
         "{}",
-        "tests/twin/webhooks/test_repeatable.py::test_a_journal_needs_no_webhooks",
+        "twin/tests/webhooks/test_repeatable.py::test_a_journal_needs_no_webhooks",
     ),
     Defect(
         "what waits at the end of an interval is forgotten",
@@ -224,7 +224,7 @@ TWIN_SERVING = (
         "twin/health/programs.py",
         "            return self._world.config.kubelet.probe_answer_seconds\n",
         "            return config.answer_median_seconds\n",
-        "tests/twin/health/test_off.py::test_off_is_the_world_without_the_models",
+        "twin/tests/health/test_off.py::test_off_is_the_world_without_the_models",
     ),
     Defect(
         "who waits at the end of an interval has not waited in it",
@@ -252,14 +252,14 @@ TWIN_SERVING = (
         "twin/controllers/endpoint_rows.py",
         '"ready": publish or (pod.ready and not terminating),',
         '"ready": publish or pod.ready,',
-        "tests/twin/controllers/test_endpoints.py::test_deleted_pod_is_terminating_and_then_gone",
+        "twin/tests/controllers/test_endpoints.py::test_deleted_pod_is_terminating_and_then_gone",
     ),
     Defect(
         "two Services may have one address",
         "twin/controllers/service_addresses.py",
         "            while (given := str(NETWORK[1 + place])) in taken:\n                place = (place + 1) % size\n",
         "            given = str(NETWORK[1 + place % 8])\n",
-        "tests/twin/controllers/test_endpoints.py::test_addresses_are_given_once_and_kept",
+        "twin/tests/controllers/test_endpoints.py::test_addresses_are_given_once_and_kept",
     ),
     Defect(
         "an average target is taken for a total",
@@ -273,7 +273,7 @@ TWIN_SERVING = (
         "twin/workloads/rate_file.py",
         "if not isfinite(value) or not 0.0 <= value <= most:",
         "if not isfinite(value) or not value <= most:",
-        "tests/twin/workloads/test_rates.py::test_bad_line_is_named_with_a_remedy",
+        "twin/tests/workloads/test_rates.py::test_bad_line_is_named_with_a_remedy",
     ),
     Defect(
         "idle seconds of a node are all of its seconds",

@@ -1,4 +1,4 @@
-"""The fixtures of tests/conftest.py: a test that leaves something running fails, others pass."""
+"""The fixtures of conftest.py: a test that leaves something running fails, others pass."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).parents[1] / "conftest.py"
+CONFTEST = Path(__file__).parents[2] / "conftest.py"
 pytestmark = pytest.mark.slow
 
 LEAVES_TASK = """

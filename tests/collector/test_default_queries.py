@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.prometheus_queries import PURPOSES
-from tests.twin.promql.given import Given
+from twin.tests.promql.given import Given
 
 AT = 300.0
 PLACES = 21

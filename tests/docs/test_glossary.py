@@ -32,6 +32,7 @@ def _defined_names() -> set[str]:
         node.name
         for package in (*PACKAGES, "proofs")
         for path in (ROOT / package).rglob("*.py")
+        if "tests" not in path.parts
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
     }

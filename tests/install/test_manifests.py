@@ -21,9 +21,9 @@ from foresail.install_rights import Grants, granted_rights
 from services.identities import BY_NAME
 from services.rights import Right
 from tests.install.renderers import CHART, DEPLOY, Key, Object, kustomized, run, templated
-from tests.twin.clients.conftest import install
-from tests.twin.clients.test_helm import helm_binary
-from tests.twin.kubectl.conftest import packaged_kubectl
+from twin.tests.clients.conftest import install
+from twin.tests.clients.test_helm import helm_binary
+from twin.tests.kubectl.conftest import packaged_kubectl
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 KUSTOMIZE, VALUES = DEPLOY / "kustomize", DEPLOY / "helm" / "values"

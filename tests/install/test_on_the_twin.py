@@ -24,7 +24,7 @@ from bus.nats_server import free_port
 from deploy.manifests.processes import PROCESSES
 from schemas.registry import decode
 from tests.install.renderers import DEPLOY
-from tests.twin.kubectl.conftest import packaged_kubectl
+from twin.tests.kubectl.conftest import packaged_kubectl
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 PATIENCE_SECONDS = 600.0

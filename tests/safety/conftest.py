@@ -17,7 +17,7 @@ import yaml
 from tests.real_api_server import real_cluster_in
 from tests.safety.recorder import kubeconfig_of, recording
 from tests.safety.world import World, furnish
-from tests.twin.contract.faces import OverHttp
+from twin.tests.contract.faces import OverHttp
 
 NODES = 7
 RIGHTS = Path(__file__).parents[2] / "deploy" / "rbac.yaml"

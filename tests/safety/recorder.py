@@ -16,7 +16,7 @@ import httpx
 import yaml
 
 from services.access_reviews import REVIEWS
-from tests.twin.contract.faces import OverHttp
+from twin.tests.contract.faces import OverHttp
 
 SENT_ON = ("Authorization", "Content-Type", "Accept")
 SENT_BACK = ("Content-Type", "X-Foresail-Cluster-Time")

@@ -12,7 +12,7 @@ from schemas.reasons import Reason
 from tests.builders import make_action
 from tests.safety.harness import Ground
 from tests.safety.world import World
-from tests.twin.contract.faces import APPLY
+from twin.tests.contract.faces import APPLY
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.safety.recorder import Recorder
-from tests.twin.contract.faces import MERGE, Face
+from twin.tests.contract.faces import MERGE, Face
 
 KARPENTER = {"karpenter.sh/do-not-disrupt": "true"}
 OURS = {"foresail.dev/do-not-disrupt": "true"}

@@ -2,7 +2,7 @@
 
 A value is looked at once; what is wrong is noted with its path, in an order that does not depend on
 the order of its members. Sources: k8s.io/kube-openapi pkg/validation (the sentences), and the answers
-of kube-apiserver 1.36 to the rows of tests/twin/custom/cases.py.
+of kube-apiserver 1.36 to the rows of twin/tests/custom/cases.py.
 """
 
 from __future__ import annotations

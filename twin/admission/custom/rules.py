@@ -1,7 +1,7 @@
 """`x-kubernetes-validations`: rules in CEL, checked when they are defined and evaluated when objects are written.
 
 Source: "Validation rules" in custom-resource-definitions.md of kubernetes/website; the sentences are the answers of
-kube-apiserver 1.36 to the rows of tests/twin/contract/rule_cases.py.
+kube-apiserver 1.36 to the rows of twin/tests/contract/rule_cases.py.
 """
 
 from __future__ import annotations

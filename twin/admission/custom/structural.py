@@ -1,7 +1,7 @@
 """Whether a schema is structural: typed throughout, without what a server cannot prune and merge by.
 
 Sources: k8s.io/apiextensions-apiserver pkg/apiserver/schema (validation.go) and the answers of kube-apiserver
-1.36 to the rows of tests/twin/custom/cases.py.
+1.36 to the rows of twin/tests/custom/cases.py.
 """
 
 from __future__ import annotations

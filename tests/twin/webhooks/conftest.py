@@ -1,5 +1,0 @@
-"""The embedded cluster as a process of its own."""
-
-from tests.twin.contract.conftest import served_cluster
-
-__all__ = ["served_cluster"]

@@ -1,0 +1,44 @@
+"""Client programs of other makers work on the embedded cluster unchanged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from twin.tests.clients.conftest import Run
+
+EXPECTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "lightkube_program.py": (
+        "lightkube==1.0.1",
+        {"nodes": 8, "events": ["ADDED", "MODIFIED", "DELETED"], "gone": 404},
+    ),
+    "kr8s_program.py": (
+        "kr8s==0.20.15",
+        {"nodes": 8, "data": {"a": "1", "b": "2"}, "replicas": 2, "gone": True},
+    ),
+    "asyncio_program.py": (
+        "kubernetes_asyncio==36.1.0",
+        {"nodes": 8, "events": ["ADDED", "MODIFIED", "DELETED"]},
+    ),
+    "pykube_program.py": (
+        "pykube-ng==23.6.0",
+        {"nodes": 8, "data": {"a": "1", "b": "2"}, "gone": True},
+    ),
+    "kopf_program.py": (
+        "kopf==1.45.2",
+        {"created": 1, "held": 1, "deleted": 1, "reported": 1},
+    ),
+}
+
+
+@pytest.mark.twin
+@pytest.mark.slow
+@pytest.mark.timeout(300)  # a first run installs the client
+@pytest.mark.parametrize("program", sorted(EXPECTED))
+def test_other_programs_work(run_program: Run, program: str) -> None:
+    """Lists, watches, writes, waits, finalizers and events do what these programs expect."""
+    package, expected = EXPECTED[program]
+    seen = run_program(program, package)
+    assert {name: seen[name] for name in expected} == expected
+    assert seen.get("pods", 1) > 0

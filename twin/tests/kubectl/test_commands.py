@@ -1,0 +1,28 @@
+"""kubectl itself on the embedded cluster: every command of the table, one after the other."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from twin.tests.kubectl.commands import COMMANDS, Command, words
+from twin.tests.kubectl.conftest import Kubectl
+
+pytestmark = [pytest.mark.twin, pytest.mark.timeout(200)]
+NODE = "node-0001"
+
+
+@pytest.mark.parametrize(
+    "command",
+    COMMANDS,
+    ids=[f"{n:02} {command.line}" for n, command in enumerate(COMMANDS, start=1)],
+)
+def test_command(kubectl: Kubectl, command: Command) -> None:
+    """The command ends with the code and the words that it has on a real cluster."""
+    if not command.oldest <= kubectl.minor <= command.newest:
+        pytest.skip(f"kubectl 1.{kubectl.minor} says this in another way")
+    done = kubectl.run(words(command, NODE), command.stdin, command.user)
+    said = done.stdout + done.stderr
+    assert done.returncode == command.code, said
+    assert re.search(command.said, said), said
