@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.patience import HANGS_SECONDS
+
 NAMED = "FORESAIL_TEST_KUBECONFIG"
 """Kubeconfig of a throw-away cluster; the suites create and remove namespaces of their own."""
 ASSETS = "KUBEBUILDER_ASSETS"
@@ -29,8 +31,6 @@ COLLECTING = (
 )
 """The controllers that contract suites need."""
 TOKEN = "token-of-the-contract-suite"
-START_SECONDS = 120.0
-END_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _start(
         finally:
             for process in reversed(processes):
                 process.terminate()
-                process.wait(END_SECONDS)
+                process.wait(HANGS_SECONDS)
 
 
 def _binary(name: str) -> str | None:
@@ -187,7 +187,7 @@ def _kubeconfig(folder: Path, port: int) -> Path:
 
 def _wait(port: int, log: Path, processes: list[subprocess.Popen[bytes]]) -> None:
     """Wait until the server is ready and has made its first namespaces."""
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     unverified = ssl._create_unverified_context()
     while time.monotonic() < deadline and all(process.poll() is None for process in processes):
         try:

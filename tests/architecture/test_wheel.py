@@ -49,8 +49,10 @@ def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
         name
         for name in tracked
         if name.startswith(DATA_FOLDERS)
-        or (name.endswith(".py") and name.split("/")[0] in PACKAGES)
-        and not name.startswith("twin/tests/")
+        or (
+            (name.endswith(".py") and name.split("/")[0] in PACKAGES)
+            and not name.startswith("twin/tests/")
+        )
     }
 
     assert set() == names - _names(wheel)

@@ -16,6 +16,7 @@ from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.port import Bus, Message, StoredMessage
 from bus.streams import StreamDeclaration
+from tests.patience import HANGS_SECONDS
 
 CLUSTER = "c"
 EVERYTHING = [f"foresail.{CLUSTER}.>"]
@@ -43,7 +44,10 @@ async def take(
 ) -> list[StoredMessage]:
     """Read `count` messages."""
     found: list[StoredMessage] = []
-    async with asyncio.timeout(120), aclosing(bus.read(subjects, start_seq=start_seq)) as messages:
+    async with (
+        asyncio.timeout(HANGS_SECONDS),
+        aclosing(bus.read(subjects, start_seq=start_seq)) as messages,
+    ):
         async for message in messages:
             found.append(message)
             if len(found) == count:

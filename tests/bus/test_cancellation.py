@@ -11,6 +11,7 @@ from bus.cancellation import cancel_and_wait
 from bus.errors import AnotherWriter
 from bus.port import Message, Messages
 from tests.bus.followed import HeldBus, TallyHandler, World, in_virtual_time
+from tests.patience import HANGS_SECONDS
 
 
 async def deaf(times: int) -> None:
@@ -31,7 +32,7 @@ def test_a_lost_cancellation_is_sent_again(lost: int) -> None:
         del world
         task = asyncio.ensure_future(deaf(lost))
         await asyncio.sleep(1)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_SECONDS):
             await cancel_and_wait(task)
         assert task.cancelled()
 
@@ -76,7 +77,7 @@ def test_a_service_that_lost_its_subject_ends_although_its_reader_is_deaf() -> N
         world.bus = DeafBus(world.log)
         async with world.following(TallyHandler()) as running:
             await world.observe(1)
-            ended, _ = await asyncio.wait({running}, timeout=60)
+            ended, _ = await asyncio.wait({running}, timeout=HANGS_SECONDS)
             assert ended == {running}
             assert isinstance(running.exception(), AnotherWriter)
 

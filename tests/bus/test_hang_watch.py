@@ -23,6 +23,7 @@ from bus.hang_watch import _watch_loop, hang_seconds, hang_variables, hang_watch
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
+from tests.patience import HANGS_SECONDS
 
 DECLARATION = StreamDeclaration.of("c", "i1")
 REPOSITORY = Path(__file__).parents[2]
@@ -79,7 +80,7 @@ async def ran(program: str, url: str, patience_seconds: float = 2) -> tuple[int,
         stderr=subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_SECONDS):
             _, errors = await process.communicate()
     finally:
         if process.returncode is None:
@@ -90,7 +91,6 @@ async def ran(program: str, url: str, patience_seconds: float = 2) -> tuple[int,
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(90)
 async def test_a_deadlocked_loop_ends_its_process_and_says_where(url: str) -> None:
     """The exit code of a hang, and the stack of the thread that hangs names the function."""
     code, errors = await ran(HANGING, url)
@@ -101,7 +101,6 @@ async def test_a_deadlocked_loop_ends_its_process_and_says_where(url: str) -> No
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(90)
 async def test_a_slow_start_a_slow_loop_and_a_hanging_thread_are_no_hang(url: str) -> None:
     """Loading for longer than the patience before it is ready, a loop that turns every second, and an
     executor's thread that never returns end nobody.

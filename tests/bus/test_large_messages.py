@@ -11,6 +11,7 @@ from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.port import StoredMessage
 from services.referee.service import RefereeHandler
 from tests.builders import ORIGIN
+from tests.patience import HANGS_SECONDS
 
 COUNT = 30
 
@@ -31,7 +32,7 @@ async def test_a_heartbeat_goes_out_between_two_large_messages() -> None:
     following = asyncio.create_task(follower._follow(many()))
     seen: set[int] = set()
     try:
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(HANGS_SECONDS):
             while follower._seq < COUNT:
                 seen.add(follower._seq)
                 await asyncio.sleep(0)

@@ -17,8 +17,9 @@ from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer, free_port, server_binary
 from bus.port import Message
 from bus.streams import StreamDeclaration
+from tests.patience import HANGS_SECONDS
 
-pytestmark = [pytest.mark.nats, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.nats
 DECLARATION = StreamDeclaration.of("c", "i1")
 EVERYTHING = ["foresail.c.>"]
 
@@ -65,7 +66,7 @@ async def test_a_restarted_server_loses_nothing(server: NatsServer, tmp_path: Pa
     await publishing
     for number in range(11, 20):
         await writer.publish([message(number)])
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         while len(seen) < 20:
             await asyncio.sleep(0.05)
     reading.cancel()

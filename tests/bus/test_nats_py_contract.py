@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 from bus.nats_client import LightClient
 from bus.nats_connection import connect_client
 from bus.nats_server import NatsServer
+from tests.patience import HANGS_SECONDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -130,7 +131,7 @@ async def test_what_is_forgotten_before_it_is_sent_never_arrives(client: LightCl
     client.forget_unsent()
     await client.publish("a", b"sent")
 
-    message = await subscription.next_msg(timeout=60)
+    message = await subscription.next_msg(timeout=HANGS_SECONDS)
 
     assert message.data == b"sent"
 
@@ -144,7 +145,7 @@ async def test_a_feed_gets_each_message_in_the_readers_turn(client: LightClient)
     subscription = await client.feed("a.>", lambda *message: arrived.append(message))
     plain = await client.subscribe("a.b")
     await client.publish("a.b", b"data", headers={"ce-id": "1"})
-    await plain.next_msg(timeout=60)
+    await plain.next_msg(timeout=HANGS_SECONDS)
 
     assert isinstance(subscription, Subscription)
     assert client._sid == before + 2
@@ -162,6 +163,6 @@ async def test_a_feed_ends_with_its_subscription(client: LightClient) -> None:
 
     await subscription.unsubscribe()
     await client.publish("a", b"data")
-    await plain.next_msg(timeout=60)
+    await plain.next_msg(timeout=HANGS_SECONDS)
 
     assert arrived == []

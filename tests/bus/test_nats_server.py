@@ -10,7 +10,7 @@ import pytest
 
 from bus.nats_server import PID_FILE, NatsServer
 
-pytestmark = [pytest.mark.nats, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.nats
 
 
 async def test_it_comes_back_where_it_was(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.port import Message
 from bus.streams import StreamDeclaration
+from tests.patience import HANGS_SECONDS
 
-pytestmark = [pytest.mark.nats, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.nats
 DECLARATION = StreamDeclaration.of("c", "i1")
 OTHER = "foresail.c.observation"
 
@@ -154,7 +155,7 @@ async def test_a_full_store_makes_writers_wait(
             stored.extend(await bus.publish([message(number, size=200_000)]))
 
     writing = asyncio.create_task(write())
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         while not bus.link().trouble:
             await asyncio.sleep(0.05)
     full = len(stored)
@@ -163,7 +164,7 @@ async def test_a_full_store_makes_writers_wait(
     await small.stop()
     small.max_file_store = "1GB"
     await small.restart()
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         await writing
     assert list(range(1, 21)) == stored
     assert not bus.link().trouble

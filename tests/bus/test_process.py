@@ -17,8 +17,9 @@ import pytest_asyncio
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
+from tests.patience import HANGS_SECONDS
 
-pytestmark = [pytest.mark.nats, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.nats
 DECLARATION = StreamDeclaration.of("c", "i1")
 REPOSITORY = Path(__file__).parents[2]
 
@@ -58,13 +59,13 @@ async def test_it_sends_heartbeats_and_ends_when_told(environment: Environment) 
     bus = await NatsBus.connect(
         environment["FORESAIL_NATS_URL"], cluster="c", stream=DECLARATION.name
     )
-    async with asyncio.timeout(120), aclosing(bus.heartbeats()) as heartbeats:
+    async with asyncio.timeout(HANGS_SECONDS), aclosing(bus.heartbeats()) as heartbeats:
         name, heartbeat = "", {"state": "starting"}
         while heartbeat["state"] != "live":
             name, payload = await anext(heartbeats)
             heartbeat = json.loads(payload)
     process.send_signal(signal.SIGTERM)
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         await process.communicate()
     await bus.close()
 
@@ -86,7 +87,7 @@ async def test_bad_input_is_one_line_and_exit_code_2(
 ) -> None:
     """The keeper does not try again what cannot work."""
     process = await start(environment, **changes)
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         _, output = await process.communicate()
 
     assert 2 == process.returncode
@@ -97,7 +98,7 @@ async def test_bad_input_is_one_line_and_exit_code_2(
 async def test_an_outage_ends_it_with_exit_code_1(environment: Environment) -> None:
     """No server is no bad input: the process ends and may be started again."""
     process = await start(environment, FORESAIL_NATS_URL="nats://127.0.0.1:9")
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         out, _ = await process.communicate()
 
     assert 1 == process.returncode

@@ -15,8 +15,9 @@ import pytest
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
+from tests.patience import HANGS_SECONDS
 
-pytestmark = [pytest.mark.nats, pytest.mark.timeout(90)]
+pytestmark = pytest.mark.nats
 DECLARATION = StreamDeclaration.of("c", "i1")
 REPOSITORY = Path(__file__).parents[2]
 
@@ -42,7 +43,7 @@ async def start(url: str) -> asyncio.subprocess.Process:
 async def live(url: str) -> int:
     """Wait until the referee has applied its own first event and follows; return the log's length."""
     bus = await NatsBus.connect(url, cluster="c", stream=DECLARATION.name)
-    async with asyncio.timeout(120), aclosing(bus.heartbeats("referee")) as heartbeats:
+    async with asyncio.timeout(HANGS_SECONDS), aclosing(bus.heartbeats("referee")) as heartbeats:
         async for _, payload in heartbeats:
             heartbeat = json.loads(payload)
             if heartbeat["state"] == "live" and heartbeat["seq"] >= 1:
@@ -68,7 +69,7 @@ async def test_it_ends_and_its_next_start_goes_on(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "nats")
     shutil.copytree(tmp_path / "copy", tmp_path / "nats")
     await server.restart()
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         output, _ = await process.communicate()
     again = await start(url)
     assert await live(url) >= 1

@@ -10,8 +10,8 @@ import pytest
 
 from services.byte_stream import MOST_WAITING, THREAD, Piece, StreamOpened, stream_pieces
 from services.cluster import ClusterUnavailable
+from tests.patience import HANGS_SECONDS
 
-PATIENCE_SECONDS = 20.0
 OPENED = StreamOpened(7.0)
 
 
@@ -31,7 +31,7 @@ class ScriptedAnswer:
             self.read += 1
             yield str(number).encode()
         if self._waits:
-            assert self.aborted.wait(PATIENCE_SECONDS)
+            assert self.aborted.wait(HANGS_SECONDS)
         if self._error is not None:
             raise self._error
 
@@ -42,7 +42,7 @@ class ScriptedAnswer:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait until something is so."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANGS_SECONDS):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -100,7 +100,7 @@ async def test_closing_while_it_opens_reads_nothing() -> None:
     answer, may_open = ScriptedAnswer(1, waits=True), threading.Event()
 
     def open_answer() -> ScriptedAnswer:
-        assert may_open.wait(PATIENCE_SECONDS)
+        assert may_open.wait(HANGS_SECONDS)
         return answer
 
     pieces = stream_pieces(open_answer)

@@ -39,11 +39,11 @@ from services.kube_follow import WatchTransport
 from services.kube_lists import list_decoder, read_list
 from services.kube_workloads import Deployment
 from tests.cluster.test_kube_follow import LoopClock, ScriptedServer, refuses, says
+from tests.patience import HANGS_SECONDS
 
 LOADS = [PlannedLoad(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
 IMAGE = "rancher/mirrored-pause:3.10"
 PATH = deployments_path(NAMESPACE)
-PATIENCE_SECONDS = 30.0
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ async def followed(watched: WatchTransport) -> AsyncIterator[FollowedSources]:
     """Follow everything that a collector follows."""
     sources = FollowedSources(WATCHED, watched, SystemClock(), CollectorSettings(), Random(1))
     async with sources.running():
-        await sources.settle(PATIENCE_SECONDS)
+        await sources.settle(HANGS_SECONDS)
         yield sources
     await remove_all(watched)
 
@@ -83,7 +83,7 @@ def asked(
 
 async def agree(followed: FollowedSources, transport: Transport, source: ApiList[Any]) -> None:
     """Wait until a followed list is equal to one that is read now."""
-    for _ in range(round(PATIENCE_SECONDS / 0.2)):
+    for _ in range(round(HANGS_SECONDS / 0.2)):
         listed = await read_one_list(transport, source, 0.0)
         known = await followed.read(source, 0.0)
         if known.items == listed.items:
@@ -120,7 +120,7 @@ async def test_reads_are_marked_as_watched(followed: FollowedSources) -> None:
     assert read.watched
     assert read.resource_version
     assert now is not None
-    assert 0.0 <= now - read.read_time_seconds < PATIENCE_SECONDS
+    assert 0.0 <= now - read.read_time_seconds < HANGS_SECONDS
 
 
 async def test_metrics_are_listed_at_most_every_15_seconds(
@@ -156,7 +156,7 @@ async def test_what_was_written_is_in_the_very_next_list(watched: WatchTransport
             await lists.request("PATCH", f"{PATH}/exercise-0/scale", None, scale, MERGE_PATCH)
             listed = await read_list(lists, DEPLOYMENTS.path, decoder)
             seen += [one.spec.replicas for one in listed.items if one.metadata.name == "exercise-0"]
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(HANGS_SECONDS):
             while lists.known_list(DEPLOYMENTS.path) is None:
                 await asyncio.sleep(0.1)
     await remove_all(watched)
@@ -246,5 +246,5 @@ async def test_who_stops_reading_a_watch_does_not_wait(watched: WatchTransport) 
         DEPLOYMENTS.path, {"watch": "true", "timeoutSeconds": "300"}, silent_seconds=300.0
     )
     await anext(pieces)
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(HANGS_SECONDS):
         await pieces.aclose()

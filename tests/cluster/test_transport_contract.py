@@ -23,6 +23,7 @@ from services.exerciser.plan import PlannedLoad
 from services.kube_lists import list_decoder, read_list
 from services.kube_workloads import Deployment
 from services.official_client import OfficialClientTransport
+from tests.patience import HANGS_SECONDS
 
 LOADS = [PlannedLoad(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
 IMAGE = "rancher/mirrored-pause:3.10"
@@ -117,7 +118,7 @@ async def test_an_invalid_object_is_refused(five_deployments: Transport) -> None
 async def test_removing_is_complete_and_repeatable(five_deployments: Transport) -> None:
     """After removing, nothing is left; removing again finds nothing to do."""
     assert await remove_all(five_deployments) == len(LOADS)
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         while await _deployments(five_deployments):
             await asyncio.sleep(0.02)
     assert await remove_all(five_deployments) == 0

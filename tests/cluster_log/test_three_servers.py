@@ -28,7 +28,6 @@ Case = Callable[[Log, Acks, Log], tuple[Log, Acks, Log]]
 
 @pytest.mark.slow
 @pytest.mark.nats
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "kind", ["killed", pytest.param("cut off", marks=needs_namespaces)], ids=["killed", "cut-off"]
 )

@@ -28,6 +28,7 @@ from services.prometheus_settings import PrometheusSettings
 from tests.cluster.test_kube_follow import LoopClock
 from tests.collector.conftest import Look
 from tests.collector.scripted_cluster import ScriptedCluster, node
+from tests.patience import HANGS_SECONDS
 from tests.served_prometheus import AT, ServedPrometheus, served_prometheus
 from tests.twin_prometheus import running_twin, settings_of
 
@@ -271,7 +272,7 @@ def test_the_twins_power_meter_is_read_by_the_default_query(tmp_path: Path) -> N
 
         async def ask() -> MeasuredReads:
             sources = MeasuredSources(settings, LoopClock())
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANGS_SECONDS):
                 while True:
                     reads = await sources.read(0.0)
                     assert reads is not None

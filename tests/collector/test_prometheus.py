@@ -32,6 +32,7 @@ from services.kube_objects import NodeMetrics
 from services.official_client import OfficialClientTransport
 from services.prometheus_settings import PrometheusSettings
 from tests.cluster.test_kube_follow import LoopClock, ScriptedServer, refuses, says
+from tests.patience import HANGS_SECONDS
 from tests.served_prometheus import AT, ServedPrometheus, served_prometheus
 from tests.twin_prometheus import running_twin, settings_of
 
@@ -286,7 +287,7 @@ async def test_the_twins_own_prometheus_says_what_its_metrics_server_says(tmp_pa
             transport, [PlannedLoad("busy", 2, 2000, 2**30, anywhere=True)], "a:1", {}
         )
         metrics = PrometheusMetrics(settings_of(said["admin_kubeconfig"], tmp_path))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_SECONDS):
             while len((await metrics.read(NODE_METRICS, 0.0)).items) < 3:
                 await asyncio.sleep(0.5)
         await asyncio.sleep(4.0)  # four cluster minutes, so that rates hold for their whole window

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bus.login import Login
+from tests.patience import HANGS_SECONDS
 
 REPOSITORY = Path(__file__).parents[2]
 PYTHON_IMAGE = "python:3.11-slim"
@@ -46,7 +47,9 @@ def missing(*images: str) -> str:
         known = ["docker", "image", "inspect", image]
         if subprocess.run(known, capture_output=True, check=False).returncode:
             pulled = ["docker", "pull", "-q", image]
-            if subprocess.run(pulled, capture_output=True, check=False, timeout=120).returncode:
+            if subprocess.run(
+                pulled, capture_output=True, check=False, timeout=HANGS_SECONDS
+            ).returncode:
                 return f"the image {image} cannot be had here"
     return ""
 
@@ -65,7 +68,7 @@ def build(tag: str) -> None:
     names = [name for name in PIP_ARGUMENTS if os.environ.get(name)]
     arguments = [word for name in names for word in ("--build-arg", f"{name}={os.environ[name]}")]
     command = ["docker", "build", "--quiet", "--network", "host", *arguments]
-    run([*command, "--file", "deploy/Dockerfile", "--tag", tag, "."], timeout=400)
+    run([*command, "--file", "deploy/Dockerfile", "--tag", tag, "."], timeout=HANGS_SECONDS)
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,14 @@ from tests.containers.engine import (
     missing,
     run,
 )
+from tests.patience import HANGS_SECONDS
 
 IMAGE = f"foresail:test-{os.getpid()}"
 STREAM = "FORESAIL_twin_compose"
 ENDED = {"log", "prepare"}
 """Services that do one thing and end."""
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +68,12 @@ def stack() -> Iterator[Stack]:
     )
     try:
         began = time.time()
-        project.compose("up", "--detach", "--no-build", timeout=180)
+        project.compose("up", "--detach", "--no-build", timeout=HANGS_SECONDS)
         project.environment["STARTED"] = str(began)
         yield project
     finally:
-        project.compose("down", "--volumes", "--timeout", "5", timeout=120)
-        run(["docker", "rmi", "--force", IMAGE], timeout=300)  # a busy disk takes minutes
+        project.compose("down", "--volumes", "--timeout", "5", timeout=HANGS_SECONDS)
+        run(["docker", "rmi", "--force", IMAGE], timeout=HANGS_SECONDS)  # a busy disk takes minutes
     left = run(["docker", "ps", "-aq", "--filter", f"name={project.project}"])
     assert not left.strip()
 
@@ -184,7 +185,7 @@ def test_it_is_tapped_explained_paused_and_killed_from_this_machine(
         if not file.exists():
             file.write_text(stack.compose("run", "--rm", "-T", "login", f"{identity}/login.env"))
         remote = ["--nats-url", url, "--nats-creds", str(file), "--json"]
-        out = run([sys.executable, "-m", "foresail", *words, *remote], timeout=90)
+        out = run([sys.executable, "-m", "foresail", *words, *remote], timeout=HANGS_SECONDS)
         return json.loads(out.splitlines()[-1])
 
     assert foresail("tap", "decision", "--limit", "1")["data"]["rationale"]

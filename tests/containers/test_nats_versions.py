@@ -27,6 +27,7 @@ from bus.port import Bus
 from bus.streams import StreamDeclaration
 from tests.bus import test_bus_contract as contract
 from tests.containers.engine import NATS_IMAGE, missing
+from tests.patience import HANGS_SECONDS
 
 OLDEST = "2.12"
 """The oldest minor version with atomic batches."""
@@ -36,7 +37,7 @@ PROMISES = {
     name: one for name, one in vars(contract).items() if name.startswith("test_") and callable(one)
 }
 
-pytestmark = [pytest.mark.nats, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.nats, pytest.mark.slow]
 globals().update(PROMISES)
 
 
@@ -116,7 +117,7 @@ async def connect(server: str) -> AsyncIterator[Callable[[], object]]:
 
 
 async def _declare_log(url: str, log: StreamDeclaration) -> None:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         while True:
             try:
                 await NatsBus.declare(url, log)

@@ -15,6 +15,7 @@ from bus.port import Message
 from services.dashboard import connections
 from tests.builders import ORIGIN
 from tests.dashboard.served_page import ServedPage
+from tests.patience import HANGS_SECONDS
 
 HEAD = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 END = b"Connection: close\r\n\r\n"
@@ -23,10 +24,12 @@ END = b"Connection: close\r\n\r\n"
 @contextmanager
 def connect(page: ServedPage) -> Iterator[socket.socket]:
     """Connect once the page is served."""
-    deadline = SystemClock().monotonic() + 60
+    deadline = SystemClock().monotonic() + HANGS_SECONDS
     while True:
         with suppress(ConnectionRefusedError):
-            client = socket.create_connection(("127.0.0.1", page.settings.port), timeout=20)
+            client = socket.create_connection(
+                ("127.0.0.1", page.settings.port), timeout=HANGS_SECONDS
+            )
             break
         assert SystemClock().monotonic() < deadline
     with closing(client):
@@ -141,7 +144,7 @@ def test_who_does_not_read_is_closed(
 
 def send_for_long(client: socket.socket, data: bytes) -> None:
     """Send the same bytes again and again."""
-    deadline = SystemClock().monotonic() + 60
+    deadline = SystemClock().monotonic() + HANGS_SECONDS
     while SystemClock().monotonic() < deadline:
         client.sendall(data)
 

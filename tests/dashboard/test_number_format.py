@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from projections.figures import number, number_beside
+from tests.patience import HANGS_SECONDS
 
 MODULE = Path(__file__).parents[2] / "services" / "dashboard" / "static" / "format.js"
 NODE = shutil.which("node")
@@ -33,7 +34,7 @@ def _evaluate(expression: str) -> list[str]:
         [NODE, "--input-type=module", "-e", script],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_SECONDS,
         check=True,
     )
     texts: list[str] = json.loads(done.stdout)

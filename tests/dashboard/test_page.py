@@ -15,6 +15,7 @@ from schemas.decision import RefereeRule
 from tests import builders
 from tests.dashboard.built_cycles import cycles, one_cycle
 from tests.dashboard.served_page import FilledLog, ServedPage, served_over
+from tests.patience import HANGS_SECONDS
 from tests.score_events import make_difference
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -32,7 +33,6 @@ PATIENCE_MILLISECONDS = 150_000.0
 """A machine that builds container images beside this stood still for half a minute."""
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.timeout(400),
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH"),
 ]
 expect = playwright.expect
@@ -226,7 +226,7 @@ def _seconds(text: str) -> float:
 def _pages_become(url: str, expected: int) -> bool:
     """Wait until that many pages are served; False when it does not happen."""
     clock = SystemClock()
-    deadline = clock.monotonic() + 60
+    deadline = clock.monotonic() + HANGS_SECONDS
     while clock.monotonic() < deadline:
         if httpx.get(f"{url}/healthz").json()["pages"] == expected:
             return True
@@ -235,7 +235,7 @@ def _pages_become(url: str, expected: int) -> bool:
 
 def _wait_for(url: str) -> None:
     clock = SystemClock()
-    deadline = clock.monotonic() + 60
+    deadline = clock.monotonic() + HANGS_SECONDS
     while clock.monotonic() < deadline:
         try:
             if httpx.get(f"{url}/healthz").json()["state"] == "live":

@@ -23,10 +23,10 @@ from bus.streams import StreamDeclaration
 from schemas.envelope import Event
 from tests.builders import ORIGIN
 from tests.dashboard.built_cycles import cycles, message_of
+from tests.patience import HANGS_SECONDS
 
 pytestmark = pytest.mark.nats
 ROOT = Path(__file__).parents[2]
-WAIT_SECONDS = 120.0
 POLL_SECONDS = 0.05
 
 
@@ -83,7 +83,7 @@ async def store(bus: Bus, events: list[Event[Any]]) -> None:
 
 async def state_at(http: httpx.AsyncClient, seq: int) -> dict[str, Any]:
     """Return the state once it holds the event of that seq."""
-    async with asyncio.timeout(WAIT_SECONDS):
+    async with asyncio.timeout(HANGS_SECONDS):
         while True:
             try:
                 state: dict[str, Any] = (await http.get("/api/state")).json()
@@ -102,7 +102,7 @@ async def wait_for_end(process: asyncio.subprocess.Process, seconds: float) -> s
 
 def client(port: int) -> httpx.AsyncClient:
     """Return a client of the page."""
-    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60)
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=HANGS_SECONDS)
 
 
 async def test_it_reads_history_and_tail_and_stops_with_a_page_open(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_bad_settings_are_one_line(
         a_log(tmp_path) as (_, environment),
         start_process(environment, **settings) as process,
     ):
-        errors = await wait_for_end(process, WAIT_SECONDS)
+        errors = await wait_for_end(process, HANGS_SECONDS)
     assert process.returncode == 2
     assert named in errors
     assert errors.count("\n") == 1
@@ -161,7 +161,7 @@ async def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
             a_log(tmp_path) as (_, environment),
             start_process(environment, port=port) as process,
         ):
-            errors = await wait_for_end(process, WAIT_SECONDS)
+            errors = await wait_for_end(process, HANGS_SECONDS)
     assert process.returncode == 2
     assert "--dashboard-port" in errors
     assert errors.count("\n") == 1

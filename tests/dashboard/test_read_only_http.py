@@ -23,6 +23,7 @@ from tests import builders
 from tests.builders import ORIGIN
 from tests.dashboard.built_cycles import cycles
 from tests.dashboard.served_page import FilledLog, ServedPage
+from tests.patience import HANGS_SECONDS
 
 SETTINGS = DashboardSettings(update_seconds=0.01, heartbeat_seconds=0.05)
 
@@ -228,7 +229,7 @@ def test_a_taken_port_is_one_clear_line() -> None:
 
 def test_an_open_stream_does_not_hold_up_the_end(served_page: ServedPage) -> None:
     """With a page open the process still stops at once."""
-    with httpx.Client(timeout=60) as http, _stream(http, served_page.url) as lines:
+    with httpx.Client(timeout=HANGS_SECONDS) as http, _stream(http, served_page.url) as lines:
         assert next(lines).startswith("id: ")
         served_page.stop()
         assert served_page._thread is not None
@@ -250,7 +251,7 @@ async def _next_update(updates: AsyncIterator[bytes]) -> bytes:
 
 @contextmanager
 def _stream(http: httpx.Client, url: str) -> Iterator[Iterator[str]]:
-    deadline = SystemClock().monotonic() + 60
+    deadline = SystemClock().monotonic() + HANGS_SECONDS
     while True:
         with suppress(httpx.ConnectError), http.stream("GET", f"{url}/api/stream") as answer:
             yield answer.iter_lines()

@@ -17,7 +17,7 @@ from proofs.determinism.interpreters import (
 )
 from proofs.determinism.runs import RunCase, record
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 CASE = RunCase("openb", 20, 100.0, exercise=True)
 SEED = 5
 NEWEST = "3.13"

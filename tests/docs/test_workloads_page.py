@@ -14,6 +14,7 @@ import pytest
 
 from foresail.__main__ import main
 from tests.architecture.source_tree import ROOT
+from tests.patience import HANGS_SECONDS
 from twin.workloads import NAMES
 from twin.workloads.rows import ALL_FIELDS
 
@@ -42,7 +43,7 @@ def test_the_examples_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         done = subprocess.run(
             [sys.executable, *called],
             cwd=tmp_path, env={**environment, "PYTHONPATH": str(ROOT)}, capture_output=True,
-            text=True, timeout=300, check=False,
+            text=True, timeout=HANGS_SECONDS, check=False,
         )  # fmt: skip
         assert done.returncode == 0, f"{command}: {done.stderr}"
 

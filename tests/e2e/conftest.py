@@ -21,10 +21,9 @@ from bus.events import cycle_of_message
 from bus.port import StoredMessage
 from foresail.log_source import LogSource, connect
 from foresail.stack.state_folder import StateFolder
+from tests.patience import HANGS_SECONDS
 
 REPOSITORY = Path(__file__).parents[2]
-READ_SECONDS = 30.0
-STATUS_SECONDS = 60.0
 TAIL_CHARACTERS = 2_000
 _IN_USE: list[Cli] = []
 """What a wait that fails describes."""
@@ -122,7 +121,7 @@ class Cli:
 
     def _messages(self, subject: str) -> list[StoredMessage]:
         try:
-            messages = asyncio.run(asyncio.wait_for(_stored(self.state, subject), READ_SECONDS))
+            messages = asyncio.run(asyncio.wait_for(_stored(self.state, subject), HANGS_SECONDS))
         except (ForesailError, TimeoutError) as error:
             self.unread = repr(error)
             return []
@@ -141,10 +140,10 @@ class Cli:
         """Return all that may explain why a stack is not as expected: its processes, its log, its words."""
         parts = [f"--- the log in {self.folder}: {self._counts()}"]
         try:
-            done = self.run("status", timeout=STATUS_SECONDS)
+            done = self.run("status", timeout=HANGS_SECONDS)
             parts.append(f"--- status (exit code {done.returncode})\n{done.stdout}{done.stderr}")
         except subprocess.TimeoutExpired:
-            parts.append(f"--- status did not end within {STATUS_SECONDS:g} s")
+            parts.append(f"--- status did not end within {HANGS_SECONDS:g} s")
         for process in self.started:
             name = f"{process.args} (exit code {process.poll()})"
             parts.append(f"--- {name}\n{_printed(process)[-TAIL_CHARACTERS:]}")
@@ -176,16 +175,16 @@ async def _stored(state: Path, subject: str) -> list[StoredMessage]:
         return [message async for message in log.messages((subject,))]
 
 
-def wait_until(reached: Callable[[], Any], seconds: float, what: str) -> Any:
-    """Poll until something holds and return it; after `seconds` fail, and say how every stack is."""
-    deadline = time.monotonic() + seconds
+def wait_until(reached: Callable[[], Any], what: str) -> Any:
+    """Poll until something holds and return it; when it never does, fail and say how every stack is."""
+    deadline = time.monotonic() + HANGS_SECONDS
     while time.monotonic() < deadline:
         found = reached()
         if found:
             return found
         time.sleep(0.3)
     described = "\n".join(cli.describe() for cli in _IN_USE)
-    pytest.fail(f"not within {seconds:g} s: {what}\n{described}")
+    pytest.fail(f"it never came: {what}\n{described}")
 
 
 def children_of(folder: Path) -> list[str]:
@@ -207,7 +206,7 @@ def children_of(folder: Path) -> list[str]:
 
 
 @pytest.fixture(name="wait_until")
-def wait_until_fixture() -> Callable[[Callable[[], Any], float, str], Any]:
+def wait_until_fixture() -> Callable[[Callable[[], Any], str], Any]:
     """Give the polling function."""
     return wait_until
 

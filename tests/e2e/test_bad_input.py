@@ -16,7 +16,7 @@ import pytest
 from foresail.__main__ import main
 
 Run = Callable[..., CompletedProcess[str]]
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -25,8 +25,9 @@ from bus.login import env_lines, read_logins
 from foresail import doctor
 from foresail.stack.state_folder import StateFolder
 from tests.e2e.conftest import Cli, wait_until
+from tests.patience import HANGS_SECONDS
 
-pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin]
 SMALL = ("--workload", "idle", "--nodes", "3", "--interval", "2s", "--dashboard-port", "0")
 
 
@@ -36,8 +37,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     cli = Cli(tmp_path_factory.mktemp("first-hour"))
     cli.start("up", *SMALL, "--mode", "shadow")
     try:
-        wait_until((cli.state / "stack.json").exists, 120, "the stack is up")
-        wait_until(lambda: len(cli.stored("decision")) >= 2, 180, "two decisions")
+        wait_until((cli.state / "stack.json").exists, "the stack is up")
+        wait_until(lambda: len(cli.stored("decision")) >= 2, "two decisions")
         yield cli
     finally:
         cli.stop()
@@ -134,7 +135,7 @@ def test_doctor_knows_the_port_of_the_running_stack(running: Cli) -> None:
 
 def answer(port: int, path: str) -> tuple[int, str]:
     """Ask one process; 0 when nobody answers."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", port, timeout=HANGS_SECONDS)
     try:
         connection.request("GET", path)
         response = connection.getresponse()
@@ -153,10 +154,10 @@ def samples(port: int) -> list[tuple[str, float]]:
 
 def test_every_process_is_ready_and_can_be_scraped(running: Cli) -> None:
     """`status` names a port for each process; all get ready, and the numbers tell the same story."""
-    status = wait_until(lambda: status_with_ports(running), 120, "every process tells its port")
+    status = wait_until(lambda: status_with_ports(running), "every process tells its port")
     ports: dict[str, int] = status["health"]
     for name, port in ports.items():
-        wait_until(lambda port=port: answer(port, "/readyz")[0] == 200, 120, f"{name} is ready")
+        wait_until(lambda port=port: answer(port, "/readyz")[0] == 200, f"{name} is ready")
         assert answer(port, "/healthz")[0] == 200
 
     def decided() -> float:
@@ -167,8 +168,8 @@ def test_every_process_is_ready_and_can_be_scraped(running: Cli) -> None:
     def lag_is_known() -> bool:
         return any(one.get("lag") == 0 for one in running.json("status")["processes"].values())
 
-    wait_until(decided, 120, "a decision is counted")
-    wait_until(lag_is_known, 120, "heartbeats tell the lag")
+    wait_until(decided, "a decision is counted")
+    wait_until(lag_is_known, "heartbeats tell the lag")
     assert {*status["processes"], "twin"} == set(ports)
     assert dict(samples(ports["twin"]))["foresail_twin_cluster_time_seconds"] > 0
 
@@ -190,7 +191,7 @@ async def test_a_plain_subscriber_sees_readable_events(running: Cli) -> None:
 
     await client.subscribe("live.foresail.>", cb=take)
     layers = ("snapshot", "observation", "prediction", "proposal", "decision", "outcome")
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(HANGS_SECONDS):
         while not all(any(f".{layer}." in kind for kind in seen) for layer in layers):
             await asyncio.sleep(0.2)
     await client.close()
@@ -218,20 +219,20 @@ def test_a_cluster_that_dies_is_said_everywhere(tmp_path: Path) -> None:
             "up", "--kubeconfig", ready["kubeconfig"], "--interval", "1s",
             "--dashboard-port", "0",
         )  # fmt: skip
-        wait_until((cli.state / "stack.json").exists, 120, "the stack is up")
-        wait_until(lambda: cli.newest_decided_cycle() >= 0, 120, "a decision")
+        wait_until((cli.state / "stack.json").exists, "the stack is up")
+        wait_until(lambda: cli.newest_decided_cycle() >= 0, "a decision")
         assert cli.json("status")["cluster_outage"] is None
         _kill_with_children(twin.pid)
         twin.wait(60)
 
-        outage = wait_until(lambda: cli.json("status")["cluster_outage"], 120, "status says so")
+        outage = wait_until(lambda: cli.json("status")["cluster_outage"], "status says so")
         assert "cannot be read since 20" in outage["text"]
         done = cli.run("status")
         assert done.returncode == ExitCode.DIFFERS
         since, _, _ = outage["text"].partition(" (")  # what it says after that is the newest error
         assert since in done.stdout
         stack.send_signal(signal.SIGINT)
-        output, _ = stack.communicate(timeout=120)
+        output, _ = stack.communicate(timeout=HANGS_SECONDS)
         assert stack.returncode == ExitCode.DIFFERS
         assert output.count("the cluster cannot be read since") >= 2
     finally:

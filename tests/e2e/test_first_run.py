@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_the_first_two_minutes_show_what_acting_is_worth(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten minutes of the shop, forty seconds of `make run`: replicas before long, a gain, no refusals."""
     monkeypatch.chdir(ROOT)

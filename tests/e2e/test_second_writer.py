@@ -8,7 +8,7 @@ import pytest
 
 from proofs.faults import frozen
 
-pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin]
 
 
 async def test_of_two_referees_exactly_one_stops(tmp_path: Path) -> None:

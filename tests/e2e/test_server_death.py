@@ -17,8 +17,9 @@ from foresail.audit import audit
 from foresail.stack.state_folder import StateFolder
 from schemas.registry import decode
 from schemas.subjects import parse
+from tests.patience import HANGS_SECONDS
 
-pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin]
 
 
 def up(cli: Any, *more: str) -> Any:
@@ -48,9 +49,9 @@ def replace_killed(cli: Any, wait_until: Callable[..., Any], name: str) -> None:
     """Kill a server of the stack with -9, and wait until another one runs and the stack decides again."""
     before, killed = cli.newest_decided_cycle(), server_pid(cli, name)
     os.kill(killed, signal.SIGKILL)
-    wait_until(lambda: server_pid(cli, name) not in {0, killed}, 120, f"{name} is back")
+    wait_until(lambda: server_pid(cli, name) not in {0, killed}, f"{name} is back")
     wait_until(
-        lambda: cli.newest_decided_cycle() > before + 2, 120, f"decisions after the death of {name}"
+        lambda: cli.newest_decided_cycle() > before + 2, f"decisions after the death of {name}"
     )
 
 
@@ -63,20 +64,20 @@ def test_killed_servers_come_back_and_nothing_is_lost(
     """
     stack = up(cli, "--record", str(cli.folder / "run.fslog"))
     wait_until(
-        lambda: server_pid(cli, "nats-server") and cli.newest_decided_cycle() >= 2, 120, "decisions"
+        lambda: server_pid(cli, "nats-server") and cli.newest_decided_cycle() >= 2, "decisions"
     )
     for name in ("nats-server", "twin"):
         replace_killed(cli, wait_until, name)
-    wait_until(lambda: all_live(cli), 120, "every process is live")
+    wait_until(lambda: all_live(cli), "every process is live")
     url = StateFolder(cli.state).read().dashboard_url
-    with urlopen(url, timeout=60) as page:
+    with urlopen(url, timeout=HANGS_SECONDS) as page:
         assert 200 == page.status
 
     stack.send_signal(signal.SIGINT)
-    output, _ = stack.communicate(timeout=120)
+    output, _ = stack.communicate(timeout=HANGS_SECONDS)
     assert 0 == stack.returncode, output
     assert "nats-server ended with signal SIGKILL; starting again" in output
-    wait_until(lambda: not children_of(cli.folder), 60, "no process is left")
+    wait_until(lambda: not children_of(cli.folder), "no process is left")
     assert "re-ran" in next(cli.state.glob("incarnations/*/logs/twin.log")).read_text()
     recording = open_recording(cli.folder / "run.fslog")
     seqs = [message.seq for message in recording]

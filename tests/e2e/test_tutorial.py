@@ -16,8 +16,9 @@ import nats
 import pytest
 
 from foresail.__main__ import main
+from tests.patience import HANGS_SECONDS
 
-pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin]
 
 Foresail = Callable[..., tuple[int, str]]
 REPOSITORY = Path(__file__).parents[2]
@@ -108,7 +109,7 @@ def test_every_command_of_the_tutorial_works(
         code, output = foresail("tap", "decision", "--since", "10m", "--where", where)
         return code == 0 and "rack-2" in output
 
-    wait_until(answered, 180, "agent A answers the failure")
+    wait_until(answered, "agent A answers the failure")
     for command in rest:
         words = shorten(command)
         assert words[0] == "foresail"
@@ -140,6 +141,6 @@ async def _hear(login: dict[str, str], subject: str) -> str:
     )
     try:
         subscription = await client.subscribe(subject)
-        return str((await subscription.next_msg(timeout=120)).subject)
+        return str((await subscription.next_msg(timeout=HANGS_SECONDS)).subject)
     finally:
         await client.close()

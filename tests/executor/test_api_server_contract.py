@@ -17,6 +17,7 @@ from bus.clock import SystemClock
 from services.cluster import JSON, MERGE_PATCH, ClusterRefused, Method, Transport, TwinTransport
 from services.official_client import OfficialClientTransport
 from tests.executor.api_server import ApiServer
+from tests.patience import HANGS_SECONDS
 from tests.real_api_server import ApiServer as RealApiServer
 from tests.real_api_server import api_server  # noqa: F401 - a fixture
 from twin.inprocess import InProcessTwin
@@ -26,8 +27,6 @@ DRY = {"dryRun": "All"}
 OTHER_UID = "00000000-0000-4000-8000-000000000000"
 NOWHERE = {"nodeSelector": {"contract": "no-node-has-this"}}
 CONTAINER = {"name": "c", "image": "registry.k8s.io/pause:3.10"}
-REAL_SECONDS = 40.0
-"""A real server tries an eviction under another uid twenty times in ten seconds before it is 409."""
 _numbers = count(1)
 
 
@@ -103,7 +102,7 @@ async def place(server: str | RealApiServer) -> AsyncIterator[Place]:
 
 def _transport(server: str | RealApiServer) -> Transport:
     if isinstance(server, RealApiServer):
-        return OfficialClientTransport(server.kubeconfig, timeout_seconds=REAL_SECONDS)
+        return OfficialClientTransport(server.kubeconfig, timeout_seconds=HANGS_SECONDS)
     workload = open_workload("idle", nodes=1, seed=1)
     return TwinTransport(InProcessTwin.of(workload, seed=1, speed=1.0, clock=SystemClock()))
 

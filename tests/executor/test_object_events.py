@@ -148,7 +148,6 @@ def test_the_right_is_asked_for_with_the_setting_alone() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 async def test_a_real_api_server_takes_them(api_server: RealApiServer) -> None:  # noqa: F811
     """Of a node and of a Deployment, each once: the second time it is there already."""
     transport = OfficialClientTransport(api_server.kubeconfig)

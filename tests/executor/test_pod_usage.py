@@ -19,6 +19,7 @@ from services.kube_lists import list_decoder, read_list
 from services.kube_objects import Pod
 from services.official_client import OfficialClientTransport
 from services.prometheus_settings import PrometheusSettings
+from tests.patience import HANGS_SECONDS
 from tests.served_prometheus import AT, ServedPrometheus, served_prometheus
 from tests.twin_prometheus import running_twin, settings_of
 
@@ -113,7 +114,7 @@ async def test_the_twins_prometheus_says_of_pods_what_its_metrics_server_says(
             PrometheusUsage(settings_of(said["admin_kubeconfig"], tmp_path)),
         )
         pods: list[tuple[str, str]] = []
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(HANGS_SECONDS):
             while len(await theirs.read(pods)) < 2 or len(await ours.read(pods)) < 2:
                 await asyncio.sleep(0.5)
                 listed = (await read_list(transport, "/api/v1/pods", list_decoder(Pod))).items

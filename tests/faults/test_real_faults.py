@@ -13,7 +13,7 @@ import pytest
 from proofs.faults import frozen, kills, storage
 from proofs.faults.verdict import LogVerdict
 
-pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin]
 
 SEED = 11
 ENOUGH_LOST = 6

@@ -12,6 +12,7 @@ import pytest
 
 from deploy.install import Steps, bar_text
 from tests.architecture.source_tree import ROOT
+from tests.patience import HANGS_SECONDS
 
 FAKE_PIP = """
 import sys, time
@@ -35,7 +36,7 @@ def install(folder: Path, lock: str, *, terminal: bool) -> tuple[int, str]:
     done = subprocess.run(
         [sys.executable, str(ROOT / "deploy" / "install.py"), str(folder / lock)],
         env={**os.environ, "PYTHONPATH": str(folder)}, stdout=subprocess.DEVNULL, check=False,
-        stderr=theirs if terminal else subprocess.PIPE, timeout=60,
+        stderr=theirs if terminal else subprocess.PIPE, timeout=HANGS_SECONDS,
     )  # fmt: skip
     os.close(theirs)
     seen = b"" if done.stderr is None else done.stderr

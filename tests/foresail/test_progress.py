@@ -18,6 +18,7 @@ from bus.recording.footer import stated_messages
 from foresail.__main__ import main
 from lab.forecast.progress import in_steps, within
 from tests.architecture.source_tree import ROOT
+from tests.patience import HANGS_SECONDS
 
 GOLDEN = ROOT / "tests" / "golden" / "v1.fslog"
 RUN = ("up", "--virtual-time", "--for", "60s", "--nodes", "5", "--workload", "openb")
@@ -30,7 +31,7 @@ def on_terminal(folder: Path, *arguments: str) -> tuple[str, str]:
     done = subprocess.run(
         [sys.executable, "-m", "foresail", *arguments],
         cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True,
-        timeout=300,
+        timeout=HANGS_SECONDS,
     )  # fmt: skip
     os.close(theirs)
     seen = b""
@@ -55,7 +56,7 @@ def test_a_watched_run_shows_the_time_left_and_records_the_same_bytes(tmp_path: 
     command = [sys.executable, "-m", "foresail", *RUN, "--record", "plain.fslog"]
     done = subprocess.run(
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=True, timeout=300,
+        capture_output=True, text=True, check=True, timeout=HANGS_SECONDS,
     )  # fmt: skip
     assert "simulating" not in done.stdout + done.stderr
     assert (tmp_path / "watched.fslog").read_bytes() == (tmp_path / "plain.fslog").read_bytes()

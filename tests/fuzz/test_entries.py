@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from proofs.fuzzing import CORPUS, entries, inputs
 from tests.fuzz.mutation import FUZZ, mutated_bytes
 
-pytestmark = pytest.mark.timeout(300)
 ENTRIES = entries()
 
 

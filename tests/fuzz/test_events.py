@@ -32,8 +32,6 @@ from tests.builders import make_control, stamp_event
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
 from tests.score_events import make_breaker_change, make_judgement
 
-pytestmark = pytest.mark.timeout(300)
-
 ROOT = Path(__file__).parents[2]
 NO_EVICTION = MissingMeans(kind=ActionKind.MIGRATE, needs="create pods/eviction", why="forbidden")
 IMPORTED = ImportedRow(

@@ -37,8 +37,6 @@ from services.scoreboard.settings import ScoreboardSettings
 from tests.builders import ORIGIN
 from tests.fuzz.mutation import FUZZ, dump_json, mutations
 
-pytestmark = pytest.mark.timeout(600)
-
 HANDLERS: Mapping[str, Callable[[], Any]] = {
     **{
         name: lambda agent=agent: build_agent(AgentSettings(), ORIGIN, agent)

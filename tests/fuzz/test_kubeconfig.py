@@ -14,8 +14,6 @@ from bus.errors import InputError
 from services.official_client import OfficialClientTransport
 from tests.fuzz.mutation import FUZZ, broken_encodings, mutated_bytes
 
-pytestmark = pytest.mark.timeout(300)
-
 KUBECONFIG = {
     "apiVersion": "v1",
     "kind": "Config",

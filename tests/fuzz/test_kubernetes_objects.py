@@ -23,8 +23,6 @@ from twin.engine import Engine
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
 
-pytestmark = pytest.mark.timeout(300)
-
 PATHS: Mapping[type[KubeStruct], str] = {
     Node: "/api/v1/nodes",
     Pod: "/api/v1/pods",

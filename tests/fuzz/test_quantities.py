@@ -14,8 +14,6 @@ from services import quantities
 from tests.fuzz.mutation import FUZZ, ODD_TEXTS
 from twin import quantity
 
-pytestmark = pytest.mark.timeout(300)
-
 TEXTS = (
     st.from_regex(
         r"[+-]?[0-9]{0,20}\.?[0-9]{0,12}(n|u|m|k|[KMGTPE]i?|[eE][+-]?[0-9]{1,5})?", fullmatch=True

@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +17,6 @@ from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
 from tests.fuzz.mutation import FUZZ, broken_encodings, dump_json, mutated_bytes, mutations
 from tests.recordings.files import frames_of, lines_of, pack_frame
-
-pytestmark = pytest.mark.timeout(300)
 
 MESSAGES = tuple(
     StoredMessage(

@@ -18,8 +18,6 @@ from foresail.flags import add_flags, given_flags, seconds
 from foresail.settings import GROUPS, StackSettings, resolve
 from tests.fuzz.mutation import FUZZ, ODD, ODD_TEXTS, broken_encodings
 
-pytestmark = pytest.mark.timeout(300)
-
 FIELDS = sorted((group, field) for group, kind in GROUPS.items() for field in kind.model_fields)
 TEXTS = st.sampled_from(ODD_TEXTS) | st.text(max_size=12) | ODD.map(str)
 DEFAULTS = {name: kind().model_dump(mode="json") for name, kind in GROUPS.items()}

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from schemas import subjects
 from tests.fuzz.mutation import FUZZ, ODD_TEXTS
 
-pytestmark = pytest.mark.timeout(300)
-
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 SUBJECTS = st.text("foresail.live*>%2E \n\0é", max_size=24) | st.sampled_from(ODD_TEXTS) | st.text()
 

@@ -15,8 +15,6 @@ from twin.api.router import Router
 from twin.engine import Engine
 from twin.workloads import open_workload
 
-pytestmark = pytest.mark.timeout(300)
-
 KINDS = {
     "json": "application/json",
     "yaml": "application/yaml",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,8 +12,6 @@ from bus.nats_wire import nanoseconds, read_ack, status_of, stored_message
 from bus.recording.format import rfc3339_nanoseconds
 from foresail.status import parse_heartbeat
 from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken_encodings
-
-pytestmark = pytest.mark.timeout(300)
 
 ACK = {"stream": "s", "seq": 7, "duplicate": True, "error": {"err_code": 10071, "description": "x"}}
 TIMES = (

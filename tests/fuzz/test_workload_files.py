@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,8 +25,6 @@ from tests.fuzz.mutation import (
 )
 from twin.workloads.rows import ALL_FIELDS
 from twin.workloads.trace_file import read_trace_file, write_trace_file
-
-pytestmark = pytest.mark.timeout(300)
 
 NODE = {"record": "node", "name": "n-0", "cpu_millicores": 4000, "memory_bytes": 2**33}
 ARRIVAL = {

@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from tests.patience import HANGS_SECONDS
+
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm" / "foresail"
@@ -18,7 +20,9 @@ Key = tuple[str, str, str]
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a program to its end."""
     command = [str(word) for word in words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=HANGS_SECONDS, check=False
+    )
 
 
 def kustomized(kubectl: Path, folder: Path) -> dict[Key, Object]:

@@ -13,7 +13,7 @@ from deploy.manifests.overlays import OVERLAYS
 from tests.install.renderers import DEPLOY, ROOT, run
 from twin.tests.kubectl.conftest import packaged_kubectl
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.slow
 EXPLAINED = re.compile(r"^\| (CKV\w+) \|", re.MULTILINE)
 
 

@@ -21,6 +21,7 @@ from services.identities import BY_NAME, IDENTITIES
 from services.login_rights import ACCOUNTS, LOGINS
 from services.login_secrets import ROUTE_KEY, keep_secrets, login_texts, main
 from tests.executor.plant import Plant
+from tests.patience import HANGS_SECONDS
 
 SECRETS = "/api/v1/namespaces/default/secrets"
 HERE = {
@@ -40,7 +41,7 @@ def check_conf(file: Path, variables: dict[str, str]) -> subprocess.CompletedPro
     """Let nats-server read a configuration without serving."""
     command = [server_binary(), "-t", "--config", str(file)]
     return subprocess.run(
-        command, env=variables, capture_output=True, text=True, timeout=60, check=False
+        command, env=variables, capture_output=True, text=True, timeout=HANGS_SECONDS, check=False
     )
 
 

@@ -21,11 +21,12 @@ from foresail.install_rights import Grants, granted_rights
 from services.identities import BY_NAME
 from services.rights import Right
 from tests.install.renderers import CHART, DEPLOY, Key, Object, kustomized, run, templated
+from tests.patience import HANGS_SECONDS
 from twin.tests.clients.conftest import install
 from twin.tests.clients.test_helm import helm_binary
 from twin.tests.kubectl.conftest import packaged_kubectl
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.slow
 KUSTOMIZE, VALUES = DEPLOY / "kustomize", DEPLOY / "helm" / "values"
 HOLDS_PODS = {"Deployment", "StatefulSet", "Job"}
 VALIDATOR = "kubernetes-validate==1.37.0"
@@ -235,7 +236,7 @@ def test_kubernetes_own_schemas_accept_every_object(
         env={"PYTHONPATH": str(folder), "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=HANGS_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-1_000:]

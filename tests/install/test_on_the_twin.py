@@ -24,10 +24,10 @@ from bus.nats_server import free_port
 from deploy.manifests.processes import PROCESSES
 from schemas.registry import decode
 from tests.install.renderers import DEPLOY
+from tests.patience import HANGS_SECONDS
 from twin.tests.kubectl.conftest import packaged_kubectl
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
-PATIENCE_SECONDS = 600.0
+pytestmark = pytest.mark.slow
 BAD_INPUT = 2
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 
@@ -45,7 +45,12 @@ class Installation:
         environment = {**os.environ, "KUBECONFIG": self.kubeconfig, "HOME": str(self.folder)}
         command = [str(packaged_kubectl()), "--namespace", "foresail", *words]
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=300, check=False
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=HANGS_SECONDS,
+            check=False,
         )
         assert done.returncode == 0, done.stderr[-2_000:]
         return done.stdout
@@ -56,7 +61,7 @@ class Installation:
 
     def until(self, what: Callable[[], Any]) -> Any:
         """Wait until something is so, and return it; on failure say how the pods are."""
-        last = time.monotonic() + PATIENCE_SECONDS
+        last = time.monotonic() + HANGS_SECONDS
         while time.monotonic() < last:
             if found := what():
                 return found
@@ -158,7 +163,7 @@ async def test_it_comes_up_and_decides(installation: Installation) -> None:
     names = {one["metadata"]["name"] for one in installation.get("deployments")["items"]}
     assert names == {f"foresail-{one.name}" for one in PROCESSES if one.name != "tracing"}
     decisions: list[Any] = []
-    last = time.monotonic() + PATIENCE_SECONDS
+    last = time.monotonic() + HANGS_SECONDS
     while len(decisions) < 2 and time.monotonic() < last:
         await asyncio.sleep(2.0)
         with suppress(OSError):

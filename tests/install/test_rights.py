@@ -33,7 +33,7 @@ from tests.builders import make_action, make_control, stamp_event
 from tests.executor.plant import Plant, on
 from tests.install.conftest import GRANTS, POOL, Installed, without
 
-pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.twin, pytest.mark.slow]
 SHOP = "/api/v1/namespaces/shop"
 REVIEW = "selfsubjectaccessreviews"
 """Every account may create them (`system:basic-user`)."""

@@ -33,6 +33,7 @@ from bus.metrics import ProcessMetrics
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer, free_port
 from bus.streams import StreamDeclaration
+from tests.patience import HANGS_SECONDS
 
 DECLARATION = StreamDeclaration.of("c", "i1")
 REPOSITORY = Path(__file__).parents[2]
@@ -41,7 +42,7 @@ READY = HealthState(True, {"state": "live"})
 
 def ask(port: int, path: str, method: str = "GET") -> tuple[int, str]:
     """Ask a local port; 0 when nobody answers."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = HTTPConnection("127.0.0.1", port, timeout=HANGS_SECONDS)
     try:
         connection.request(method, path)
         response = connection.getresponse()
@@ -59,7 +60,7 @@ async def ask_in_thread(port: int, path: str, method: str = "GET") -> tuple[int,
 
 async def until(port: int, path: str, status: int) -> str:
     """Ask until the answer has this status; return its text."""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         while True:
             got, text = await ask_in_thread(port, path)
             if got == status:
@@ -161,7 +162,6 @@ async def server(tmp_path: Path) -> AsyncIterator[NatsServer]:
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(90)
 async def test_a_process_is_ready_while_the_log_answers(server: NatsServer) -> None:
     """A real service: ready once live, 503 while nats-server is away, ready again, and its numbers
     can be scraped throughout.

@@ -17,6 +17,7 @@ from bus.metrics import ProcessMetrics
 from bus.nats_server import free_port
 from bus.port import Message
 from tests.observability.test_health import READY, ask
+from tests.patience import HANGS_SECONDS
 
 GOOD = b"GET /readyz HTTP/1.0\r\n\r\n"
 
@@ -33,7 +34,7 @@ def port() -> Iterator[int]:
 @contextmanager
 def connect(port: int) -> Iterator[socket.socket]:
     """Connect."""
-    with closing(socket.create_connection(("127.0.0.1", port), timeout=20)) as client:
+    with closing(socket.create_connection(("127.0.0.1", port), timeout=HANGS_SECONDS)) as client:
         yield client
 
 
@@ -80,7 +81,7 @@ def test_a_question_that_trickles_is_closed(port: int, monkeypatch: pytest.Monke
     with connect(port) as client:
         client.settimeout(0.05)
         answer = b""
-        deadline = SystemClock().monotonic() + 60
+        deadline = SystemClock().monotonic() + HANGS_SECONDS
         while not answer and SystemClock().monotonic() < deadline:
             client.sendall(b"X")
             with suppress(TimeoutError):

@@ -84,7 +84,6 @@ def test_log_lines_stay_away(before: str, lines: int) -> None:
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(180)
 def test_a_benchmark_prints_one_json_object_and_nothing_else() -> None:
     """What `--json` prints can be piped into a parser as it is; stderr has no log line either."""
     done = subprocess.run(

@@ -59,7 +59,6 @@ async def _read(bus: MeasuredBus) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 async def test_every_panel_is_answered_with_data(tmp_path: Path) -> None:
     """Each query of the dashboard has a number and the labels of its legend; one that is wrong has not."""
     clock, metrics = SystemClock(), ProcessMetrics("p", "c", "i1")

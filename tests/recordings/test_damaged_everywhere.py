@@ -119,7 +119,6 @@ def _footer_of_nothing(frames: list[bytes]) -> bytes:
     return pack_frame([footer_line({"messages": 0, "last_seq": 0, "chain": said["chain"]})])
 
 
-@pytest.mark.timeout(300)
 def test_no_command_crashes(
     run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

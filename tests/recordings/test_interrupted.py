@@ -14,11 +14,11 @@ import pytest
 
 from bus.exit_codes import ExitCode
 from bus.recording import RecordingWriter, open_recording
+from tests.patience import HANGS_SECONDS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 TIMES = 30
 """How often the run is repeated, so that reading it takes long enough to be stopped."""
-START_SECONDS = 200.0
 VERBS = {
     "check": ("recording", "check", "long.fslog"),
     "info": ("recording", "info", "long.fslog"),
@@ -67,7 +67,7 @@ def stopped_with(folder: Path, arguments: tuple[str, ...], number: int) -> int:
     try:
         wait_until_open(process.pid, folder / "long.fslog")
         process.send_signal(number)
-        return process.wait(START_SECONDS)
+        return process.wait(HANGS_SECONDS)
     finally:
         process.kill()
         process.wait()
@@ -75,7 +75,7 @@ def stopped_with(folder: Path, arguments: tuple[str, ...], number: int) -> int:
 
 def wait_until_open(pid: int, path: Path) -> None:
     """Wait until a process reads a file, behind its first look at the header."""
-    until = time.monotonic() + START_SECONDS
+    until = time.monotonic() + HANGS_SECONDS
     while time.monotonic() < until:
         for one in Path(f"/proc/{pid}/fdinfo").glob("*"):
             try:
@@ -125,5 +125,5 @@ def test_a_reader_that_goes_away_is_no_difference(folder: Path) -> None:
         with process.stderr:
             said = process.stderr.read()
 
-        assert ExitCode.BROKEN_PIPE == process.wait(START_SECONDS)
+        assert ExitCode.BROKEN_PIPE == process.wait(HANGS_SECONDS)
         assert b"" == said

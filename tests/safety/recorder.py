@@ -16,6 +16,7 @@ import httpx
 import yaml
 
 from services.access_reviews import REVIEWS
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import OverHttp
 
 SENT_ON = ("Authorization", "Content-Type", "Accept")
@@ -119,7 +120,7 @@ def recording(target: OverHttp) -> Iterator[Recorder]:
     """Serve on a loopback port what `target` answers."""
 
     class Handler(_PassingOn):
-        onward = httpx.Client(base_url=target.server, verify=target.trust, timeout=20)
+        onward = httpx.Client(base_url=target.server, verify=target.trust, timeout=HANGS_SECONDS)
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -13,10 +13,9 @@ from schemas.actions import ActionKind
 from schemas.outcome import ExecutionPhase, Mode, Operation, OutcomeExecution, Verb
 from schemas.reasons import Reason
 from tests.builders import make_action
+from tests.patience import HANGS_SECONDS
 from tests.safety.harness import Ground
 from tests.safety.world import CONTROL_PLANE, KARPENTER, WRITABLE, World
-
-pytestmark = pytest.mark.timeout(180)
 
 RULES, CROWDED, OTHERS, EMPTY, MARKED, OWN, TAINTED = range(7)
 """Nodes of the furnished world."""
@@ -383,7 +382,7 @@ async def test_the_queue_is_opened_and_closed_in_named_namespaces_only(world: Wo
 
 def wait_for(world: World, names: tuple[str, ...]) -> None:
     """Wait until each workload has its waiting pod."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + HANGS_SECONDS
     while time.monotonic() < deadline:
         found = [pod["metadata"]["name"] for pod in world.pods()]
         if all(any(one.startswith(name) for one in found) for name in names):

@@ -100,7 +100,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealCluster]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", PLAYED)
 def test_a_case_holds_on_a_real_control_plane(cluster: RealCluster, name: str) -> None:
     """Collector and executor do on a real API server what the case says; the audit log is the witness."""

@@ -14,8 +14,6 @@ from tests.safety.harness import Ground
 from tests.safety.world import World
 from twin.tests.contract.faces import APPLY
 
-pytestmark = pytest.mark.timeout(180)
-
 
 def replicas_of(workload: str, replicas: int) -> Any:
     """Return the action that gives a workload so many replicas."""

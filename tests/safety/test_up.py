@@ -25,6 +25,7 @@ from foresail.settings import resolve
 from foresail.stack.real_cluster import early_label, early_note
 from services.collector.cluster import STATEFUL_SETS, WATCHED
 from tests.e2e.conftest import Cli, wait_until
+from tests.patience import HANGS_SECONDS
 from tests.safety.recorder import kubeconfig_of
 from tests.safety.world import World
 
@@ -74,15 +75,14 @@ def run(
         text=True,
     )
     try:
-        wait_until(lambda: until() or stack.poll() is not None, 180, "what the test waits for")
+        wait_until(lambda: until() or stack.poll() is not None, "what the test waits for")
         seen = cli.newest_decided_cycle()
         wait_until(
             lambda: cli.newest_decided_cycle() >= seen + MORE or stack.poll() is not None,
-            180,
             "more decisions",
         )
         stack.send_signal(signal.SIGINT)
-        output, errors = stack.communicate(timeout=120)
+        output, errors = stack.communicate(timeout=HANGS_SECONDS)
     finally:
         stack.kill()
         stack.wait()
@@ -90,7 +90,6 @@ def run(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_the_issue_s_trials_write_nothing(cli: Cli, world: World) -> None:
     """`--mode active --namespaces shop`, as tried before: no node of anybody is put to sleep, nothing of
     another namespace is evicted, and the start says that this is early.
@@ -109,7 +108,6 @@ def test_the_issue_s_trials_write_nothing(cli: Cli, world: World) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_one_named_node_is_all_that_sleeps(cli: Cli, world: World) -> None:
     """Of seven idle nodes the one that the settings name by its label is put to sleep, and only that."""
     node = world.nodes[EMPTY]
@@ -140,7 +138,6 @@ def is_asleep(world: World, path: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_the_operator_takes_back_and_keep_leaves(cli: Cli, world: World) -> None:
     """`undo` names what stands and wakes the node, in front of the same server; with `--keep` what is done
     later outlives the run.
@@ -180,7 +177,6 @@ def test_the_operator_takes_back_and_keep_leaves(cli: Cli, world: World) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_shadow_mode_writes_nothing(cli: Cli, world: World) -> None:
     """Without a mode every write is a dry run, and some are tried; what is watched is listed once."""
     before = len(world.recorder.asked)

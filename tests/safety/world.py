@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.patience import HANGS_SECONDS
 from tests.safety.recorder import Recorder
 from twin.tests.contract.faces import MERGE, Face
 
@@ -33,7 +34,6 @@ KIND = {
     "jobs": "Job",
     "cronjobs": "CronJob",
 }
-SECONDS = 60.0
 
 
 @dataclass
@@ -120,7 +120,7 @@ class World:
 
     def settle(self, expected: int) -> None:
         """Wait until so many pods run; where nobody schedules and runs them, do it."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + HANGS_SECONDS
         while time.monotonic() < deadline:
             pods = self.pods()
             if not self.face.simulated:

@@ -13,7 +13,6 @@ SEEDS_PER_WORLD = 2
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("world", range(TRIED_WORLDS))
 def test_whatever_breaks_the_log_comes_right(world: int) -> None:
     """Under crashes, lost acks, outages and pauses every invariant holds, and what differs from an

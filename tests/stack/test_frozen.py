@@ -24,6 +24,7 @@ from foresail.stack.keeper import Keeper, ask
 from foresail.stack.kept_processes import ServiceProcess, kept_log
 from foresail.stack.liveness import ask_health, read_health
 from foresail.stack.processes import ProcessSpec
+from tests.patience import HANGS_SECONDS
 from tests.stack.scripted import WELL, Scripted
 
 FIRST_PAUSE = 7.5
@@ -35,7 +36,7 @@ async def watch_until(one: Scripted, clock: ManualClock, patience: float = 8.0) 
     keeper = Keeper(clock, patience_seconds=patience)
     keeper.add(one)
     keeper.keep(lambda *_: None, lambda name, why: kills.append(f"{name} {why}"))
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         await one.done.wait()
     await keeper.stop()
     return kills
@@ -137,7 +138,7 @@ async def test_a_stopped_server_greets_nobody(tmp_path: Path) -> None:
     try:
         before = await ask(one)
         os.kill(server.pid, signal.SIGSTOP)
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(HANGS_SECONDS):
             while (stopped := await ask(one)) is not None:
                 await asyncio.sleep(0.05)  # a signal takes a moment to reach every thread
         killed = one.kill()
@@ -163,7 +164,7 @@ class Kept:
 
     async def reported(self, times: int, word: str) -> None:
         """Wait until a word was reported so often."""
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(HANGS_SECONDS):
             while sum(word in line for line in self.changes) < times:
                 await asyncio.sleep(0.02)
 

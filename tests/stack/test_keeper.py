@@ -25,6 +25,7 @@ from foresail.stack.restarts import (
     Backoff,
     process_end,
 )
+from tests.patience import HANGS_SECONDS
 from tests.stack.scripted import Scripted
 
 
@@ -42,7 +43,7 @@ async def keeping(*processes: KeptProcess) -> AsyncIterator[tuple[Keeper, list[s
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Wait until something is so."""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         while not is_so():
             await asyncio.sleep(0.01)
 
@@ -67,7 +68,7 @@ async def test_what_never_starts_is_given_up() -> None:
     server = Scripted(starts=[False] * (MOST_FAILED_STARTS + 1), ends=[-9])
     async with keeping(server) as (keeper, _):
         with pytest.raises(InputError, match="process p = the port is taken"):
-            await asyncio.wait_for(keeper.wait_failure(), 120)
+            await asyncio.wait_for(keeper.wait_failure(), HANGS_SECONDS)
 
     assert len(server.starts) == 1
 
@@ -77,7 +78,7 @@ async def test_bad_input_is_not_tried_again(tmp_path: Path) -> None:
     program = "import sys; print('x = 1: set it to 2', file=sys.stderr); sys.exit(2)"
     async with keeping(service(tmp_path, "p", program)) as (keeper, changes):
         with pytest.raises(InputError, match="process p = x = 1: set it to 2"):
-            await asyncio.wait_for(keeper.wait_failure(), 120)
+            await asyncio.wait_for(keeper.wait_failure(), HANGS_SECONDS)
 
     assert changes == ["p started"]
 
@@ -97,7 +98,7 @@ async def test_a_program_that_is_not_there_is_given_up(tmp_path: Path) -> None:
     process = ServiceProcess(spec, tmp_path, first_pause_seconds=0.1)
     async with keeping(process) as (keeper, _):
         with pytest.raises(InputError, match="No such file"):
-            await asyncio.wait_for(keeper.wait_failure(), 120)
+            await asyncio.wait_for(keeper.wait_failure(), HANGS_SECONDS)
 
 
 def service(folder: Path, name: str, program: str, stop_order: int = 0) -> ServiceProcess:
@@ -156,7 +157,7 @@ async def test_a_process_that_ignores_the_signal_is_killed(
     )
     async with keeping(service(tmp_path, "p", program)) as (keeper, _):
         await until(ready.exists)
-        await asyncio.wait_for(keeper.stop(), 120)
+        await asyncio.wait_for(keeper.stop(), HANGS_SECONDS)
 
         assert keeper.pids["p"] == 0
 
@@ -174,7 +175,7 @@ async def test_stopping_ends_the_pause_before_a_start() -> None:
     keeper.add(server)
     keeper.keep(lambda _, what: changes.append(what), lambda *_: None)
     await until(lambda: bool(changes))
-    await asyncio.wait_for(keeper.stop(), 120)
+    await asyncio.wait_for(keeper.stop(), HANGS_SECONDS)
 
     assert len(server.starts) == 1
 

@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 
 from foresail.stack.printing import BackgroundPrinter
+from tests.patience import HANGS_SECONDS
 
 FLOOD = """
 import asyncio, sys
@@ -77,7 +78,7 @@ async def test_a_reader_who_went_away_is_noticed() -> None:
         raise BrokenPipeError
 
     printer.call(draw)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_SECONDS):
         with pytest.raises(BrokenPipeError):
             await printer.wait_broken()
     printer.close()

@@ -21,6 +21,7 @@ from foresail.stack.disk_space import MIB, disk_trouble, restart_when_disk_has_r
 from foresail.stack.keeper import Keeper
 from foresail.stack.kept_processes import kept_log
 from foresail.stack.log_server import max_file_store
+from tests.patience import HANGS_SECONDS
 
 DECLARATION = StreamDeclaration.of("c", "i1")
 COUNT = 60
@@ -50,7 +51,6 @@ def message(number: int) -> Message:
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(180)
 async def test_a_full_disk_costs_time_and_nothing_else(
     small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,12 +87,12 @@ async def test_a_full_disk_costs_time_and_nothing_else(
                 stored.extend(await bus.publish([message(number)]))
 
         writing = asyncio.create_task(write())
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(HANGS_SECONDS):
             while not (bus.link().trouble and changes):
                 await asyncio.sleep(0.05)
         full = len(stored)
         (small_disk / "filler").unlink()
-        async with asyncio.timeout(100):
+        async with asyncio.timeout(HANGS_SECONDS):
             await writing
         found = [message.headers["ce-id"] async for message in bus.history(["foresail.c.>"])]
 

@@ -24,6 +24,7 @@ from services.tracing.export import SpanSender
 from services.tracing.service import trace
 from services.tracing.settings import TracingSettings
 from tests.builders import ORIGIN, make_decision, make_observation, stamp_event
+from tests.patience import HANGS_SECONDS
 from tests.tracing.otlp_receiver import OtlpReceiver, ReceivedSpan
 
 REPOSITORY = Path(__file__).parents[2]
@@ -156,7 +157,6 @@ def test_what_comes_late_joins_its_cycle_whose_root_is_sent_once() -> None:
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(90)
 async def test_the_live_log_is_traced_by_a_process_of_its_own(tmp_path: Path) -> None:
     """What is stored is received within seconds, and tracing writes nothing to the log."""
     server = NatsServer(tmp_path / "nats")
@@ -180,7 +180,7 @@ async def test_the_live_log_is_traced_by_a_process_of_its_own(tmp_path: Path) ->
         try:
             encoded = encode(stamp_event(make_observation(cycle=1)))
             await bus.publish([Message(encoded.subject, encoded.headers, encoded.data)])
-            async with asyncio.timeout(120):
+            async with asyncio.timeout(HANGS_SECONDS):
                 while not receiver.spans:
                     await asyncio.sleep(0.05)
         finally:

@@ -19,8 +19,9 @@ import pytest
 from lab.workloads.convert import main as convert
 from services.official_client import OfficialClientTransport
 from tests.architecture.source_tree import ROOT
+from tests.patience import HANGS_SECONDS
 
-pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.twin, pytest.mark.slow]
 EXAMPLE = ROOT / "examples" / "workload.csv"
 
 
@@ -37,7 +38,7 @@ class Twins:
         """Run one action to its end."""
         return subprocess.run(
             [sys.executable, "-m", "foresail", "twin", *arguments],
-            cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300,
+            cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=HANGS_SECONDS,
             check=False,
         )  # fmt: skip
 
@@ -80,7 +81,7 @@ async def pods_by_query(url: str, kubeconfig: str) -> str | None:
     """Wait until PromQL counts pods; return how many."""
     transport = OfficialClientTransport(Path(kubeconfig))
     path = url.removeprefix(url[: url.index("/api/")])
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + HANGS_SECONDS
     try:
         while time.monotonic() < deadline:
             answer = await transport.request("GET", path, {"query": "count(kube_pod_info)"})
@@ -95,7 +96,7 @@ async def pods_by_query(url: str, kubeconfig: str) -> str | None:
 
 async def web_nodes(kubeconfig: str) -> list[str]:
     """Wait until the three pods of the example's service run; return their nodes."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + HANGS_SECONDS
     while time.monotonic() < deadline:
         nodes = [
             pod["spec"]["nodeName"]
@@ -175,7 +176,7 @@ async def test_keep_goes_on_with_the_same_world(twins: Twins) -> None:
 async def dead_nodes(kubeconfig: str) -> list[str]:
     """Wait until a node is not ready; return the names of those that are not."""
     transport = OfficialClientTransport(Path(kubeconfig))
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + HANGS_SECONDS
     try:
         while time.monotonic() < deadline:
             answer = await transport.request("GET", "/api/v1/nodes")

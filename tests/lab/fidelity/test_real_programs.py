@@ -18,7 +18,7 @@ from lab.fidelity.scenario import Scenario, read_scenario
 from lab.fidelity.twin_side import play_in_twin
 from tests.real_api_server import ASSETS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.api.aggregation import Aggregator
 from twin.api.certificates import prepare
 from twin.api.connections import create_server
@@ -93,7 +94,9 @@ class Served:
     def ask(self, path: str, who: str = "admin", **query: str) -> httpx.Response:
         """Read something as one of the twin's users; empty for nobody."""
         headers = {"Authorization": f"Bearer {self.tokens[who]}"} if who else {}
-        return httpx.get(f"{self.address}{path}", headers=headers, params=query, timeout=30)
+        return httpx.get(
+            f"{self.address}{path}", headers=headers, params=query, timeout=HANGS_SECONDS
+        )
 
 
 @pytest.fixture
@@ -169,7 +172,9 @@ def test_a_server_that_nobody_wrote_an_address_for_is_unavailable(served: Served
 def _discovered(served: Served) -> dict[str, Any]:
     """Return what aggregated discovery says of the other server's version."""
     token = {"Authorization": f"Bearer {served.tokens['admin']}", "Accept": AGGREGATED}
-    found = httpx.get(f"{served.address}/apis", headers=token, timeout=30).json()["items"]
+    found = httpx.get(f"{served.address}/apis", headers=token, timeout=HANGS_SECONDS).json()[
+        "items"
+    ]
     (group,) = [one for one in found if one["metadata"]["name"] == GROUP]
     (version,) = group["versions"]
     return dict(version)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.api import connections, receiving, server
 from twin.api.connections import create_server
 from twin.api.server import ApiServer
@@ -20,7 +21,6 @@ from twin.engine import Engine
 from twin.workloads import open_workload
 
 MAPS = "/api/v1/namespaces/default/configmaps"
-SECONDS = 60.0
 
 
 class Served:
@@ -43,7 +43,7 @@ class Served:
         """Send bytes on a connection of their own; return the answer, when it has been closed."""
         reader, writer = await self.open()
         writer.write(sent)
-        found = await asyncio.wait_for(_all(reader), SECONDS)
+        found = await asyncio.wait_for(_all(reader), HANGS_SECONDS)
         writer.close()
         assert found, "no answer"
         head, _, body = found.partition(b"\r\n\r\n")
@@ -100,7 +100,7 @@ async def test_an_idle_stranger_is_sent_away(
             status, headers, _ = await served.answer(sent)
             assert (status, headers["connection"]) == (408, "close")
         writer.write(served.head("GET", "/version"))
-        assert b"200 OK" in await asyncio.wait_for(reader.read(1 << 12), SECONDS)
+        assert b"200 OK" in await asyncio.wait_for(reader.read(1 << 12), HANGS_SECONDS)
         writer.close()
 
 
@@ -115,7 +115,7 @@ async def test_a_second_request_has_its_time_too(
             writer.write(served.head("GET", "/version"))
             assert b"200 OK" in await reader.read(1 << 12)
             writer.write(rest)
-            assert b" 408 " in await asyncio.wait_for(_all(reader), SECONDS)
+            assert b" 408 " in await asyncio.wait_for(_all(reader), HANGS_SECONDS)
             writer.close()
 
 
@@ -146,7 +146,7 @@ async def test_health_is_open_and_holds_no_connection(serving: Serve) -> None:
     async with serving() as served:
         reader, writer = await served.open()
         writer.write(b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
-        actual = await asyncio.wait_for(_all(reader), SECONDS)
+        actual = await asyncio.wait_for(_all(reader), HANGS_SECONDS)
         writer.close()
 
     assert b"200 OK" in actual
@@ -209,7 +209,7 @@ async def test_many_requests_at_once_are_answered_in_part(serving: Serve) -> Non
     async with serving() as served:
         reader, writer = await served.open()
         writer.write(served.head("GET", "/version") * 2_000)
-        actual = await asyncio.wait_for(_all(reader), SECONDS)
+        actual = await asyncio.wait_for(_all(reader), HANGS_SECONDS)
         writer.close()
 
     assert 1 <= actual.count(b"HTTP/1.1 200") <= connections.MOST_PIPELINED + 1
@@ -294,7 +294,7 @@ async def test_a_client_that_reads_nothing_is_cut(
         writer.write(served.head("GET", MAPS) * 30)
         await asyncio.sleep(1.5)
         reader._transport.resume_reading()  # type: ignore[attr-defined]
-        actual = await asyncio.wait_for(_all(reader), SECONDS)
+        actual = await asyncio.wait_for(_all(reader), HANGS_SECONDS)
         writer.close()
 
     assert len(actual) < 30 * 1_000_000
@@ -307,7 +307,7 @@ async def test_yaml_is_read_beside_others(serving: Serve, monkeypatch: pytest.Mo
 
     def read(body: bytes, _values: int) -> bytes:
         loop.call_soon_threadsafe(begun.set)
-        go_on.wait(SECONDS)
+        go_on.wait(HANGS_SECONDS)
         return body
 
     monkeypatch.setattr(receiving, "_as_json", read)

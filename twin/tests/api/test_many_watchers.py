@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.api import watching
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
@@ -16,7 +17,6 @@ from twin.engine import Engine
 
 PODS = "/api/v1/namespaces/default/pods"
 WATCHERS, WRITERS, EACH = 10, 8, 250
-WAIT_SECONDS = 240.0
 
 
 class Client:
@@ -98,7 +98,7 @@ async def test_each_watcher_sees_every_change_once(monkeypatch: pytest.MonkeyPat
     await asyncio.sleep(0.01)
     parts = [[f"p-{writer}-{number}" for number in range(EACH)] for writer in range(WRITERS)]
     await asyncio.gather(*(client.write(names) for names in parts))
-    async with asyncio.timeout(WAIT_SECONDS):
+    async with asyncio.timeout(HANGS_SECONDS):
         while any(len(lines) < WRITERS * EACH for lines in seen):
             await asyncio.sleep(0.01)
     for each in watches:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.api import streaming
 from twin.api.messages import WatchResponse
 from twin.api.streaming import Backlog, stream
@@ -60,7 +61,7 @@ async def test_lines_arrive_in_order() -> None:
         _write(engine, range(start, start + 500))
         await asyncio.sleep(0)
     expected = b"first\n" + b"".join(b"m%d\n" % number for number in range(2_000))
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         while b"".join(client.bodies) != expected:
             await asyncio.sleep(0)
     future.set_result(None)
@@ -76,7 +77,7 @@ async def test_who_does_not_read_is_cut(monkeypatch: pytest.MonkeyPatch) -> None
     task = asyncio.ensure_future(stream(engine.store, _watch(), [], client.send, future, uncut))
     await asyncio.sleep(0)
     _write(engine, range(streaming.BACKLOG_LINES + 10))
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         await task
     assert len(client.bodies) == 1
 
@@ -85,7 +86,7 @@ async def test_a_finished_answer_ends() -> None:
     """An answer that says it is over ends after its initial lines."""
     engine, client = Engine(None, 1), Client()
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_SECONDS):
         await stream(engine.store, _watch(over=lambda: True), [], client.send, future, uncut)
     assert b"".join(client.bodies) == b"first\n"
     assert client.ended
@@ -111,7 +112,7 @@ async def test_a_silent_watch_gets_bookmarks(monkeypatch: pytest.MonkeyPatch) ->
         gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         answer = WatchResponse(iter(()), lambda _change: None, bookmark, None)
         task = asyncio.ensure_future(stream(engine.store, answer, [], client.send, gone, uncut))
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(HANGS_SECONDS):
             while bookmark is not None and client.bodies.count(b"mark\n") < 3:
                 await asyncio.sleep(0)
         await asyncio.sleep(0.05)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
+
 HERE = Path(__file__).parent
 Run = Callable[[str, str], dict[str, Any]]
 
@@ -41,7 +43,7 @@ def run_program(busy_twin: dict[str, str]) -> Run:
             env={**os.environ, **path, "KUBECONFIG": busy_twin["admin_kubeconfig"]},
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=HANGS_SECONDS,
             check=False,
         )
         assert ran.returncode == 0, ran.stderr[-3_000:]
@@ -66,7 +68,7 @@ def install(package: str, *options: str) -> Path:
         [str(uv), *words, *options, package],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=HANGS_SECONDS,
         check=False,
     )
     if ran.returncode != 0:

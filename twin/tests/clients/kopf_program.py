@@ -13,6 +13,8 @@ from typing import Any
 import kopf
 from kubernetes import client, config
 
+from tests.patience import HANGS_SECONDS
+
 seen: dict[str, Any] = {"created": 0, "deleted": 0, "watched": 0, "ticks": 0}
 
 
@@ -66,7 +68,7 @@ async def main(kubeconfig: str) -> dict[str, Any]:
 
 
 async def _until(condition: Any) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_SECONDS):
         while not condition():
             await asyncio.sleep(0.05)
 

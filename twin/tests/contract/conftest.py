@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from bus.clock import SystemClock
+from tests.patience import HANGS_SECONDS
 from tests.real_api_server import ApiServer, api_server  # noqa: F401 - a fixture
 from twin.config import TwinConfig
 from twin.config.access import AccessConfig
@@ -24,7 +25,6 @@ from twin.tests.contract.faces import Face, InProcess, OverHttp, Place
 from twin.workloads import open_workload
 
 _numbers = count(1)
-WAIT_SECONDS = 60.0
 
 
 @pytest.fixture(
@@ -75,7 +75,7 @@ def place(face: Face) -> Place:
 
 def _wait_for_what_controllers_make(place: Place) -> None:
     """Wait for the ConfigMap that a control plane puts into every namespace, lest a watch shows it."""
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     while place.ask("GET", "configmaps", "kube-root-ca.crt").status != 200:
         assert time.monotonic() < deadline, "no kube-root-ca.crt"
         time.sleep(0.05)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import MERGE, Answer, Face
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-SECONDS = 60.0
 _numbers = count(1)
 
 Schema = dict[str, Any]
@@ -82,7 +82,7 @@ class Custom:
 
     def wait(self, until: Any) -> None:
         """Wait for something that happens by itself."""
-        end = time.monotonic() + SECONDS
+        end = time.monotonic() + HANGS_SECONDS
         while not until():
             assert time.monotonic() < end, self.read().text
             time.sleep(0.05)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import httpx
 import yaml
 
+from tests.patience import HANGS_SECONDS
 from twin.inprocess import InProcessTwin
 
 JSON = "application/json"
@@ -20,7 +21,6 @@ MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
-SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class OverHttp:
             base_url=self.server,
             headers={"Authorization": f"Bearer {self.token}"},
             verify=self.trust,
-            timeout=SECONDS,
+            timeout=HANGS_SECONDS,
         )
 
     def ask(

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.custom import DEFINITIONS
 from twin.tests.contract.faces import APPLY, Answer, Face, Place, pod
 
 SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 NODES = "/api/v1/nodes"
-SECONDS = 30.0
 _numbers = count(1)
 
 
@@ -69,7 +69,7 @@ def test_a_service_that_is_not_there_makes_it_unavailable(face: Face) -> None:
         "reason": "ServiceNotFound",
         "message": 'service/not-there in "default" is not present',
     }
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + HANGS_SECONDS
     while available() != wanted and time.monotonic() < end:
         time.sleep(0.1)
     assert available() == wanted
@@ -86,7 +86,7 @@ def test_discovery_names_the_groups_of_api_services(face: Face) -> None:
     own = {"service": None, "insecureSkipTLSVerify": None, "groupPriorityMinimum": 17_000}
     for body in (_service(group), older, _service(local, **own)):
         assert face.ask("POST", SERVICES, body=body).status == 201
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + HANGS_SECONDS
     while group not in _names(_groups(face)) and time.monotonic() < end:
         time.sleep(0.1)
     names = _names(_groups(face))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import APPLY, MERGE, Answer, Place, config_map
 
 Object = dict[str, Any]
@@ -16,7 +17,6 @@ POLICIES = f"{HOME}/mutatingadmissionpolicies"
 BINDINGS = f"{HOME}/mutatingadmissionpolicybindings"
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
         "resources": ["configmaps", "pods"]}  # fmt: skip
-SECONDS = 60.0
 LABELLED = 'Object{metadata: Object.metadata{labels: Object.metadata.labels{added: "yes"}}}'
 READY = 'Object{metadata: Object.metadata{annotations: {"ready": "yes"}}}'
 
@@ -71,7 +71,7 @@ class Desk:
     def wait(self) -> None:
         """Wait until policies count: a real server takes up new ones with a delay, one after the other."""
         self.install(applied(READY), suffix="-ready")
-        end = time.monotonic() + SECONDS
+        end = time.monotonic() + HANGS_SECONDS
         while "ready" not in (self.write("waiting").body["metadata"].get("annotations") or {}):
             assert time.monotonic() < end, "the policy does not count"
             time.sleep(0.1)
@@ -276,7 +276,7 @@ def test_parameters(
     bind = {"paramRef": reference, "matchResources": only}
     desk.install(applied(text), paramKind=kind, bind=bind)
     desk.wait()
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + HANGS_SECONDS
     while (answer := desk.write("a")).status != status and time.monotonic() < end:
         time.sleep(
             0.1

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import MERGE, Place, config_map, deployment, pod
-
-SECONDS = 60.0
 
 
 def _until(place: Place, condition: Callable[[], bool]) -> None:
     """Ask until something holds; the embedded cluster's time passes meanwhile."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.05)
@@ -327,7 +326,7 @@ def test_drain_waits_until_the_budget_lets_it(simulated_place: Place) -> None:
 
     _until(place, lambda: len(ready()) == 2)
     todo, refusals = ready(), 0
-    deadline = time.monotonic() + 4 * SECONDS
+    deadline = time.monotonic() + 4 * HANGS_SECONDS
     while todo:
         assert time.monotonic() < deadline
         response = _evict(place, todo[0])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import MERGE, Answer, Place, config_map
 
 Object = dict[str, Any]
@@ -20,7 +21,6 @@ RULE = {
     "operations": ["CREATE", "UPDATE"],
     "resources": ["configmaps"],
 }
-SECONDS = 60.0
 
 
 class Desk:
@@ -62,7 +62,7 @@ class Desk:
 
     def until_refused(self, name: str, **data: str) -> Answer:
         """Create a ConfigMap until it is refused: a real server takes up policies with a delay."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + HANGS_SECONDS
         while (answer := self.write(name, **data)).status == 201:
             assert time.monotonic() < deadline, "it is not refused"
             time.sleep(0.1)
@@ -187,7 +187,7 @@ def test_parameters(desk: Desk) -> None:
     lax = {"spec": {"paramRef": {"parameterNotFoundAction": "Allow"}}}
     path = f"{BINDINGS}/{desk.name}"
     assert desk.place.face.ask("PATCH", path, body=lax, content_type=MERGE).status == 200
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     while desk.place.ask("POST", "configmaps", body=config_map("limit", most="1")).status != 201:
         assert time.monotonic() < deadline, "the binding is still followed as it was"
         time.sleep(0.1)
@@ -223,7 +223,7 @@ def test_excluded_rules_and_selectors(desk: Desk) -> None:
         body = config_map(name, labels)
         return desk.place.ask("POST", "configmaps", body=body, query={"dryRun": "All"})
 
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     while write("a", watched).status == 201:
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -237,7 +237,7 @@ def test_a_warning_lets_a_write_pass(desk: Desk, over_http: Place) -> None:
     desk.name = over_http.namespace
     desk.policy(validations=[{"expression": "false", "message": "mind the gap"}])
     desk.bind("Warn", "Audit")
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     while "Warning" not in (answer := desk.write("a")).headers:
         assert time.monotonic() < deadline, "no warning"
         time.sleep(0.1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import MERGE, Acting, Face
 from twin.tests.contract.rights import (
     BINDINGS,
@@ -23,7 +24,6 @@ from twin.tests.contract.rights import (
 RBAC = f"/apis/{GROUP}/v1"
 REVIEWS = "/apis/authorization.k8s.io/v1"
 SELF_REVIEW = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-WAIT_SECONDS = 60.0
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +57,7 @@ def _create(face: Face, path: str, body: dict[str, Any]) -> None:
 
 def _wait_until_ruled(face: Face) -> None:
     """Wait until the aggregated role has its rules and the authorizer knows the last binding."""
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     path = f"/apis/batch/v1/namespaces/{RED}/jobs"
     while face.ask("GET", path, acting_for=Acting("sum")).status == 403:
         assert time.monotonic() < deadline
@@ -195,7 +195,7 @@ def test_a_role_that_is_not_there_is_named(ruled: Face) -> None:
         "subjects": [subject_of("lost")],
     }
     _create(ruled, f"{RBAC}/namespaces/{RED}/rolebindings", binding)
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     path = f"/api/v1/namespaces/{RED}/pods"
     while "RBAC: " not in ruled.ask("GET", path, acting_for=Acting("lost")).text:
         assert time.monotonic() < deadline
@@ -257,7 +257,7 @@ def test_bind_and_escalate_lift_the_check(ruled: Face) -> None:
     who, query = Acting("lifter"), {"dryRun": "All"}
     role = {"metadata": {"name": "all"},
             "rules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]}  # fmt: skip
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     path = f"{RBAC}/namespaces/{RED}/roles"
     while ruled.ask("POST", path, query, role, acting_for=who).status != 201:
         assert time.monotonic() < deadline

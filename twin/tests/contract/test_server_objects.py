@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import OverHttp, Place
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 FLOWS = "/apis/flowcontrol.apiserver.k8s.io/v1"
 NETWORKS = "/apis/networking.k8s.io/v1"
-SECONDS = 20.0
 SCHEMAS = {
     "exempt": ("exempt", 1),
     "probes": ("exempt", 2),
@@ -139,7 +139,7 @@ def test_the_server_is_a_service_with_a_slice(place: Place) -> None:
 
 def test_the_range_of_services_is_ready(collected_place: Place) -> None:
     """The ServiceCIDR `kubernetes`, as its controller keeps it."""
-    deadline, path = time.monotonic() + SECONDS, f"{NETWORKS}/servicecidrs/kubernetes"
+    deadline, path = time.monotonic() + HANGS_SECONDS, f"{NETWORKS}/servicecidrs/kubernetes"
     while "finalizers" not in (found := collected_place.face.ask("GET", path).body)["metadata"]:
         assert time.monotonic() < deadline, found
         time.sleep(0.1)
@@ -170,7 +170,7 @@ def test_a_services_address_is_an_object(place: Place, spec: dict[str, Any]) -> 
 
 def _wait_for(place: Place, owner: str, *, present: bool) -> None:
     """Wait until an IPAddress says whose it is, or none does."""
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + HANGS_SECONDS
     while (owner in _owners(place)) != present:
         assert time.monotonic() < end, f"{owner} in {_owners(place)}: not {present}"
         time.sleep(0.05)
@@ -222,7 +222,7 @@ def test_who_has_the_default_roles(place: Place) -> None:
 
 def test_a_namespace_has_its_first_objects(collected_place: Place) -> None:
     """The account `default` and the ConfigMap by which programs in pods know the server."""
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + HANGS_SECONDS
     for kind, name in (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")):
         while collected_place.ask("GET", kind, name).status != 200:
             assert time.monotonic() < end, f"no {kind} {name}"

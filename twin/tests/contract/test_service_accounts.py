@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import Answer, Face, Place, config_map, pod
 
 REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 SERVER = "https://kubernetes.default.svc"
-WAIT_SECONDS = 60.0
 _numbers = count(1)
 
 
@@ -30,7 +30,7 @@ def crew(rbac_face: Face) -> Place:
 
 
 def _until(promise: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     while not promise():
         assert time.monotonic() < deadline
         time.sleep(0.1)

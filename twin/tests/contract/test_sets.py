@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bus.clock import SystemClock
+from tests.patience import HANGS_SECONDS
 from tests.real_api_server import real_cluster_in
 from twin.inprocess import InProcessTwin
 from twin.tests.contract.faces import MERGE, Face, InProcess, OverHttp, Place, pod
@@ -18,7 +19,6 @@ CONTROLLERS = (
     "replicaset-controller,replicationcontroller-controller,garbage-collector-controller,job-controller,"
     "node-lifecycle-controller"
 )
-SECONDS = 60.0
 
 
 @pytest.fixture(scope="module", params=["in process", pytest.param("real", marks=pytest.mark.slow)])
@@ -46,7 +46,7 @@ def home(controlled: Face, request: pytest.FixtureRequest) -> Place:
 
 
 def _until(what: Callable[[], bool], shown: Callable[[], Any]) -> None:
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + HANGS_SECONDS
     while not what():
         assert time.monotonic() < end, shown()
         time.sleep(0.1)

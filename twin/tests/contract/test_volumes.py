@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import MERGE, Answer, Place, pod
 
 Object = dict[str, Any]
-SECONDS = 60.0
 VOLUMES, CLASSES = "/api/v1/persistentvolumes", "/apis/storage.k8s.io/v1/storageclasses"
 CLAIMS = "persistentvolumeclaims"
 
 
 def until(condition: Callable[[], Any]) -> Any:
     """Ask until something holds, and return it; the embedded cluster's time passes meanwhile."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + HANGS_SECONDS
     while not (found := condition()):
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.05)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import MERGE, Answer, Face, Place, config_map, deployment, pod
 from twin.tests.contract.webhook_server import SERVICE, WebhookServer, webhook_server
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"
-SECONDS = 30.0
 _numbers = count(1)
 MAPS = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
 
@@ -68,7 +68,7 @@ class Hooks:
 
     def create(self, until: Callable[[Answer], bool], name: str = "m", **more: Any) -> Answer:
         """Create a ConfigMap, again and again until a server has noticed its new configurations."""
-        end = time.monotonic() + (1 if self.place.face.simulated else SECONDS)
+        end = time.monotonic() + (1 if self.place.face.simulated else HANGS_SECONDS)
         while True:
             body = config_map(name, **more)
             answer = self.place.ask("POST", "configmaps", body=body, query={"dryRun": "All"})
@@ -240,7 +240,7 @@ def test_operations_and_old_objects(hooks: Hooks) -> None:
     """An update and a deletion are shown with what was there; other operations are not shown."""
     hooks.add("deny/403/kept", rules=[{**MAPS, "operations": ["DELETE"]}])
     made = hooks.place.make("configmaps", config_map("kept", x="1"))
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + HANGS_SECONDS
     while hooks.place.ask("DELETE", "configmaps", "kept", query={"dryRun": "All"}).status != 403:
         assert time.monotonic() < end
     asked = hooks.asked("deny/403/kept")[-1]
@@ -260,7 +260,7 @@ def test_subresources_are_named(hooks: Hooks) -> None:
     rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"]}
     hooks.place.make("deployments", deployment("web"))
     hooks.add("deny/403/scale", rules=[{**rule, "resources": ["deployments/scale"]}])
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + HANGS_SECONDS
     scale = {"subresource": "scale", "body": {"spec": {"replicas": 0}}, "content_type": MERGE}
     while hooks.place.ask("PATCH", "deployments", "web", **scale).status != 403:
         assert time.monotonic() < end
@@ -278,7 +278,7 @@ def test_a_job_selects_its_pods_after_webhooks(hooks: Hooks) -> None:
     hooks.add("annotate/j", kind="Mutating", rules=[{**rule, "operations": ["CREATE"]}])
     inner = {**pod("j")["spec"], "restartPolicy": "Never"}
     body = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": inner}}}
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + HANGS_SECONDS
     made: Answer | None = None
     for number in count():
         whole = {**body, "metadata": {"name": f"j-{number}"}}

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from tests.patience import HANGS_SECONDS
 from twin.kinds import KINDS
 
 Object = dict[str, Any]
-LATE_SECONDS = 120.0
 HERE = "HERE"
 NOBODY = "11111111-2222-3333-4444-555555555555"
 """A uid that no object has."""
@@ -201,7 +201,7 @@ class Player:
     def _wait_for(self, place: str, unlike: Callable[[], str]) -> None:
         waited = 0.0
         while said := unlike():
-            if waited > LATE_SECONDS:
+            if waited > HANGS_SECONDS:
                 raise Late(f"{place}: {said}")
             self._world.wait(self._world.look_seconds)
             waited += self._world.look_seconds

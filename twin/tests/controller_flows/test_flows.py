@@ -50,7 +50,6 @@ def world(
 
 @pytest.mark.twin
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("world", "group"),
     [(group in SERVED, group) for group in sorted(GROUPS, key=SERVED.__contains__)],

@@ -57,7 +57,6 @@ def test_the_environment_changes_nothing(first: str, environment: Environment) -
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("version", OTHERS)
 def test_the_interpreter_changes_nothing(first: str, version: str) -> None:
     """8,000 events end in one hash on every supported CPython."""

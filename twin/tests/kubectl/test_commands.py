@@ -9,7 +9,7 @@ import pytest
 from twin.tests.kubectl.commands import COMMANDS, Command, words
 from twin.tests.kubectl.conftest import Kubectl
 
-pytestmark = [pytest.mark.twin, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.twin
 NODE = "node-0001"
 
 

@@ -18,7 +18,8 @@ import pytest
 import yaml
 from kubernetes import client, config
 
-PATIENCE_SECONDS = 60.0
+from tests.patience import HANGS_SECONDS
+
 Object = dict[str, Any]
 
 
@@ -59,7 +60,7 @@ class LocalTwin:
         """Stop it, or kill it."""
         if self.process is not None:
             (self.process.kill if kill else self.process.terminate)()
-            self.process.communicate(timeout=20)
+            self.process.communicate(timeout=HANGS_SECONDS)
 
     def create(self, name: str, container: Mapping[str, Any], **spec: Any) -> None:
         """Create a pod with one container of the local image."""
@@ -133,7 +134,7 @@ def own_twin(tmp_path: Path) -> Iterator[LocalTwin]:
 
 def until(what: Callable[[], Any]) -> Any:
     """Wait until something is so, and return it."""
-    last = time.monotonic() + PATIENCE_SECONDS
+    last = time.monotonic() + HANGS_SECONDS
     while time.monotonic() < last:
         found = what()
         if found:

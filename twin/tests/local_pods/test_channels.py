@@ -13,6 +13,7 @@ from kubernetes import client
 from kubernetes.stream import portforward, stream
 
 from bus.nats_server import free_port
+from tests.patience import HANGS_SECONDS
 from twin.tests.local_pods.conftest import LocalTwin, alive, until
 
 pytestmark = [
@@ -74,7 +75,7 @@ def run(twin: LocalTwin, code: str, **options: Any) -> Any:
     )
     if given is not None:
         answer.write_stdin(given)
-    answer.run_forever(timeout=60)
+    answer.run_forever(timeout=HANGS_SECONDS)
     answer.close()
     return answer
 
@@ -132,7 +133,7 @@ def test_a_program_that_is_not_there_is_named(served: LocalTwin) -> None:
         stderr=True,
         _preload_content=False,
     )
-    answer.run_forever(timeout=60)
+    answer.run_forever(timeout=HANGS_SECONDS)
     answer.close()
     status = json.loads(answer.read_channel(3))
     assert status["status"] == "Failure"
@@ -151,7 +152,7 @@ def test_a_client_that_leaves_takes_its_command_with_it(served: LocalTwin) -> No
         stdout=True,
         _preload_content=False,
     )
-    pid = int(answer.readline_stdout(timeout=60))
+    pid = int(answer.readline_stdout(timeout=HANGS_SECONDS))
     assert alive(pid)
     answer.close()
     until(lambda: not alive(pid))

@@ -14,7 +14,7 @@ from twin.local_pods.log_file import LogFile
 from twin.local_pods.process import ContainerProcess, End
 from twin.tests.local_pods.conftest import alive, until
 
-pytestmark = [pytest.mark.slow]
+pytestmark = pytest.mark.slow
 LIMITS = ProcessLimits(seconds=60.0)
 
 

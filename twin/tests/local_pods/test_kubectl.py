@@ -12,6 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 from bus.nats_server import free_port
+from tests.patience import HANGS_SECONDS
 from twin.tests.local_pods.conftest import LocalTwin, until
 
 pytestmark = [
@@ -47,7 +48,7 @@ def kubectl(
     """Run kubectl as the administrator."""
     command = ["kubectl", "--kubeconfig", twin.ready["admin_kubeconfig"], *words]
     return subprocess.run(
-        command, input=given, capture_output=True, text=True, timeout=60, check=False
+        command, input=given, capture_output=True, text=True, timeout=HANGS_SECONDS, check=False
     )
 
 
@@ -95,7 +96,7 @@ def forwarded(local_twin: LocalTwin, port: int) -> Iterator[str]:
 def test_port_forward_carries_many_connections(forwarded: str) -> None:
     """Each gets the whole answer."""
     for _ in range(3):
-        with urlopen(forwarded, timeout=30) as answer:
+        with urlopen(forwarded, timeout=HANGS_SECONDS) as answer:
             assert answer.read() == b"hello " * 20_000
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from twin.tests.local_pods.conftest import LocalTwin, alive, until
 
-pytestmark = [pytest.mark.twin]
+pytestmark = pytest.mark.twin
 WAIT = "import time; time.sleep(60)"
 
 

@@ -11,7 +11,7 @@ from twin.settings import TwinSettings
 from twin.tests.local_pods.conftest import LocalTwin, alive, until
 from twin.world_settings import as_recorded, world_of
 
-pytestmark = [pytest.mark.twin]
+pytestmark = pytest.mark.twin
 
 
 def test_a_killed_twin_runs_nothing_twice(own_twin: LocalTwin) -> None:

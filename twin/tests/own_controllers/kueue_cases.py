@@ -7,15 +7,13 @@ from typing import Any
 
 from proofs.real_programs import requests
 from proofs.real_programs.requests import Api
+from tests.patience import HANGS_SECONDS
 from twin.tests.kueue.playing import CLUSTER_WIDE, Play
 from twin.tests.kueue.ports import NODES, Refused
 
 Object = dict[str, Any]
 SETTLE_SECONDS = 1.1
 """Wall seconds after each step: the controller takes notice, and the next object is of another second."""
-LATE_SECONDS = 60.0
-"""Wall seconds that what is expected may come later than the table says, on a busy machine."""
-CLEAR_SECONDS = 240.0
 SHORTEST_SECONDS = 3.0
 """Of a longer wait of the table only so much is waited at once: what is expected is asked again and again."""
 CHOSEN = (
@@ -76,7 +74,7 @@ class RealPort:
 class RealPlay(Play):
     """Asks again until what is expected is there."""
 
-    patience_seconds = LATE_SECONDS
+    patience_seconds = HANGS_SECONDS
 
     def __init__(self, case: Object, port: RealPort) -> None:
         self._times_count = "configuration" in case  # what is waited for there may pass again
@@ -85,7 +83,7 @@ class RealPlay(Play):
     def do_wait(self, seconds: float) -> None:
         """Wait a little, and have more patience with what is expected next."""
         time.sleep(seconds if self._times_count else min(seconds, SHORTEST_SECONDS))
-        self.patience_seconds = LATE_SECONDS + seconds
+        self.patience_seconds = HANGS_SECONDS + seconds
 
     def do_expect(self, said: Object) -> None:
         """Compare everything that is said, until it is so."""
@@ -98,12 +96,12 @@ class RealPlay(Play):
                     raise
                 time.sleep(0.4)
             else:
-                self.patience_seconds = LATE_SECONDS
+                self.patience_seconds = HANGS_SECONDS
                 return
 
     def do_state(self, said: Object) -> None:
         """Let a check's controller answer, once the Workload has its checks."""
-        end = time.monotonic() + LATE_SECONDS
+        end = time.monotonic() + HANGS_SECONDS
         while True:
             try:
                 super().do_state(said)
@@ -143,14 +141,14 @@ def clear(api: Api) -> None:
     for path in _OF_DEFAULT:
         for place in own:
             api.ask("DELETE", path.format(place), propagationPolicy="Background")
-        requests.until("no jobs", lambda: not api.items("/apis/batch/v1/jobs"), CLEAR_SECONDS)
-    requests.until("no workloads", lambda: not api.items(f"{_KUEUE}/workloads"), CLEAR_SECONDS)
+        requests.until("no jobs", lambda: not api.items("/apis/batch/v1/jobs"), HANGS_SECONDS)
+    requests.until("no workloads", lambda: not api.items(f"{_KUEUE}/workloads"), HANGS_SECONDS)
     for plural in ("clusterqueues", *CLUSTER_WIDE.values()):
         for one in api.items(f"{_KUEUE}/{plural}"):
             api.remove(f"{_KUEUE}/{plural}/{one['metadata']['name']}")
     for plural in CLUSTER_WIDE.values():
         requests.until(
-            f"no {plural}", lambda p=plural: not api.items(f"{_KUEUE}/{p}"), CLEAR_SECONDS
+            f"no {plural}", lambda p=plural: not api.items(f"{_KUEUE}/{p}"), HANGS_SECONDS
         )
     for place in places:
         if place not in _KEPT_NAMESPACES:

@@ -22,7 +22,7 @@ from proofs.real_programs.processes import Missing
 from proofs.real_programs.processes import program as find_program
 
 World = tuple[Disturbed, Cluster, Sequence[Path]]
-pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.twin, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module", params=["cluster-autoscaler"])

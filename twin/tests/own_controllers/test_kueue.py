@@ -25,7 +25,7 @@ from twin.tests.own_controllers.kueue_cases import (
 )
 
 BY_NAME = {case["case"]: case for case in CASES}
-pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.twin, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
+from tests.patience import HANGS_SECONDS
 from tests.real_api_server import ASSETS
 
 PROGRAMS = ("kube-scheduler", "kube-controller-manager")
@@ -23,7 +24,6 @@ CONTROLLERS = (
     "deployment-controller,replicaset-controller,job-controller,statefulset-controller,daemonset-controller,"
     "cronjob-controller,disruption-controller,endpointslice-controller"
 )
-PATIENCE_SECONDS = 120.0
 HARMLESS = re.compile(
     "manifest file is empty|not as new as written version|broadcaster already stopped|leaderelection lost"
 )
@@ -78,7 +78,7 @@ def _start(name: str, kubeconfig: str, folder: Path) -> subprocess.Popen[bytes]:
 
 def until(what: Callable[[], Any]) -> Any:
     """Wait until something is so, and return it."""
-    last = time.monotonic() + PATIENCE_SECONDS
+    last = time.monotonic() + HANGS_SECONDS
     while time.monotonic() < last:
         if found := what():
             return found

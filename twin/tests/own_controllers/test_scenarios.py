@@ -17,7 +17,7 @@ from proofs.real_programs.processes import program as find_program
 from proofs.real_programs.programs import PROGRAMS, Program
 
 World = tuple[Program, Cluster, Sequence[Path]]
-pytestmark = [pytest.mark.twin, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.twin, pytest.mark.slow]
 
 
 def _rows(*, real: bool) -> list[object]:

@@ -13,7 +13,6 @@ from proofs.queries.scraped import ScrapedAnswer, dashboard_queries, scraped_ans
 
 @pytest.mark.slow
 @pytest.mark.twin
-@pytest.mark.timeout(600)
 @pytest.mark.skipif(find_prometheus() is None, reason=MISSING)
 async def test_dashboards_of_a_live_twin_have_data(tmp_path: Path) -> None:
     """Each query has numbers, of the series that the twin itself answers with."""
