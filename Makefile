@@ -7,6 +7,7 @@ WORKERS ?= 5
 PYTEST_ARGS ?=
 
 BIN := .venv/bin
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 20
 # Every test run starts hundreds of processes: bytecode is kept, in one folder that leaves with .venv.
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode
@@ -21,7 +22,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev test quick lint format bench prove lock sbom audit clean
+.PHONY: help setup run dev test test-twin test-all quick lint format bench prove size lock sbom audit clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,9 +34,17 @@ run: $(SETUP_DONE) ## Start the whole stack on a small shop; Ctrl-C stops it. AR
 
 dev: $(DEV_DONE) ## Install what tests and linters need
 
-test: $(DEV_DONE) ## Run all tests. PYTEST_ARGS="tests/bus -x" picks some
+test: $(DEV_DONE) ## Run Foresail's tests. PYTEST_ARGS="-k referee -x" picks some
 	@$(MAKE) --no-print-directory npm-check
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(PYTEST) tests $(PYTEST_ARGS)
+
+test-twin: $(DEV_DONE) ## Run the simulated cluster's own tests, and keep the hash of what passed
+	$(PYTEST) twin/tests $(PYTEST_ARGS)
+	@[ -n "$(PYTEST_ARGS)" ] || $(BIN)/python -m tests.twin_suite --keep
+
+test-all: $(DEV_DONE) ## Run both
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-twin
 
 quick: $(DEV_DONE) ## Lint, types and the tests that start nothing and train nothing
 	@$(MAKE) --no-print-directory --jobs 2 lint pure
@@ -60,6 +69,9 @@ bench: $(DEV_DONE) ## Run the benchmarks and print their figures. FLAGS="--json"
 
 prove: $(DEV_DONE) ## Break things on purpose, many times, and print what held. PARTS="faults" picks some
 	$(BIN)/python -m proofs $(PARTS)
+
+size: $(DEV_DONE) ## Print lines of Python by room
+	@$(BIN)/python -m docs.size
 
 lock: $(DEV_DONE) ## Write both lock files anew from pyproject.toml
 	$(COMPILE) --extra build --output-file requirements.lock pyproject.toml
