@@ -24,7 +24,7 @@ KILLS_A_FAULT = 10
 """Of the kills that a scale asks for, one in ten is of a server of the cluster."""
 FAULT_SECONDS = 150.0
 """Longest time of one fault, recovery included: it ends hangs, it does not judge speed."""
-START_SECONDS = 120.0
+START_SECONDS = 900.0
 
 
 def prove(scale: Scale) -> Iterator[Row]:

@@ -11,7 +11,7 @@ from proofs.cluster.traffic import CLUSTER, Acknowledged, Traffic
 from proofs.faults.waiting import wait_until
 from schemas.envelope import MESSAGE_ID
 
-READ_SECONDS = 60.0
+READ_SECONDS = 900.0
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pathlib import Path
 from proofs.determinism.environments import Environment
 from proofs.determinism.interpreters import ROOT, Interpreter
 
-RUN_SECONDS = 300.0
+RUN_SECONDS = 900.0
 PASSED_ON = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 
 

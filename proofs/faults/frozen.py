@@ -24,7 +24,7 @@ from proofs.faults.waiting import wait_until
 
 HEARD_SECONDS = 6.0
 """Enough rounds of health checks for a running process to have answered one."""
-STOPS_WITHIN_SECONDS = 120.0
+STOPS_WITHIN_SECONDS = 900.0
 """How long a referee that resumes beside a second one may take to notice it."""
 REPLACED_SECONDS = 15.0
 """How long a stopped process may remain before it is replaced."""

@@ -21,7 +21,7 @@ TARGETS = (*SERVICES, *("twin", "nats-server") * 2)
 """What may be killed; what all others depend on is chosen twice as often."""
 PAUSE_INTERVALS = (0.2, 5.0)
 """Shortest and longest pause between two kills."""
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 900.0
 """How long a chosen process may be away between two starts before another is chosen."""
 
 

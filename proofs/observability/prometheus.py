@@ -18,9 +18,9 @@ from urllib.request import urlopen
 from deploy.grafana.make_prometheus import as_yaml
 from foresail.stack.health_ports import free_ports
 
-READY_SECONDS = 60.0
-STOP_SECONDS = 10.0
-ASK_SECONDS = 10.0
+READY_SECONDS = 900.0
+STOP_SECONDS = 900.0
+ASK_SECONDS = 900.0
 POLL_SECONDS = 0.1
 MISSING = "there is no `prometheus`: apt-get install --no-install-recommends prometheus"
 

@@ -25,7 +25,7 @@ from proofs.row import Row
 
 PART = "observability"
 REPOSITORY = Path(__file__).parents[2]
-COLLECT_SECONDS = 120.0
+COLLECT_SECONDS = 900.0
 SEND_SECONDS = 600.0
 MOST_LAYERS = 6
 

@@ -13,7 +13,7 @@ NODES = "/api/v1/nodes"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
-_GONE_SECONDS = 240.0
+_GONE_SECONDS = 900.0
 
 
 class Cluster:

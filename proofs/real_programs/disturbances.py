@@ -26,7 +26,7 @@ Leases = Mapping[int, str]
 """By the number of a program: the path of the Lease that it leads by."""
 WITHIN_SECONDS = 2.0
 """After so long of a scenario something happens."""
-TAKE_OVER_SECONDS = 180.0
+TAKE_OVER_SECONDS = 900.0
 CAUSED = {
     r"connection refused|connection reset by peer|EOF\b|http2: client connection": "its server was killed",
     r"[Ee]rror retrieving (resource|lease) lock|[Ff]ailed to (update|renew) lease": "the same",

@@ -35,7 +35,7 @@ LEASE = "c1f6bfd2.kueue.x-k8s.io"
 SECRET = "kueue-webhook-server-cert"
 WEBHOOKS, VISIBILITY = "kueue-webhook-service", "kueue-visibility-server"
 ALLOWED = allowed_of("kueue")
-START_SECONDS = 300.0
+START_SECONDS = 900.0
 _LEASE_TIMES = {"leaseDuration": "90s", "renewDeadline": "60s", "retryPeriod": "5s"}
 """Longer than the defaults: it ends when a busy machine lets it renew too late."""
 _PLURALS = {

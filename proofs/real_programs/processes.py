@@ -19,7 +19,7 @@ from proofs.real_programs.requests import Api, patience
 
 ASSETS = "KUBEBUILDER_ASSETS"
 """Folder of programs and of what is installed with them."""
-END_SECONDS = 30.0
+END_SECONDS = 900.0
 
 
 class Missing(Exception):
