@@ -58,6 +58,7 @@ from twin.settings import TwinSettings, kueue_of, parts_left_out, provisioning_o
 from twin.workloads import open_workload
 from twin.world_settings import start_of, with_start, world_of
 
+_LOG = structlog.get_logger("twin")
 RARE_COLLECTIONS = (100_000, 50, 100)
 """Thresholds of the garbage collector: little here refers to itself, and walking a large cluster
 costs a sixth of the time with the usual ones.
@@ -74,7 +75,17 @@ def main() -> int:
     if parent := os.environ.get(PARENT_VARIABLE):
         die_with_parent(int(parent))
     # Whoever started us reads where we are from standard output.
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            # Plain: the values of local names in a traceback would be pages, and tokens among them.
+            structlog.dev.ConsoleRenderer(
+                colors=False, exception_formatter=structlog.dev.plain_traceback
+            ),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
     try:
         settings = read_settings(sys.argv[1:])
         settings = with_start(settings, SystemClock())
@@ -149,6 +160,7 @@ def build_engine(settings: TwinSettings, authority_pem: str = "") -> Engine:
         kueue=kueue_of(settings.kueue),
     )
     engine = Engine(config, settings.seed)
+    engine.survive(_LOG)
     engine.add_nodes(workload.nodes)
     engine.load(workload.arrivals)
     if scenario is not None:
@@ -246,7 +258,8 @@ async def serve(
     metrics = _metrics(engine)
 
     def condition() -> HealthState:
-        return HealthState(server.started and not driving.done(), {"cluster_seconds": engine.now})
+        told = {"cluster_seconds": engine.now, "failed_steps": engine.failed_steps}
+        return HealthState(server.started and not driving.done(), told)
 
     try:
         async with (
@@ -299,6 +312,12 @@ def _metrics(engine: Engine) -> ProcessMetrics:
     """Return what the twin tells Prometheus."""
     metrics = ProcessMetrics("twin", os.environ.get("FORESAIL_CLUSTER", ""), "")
     metrics.register("twin_cluster_time_seconds", "Cluster time", lambda: engine.now)
+    metrics.register(
+        "twin_failed_steps",
+        "Steps that raised since the start",
+        lambda: engine.failed_steps,
+        counts=True,
+    )
     return metrics
 
 

@@ -3,6 +3,9 @@
 Events are data (time, number, kind, arguments), so the heap can be hashed, stored and copied.
 Events of one time run in the order in which they were planned, so slicing `run` differently changes
 nothing.
+
+An event whose handler raises ends the run, unless `survive` was called: then it is told, and tried again after
+5 ms, 10 ms, 20 ms ..., at most MOST_TRIES times in all, while everything else goes on.
 """
 
 from __future__ import annotations
@@ -16,13 +19,18 @@ from twin.part import Part
 Argument = str | int | float
 Event = tuple[float, int, str, tuple[Argument, ...]]
 Handler = Callable[..., Any]
+Told = Callable[[str, tuple[Argument, ...], Exception], None]
+"""(kind, arguments, error) of a step that raised."""
+MOST_TRIES = 15
+"""As often as most controllers of Kubernetes take up an item that fails."""
+_AGAIN, _FIRST_SECONDS = "clock.again", 0.005
 
 
 class Clock(Part):
     """Cluster time in unix seconds, exact to the microsecond."""
 
     KEEPS = ("now", "handled", "_planned", "_heap")
-    LEAVES = ("_handlers",)  # wired when the engine is built
+    LEAVES = ("_handlers", "_told")  # wired when the engine is built
 
     def __init__(self, start: float) -> None:
         self.now = start
@@ -30,6 +38,18 @@ class Clock(Part):
         self._planned = 0
         self._heap: list[Event] = []
         self._handlers: dict[str, Handler] = {}
+        self._told: Told | None = None
+        self.handle(_AGAIN, self._again)
+
+    def survive(self, told: Told) -> None:
+        """Go on from now on when a step raises, and tell it to `told`; a clone has to be asked anew."""
+        self._told = told
+
+    def fail(self, kind: str, arguments: tuple[Argument, ...], error: Exception) -> None:
+        """Tell an error of a step, or raise it where nobody wants to survive it."""
+        if self._told is None:
+            raise error
+        self._told(kind, arguments, error)
 
     def handle(self, kind: str, handler: Handler) -> None:
         """Let `handler(*arguments)` run the events of `kind`."""
@@ -67,8 +87,12 @@ class Clock(Part):
         heap, handlers, began = self._heap, self._handlers, self._planned - len(self._heap)
         try:
             while heap and heap[0][0] <= until:
-                self.now, _, kind, arguments = heappop(heap)
-                handlers[kind](*arguments)
+                try:
+                    while heap and heap[0][0] <= until:
+                        self.now, _, kind, arguments = heappop(heap)
+                        handlers[kind](*arguments)
+                except Exception as error:
+                    self._try_again(kind, arguments, error)
         finally:
             self.handled += self._planned - len(heap) - began
         self.now = max(self.now, until)
@@ -95,11 +119,28 @@ class Clock(Part):
                 if not heap:
                     break
                 self.now, _, kind, arguments = heappop(heap)
-                handlers[kind](*arguments)
+                try:
+                    handlers[kind](*arguments)
+                except Exception as error:
+                    self._try_again(kind, arguments, error)
         finally:
             done = self._planned - len(heap) - began
             self.handled += done
         return done
+
+    def _try_again(self, kind: str, arguments: tuple[Argument, ...], error: Exception) -> None:
+        """Plan an event once more that raised; after MOST_TRIES it is given up."""
+        tries = 1
+        if kind == _AGAIN:
+            tries, kind, arguments = int(arguments[0]) + 1, str(arguments[1]), arguments[2:]
+        self.fail(kind, arguments, error)
+        if tries < MOST_TRIES:
+            self.after(_FIRST_SECONDS * 2.0 ** (tries - 1), _AGAIN, tries, kind, *arguments)
+
+    def _again(self, tries: int, kind: str, *arguments: Argument) -> None:
+        """Run an event that raised before; `tries` travels with it, so that no other state is needed."""
+        del tries
+        self._handlers[kind](*arguments)
 
 
 def _pass(*_: Argument) -> None:

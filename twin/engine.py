@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from structlog.typing import FilteringBoundLogger
+
 from twin.arrivals import Arrivals
 from twin.behaviour.contention import Contention
 from twin.behaviour.impairments import Impairments
@@ -83,6 +85,7 @@ class Engine:
         self.config = config
         self.seed = seed
         self.clock = Clock(config.start_time)
+        self.failed_steps = 0
         self.store = Store(lambda: self.clock.now, seed=seed, log_size=config.change_log_size)
         self.world = World(
             config, seed, self.clock, self.store, Chance(seed), Reporter(self.store, config, seed)
@@ -240,6 +243,15 @@ class Engine:
     def power_watts(self, node: str) -> float:
         """Return the electrical power of a node now; raises KeyError for an unknown one."""
         return self.power.watts(node)
+
+    def survive(self, log: FilteringBoundLogger) -> None:
+        """Go on from now on when a step raises: it is logged, counted in `failed_steps` and tried again."""
+
+        def told(kind: str, arguments: tuple[object, ...], error: Exception) -> None:
+            self.failed_steps += 1
+            log.error("a step failed", step=kind, of=arguments, exc_info=error)
+
+        self.clock.survive(told)
 
     # ---- what can be checked
 

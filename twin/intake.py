@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import orjson
 
-from twin.needs import BASIC_RESOURCES, GPU, read_needs
+from twin.needs import BASIC_RESOURCES, GPU, MOST_AMOUNT, read_needs
 from twin.part_writes import STATUS_LABELS_STAY, writes_metadata
 from twin.quantity import canonical_text, millicores, parse_quantity, whole
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, Record, Resize
@@ -303,7 +303,7 @@ def _limit(amounts: list[Any], factor: int) -> int | None:
     if any(amount is None for amount in amounts):
         return None
     total = sum((parse_quantity(amount) for amount in amounts), Decimal(0))
-    return int(total * factor)
+    return int(min(total * factor, MOST_AMOUNT))
 
 
 def _qos(

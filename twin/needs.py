@@ -31,6 +31,10 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
+MOST_AMOUNT = 1 << 55
+"""More than any machine has: what asks for more, waits; sums of it stay within 64 bits."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostPort:
     """A port that a pod wants on its machine; an empty address means all of them."""
@@ -162,7 +166,7 @@ def read_needs(spec: Spec) -> PodNeeds:
 
 
 def total_request(spec: Spec, resource: str, missing: int = 0) -> int:
-    """Return a pod's effective request of a resource: millicores for cpu, else whole units.
+    """Return a pod's effective request of a resource: millicores for cpu, else whole units, at most MOST_AMOUNT.
 
     `missing` counts for each container without a request.
     """
@@ -183,7 +187,7 @@ def total_request(spec: Spec, resource: str, missing: int = 0) -> int:
             starting = max(starting, sidecars + of(container))
     overhead = (spec.get("overhead") or {}).get(resource)
     extra = 0 if overhead is None else read(overhead)
-    return max(running + sidecars, starting) + extra
+    return min(max(running + sidecars, starting) + extra, MOST_AMOUNT)
 
 
 def normalize_image_name(name: str) -> str:

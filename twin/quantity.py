@@ -1,4 +1,8 @@
-"""Kubernetes quantities: `100m`, `1.5`, `2Gi`, `1e3`, read exactly and rounded up like the API."""
+"""Kubernetes quantities: `100m`, `1.5`, `2Gi`, `1e3`, read exactly and rounded up like the API.
+
+As in apimachinery, an amount has no bound as text, and at most 2^63-1 as a number: `100E` is such an amount. Binary
+amounts are cut when they are read, others when they are asked for as a number.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,13 @@ from decimal import ROUND_CEILING, Decimal
 from functools import lru_cache
 
 _PATTERN = re.compile(
-    r"([+-]?(?:[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}))"
-    r"(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,2})?"
+    r"([+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400}))"
+    r"(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,10})?"
 )
+MOST = (1 << 63) - 1
+"""The largest number that an amount is."""
+_LARGEST, _SMALLEST = Decimal("1e27"), Decimal("1e-9")
+"""Beyond the first, texts mean the same; an amount that is not 0 is at least the second."""
 _KIBI = 1_024
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
@@ -31,17 +39,25 @@ def parse_quantity(text: str | float) -> Decimal:
         raise ValueError(f"not a quantity: {text!r}")
     number, unit = match[1], match[2] or ""
     factor = _FACTORS.get(unit)
-    return Decimal(number + unit) if factor is None else Decimal(number) * factor
+    value = Decimal(number + unit) if factor is None else Decimal(number) * factor
+    most = Decimal(MOST) if unit.endswith("i") else _LARGEST
+    if value and not _SMALLEST <= abs(value) <= most:
+        value = min(max(abs(value), _SMALLEST), most).copy_sign(value)
+    return value
 
 
 def millicores(text: str | float) -> int:
-    """Return a CPU quantity in millicores, rounded up."""
-    return int((parse_quantity(text) * 1000).to_integral_value(ROUND_CEILING))
+    """Return a CPU quantity in millicores, rounded up, at most 2^63-1."""
+    return _number(parse_quantity(text) * 1000)
 
 
 def whole(text: str | float) -> int:
-    """Return a quantity in whole units (bytes, devices, pods), rounded up."""
-    return int(parse_quantity(text).to_integral_value(ROUND_CEILING))
+    """Return a quantity in whole units (bytes, devices, pods), rounded up, at most 2^63-1."""
+    return _number(parse_quantity(text))
+
+
+def _number(value: Decimal) -> int:
+    return max(-MOST, min(MOST, int(value.to_integral_value(ROUND_CEILING))))
 
 
 def cpu_text(amount_millicores: int) -> str:
@@ -69,6 +85,8 @@ def canonical_text(text: str | float, *, milli: bool = False) -> str:
     match = _PATTERN.fullmatch(str(text))
     unit = (match[2] if match else "") or ""
     sign, size = ("-" if value < 0 else ""), abs(value)
+    if size > MOST:  # only the text says how much
+        return str(text).removeprefix("+")
     nano = int((size * 1_000_000_000).to_integral_value(ROUND_CEILING))
     if milli:
         nano = -(-nano // 1_000_000) * 1_000_000

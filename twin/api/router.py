@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import structlog
+
 from twin.api import discovery
 from twin.api.access import ADMIN, Attributes, Identity, Requester
 from twin.api.account_tokens import AccountTokens
@@ -37,9 +39,10 @@ from twin.exporters.registry import CONTENT_TYPE, exposition
 from twin.kinds import KINDS, Kind
 from twin.rbac.attributes import Decision, User
 from twin.records import Object
-from twin.webhooks.hearing import Hearing
+from twin.webhooks.hearing import CallsNeeded, Hearing
 
 Answer = Response | StreamedResponse | WatchResponse
+_LOG = structlog.get_logger("twin")
 _OLD_COMPONENTS = "v1 ComponentStatus is deprecated in v1.19+"
 _OLD_ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 _WHOLE = frozenset({"watch", "fieldSelector", "labelSelector"})
@@ -79,6 +82,13 @@ class Router:
             headers = {"Retry-After": str(seconds)} if seconds else {}
             answer = respond(error.status, error.to_status())
             return Response(answer.status, answer.body, headers=headers)
+        except CallsNeeded:
+            raise
+        except Exception as error:
+            # As kube-apiserver after a panic: this request fails, in words that clients read, and no other.
+            _LOG.exception("a request failed", method=request.method, path=request.path)
+            failed = ApiError(500, "InternalError", f"Internal error occurred: {error!r}")
+            return respond(failed.status, failed.to_status())
 
     @property
     def asks_nobody(self) -> bool:

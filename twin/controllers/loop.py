@@ -1,7 +1,9 @@
 """Runs controllers: what changed is noted once and reconciled a moment later, in order.
 
 A reconciliation that fails is tried again after 5 ms, 10 ms, 20 ms ... 1,000 s, as the work queues
-of a controller manager do; a change of the object lets it be tried at once.
+of a controller manager do; a change of the object lets it be tried at once. One that raises has failed: it is
+told with its key, and the others go on. A refusal of the API server is the cluster's affair and never ends a
+run; another error is a defect, which ends it where the clock does not survive errors.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections.abc import Callable
 
 from twin.clock import Clock
 from twin.config.controllers import ControllerConfig
+from twin.errors import ApiError
 from twin.part import Part
 
 DELAY_SECONDS = 0.05  # watch latency of a controller manager at rest
@@ -60,7 +63,14 @@ class ControllerLoop(Part):
     def _run(self) -> None:
         noted, self._noted = self._noted, {}
         for key in noted:
-            if self._reconcilers[key[0]](key[1], key[2]) is False:
+            try:
+                done = self._reconcilers[key[0]](key[1], key[2]) is not False
+            except ApiError:
+                done = False
+            except Exception as error:
+                self._clock.fail("reconcile", key, error)
+                done = False
+            if not done:
                 self._retry(key)
             elif self._failures:
                 self._failures.pop(key, None)

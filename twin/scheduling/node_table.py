@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from twin.chance import Draws, Keys, key_of
 from twin.changes import Change
-from twin.needs import BASIC_RESOURCES, GPU
+from twin.needs import BASIC_RESOURCES, GPU, MOST_AMOUNT
 from twin.node_settings import NodeSettings, read_settings
 from twin.part import Part
 from twin.records import NodeRecord, PodRecord
@@ -162,7 +162,7 @@ class NodeTable(Part):
     def _offer(self, row: int, amounts: dict[str, int]) -> None:
         lines = {self.resource_row(name): amount for name, amount in amounts.items()}
         for line in range(len(self.resources)):
-            amount = lines.get(line, 0)
+            amount = min(lines.get(line, 0), MOST_AMOUNT)
             self.free[line, row] += amount - self.offered[line, row]
             self.offered[line, row] = amount
 
