@@ -30,10 +30,14 @@ _SUFFIXES: dict[str, Decimal] = {
     "Ei": Decimal(2) ** 60,
 }
 _QUANTITY = re.compile(
-    r"([+-]?(?:[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}))"
-    r"(?:([eE][+-]?[0-9]{1,2})|(n|u|m|k|[KMGTPE]i|[MGTPE]|))"
+    r"([+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400}))"
+    r"(?:([eE][+-]?[0-9]{1,10})|(n|u|m|k|[KMGTPE]i|[MGTPE]|))"
 )
-"""Longer numbers than any cluster has are refused: they would not fit into a float or an int64."""
+MOST = (1 << 63) - 1
+"""The largest number that an amount is, as in apimachinery: `100E` is that many."""
+_LARGEST, _SMALLEST = Decimal("1e27"), Decimal("1e-9")
+"""Beyond the first, texts mean the same; an amount that is not 0 is at least the second."""
+_MOST_CORES = Decimal(MOST) / 1_000
 
 
 @lru_cache(maxsize=8192)
@@ -47,21 +51,23 @@ def parse_quantity(text: str) -> Decimal:
     if match is None:
         raise ValueError(f"not a Kubernetes quantity: {text!r}")
     number, exponent, suffix = match.groups()
-    if exponent:
-        return Decimal(number + exponent)
-    return Decimal(number) * _SUFFIXES[suffix]
+    value = Decimal(number + exponent) if exponent else Decimal(number) * _SUFFIXES[suffix]
+    most = Decimal(MOST) if suffix and suffix.endswith("i") else _LARGEST
+    if value and not _SMALLEST <= abs(value) <= most:
+        value = min(max(abs(value), _SMALLEST), most).copy_sign(value)
+    return value
 
 
 @lru_cache(maxsize=8192)
 def parse_cores(text: str) -> float:
-    """Return a CPU quantity in cores, to six decimals (a micro-core)."""
-    return round(float(parse_quantity(text)), 6)
+    """Return a CPU quantity in cores, to six decimals (a micro-core), at most 2^63-1 millicores."""
+    return round(float(max(-_MOST_CORES, min(_MOST_CORES, parse_quantity(text)))), 6)
 
 
 @lru_cache(maxsize=8192)
 def parse_whole(text: str) -> int:
-    """Return a quantity of bytes, pods or devices, rounded up as the API server does."""
-    return int(parse_quantity(text).to_integral_value(ROUND_CEILING))
+    """Return a quantity of bytes, pods or devices, rounded up as the API server does, at most 2^63-1."""
+    return max(-MOST, min(MOST, int(parse_quantity(text).to_integral_value(ROUND_CEILING))))
 
 
 def millicores_text(millicores: int) -> str:

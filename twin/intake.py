@@ -303,7 +303,7 @@ def _limit(amounts: list[Any], factor: int) -> int | None:
     if any(amount is None for amount in amounts):
         return None
     total = sum((parse_quantity(amount) for amount in amounts), Decimal(0))
-    return int(min(total * factor, MOST_AMOUNT))
+    return min(int(total * factor), MOST_AMOUNT)
 
 
 def _qos(
