@@ -26,8 +26,16 @@ class TrapFiles:
     scenario: Path | None
 
 
-def play_trap(trap: Trap, profile: str, machines_folder: Path) -> PlayedTrap:
+def play_trap(
+    trap: Trap, profile: str, machines_folder: Path, recording: Path | None = None
+) -> PlayedTrap:
     """Play a trap to its end and return what its checks measured; nothing of the machine's surroundings counts.
+
+    Args:
+        trap: what is played.
+        profile: the agents' policies.
+        machines_folder: where the trap's file of machines lies.
+        recording: where the sealed log is kept; None: it is not.
 
     Raises:
         InputError: the trap's world, a fault or the profile cannot be used.
@@ -36,13 +44,17 @@ def play_trap(trap: Trap, profile: str, machines_folder: Path) -> PlayedTrap:
     log = TrapLog()
     with TemporaryDirectory(prefix="foresail-trap-") as folder:
         files = _write_files(trap, Path(folder))
-        settings = trap_settings(trap, profile, files, machines_folder)
+        settings = trap_settings(trap, profile, files, machines_folder, recording)
         run_virtual_stack(settings, quiet=True, listener=log.take)
     return answer(trap, profile, log)
 
 
 def trap_settings(
-    trap: Trap, profile: str, files: TrapFiles, machines_folder: Path
+    trap: Trap,
+    profile: str,
+    files: TrapFiles,
+    machines_folder: Path,
+    recording: Path | None = None,
 ) -> StackSettings:
     """Return the stack's settings.
 
@@ -58,6 +70,7 @@ def trap_settings(
         "interval_seconds": trap.cycle_seconds,
         "for_seconds": trap.minutes * MINUTE,
         "virtual_time": True,
+        "record": None if recording is None else str(recording),
         "mode": Mode.ACTIVE.value,
         "weather": trap.weather,
         "provisioner": trap.provisioner,
