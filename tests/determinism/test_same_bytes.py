@@ -18,7 +18,7 @@ from proofs.determinism.interpreters import (
 from proofs.determinism.runs import RunCase, record
 
 pytestmark = pytest.mark.slow
-CASE = RunCase("openb", 20, 100.0, exercise=True)
+CASE = RunCase("openb", 20, 60.0, exercise=True)
 SEED = 5
 NEWEST = "3.13"
 
@@ -31,7 +31,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS[1:3], ids=lambda one: one.name)
+@pytest.mark.parametrize("environment", ENVIRONMENTS[1:2], ids=lambda one: one.name)
 def test_the_environment_changes_no_byte(
     first: Path, environment: Environment, tmp_path: Path
 ) -> None:

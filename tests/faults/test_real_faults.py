@@ -25,13 +25,13 @@ def expect_held(*verdicts: LogVerdict) -> None:
     assert [] == [verdict.failure() for verdict in verdicts if not verdict.held]
 
 
-async def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
+async def test_kills_at_random_moments(tmp_path: Path) -> None:
     """Whatever service, twin or server is killed and whenever: nothing is lost, doubled or left open."""
-    verdict = await kills.session(tmp_path, SEED, 10)
+    verdict = await kills.session(tmp_path, SEED, 6)
 
     expect_held(verdict)
-    assert 10 == len(verdict.faults)
-    assert verdict.log.decided > 10
+    assert 6 == len(verdict.faults)
+    assert verdict.log.decided > 6
 
 
 async def test_outages_longer_than_the_servers_memory(tmp_path: Path) -> None:
