@@ -37,7 +37,7 @@ class SourceRead(DataModel):
     items: Count = 0
     reason: Reason | None = None
     message: str = ""
-    """The API server's own words when it failed."""
+    """The API server's own words when it failed; otherwise which items could not be read and were left out."""
     server: str = ""
     """Who was asked (`prometheus`), where it was not the API server."""
     window_seconds: Seconds | None = Field(default=None, exclude_if=lambda window: window is None)

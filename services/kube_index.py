@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from services.kube_decoding import KubeDecoder
 from services.kube_objects import KubeStruct, ListMeta, Meta, PodMeta
 
 T = TypeVar("T", bound=KubeStruct)
@@ -80,7 +81,7 @@ class ObjectIndex(Generic[T]):
 
     def __init__(self, kind: type[T]) -> None:
         """Begin with nothing; `version` is empty until the first list."""
-        self._decoder = msgspec.json.Decoder(kind)
+        self._decoder = KubeDecoder[T](kind)
         self._objects: dict[str, T] = {}
         self._in_order: tuple[T, ...] | None = ()
         self._sorted = True

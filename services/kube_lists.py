@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 import msgspec
 
 from services.cluster import PAGE_ITEMS, ClusterRefused, ItemTransport, Transport
+from services.kube_decoding import KubeDecoder
 from services.kube_objects import KubeStruct, ListMeta
 
 T = TypeVar("T", bound=KubeStruct)
@@ -51,8 +52,8 @@ class ListDecoder(Generic[T]):
 
     def __init__(self, kind: type[T]) -> None:
         """Decode items of `kind`."""
-        self._pages = msgspec.json.Decoder(ListPage[kind])  # type: ignore[valid-type]
-        self._items = msgspec.json.Decoder(kind)
+        self._pages = KubeDecoder[ListPage[T]](ListPage[kind])  # type: ignore[valid-type]
+        self._items = KubeDecoder[T](kind)
         self._newest: tuple[Sequence[bytes], Sequence[T]] = ((), ())
         self._known: dict[bytes, T] = {}
 

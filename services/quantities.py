@@ -35,8 +35,8 @@ _QUANTITY = re.compile(
 )
 MOST = (1 << 63) - 1
 """The largest number that an amount is, as in apimachinery: `100E` is that many."""
-_LARGEST, _SMALLEST = Decimal("1e27"), Decimal("1e-9")
-"""Beyond the first, texts mean the same; an amount that is not 0 is at least the second."""
+_LARGEST = Decimal("1e27")
+"""Beyond it, texts mean the same."""
 _MOST_CORES = Decimal(MOST) / 1_000
 
 
@@ -52,10 +52,7 @@ def parse_quantity(text: str) -> Decimal:
         raise ValueError(f"not a Kubernetes quantity: {text!r}")
     number, exponent, suffix = match.groups()
     value = Decimal(number + exponent) if exponent else Decimal(number) * _SUFFIXES[suffix]
-    most = Decimal(MOST) if suffix and suffix.endswith("i") else _LARGEST
-    if value and not _SMALLEST <= abs(value) <= most:
-        value = min(max(abs(value), _SMALLEST), most).copy_sign(value)
-    return value
+    return max(-_LARGEST, min(_LARGEST, value))
 
 
 @lru_cache(maxsize=8192)

@@ -1,7 +1,6 @@
 """Kubernetes quantities: `100m`, `1.5`, `2Gi`, `1e3`, read exactly and rounded up like the API.
 
-As in apimachinery, an amount has no bound as text, and at most 2^63-1 as a number: `100E` is such an amount. Binary
-amounts are cut when they are read, others when they are asked for as a number.
+As in apimachinery, an amount has no bound as text, and at most 2^63-1 as a number: `100E` is such an amount.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ _PATTERN = re.compile(
 )
 MOST = (1 << 63) - 1
 """The largest number that an amount is."""
-_LARGEST, _SMALLEST = Decimal("1e27"), Decimal("1e-9")
-"""Beyond the first, texts mean the same; an amount that is not 0 is at least the second."""
+_LARGEST = Decimal("1e27")
+"""Beyond it, texts mean the same."""
 _KIBI = 1_024
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
@@ -40,10 +39,7 @@ def parse_quantity(text: str | float) -> Decimal:
     number, unit = match[1], match[2] or ""
     factor = _FACTORS.get(unit)
     value = Decimal(number + unit) if factor is None else Decimal(number) * factor
-    most = Decimal(MOST) if unit.endswith("i") else _LARGEST
-    if value and not _SMALLEST <= abs(value) <= most:
-        value = min(max(abs(value), _SMALLEST), most).copy_sign(value)
-    return value
+    return max(-_LARGEST, min(_LARGEST, value))
 
 
 def millicores(text: str | float) -> int:

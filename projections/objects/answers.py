@@ -337,13 +337,25 @@ def _obstacles(history: ObjectHistory) -> Iterator[str]:
         yield f"{text} {since}{by}"
 
 
+_OFFERED = {
+    "CPU": "cpu_allocatable_cores",
+    "memory": "memory_allocatable_bytes",
+    "pods": "pods_allocatable",
+}
+
+
 def _node_facts(history: ObjectHistory) -> Facts:
     row, observed = history.row, history.observed
     if history.risks:
         at, ratio, alarm, seq = history.risks[-1]
         limit = "" if alarm is None else f", which acts at {number_beside(alarm, ratio)}"
         yield f"predicted risk {number_beside(ratio, alarm)} at {clock(at)} (seq {seq}){limit}"
-    if observed:
+    small = (
+        [] if not row else [name for name, column in _OFFERED.items() if row.get(column, 1) <= 0]
+    )
+    if small:
+        yield f"says no allocatable {' and no '.join(small)}: it takes no pods, and no share of it can be told"
+    if observed and not small:
         used = observed["cpu_used_ratio"]
         measured = "usage unknown" if used is None else f"{percent(used)} used"
         yield (

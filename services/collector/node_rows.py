@@ -36,8 +36,10 @@ def usage_by_node(items: Sequence[NodeMetrics]) -> dict[str, Row]:
     """
     return {
         item.metadata.name: {
-            "cpu_usage_cores": _convert_optional(item.usage.get(CPU), parse_cores),
-            "memory_usage_bytes": _convert_optional(item.usage.get(MEMORY), parse_whole),
+            "cpu_usage_cores": _convert_optional(item.usage.get(CPU), _amount_of(parse_cores)),
+            "memory_usage_bytes": _convert_optional(
+                item.usage.get(MEMORY), _amount_of(parse_whole)
+            ),
             "usage_time_seconds": _convert_optional(item.timestamp, parse_time),
         }
         for item in items
@@ -74,9 +76,9 @@ def _node_row(node: Node) -> Row:
     return {
         "ready": node.ready,
         "schedulable": not node.spec.unschedulable,
-        "cpu_allocatable_cores": parse_cores(allocatable.get(CPU, "0")),
-        "memory_allocatable_bytes": parse_whole(allocatable.get(MEMORY, "0")),
-        "pods_allocatable": parse_whole(allocatable.get("pods", "0")),
+        "cpu_allocatable_cores": _amount_of(parse_cores)(allocatable.get(CPU, "0")),
+        "memory_allocatable_bytes": _amount_of(parse_whole)(allocatable.get(MEMORY, "0")),
+        "pods_allocatable": _amount_of(parse_whole)(allocatable.get("pods", "0")),
         "gpus_allocatable": count_gpus(allocatable),
         "power_state": node.metadata.annotations.get(POWER_STATE, "on"),
         "clock_scale_ratio": _actuator_scale(node, CLOCK_SCALE),
@@ -95,6 +97,17 @@ def _actuator_scale(node: Node, annotation: str) -> float:
     except ValueError as error:
         name = node.metadata.name
         raise ValueError(f"node {name}: annotation {annotation} is no number: {text!r}") from error
+
+
+def _amount_of(parse: Callable[[str], V]) -> Callable[[str], V]:
+    """Return a reader of amounts that refuses less than nothing."""
+
+    def read(text: str) -> V:
+        if text.startswith("-"):
+            raise ValueError(f"an amount cannot be less than nothing: {text!r}")
+        return parse(text)
+
+    return read
 
 
 def _convert_optional(text: str | None, convert: Callable[[str], V]) -> V | None:

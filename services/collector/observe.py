@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -26,9 +26,11 @@ from services.collector.provenance import (
     NodeUsage,
     api_signal,
     energy_price,
+    nodes_of_unknown_size,
     power_signal,
     request_signals,
     usage_signal,
+    with_exceptions,
 )
 from services.collector.settings import CollectorSettings, PowerModel
 from services.collector.snapshot import Snapshot
@@ -49,8 +51,11 @@ class Interpretation:
 
 def interpret_snapshot(snapshot: Snapshot, settings: CollectorSettings) -> Interpretation:
     """Interpret one snapshot."""
-    requests = api_signal(snapshot, "node_requests", ("nodes", "pods"), settings)
-    usage = usage_signal(snapshot, settings)
+    unknown = nodes_of_unknown_size(snapshot)
+    requests = with_exceptions(
+        api_signal(snapshot, "node_requests", ("nodes", "pods"), settings), unknown
+    )
+    usage = usage_signal(snapshot, settings, unknown)
     power = power_signal(snapshot, settings, requests, usage)
     price, price_of = energy_price(snapshot, settings)
     nodes = (
@@ -245,10 +250,8 @@ def _checked_ratio(value: float) -> float:
 
 
 def _used_ratio(amount: float, allocatable: float) -> float:
-    """Return a share; a node that offers nothing is full as soon as anything is asked of it."""
-    if allocatable <= 0:
-        return 1.0 if amount > 0 else 0.0
-    return amount / allocatable
+    """Return a share; of an unknown amount there is none, and signals except such a node."""
+    return amount / allocatable if allocatable > 0 else 0.0
 
 
 def _observed_pods(snapshot: Snapshot, settings: CollectorSettings) -> ObservedPods:
@@ -294,6 +297,8 @@ def _totals(
 ) -> ClusterTotals:
     table = snapshot.nodes
     waiting = [kind for kind in pods.pending_class if kind is not None]
+    unknown = nodes_of_unknown_size(snapshot)
+    known = [name not in unknown for name in nodes.ids]
     unlisted = sum(
         count
         for namespace, count in snapshot.waiting_omitted.items()
@@ -311,8 +316,8 @@ def _totals(
         sla_violations=_sla_violations(snapshot, settings) + unlisted,
         completed_tasks=snapshot.bare_pods_succeeded + sum(snapshot.workloads.succeeded),
         pending_by_class=dict(sorted(Counter(waiting).items())),
-        cpu_requested_ratio=_mean_ratio(nodes.cpu_requested_ratio),
-        memory_requested_ratio=_mean_ratio(nodes.memory_requested_ratio),
+        cpu_requested_ratio=_mean_ratio(nodes.cpu_requested_ratio, known),
+        memory_requested_ratio=_mean_ratio(nodes.memory_requested_ratio, known),
         energy_watts=math.fsum(nodes.power_watts),
         energy_price=price,
     )
@@ -334,5 +339,6 @@ def _sla_violations(snapshot: Snapshot, settings: CollectorSettings) -> int:
     return bound + unbound
 
 
-def _mean_ratio(ratios: tuple[float, ...]) -> float:
-    return math.fsum(ratios) / len(ratios) if ratios else 0.0
+def _mean_ratio(ratios: tuple[float, ...], known: Sequence[bool]) -> float:
+    shares = [ratio for ratio, is_known in zip(ratios, known, strict=True) if is_known]
+    return math.fsum(shares) / len(shares) if shares else 0.0

@@ -40,8 +40,24 @@ def api_signal(
     return _dated_signal(name, API, oldest, limit, snapshot).model_copy(update={"watched": watched})
 
 
-def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:
-    """Return the signal of node usage.
+def nodes_of_unknown_size(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the nodes that say no CPU or no memory: a share of what they offer is not known."""
+    table = snapshot.nodes
+    sizes = zip(table.ids, table.cpu_allocatable_cores, table.memory_allocatable_bytes, strict=True)
+    return tuple(name for name, cores, memory in sizes if cores <= 0 or memory <= 0)
+
+
+def with_exceptions(signal: Signal, names: tuple[str, ...]) -> Signal:
+    """Return a signal that does not hold for some nodes."""
+    if not names or signal.status is SignalStatus.MISSING:
+        return signal
+    return signal.model_copy(update={"exceptions": (*signal.exceptions, *names)})
+
+
+def usage_signal(
+    snapshot: Snapshot, settings: CollectorSettings, unknown: tuple[str, ...] = ()
+) -> NodeUsage:
+    """Return the signal of node usage; `unknown` are nodes of which no share can be told.
 
     Fresh while any node's sample is; nodes without a fresh sample are exceptions then. When every
     sample is too old the signal is stale and keeps its values, and its age is the youngest one's.
@@ -58,7 +74,7 @@ def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:
             nodes.memory_usage_bytes,
             strict=True,
         )
-        if at is not None and cpu is not None and memory is not None
+        if at is not None and cpu is not None and memory is not None and name not in unknown
     }
     if not read.ok or not times:
         reason = read.reason or Reason.MISSING_SIGNAL

@@ -29,6 +29,7 @@ from schemas.envelope import NewEvent
 from schemas.frames import FramedData, FullState, frame_of
 from schemas.identity import Origin
 from schemas.model import EventData
+from schemas.numbers import rounded
 from schemas.observation import ObservedState
 from schemas.reaction import Reaction
 from schemas.snapshot import (
@@ -159,6 +160,7 @@ class Collector:
         self._seen = LastTables()
         self._newest_answer: tuple[float, float] | None = None
         self._newest_time_seconds = 0.0
+        self._left_out: dict[str, str] = {}
         self._work = WorkLedger()
         self._counted = CountedObjects()
         self._pod_sums = PodSums()
@@ -265,7 +267,8 @@ class Collector:
             self._newest_answer = (max(answers), self._clock.monotonic())
         elif expected is None:
             return None
-        at = max([self._newest_time_seconds, *(answers or [expected or 0.0])])
+        # To the digit that is recorded: what is computed from it live is then computed from it again.
+        at = rounded(max([self._newest_time_seconds, *(answers or [expected or 0.0])]))
         reading = self._measuring.complete(replace(reading, measured=measured), services, at)
         cuts = SnapshotLimits(
             since_seconds=self._seen.pods_seconds or at,
@@ -278,10 +281,19 @@ class Collector:
         snapshot = assemble(
             reading, at, cuts, self._work, simulated=simulated, pod_sums=self._pod_sums
         )
+        self._tell_left_out(snapshot)
         dated = dated_failures(snapshot, self._failing_since)
         snapshot = replace(snapshot, sources=dated, missing_means=await self._means.missing())
         self._failing_since = failing_since(snapshot.sources)
         return snapshot
+
+    def _tell_left_out(self, snapshot: Snapshot) -> None:
+        """Log which items could not be read, when that has changed."""
+        told = {one.source: one.message for one in snapshot.sources if one.ok and one.message}
+        for source, message in told.items():
+            if self._left_out.get(source) != message:
+                self._log.warning("items left out", source=source, items=message)
+        self._left_out = told
 
     def _count_work(self, reading: CycleReads, time_seconds: float) -> None:
         rules = WorkRules(self._settings.namespaces, self._settings.overdue_seconds)

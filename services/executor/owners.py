@@ -9,6 +9,7 @@ import msgspec
 from services.cluster import ClusterRefused, Transport
 from services.executor.marked_objects import MarkedMeta, MarkedObject, OwnerRef
 from services.executor.reach import RESOURCES, Marked
+from services.kube_decoding import decode_object
 from services.kube_objects import KubeStruct
 
 LONGEST_CHAIN = 8
@@ -48,7 +49,7 @@ class ObjectReader:
         if body is None:
             return None
         try:
-            return msgspec.json.decode(body, type=kind)
+            return decode_object(kind, body)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise ClusterRefused(200, "Unreadable", f"{path}: {error}") from error
 

@@ -23,6 +23,7 @@ from services.executor.pod_amounts import (
 from services.executor.pod_usage import usage_source
 from services.executor.settings import ExecutorSettings
 from services.executor.usage_peaks import UsagePeaks
+from services.kube_decoding import decode_object
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import KubeStruct
 
@@ -140,6 +141,6 @@ class PodReader:
     async def _get(self, path: str, kind: type[K]) -> K:
         answer = await self._transport.request("GET", path)
         try:
-            return msgspec.json.decode(answer.body, type=kind)
+            return decode_object(kind, answer.body)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise ClusterRefused(answer.status, "Unreadable", f"{path}: {error}") from error

@@ -11,6 +11,7 @@ import msgspec
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.executor.pod_amounts import PodMetrics
 from services.executor.usage_peaks import Sample
+from services.kube_decoding import decode_object
 from services.kube_objects import parse_duration, parse_time
 from services.prometheus import SERVER, PrometheusRefused, PrometheusServer, values_by
 from services.prometheus_queries import POD, POD_CPU, POD_MEMORY, POD_SAMPLE, PODS
@@ -60,7 +61,7 @@ class MetricsServerUsage:
         path = f"{METRICS}/namespaces/{namespace}/pods/{name}"
         try:
             answer = await self._transport.request("GET", path)
-            metrics = msgspec.json.decode(answer.body, type=PodMetrics)
+            metrics = decode_object(PodMetrics, answer.body)
             usage = {
                 one.name: (
                     parse_cores(one.usage.get("cpu", "0")),

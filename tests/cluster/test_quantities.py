@@ -29,8 +29,14 @@ SUFFIXES = {
 
 @given(st.integers(0, 10**12), st.sampled_from(sorted(SUFFIXES)))
 def test_every_suffix_is_exact(number: int, suffix: str) -> None:
-    """A whole number with any suffix is that number times the suffix' factor."""
-    assert parse_quantity(f"{number}{suffix}") == number * SUFFIXES[suffix]
+    """A whole number with any suffix is that number times the suffix' factor, up to what nobody means any more."""
+    assert parse_quantity(f"{number}{suffix}") == min(number * SUFFIXES[suffix], Decimal("1e27"))
+
+
+@pytest.mark.parametrize("text", ["100E", "100Ei", "1e1000000", "9223372036854775808"])
+def test_as_a_number_an_amount_fits_into_64_bits(text: str) -> None:
+    """As in apimachinery, larger amounts are 2^63-1."""
+    assert parse_whole(text) == 2**63 - 1
 
 
 @given(st.decimals(0, 10**6, places=3), st.integers(-9, 12), st.sampled_from("eE"))
