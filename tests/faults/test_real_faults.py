@@ -1,16 +1,16 @@
 """Real processes over a real nats-server, broken on purpose; the same harness as `make prove`, with
-small counts. Every verdict is read from the log. Frozen processes that are replaced, second writers that
-start, and killed stacks are in `tests/e2e`.
+small counts. Every verdict is read from the log. Frozen processes that are replaced and killed stacks are in
+`tests/e2e`; second writers and long outages of one service are tried by `make prove PARTS=faults` alone, and in
+simulated time by `tests/simulation`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from proofs.faults import frozen, kills, storage
+from proofs.faults import kills, storage
 from proofs.faults.verdict import LogVerdict
 
 pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin]
@@ -32,13 +32,6 @@ async def test_kills_at_random_moments(tmp_path: Path) -> None:
     expect_held(verdict)
     assert 6 == len(verdict.faults)
     assert verdict.log.decided > 6
-
-
-async def test_outages_longer_than_the_servers_memory(tmp_path: Path) -> None:
-    """A service that was away for longer than the server knows repeated messages repeats none."""
-    taken: Sequence[tuple[str, frozen.How]] = (("referee", "killed"), ("executor", "frozen"))
-
-    expect_held(await frozen.prove_outages(tmp_path, SEED, taken, 4.0, window_seconds=1.0))
 
 
 async def test_lost_acknowledgements_double_nothing(tmp_path: Path) -> None:
