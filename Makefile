@@ -14,12 +14,12 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Only wheels with known hashes; on a terminal with a bar and the time left.
 INSTALL := $(BIN)/python deploy/install.py
-ITSELF := $(PIP) install --no-deps --no-build-isolation --editable .
+ITSELF := $(PIP) install --no-deps --no-build-isolation --editable twin --editable .
 SETUP_DONE := .venv/.setup-done
 DEV_DONE := .venv/.dev-done
 NPM_CHECK := tests/schemas/asyncapi
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
-	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header
+	--no-emit-package foresail-twin --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run dev test test-twin test-all quick lint format bench prove size lock sbom audit clean
@@ -73,7 +73,7 @@ prove: $(DEV_DONE) ## Break things on purpose, many times, and print what held. 
 size: $(DEV_DONE) ## Print lines of Python by room
 	@$(BIN)/python -m docs.size
 
-lock: $(DEV_DONE) ## Write both lock files anew from pyproject.toml
+lock: $(DEV_DONE) ## Write both lock files anew from both pyproject.toml
 	$(COMPILE) --extra build --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra build --extra dev --constraint requirements.lock \
 		--output-file requirements-dev.lock pyproject.toml
@@ -89,7 +89,7 @@ clean: ## Remove caches, builds and .venv; state in .foresail stays
 	rm -rf $(NPM_CHECK)/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(SETUP_DONE): requirements.lock pyproject.toml
+$(SETUP_DONE): requirements.lock pyproject.toml twin/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "foresail needs Python 3.11 or newer; $(PYTHON) is: $$($(PYTHON) --version 2>&1 | head -n 1)." \
 		"Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }

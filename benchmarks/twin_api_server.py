@@ -23,10 +23,10 @@ import uvicorn
 
 from bus.clock import SystemClock
 from twin.__main__ import check_folder, listen, prepare_credentials, serve
-from twin.engine import Engine
+from twin.port.engine import Engine
+from twin.port.workloads import NodeShape
 from twin.settings import TwinSettings
 from twin.store import Store
-from twin.workloads.arrival import NodeShape
 
 PODS_A_NODE = 30
 HASH = "5d4f8c7b9"

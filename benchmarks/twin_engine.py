@@ -32,9 +32,9 @@ from benchmarks.twin_engine_places import (
     nodes,
 )
 from twin.__main__ import RARE_COLLECTIONS
-from twin.config import TwinConfig
-from twin.engine import Engine
-from twin.workloads.arrival import WorkloadArrival
+from twin.port.engine import Engine
+from twin.port.settings import TwinConfig
+from twin.port.workloads import WorkloadArrival
 
 LOAD_RATIO = 0.8
 TASKS_PER_NODE_AND_DAY = 100

@@ -10,13 +10,13 @@ import numpy as np
 
 from benchmarks.twin_engine_models import CORES, Tasks
 from twin.chance import Chance, key_of
-from twin.config import TwinConfig
 from twin.config.scheduling import SchedulerConfig
-from twin.engine import Engine
 from twin.intake import new_record
-from twin.records import Object, PodRecord
+from twin.port.engine import Engine
+from twin.port.objects import Object, PodRecord
+from twin.port.settings import TwinConfig
+from twin.port.workloads import NodeShape
 from twin.scheduling.sampling import sample_size
-from twin.workloads.arrival import NodeShape
 
 GIB = 2**30
 NODE_CORES, NODE_BYTES, POD_SLOTS = 16, 64 * GIB, 110

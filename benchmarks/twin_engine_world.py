@@ -21,9 +21,9 @@ from random import Random
 
 from twin.__main__ import RARE_COLLECTIONS
 from twin.checkpoint import Checkpoint
-from twin.config import TwinConfig
-from twin.engine import Engine
-from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.port.engine import Engine
+from twin.port.settings import TwinConfig
+from twin.port.workloads import NodeShape, WorkloadArrival
 
 GIB = 2**30
 NODES = 20

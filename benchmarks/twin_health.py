@@ -27,11 +27,10 @@ from benchmarks.machine import parser, percentile, progress, report
 from benchmarks.twin_engine import TASKS_PER_NODE_AND_DAY, arrivals
 from benchmarks.twin_serving import REQUESTS_PER_SECOND, SERVICES, add_service
 from twin.__main__ import RARE_COLLECTIONS
-from twin.config import TwinConfig
-from twin.config.health import HealthConfig, Weather
 from twin.encoding import state_lines
-from twin.engine import Engine
-from twin.workloads.catalog import plain_nodes
+from twin.port.engine import Engine
+from twin.port.settings import HealthConfig, TwinConfig, Weather
+from twin.port.workloads import plain_nodes
 
 MODELS = ("MachineHealth", "ProgramHealth", "ProbeHealth")
 """Parts that an engine without health does not have."""

@@ -24,10 +24,15 @@ from benchmarks.cpu_shares import CpuShares
 from benchmarks.machine import parser, progress, report
 from benchmarks.twin_serving import REQUESTS_PER_SECOND, SERVICES, add_service
 from twin.__main__ import RARE_COLLECTIONS
-from twin.config import TwinConfig
-from twin.config.health import HealthConfig
-from twin.config.provisioning import MachineType, NodeGroup, Provisioner, ProvisioningConfig
-from twin.engine import Engine
+from twin.port.engine import Engine
+from twin.port.settings import (
+    HealthConfig,
+    MachineType,
+    NodeGroup,
+    Provisioner,
+    ProvisioningConfig,
+    TwinConfig,
+)
 
 RENTING: tuple[Provisioner, ...] = ("cluster-autoscaler", "karpenter")
 GIB = 2**30

@@ -18,12 +18,12 @@ from typing import Any
 
 from benchmarks.machine import parser, report
 from twin.__main__ import RARE_COLLECTIONS
-from twin.config import TwinConfig
-from twin.engine import Engine
+from twin.port.engine import Engine
+from twin.port.settings import TwinConfig
+from twin.port.workloads import NodeShape
 from twin.promql.failures import QueryFailed
 from twin.promql.queries import range_query
 from twin.samples.scraper import SampleSettings, Scraper
-from twin.workloads.arrival import NodeShape
 
 SIZES = ((100, 1_500), (1_000, 10_000))
 """Nodes and pods."""

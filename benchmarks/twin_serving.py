@@ -20,12 +20,12 @@ import simpy
 
 from benchmarks.machine import parser, progress, report
 from twin.chance import Chance
-from twin.config import TwinConfig
-from twin.engine import Engine
+from twin.port.engine import Engine
+from twin.port.settings import TwinConfig
+from twin.port.workloads import plain_nodes
 from twin.serving.draws import poisson_times, uniforms
 from twin.serving.exact import ExactQueue
 from twin.serving.service_time import ServiceTime
-from twin.workloads.catalog import plain_nodes
 
 LOAD, CPU_SECONDS, STEP_SECONDS = 0.8, 0.02, 15.0
 SERVICES, REQUESTS_PER_SECOND = 20, 2_000.0

@@ -1,26 +1,42 @@
-"""Every error that Foresail raises on purpose; two words decide what to do about one.
+"""Every error that Foresail raises on purpose; three words decide what to do about one.
 
 ```
 ForesailError
 ├── Temporary            waiting and trying again may help
 │   └── BusUnavailable   no server answers, or it answers too late
-├── Permanent            trying again never helps
-│   ├── AnotherWriter    somebody else writes our subject; this process must stop
-│   ├── LogWentBack      the log lost what we read from it; only a fresh start can go on
-│   ├── StreamMissing    the log does not exist on that server
-│   ├── ServerTooOld     the server lacks atomic batches (NATS 2.12)
-│   ├── JetStreamMissing the server has no JetStream
-│   ├── MessageTooLarge  a message is over the server's limit
-│   └── RecordingDamaged a recording does not hold what it says it holds
-└── InputError           somebody gave us something wrong: one line, exit code 2
-    └── ConfigError      it was a setting
+└── Permanent            trying again never helps
+    ├── AnotherWriter    somebody else writes our subject; this process must stop
+    ├── LogWentBack      the log lost what we read from it; only a fresh start can go on
+    ├── StreamMissing    the log does not exist on that server
+    ├── ServerTooOld     the server lacks atomic batches (NATS 2.12)
+    ├── JetStreamMissing the server has no JetStream
+    ├── MessageTooLarge  a message is over the server's limit
+    └── RecordingDamaged a recording does not hold what it says it holds
+InputError               somebody gave us something wrong: one line, exit code 2 (`inputs.errors`)
+└── ConfigError          it was a setting
 ```
 """
 
 from __future__ import annotations
 
-LONGEST_LINE = 1_000
-"""Characters of the one line that names a wrong input."""
+from inputs.errors import ConfigError, InputError
+
+__all__ = [
+    "AnotherWriter",
+    "BusUnavailable",
+    "ConfigError",
+    "ForesailError",
+    "InputError",
+    "JetStreamMissing",
+    "LogWentBack",
+    "MessageTooLarge",
+    "NotPermitted",
+    "Permanent",
+    "RecordingDamaged",
+    "ServerTooOld",
+    "StreamMissing",
+    "Temporary",
+]
 
 
 class ForesailError(Exception):
@@ -100,25 +116,3 @@ class MessageTooLarge(Permanent):
 
 class RecordingDamaged(Permanent):
     """A recording does not hold what it says it holds."""
-
-
-class InputError(ForesailError):
-    """Something given to us is wrong; the text is the one line that people read."""
-
-    def __init__(self, field: str, value: object, remedy: str) -> None:
-        """Name the field, the value and the remedy."""
-        super().__init__(_on_one_line(f"{field} = {value}: {remedy}"))
-        self.field = field
-        self.value = value
-        self.remedy = remedy
-
-
-def _on_one_line(text: str) -> str:
-    """Write what cannot be printed, line ends among them, as escapes; shorten what is endless."""
-    if len(text) > LONGEST_LINE:
-        text = f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 2 :]}"
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
-
-
-class ConfigError(InputError):
-    """A setting is wrong."""

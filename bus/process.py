@@ -26,7 +26,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from bus.cancellation import cancel_and_wait
-from bus.child_process import PARENT_VARIABLE, die_with_parent
+from bus.child_process import PARENT_VARIABLE
 from bus.clock import Clock, SystemClock
 from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
 from bus.exit_codes import ExitCode
@@ -37,6 +37,7 @@ from bus.measured_bus import MeasuredBus
 from bus.metrics import ProcessMetrics
 from bus.nats_adapter import NatsBus
 from bus.port import Bus
+from inputs.parent_process import die_with_parent
 from schemas.identity import Origin
 
 HEARTBEAT_SECONDS = 1.0

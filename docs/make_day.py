@@ -11,11 +11,10 @@ from pathlib import Path
 from foresail.day.day import Day
 from foresail.day.pages import day_picture
 from foresail.day.samples import play_day
-from twin.config import TwinConfig
-from twin.engine import Engine
-from twin.faults import read_scenario
-from twin.settings import provisioning_of
-from twin.workloads import open_workload
+from twin.port.engine import Engine
+from twin.port.files import provisioning_of, read_scenario
+from twin.port.settings import TwinConfig
+from twin.port.workloads import open_workload
 
 DOCS = Path(__file__).parent
 PICTURE = DOCS / "twin" / "day.svg"

@@ -17,20 +17,15 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from schemas.docstrings import field_docstrings
-from twin.config import TwinConfig
 from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.config.controllers import ControllerConfig
-from twin.config.health import HealthConfig
-from twin.config.provisioning import (
-    CloudConfig,
-    ClusterAutoscalerConfig,
-    KarpenterConfig,
-    WarmPoolConfig,
-)
+from twin.config.provisioning import CloudConfig, WarmPoolConfig
 from twin.config.scheduling import SchedulerConfig
 from twin.config.serving import ServingConfig
 from twin.config.vertical import VerticalConfig
-from twin.faults.scenario import Fault, Nodes
+from twin.faults.scenario import Nodes
+from twin.port.files import Fault
+from twin.port.settings import ClusterAutoscalerConfig, HealthConfig, KarpenterConfig, TwinConfig
 
 PAGE = Path(__file__).with_name("twin.md")
 PAGES = (PAGE, PAGE.parent / "twin" / "machines.md", PAGE.parent / "twin" / "health.md")

@@ -9,8 +9,7 @@ from typing import Literal
 from pydantic import AwareDatetime, Field, model_validator
 
 from schemas.model import DataModel
-from twin.config.health import Weather
-from twin.config.provisioning import Provisioner
+from twin.port.settings import Provisioner, Weather
 
 NameToken = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
 

@@ -19,9 +19,9 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from bus.errors import ConfigError
-from bus.limited_files import BadFile, read_toml
 from features.baseline import MODEL_ID
 from foresail.flags import FLAG_OF
+from inputs.limited_files import BadFile, read_toml
 
 PREFIX = "FORESAIL_"
 DATA_VARIABLE = "FORESAIL_DATA"

@@ -24,6 +24,7 @@ from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.disk_space import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.verbs import Verb
+from inputs.limited_json import BadJson, load_json
 from projections.breaker.text import standing_text
 from projections.event_text import event_text
 from projections.figures import duration, percent, size
@@ -34,7 +35,6 @@ from projections.times import WALL
 from schemas import subjects
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.control import Control
-from schemas.limited_json import BadJson, load_json
 from schemas.means import OutcomeMeans
 from schemas.model import EventData
 from schemas.promotion import OutcomeModels

@@ -17,6 +17,7 @@ from bus.errors import InputError
 from bus.events import cycle_of_message
 from bus.port import StoredMessage
 from foresail.tap_rows import full_data
+from inputs.limited_json import BadJson, load_json
 from projections.figures import cell, number
 from projections.frame_states import FrameStates
 from projections.prediction_table import prediction_table
@@ -25,7 +26,6 @@ from schemas.decision import Decision, DecisionPart
 from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
 from schemas.frames import FramedData
-from schemas.limited_json import BadJson, load_json
 from schemas.model import DataModel, EventData
 from schemas.prediction import Prediction
 from schemas.reaction import Reaction

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from twin.chance import Chance
+from twin.port.latencies import SIZE, count_latencies, quantile
 from twin.serving.aggregate import AggregateQueue, Work
 from twin.serving.draws import poisson_times, uniforms
 from twin.serving.exact import ExactQueue
-from twin.serving.latency import SIZE, Floats, count_latencies, quantile
+from twin.serving.latency import Floats
 from twin.serving.service_time import ServiceTime
 
 CPU_SECONDS, STEP_SECONDS = 0.02, 15.0

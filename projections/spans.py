@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from inputs.limited_json import BadJson, load_json
 from schemas.decision import MOST_PARTS
 from schemas.envelope import attributes_of
 from schemas.identity import cycle_of
-from schemas.limited_json import BadJson, load_json
 
 REMEMBERED_EVENTS = 50_000
 """Events kept as possible causes; a cycle has a few dozen."""

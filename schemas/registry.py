@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from inputs.limited_json import load_json
 from schemas.breaker import OutcomeBreaker
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
@@ -19,7 +20,6 @@ from schemas.decision import Decision
 from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
 from schemas.identity import cycle_of
 from schemas.imported import ImportedRow
-from schemas.limited_json import load_json
 from schemas.means import OutcomeMeans
 from schemas.model import EventData, check_counts, validation_reason
 from schemas.observation import Observation

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bus.errors import InputError
-from bus.limited_files import BadFile, read_limited
+from inputs.limited_files import BadFile, read_limited
 from schemas.manifest import ModelManifest
 from services.model_folders import read_manifest
 

@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from bus.errors import InputError
-from bus.limited_files import read_text_limited
-from schemas.limited_json import BadJson, load_json
+from inputs.limited_files import read_text_limited
+from inputs.limited_json import BadJson, load_json
 from schemas.manifest import MANIFEST_FILE, ModelManifest, content_version
 
 MANIFEST_BYTES = 4 * 1024**2

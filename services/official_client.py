@@ -18,8 +18,8 @@ from kubernetes.client.exceptions import ApiException
 
 from bus.clock import SystemClock
 from bus.errors import ConfigError
-from bus.limited_files import read_limited
-from bus.limited_yaml import MOST_BYTES, YamlLimits, load_yaml
+from inputs.limited_files import read_limited
+from inputs.limited_yaml import MOST_BYTES, YamlLimits, load_yaml
 from services.byte_stream import Piece, StreamOpened, stream_pieces
 from services.cluster import (
     CLUSTER_TIME,

@@ -16,7 +16,7 @@ import msgspec
 import urllib3
 
 from bus.errors import ConfigError
-from bus.limited_files import BadFile, read_text_limited, read_toml
+from inputs.limited_files import BadFile, read_text_limited, read_toml
 from schemas.reasons import Reason
 from services.prometheus_queries import FIELD, Query, parse_queries
 from services.prometheus_settings import PrometheusSettings

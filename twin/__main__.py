@@ -7,7 +7,6 @@ PromQL.
 
 from __future__ import annotations
 
-import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import asyncio
 import gc
 import json
@@ -15,18 +14,16 @@ import os
 import resource
 import socket
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
 import uvicorn
 
-from bus.child_process import PARENT_VARIABLE, die_with_parent
-from bus.clock import Clock, SystemClock
-from bus.errors import ConfigError, InputError
-from bus.hang_watch import hang_watchdog
-from bus.health import HealthState, address_from, health_server
-from bus.metrics import ProcessMetrics
+from inputs.clock import Clock, SystemClock
+from inputs.errors import ConfigError, InputError
 from twin.api.account_tokens import AccountTokens
 from twin.api.aggregation import Aggregator
 from twin.api.auditing import AuditedServer
@@ -70,10 +67,29 @@ OTHER_FILES = 200
 """Files that the process opens for itself, at most."""
 
 
-def main() -> int:
+@dataclass(frozen=True, slots=True)
+class RunningTwin:
+    """What those who look after the process may ask, at any time and in any thread."""
+
+    clock: Clock
+    is_started: Callable[[], bool]
+    """Whether the API answers."""
+    is_ready: Callable[[], bool]
+    """Whether the API answers and cluster time passes."""
+    engine: Engine
+
+
+Surroundings = Callable[[RunningTwin], AbstractAsyncContextManager[object]]
+"""Entered before the API answers, left after its end: health endpoints and the like."""
+
+
+def alone(_running: RunningTwin) -> AbstractAsyncContextManager[object]:
+    """Nobody looks after the process."""
+    return nullcontext()
+
+
+def main(arguments: Sequence[str] | None = None, surroundings: Surroundings = alone) -> int:
     """Run until SIGTERM or SIGINT; 2 for bad input."""
-    if parent := os.environ.get(PARENT_VARIABLE):
-        die_with_parent(int(parent))
     # Whoever started us reads where we are from standard output.
     structlog.configure(
         processors=[
@@ -87,10 +103,9 @@ def main() -> int:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     try:
-        settings = read_settings(sys.argv[1:])
+        settings = read_settings(sys.argv[1:] if arguments is None else list(arguments))
         settings = with_start(settings, SystemClock())
         check_folder(settings)
-        address_from(os.environ)
         credentials = prepare_credentials(settings, SystemClock())
         log = open_audit_log(settings, SystemClock())
         engine, journal = open_world(settings, credentials.authority_pem.decode())
@@ -103,7 +118,10 @@ def main() -> int:
     try:
         loop = uvicorn.Config("twin").get_loop_factory()  # uvloop where there is one
         with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=loop) as runner:
-            runner.run(serve(settings, engine, listener, SystemClock(), credentials, journal, log))
+            clock = SystemClock()
+            runner.run(
+                serve(settings, engine, listener, clock, credentials, journal, log, surroundings)
+            )
     except JournalUnwritable as error:
         sys.stderr.write(f"the journal cannot be written: {error}\n")
         return 1
@@ -225,8 +243,9 @@ async def serve(
     credentials: Credentials,
     journal: Journal | None = None,
     log: AuditLog | None = None,
+    surroundings: Surroundings = alone,
 ) -> None:
-    """Serve the API, written to `log`, and let cluster time pass.
+    """Serve the API, written to `log`, and let cluster time pass, within `surroundings`.
 
     Raises:
         JournalUnwritable: what happens could not be kept any more.
@@ -255,17 +274,14 @@ async def serve(
     announcing = asyncio.create_task(
         _announce(server, settings, tokens, credentials, listener), name="ready"
     )
-    metrics = _metrics(engine)
-
-    def condition() -> HealthState:
-        told = {"cluster_seconds": engine.now, "failed_steps": engine.failed_steps}
-        return HealthState(server.started and not driving.done(), told)
-
+    running_twin = RunningTwin(
+        clock,
+        lambda: server.started,
+        lambda: server.started and not driving.done(),
+        engine,
+    )
     try:
-        async with (
-            hang_watchdog(os.environ, clock, lambda: server.started),
-            health_server(os.environ, clock, metrics, condition),
-        ):
+        async with surroundings(running_twin):
             await server.serve(sockets=[listener])
     finally:
         for task in (driving, announcing, running):
@@ -306,19 +322,6 @@ async def _run_commands(runner: Runner | None) -> None:
 def _url(settings: TwinSettings, listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"https://{settings.advertise or host}:{port}"
-
-
-def _metrics(engine: Engine) -> ProcessMetrics:
-    """Return what the twin tells Prometheus."""
-    metrics = ProcessMetrics("twin", os.environ.get("FORESAIL_CLUSTER", ""), "")
-    metrics.register("twin_cluster_time_seconds", "Cluster time", lambda: engine.now)
-    metrics.register(
-        "twin_failed_steps",
-        "Steps that raised since the start",
-        lambda: engine.failed_steps,
-        counts=True,
-    )
-    return metrics
 
 
 async def drive(

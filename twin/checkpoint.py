@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import zstandard
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.encoding import json_of, read_state, state_lines
 from twin.engine import Engine
 

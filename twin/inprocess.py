@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from bus.clock import Clock
+from inputs.clock import Clock
 from twin.api.api_faults import ApiFaults
 from twin.api.messages import JSON, WRITING, Request, Response, WatchResponse
 from twin.api.prometheus import answer_prometheus, is_prometheus

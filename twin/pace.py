@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from bus.clock import Clock
+from inputs.clock import Clock
 
 CHUNK_SECONDS = 0.05
 """Wall seconds that one advance may take."""

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bus.clock import Clock
-from bus.errors import ConfigError
+from inputs.clock import Clock
+from inputs.errors import ConfigError
 from twin.api.journal import Journal, WorldKey
 from twin.checkpoint import Checkpoint
 from twin.engine import Engine

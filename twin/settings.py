@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.config.access import Authorization
 from twin.config.health import Weather
 from twin.config.kueue import KueueConfig

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bus.clock import Clock
+from inputs.clock import Clock
 from twin.api.journal import WorldKey, recorded_world
 from twin.local_commands import LOCAL_IMAGE
 from twin.settings import TwinSettings, kueue_of, parts_left_out, provisioning_of

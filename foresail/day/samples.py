@@ -23,14 +23,11 @@ from foresail.day.day import (
     mean,
 )
 from projections.figures import number
-from twin.changes import Change
-from twin.controllers.spot import TAINT
-from twin.engine import Engine
-from twin.faults.scenario import Fault, Traffic
-from twin.faults.scenario import Weather as WeatherFault
-from twin.health.weather import Kind
-from twin.records import NodeRecord, ObjectRecord, PodRecord
-from twin.serving.latency import SIZE, quantile
+from twin.port.engine import Change, Engine
+from twin.port.files import Fault, Traffic
+from twin.port.files import Weather as WeatherFault
+from twin.port.latencies import SIZE, quantile
+from twin.port.objects import TAINT, Kind, NodeRecord, ObjectRecord, PodRecord
 
 LOOKS = 5
 """Within a sample: averages and peaks are taken over so many."""

@@ -32,8 +32,8 @@ from services.executor.cluster import apply_operation, read_facts
 from services.executor.plans import PLANS
 from services.executor.plans.planned import PlanRefusal
 from services.executor.settings import ExecutorSettings
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
 
 ORIGIN = Origin("branch", "virtual")
 MACHINE_STEP_SECONDS = 60.0

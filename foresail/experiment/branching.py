@@ -28,8 +28,8 @@ from services.cluster import (
     Transport,
 )
 from services.collector.looks import Look
-from twin.api.messages import WRITING
-from twin.engine import Engine
+from twin.port.api import WRITING
+from twin.port.engine import Engine
 
 D = TypeVar("D", bound=EventData)
 

@@ -11,7 +11,7 @@ from foresail.stack.preflight import check_file
 from foresail.stack.provisioning import provisioning_of
 from foresail.stack.workload import choose_workload
 from lab.experiments.spec import Experiment, Split
-from twin.faults import read_scenario
+from twin.port.files import read_scenario
 
 
 def check_trials(experiment: Experiment, split: Split) -> None:

@@ -7,10 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from lab.experiments.arms import Arm, Autoscaling
-from twin.changes import Change
-from twin.engine import Engine
-from twin.errors import ApiError
-from twin.records import ObjectRecord
+from twin.port.engine import ApiError, Change, Engine
+from twin.port.objects import ObjectRecord
 
 _EVENT = "experiments.controllers"
 

@@ -9,13 +9,20 @@ from collections import defaultdict
 from contextlib import suppress
 
 from lab.experiments.arms import Queueing
-from twin.changes import Change
-from twin.config.kueue import KueueConfig
-from twin.engine import Engine
-from twin.errors import ApiError
-from twin.kueue.amounts import Amounts, amounts_of, texts
-from twin.kueue.objects import API_VERSION, CLUSTER_QUEUES, FLAVORS, LOCAL_QUEUES, QUEUE_LABEL
-from twin.records import Object, ObjectRecord
+from twin.port.engine import ApiError, Change, Engine
+from twin.port.objects import (
+    API_VERSION,
+    CLUSTER_QUEUES,
+    FLAVORS,
+    LOCAL_QUEUES,
+    QUEUE_LABEL,
+    Amounts,
+    Object,
+    ObjectRecord,
+    amounts_of,
+    texts,
+)
+from twin.port.settings import KueueConfig
 
 KUEUE = KueueConfig(served=True, every_job=True)
 """With `manageJobsWithoutQueueName`: no Job gets past the queue because its namespace is new."""

@@ -25,11 +25,15 @@ from lab.experiments.worth import Outlook, play
 from projections.score.prices import ScorePrices
 from services.collector.settings import CollectorSettings
 from services.executor.plans.power_state import POWER_STATE
-from twin.engine import Engine
-from twin.provisioners.client import is_daemon
-from twin.quantity import millicores
-from twin.records import NodeRecord, ObjectRecord, PodRecord
-from twin.request_settings import read_request_settings
+from twin.port.engine import Engine
+from twin.port.objects import (
+    NodeRecord,
+    ObjectRecord,
+    PodRecord,
+    is_daemon,
+    millicores,
+    read_request_settings,
+)
 
 _CHOOSE = "experiments.oracle"
 FIRST_SECONDS = 60.0

@@ -16,10 +16,8 @@ from contextlib import suppress
 from typing import Any
 
 from lab.experiments.arms import Planted
-from twin.copying import copy_object
-from twin.engine import Engine
-from twin.errors import ApiError
-from twin.records import ObjectRecord, PodRecord
+from twin.port.engine import ApiError, Engine, copy_object
+from twin.port.objects import ObjectRecord, PodRecord
 
 _HARM = "experiments.harm"
 EVERY_SECONDS = 60.0

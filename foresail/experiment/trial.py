@@ -33,7 +33,7 @@ from schemas.model import EventData
 from schemas.outcome import Mode, OutcomeForecast
 from schemas.score import OutcomeScore
 from schemas.switchback import OutcomeSwitchback
-from twin.engine import Engine
+from twin.port.engine import Engine
 
 ACTING = ("inference", *AGENTS, "referee", "executor")
 """Services without which the cluster is watched and scored but nothing is decided."""

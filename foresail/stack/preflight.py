@@ -15,7 +15,7 @@ from foresail.stack.real_cluster import check_namespaces_named
 from foresail.stack.state_folder import NoStack, StateFolder
 from services.collector.measuring import read_prices
 from services.prometheus import read_queries
-from twin.faults import read_scenario
+from twin.port.files import read_scenario
 
 
 def check_before_start(settings: StackSettings) -> None:

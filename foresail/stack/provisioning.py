@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from foresail.run_settings import RunSettings
-from twin.config.provisioning import ProvisioningConfig
-from twin.settings import provisioning_of as settings_of
+from twin.port.files import provisioning_of as settings_of
+from twin.port.settings import ProvisioningConfig
 
 
 def provisioning_of(run: RunSettings) -> ProvisioningConfig:

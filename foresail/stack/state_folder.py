@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from bus.errors import ConfigError, InputError
-from bus.limited_files import read_limited
-from schemas.limited_json import load_json
+from inputs.limited_files import read_limited
+from inputs.limited_json import load_json
 
 STACK_FILE_BYTES = 1_000_000
 """Bytes of stack.json; it has a few lines for each process."""

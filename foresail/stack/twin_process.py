@@ -117,7 +117,7 @@ class TwinProcess:
             **self._world_options(),
             **self._options,
         }
-        return (sys.executable, "-m", "twin", *_words(options))
+        return (sys.executable, "-m", "foresail.twin_server", *_words(options))
 
     def _world_options(self) -> dict[str, str]:
         run = self._settings.run

@@ -42,13 +42,11 @@ from schemas.outcome import Mode
 from services.cluster import Transport, TwinTransport
 from services.collector.looks import Look
 from services.executor.settings import HandBack
-from twin.config import START_2026, TwinConfig
-from twin.config.health import HealthConfig
-from twin.config.kueue import KueueConfig
-from twin.engine import Engine
-from twin.faults import read_scenario
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
+from twin.port.files import read_scenario
+from twin.port.settings import START_2026, HealthConfig, KueueConfig, TwinConfig
+from twin.port.workloads import open_workload
 
 INCARNATION = "virtual"
 START_WALL_NS = 1_767_225_600_000_000_000

@@ -11,9 +11,14 @@ from typing import Literal
 from bus.errors import ConfigError
 from foresail.run_settings import RunSettings
 from projections.figures import duration, number
-from twin.workloads import FITTED, IDLE, open_workload, suggest_speed
-from twin.workloads.catalog import plain_nodes
-from twin.workloads.row_files import PARQUET_SUFFIX
+from twin.port.workloads import (
+    FITTED,
+    IDLE,
+    PARQUET_SUFFIX,
+    open_workload,
+    plain_nodes,
+    suggest_speed,
+)
 
 
 @dataclass(frozen=True)

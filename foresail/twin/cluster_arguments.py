@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from twin.config.provisioning import PROVISIONERS
+from twin.port.settings import PROVISIONERS
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,6 +21,7 @@ from bus.recording import open_recording
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.twin.place import find_kubeconfig
+from lab.rerun.start_state import ClusterTables, start_state
 from schemas.envelope import attributes_of
 from schemas.frames import FullState, apply_frame
 from schemas.registry import UnknownEvent
@@ -30,8 +31,7 @@ from services.collector.cluster import read_every_list
 from services.collector.pod_rows import SnapshotLimits
 from services.collector.snapshot import Snapshot
 from services.official_client import OfficialClientTransport
-from twin.workloads.start_state import ClusterTables, start_state
-from twin.workloads.trace_file import write_trace_file
+from twin.port.workloads import write_trace_file
 
 SNAPSHOTS = {kind.TYPE: kind for kind in (SnapshotNodes, SnapshotPlacements, SnapshotWorkloads)}
 ALL_PODS = SnapshotLimits(since_seconds=0.0, failed_pod_seconds=0.0, listed_pods=10**9)

@@ -9,9 +9,8 @@ from pathlib import Path
 from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from projections.figures import number
-from twin.config.provisioning import MachineType, ProvisioningConfig
-from twin.machines.public_shapes import public_shapes
-from twin.machines.reading import read_machines
+from twin.port.files import public_shapes, read_machines
+from twin.port.settings import MachineType, ProvisioningConfig
 
 GIB = 2**30
 _HEAD = (

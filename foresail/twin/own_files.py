@@ -12,13 +12,17 @@ from pathlib import Path
 from foresail.twin.validate import check_machine_file, check_workload, is_scenario
 from projections.figures import number
 from schemas.wording import count_text
-from twin.faults import read_scenario
-from twin.faults.scenario import Traffic, Weather
-from twin.machines.reading import is_machine_file
-from twin.traffic import Recorded, read_traffic
-from twin.workloads.catalog import plain_nodes
-from twin.workloads.rate_file import is_rate_file, read_rate_file
-from twin.workloads.row_files import PARQUET_SUFFIX
+from twin.port.files import (
+    Recorded,
+    Traffic,
+    Weather,
+    is_machine_file,
+    is_rate_file,
+    read_rate_file,
+    read_scenario,
+    read_traffic,
+)
+from twin.port.workloads import PARQUET_SUFFIX, plain_nodes
 
 OWN = "yours"
 NOT_SAID = "not said; add a line `# source: ...` and `# licence: ...`"

@@ -11,13 +11,13 @@ import urllib3
 from bus.clock import SystemClock
 from bus.errors import ConfigError, InputError
 from bus.exit_codes import ExitCode
-from bus.limited_files import BadFile, read_text_limited
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.spans import moment
+from inputs.limited_files import BadFile, read_text_limited
 from lab.workloads.measured_rates import Series, choose, rate_file, read_csv, read_matrix
 from projections.figures import duration, number
-from twin.workloads.rate_file import read_rate_file
+from twin.port.files import read_rate_file
 
 MOST_BYTES = 64 << 20
 TIMEOUT_SECONDS = 30.0

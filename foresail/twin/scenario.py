@@ -13,7 +13,7 @@ from foresail.stack.preflight import check_file
 from foresail.twin.place import find_kubeconfig
 from services.cluster import ClusterRefused, ClusterUnavailable
 from services.official_client import OfficialClientTransport
-from twin.faults import read_scenario
+from twin.port.files import read_scenario
 
 PATH = "/foresail/v1/scenario"
 

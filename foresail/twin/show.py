@@ -30,12 +30,10 @@ from foresail.stack.workload import choose_workload
 from foresail.twin.cluster_arguments import add_cluster_arguments
 from projections.figures import duration
 from projections.times import clock, cluster_clock
-from twin.config import TwinConfig
-from twin.config.health import WEATHERS, HealthConfig
-from twin.engine import Engine
-from twin.faults import read_scenario
-from twin.settings import provisioning_of
-from twin.workloads import open_workload
+from twin.port.engine import Engine
+from twin.port.files import provisioning_of, read_scenario
+from twin.port.settings import WEATHERS, HealthConfig, TwinConfig
+from twin.port.workloads import open_workload
 
 DAY = 86_400.0
 PLAYED = ("workload", "nodes", "seed", "scenario", "provisioner", "machines", "data", "weather")

@@ -14,8 +14,6 @@ from typing import Any
 
 from bus.errors import ConfigError, InputError
 from bus.exit_codes import ExitCode
-from bus.limited_files import BadFile, read_limited
-from bus.limited_yaml import MOST_BYTES, BadYaml, load_yaml
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.settings import StackSettings, resolve
@@ -25,17 +23,18 @@ from foresail.stack.twin_process import JOURNAL_FILE, TwinProcess
 from foresail.stack.workload import choose_workload
 from foresail.twin.cluster_arguments import add_cluster_arguments
 from foresail.twin.place import RunningTwin, twin_folder, write_place
+from inputs.limited_files import BadFile, read_limited
+from inputs.limited_yaml import MOST_BYTES, BadYaml, load_yaml
 from projections.figures import number
-from twin.audit.policy import read_policy
-from twin.config.access import AUTHORIZATIONS
-from twin.config.health import WEATHERS
-from twin.config.parts import NAMES
-from twin.config.provisioning import ProvisioningConfig
-from twin.faults import read_scenario
-from twin.kubeconfig import CLUSTER
-from twin.kueue.configuration import read_configuration
-from twin.machines.reading import read_machines
-from twin.settings import parts_left_out
+from twin.port.files import (
+    CLUSTER,
+    parts_left_out,
+    read_configuration,
+    read_machines,
+    read_policy,
+    read_scenario,
+)
+from twin.port.settings import AUTHORIZATIONS, NAMES, WEATHERS, ProvisioningConfig
 
 PLAIN_SPEED = 1.0
 """kubectl shows ages by the wall clock, so the cluster's time passes as fast unless told otherwise."""

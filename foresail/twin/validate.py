@@ -9,18 +9,27 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from bus.limited_files import read_limited
-from bus.limited_yaml import MOST_BYTES
 from foresail.output import console, print_error, print_json
+from inputs.limited_files import read_limited
+from inputs.limited_yaml import MOST_BYTES
 from schemas.wording import count_text
-from twin.config.provisioning import ProvisioningConfig
-from twin.faults import read_scenario
-from twin.machines.reading import check_machines, is_machine_file
-from twin.workloads.arrival import NodeShape
-from twin.workloads.catalog import plain_nodes
-from twin.workloads.rate_file import check_rate_file, is_rate_file
-from twin.workloads.row_files import CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX
-from twin.workloads.trace_file import FileContent, check_trace_file
+from twin.port.files import (
+    check_machines,
+    check_rate_file,
+    is_machine_file,
+    is_rate_file,
+    read_scenario,
+)
+from twin.port.settings import ProvisioningConfig
+from twin.port.workloads import (
+    CSV_SUFFIX,
+    JSON_LINES_SUFFIX,
+    PARQUET_SUFFIX,
+    FileContent,
+    NodeShape,
+    check_trace_file,
+    plain_nodes,
+)
 
 SCENARIO_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 SHOWN = 100

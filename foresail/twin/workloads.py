@@ -12,9 +12,8 @@ from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from foresail.settings_sources import DATA_VARIABLE
 from foresail.twin.own_files import OWN, describe_file
-from twin.health.sources import SOURCES
-from twin.workloads import FITTED, IDLE
-from twin.workloads.catalog import load_model
+from twin.port.objects import SOURCES
+from twin.port.workloads import FITTED, IDLE, load_model
 
 HEAD = ("kind", "name", "what", "licence", "source")
 WIDEST = 96

@@ -14,10 +14,7 @@ from foresail.untouched.journal_writes import JournaledWrites
 from foresail.untouched.service import NAME, run
 from foresail.untouched.world import UntouchedWorld
 from services.collector.settings import CollectorSettings
-from twin.__main__ import build_engine
-from twin.api.journal import recorded_world
-from twin.settings import read_settings
-from twin.world_settings import as_recorded
+from twin.port.process import as_recorded, build_engine, read_settings, recorded_world
 
 
 async def main(context: ProcessContext) -> None:

@@ -19,9 +19,8 @@ from services.cluster import (
     Transport,
 )
 from services.collector.looks import Look
-from twin.api.messages import WRITING
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
+from twin.port.api import WRITING, InProcessTwin
+from twin.port.engine import Engine
 
 KEPT_LOOKS = 10
 """Looks that wait for the untouched world's collector, which is seldom more than one behind."""

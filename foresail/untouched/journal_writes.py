@@ -10,8 +10,7 @@ from typing import Any
 
 from bus.errors import ConfigError
 from foresail.untouched.world import Write
-from twin.api.access import EXECUTOR
-from twin.api.journal import request_of
+from twin.port.process import EXECUTOR, request_of
 
 
 class JournaledWrites:

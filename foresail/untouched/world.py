@@ -23,10 +23,8 @@ from services.cluster import (
     Transport,
 )
 from services.collector.looks import Look
-from twin.api.messages import WRITING, Request
-from twin.api.router import Router
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
+from twin.port.api import WRITING, InProcessTwin, Request, Router
+from twin.port.engine import Engine
 
 SLICE_EVENTS = 250
 """Events that happen at once: some hundredths of a second of work, so that a machine on which many others want to

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from agent_registry.discovery import agent_names
 from schemas.model import DataModel
-from twin.config.provisioning import Provisioner
+from twin.port.settings import Provisioner
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,60}$"
 CHANGEABLE = ("agents", "referee", "executor", "inference", "switchback")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from lab.experiments.results import Burden
-from twin.records import ObjectRecord, PodRecord, Record
+from twin.port.objects import ObjectRecord, PodRecord, Record
 
 INTEGRALS = ("waiting_pod_hours", "held_pod_hours", "removed_pod_hours")
 COUNTS = ("evictions", "jobs_dropped")

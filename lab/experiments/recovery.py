@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict, deque
 
-from twin.changes import Change
-from twin.controllers.job_status import is_finished
-from twin.records import ObjectRecord, PodRecord
+from twin.port.engine import Change
+from twin.port.objects import ObjectRecord, PodRecord, is_finished
 
 OWNERS = frozenset({"replicasets", "statefulsets", "jobs"})
 _KINDS = frozenset({"ReplicaSet", "StatefulSet", "Job"})

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.score.prices import ScorePrices
-from twin.serving.backends import Account
-from twin.serving.latency import BOUNDS, SIZE, quantile
+from twin.port.latencies import BOUNDS, SIZE, Account, quantile
 
 Floats = npt.NDArray[np.float64]
 _PRICES = ScorePrices()

@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from bus.errors import InputError
-from bus.limited_files import BadFile, read_toml
+from inputs.limited_files import BadFile, read_toml
 from lab.experiments.arms import Arm, arm_of
 from lab.experiments.metrics import COMPARED, METRICS
 from schemas.model import DataModel
-from twin.config.health import Weather
+from twin.port.settings import Weather
 
 Split = Literal["development", "test"]
 FIRST_SEED: Mapping[Split, int] = {"development": 1, "test": 1_000_001}

@@ -9,11 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 
-from twin.changes import Change
-from twin.controllers.pods_of import FIRST_NAME
-from twin.engine import Engine
-from twin.records import ObjectRecord
-from twin.request_settings import TRAFFIC
+from twin.port.engine import Change, Engine
+from twin.port.objects import FIRST_NAME, TRAFFIC, ObjectRecord
 
 DEMAND = ("deployments", "jobs", "services")
 

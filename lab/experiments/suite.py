@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, ValidationError, model_validator
 
 from bus.errors import InputError
-from bus.limited_files import BadFile, read_toml
+from inputs.limited_files import BadFile, read_toml
 from lab.experiments.spec import NAME, BadExperiment, Split
 from schemas.model import DataModel
 

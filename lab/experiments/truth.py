@@ -15,11 +15,16 @@ from lab.experiments.recovery import OWNERS, Recovery
 from lab.experiments.results import Burden
 from lab.experiments.served import Served
 from lab.experiments.waiting import Waiting
-from twin.behaviour.pod_work import WORK_SECONDS
-from twin.changes import Change
-from twin.controllers.job_status import finish_time, is_finished, is_succeeded
-from twin.engine import Engine
-from twin.records import NodeRecord, ObjectRecord, PodRecord
+from twin.port.engine import Change, Engine
+from twin.port.objects import (
+    WORK_SECONDS,
+    NodeRecord,
+    ObjectRecord,
+    PodRecord,
+    finish_time,
+    is_finished,
+    is_succeeded,
+)
 
 LOOK_SECONDS = 60.0
 LEAST_WORK_SECONDS = 10.0

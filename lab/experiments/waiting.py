@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from lab.experiments.payers import Payers, payer_of
 from services.held import HELD
-from twin.changes import Change
-from twin.records import ObjectRecord, PodRecord, Record
-from twin.request_settings import TRAFFIC
+from twin.port.engine import Change
+from twin.port.objects import TRAFFIC, ObjectRecord, PodRecord, Record
 
 
 class Waiting:

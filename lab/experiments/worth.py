@@ -14,10 +14,8 @@ from dataclasses import dataclass, field
 from lab.experiments.served import Served
 from projections.score.money import unit_prices
 from projections.score.prices import ScorePrices
-from twin.changes import Change
-from twin.engine import Engine
-from twin.provisioners.client import is_daemon
-from twin.records import NodeRecord, PodRecord
+from twin.port.engine import Change, Engine
+from twin.port.objects import NodeRecord, PodRecord, is_daemon
 
 LOOK_SECONDS = 60.0
 OVERDUE_SECONDS = 300.0

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bus.errors import InputError
-from twin.config.provisioning import MachineType
-from twin.machines.public_shapes import public_shapes
+from twin.port.files import public_shapes
+from twin.port.settings import MachineType
 
 Kind = Literal["control-plane", "cluster-autoscaler", "karpenter"]
 KINDS: tuple[Kind, ...] = ("control-plane", "cluster-autoscaler", "karpenter")

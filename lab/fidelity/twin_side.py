@@ -10,16 +10,15 @@ from lab.fidelity.cluster import JSON, Object, items
 from lab.fidelity.player import Player
 from lab.fidelity.recording import Observer, Recording
 from lab.fidelity.scenario import STEP_SECONDS, Scenario, rented_machines
-from twin.api.messages import Request, Response
-from twin.api.router import Router
-from twin.config import TwinConfig
-from twin.config.provisioning import (
+from twin.port.api import Request, Response, Router
+from twin.port.engine import Engine
+from twin.port.settings import (
     ClusterAutoscalerConfig,
     KarpenterConfig,
     NodeGroup,
     ProvisioningConfig,
+    TwinConfig,
 )
-from twin.engine import Engine
 
 FOR_GOOD = 1e6
 BOOT_SECONDS = 0.5

@@ -17,13 +17,13 @@ import numpy as np
 import polars as pl
 
 from bus.errors import ConfigError
-from bus.limited_files import read_limited
 from features.history import Kind
+from inputs.limited_files import read_limited
+from inputs.limited_json import load_json
 from lab.forecast.anchors import GRIDS, Grid
 from lab.forecast.features import chunk_features
 from lab.forecast.labels import LabelChoice
 from lab.forecast.workspace import Workspace
-from schemas.limited_json import load_json
 
 ROWS_PER_CHUNK = 200_000
 

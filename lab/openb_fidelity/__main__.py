@@ -25,7 +25,7 @@ from lab.openb_fidelity.report import Findings, Side, markdown
 from lab.openb_fidelity.trace_side import TraceWaits, trace_waits
 from lab.traces.openb import read_openb
 from lab.workloads.prepare import cut_trace
-from twin.workloads.arrival import WorkloadArrival
+from twin.port.workloads import WorkloadArrival
 
 FACTOR, COPIES = 150.0, 7
 """So close together, and each pod so many times: live requests pass what the GPUs can hold."""

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from twin.arrivals import APP
-from twin.changes import Change
-from twin.records import PodRecord
-from twin.workloads.arrival import NodeShape
+from twin.port.engine import Change
+from twin.port.objects import APP, PodRecord
+from twin.port.workloads import NodeShape
 
 Amounts = tuple[int, int, int]
 """Millicores, bytes, GPUs."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.openb_fidelity.play import RESOURCES, Played, Sample
-from twin.workloads.arrival import WorkloadArrival
+from twin.port.workloads import WorkloadArrival
 
 FULL = 0.8
 """Above this share a scheduler may be unable to place everything, and nothing is promised."""

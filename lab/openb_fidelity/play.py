@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from lab.openb_fidelity.books import Amounts, Books
-from twin.config import TwinConfig
-from twin.engine import Engine
-from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.port.engine import Engine
+from twin.port.settings import TwinConfig
+from twin.port.workloads import NodeShape, WorkloadArrival
 
 RESOURCES = ("cpu", "memory", "gpu")
 SETTLED_SECONDS = 15.0

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from lab.traces.workload_trace import WorkloadTrace
-from twin.workloads.arrival import NodeShape, WorkloadArrival
-from twin.workloads.room import Room
+from twin.port.workloads import NodeShape, Room, WorkloadArrival
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from lab.recordings.free_text import (
     patch_without,
 )
 from lab.recordings.names import TOKEN, parts_of, rename_parts, walk_names
-from twin.workloads import NAMES as OUR_WORKLOADS
+from twin.port.workloads import NAMES as OUR_WORKLOADS
 
 WELL_KNOWN = re.compile(r"([-a-z0-9]+\.)*(kubernetes\.io|k8s\.io|foresail\.dev)(/|$)")
 """Labels and taints that every cluster has."""

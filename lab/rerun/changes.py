@@ -9,9 +9,9 @@ from typing import Any
 
 from agent_registry.discovery import agent_names
 from bus.errors import ConfigError, InputError
-from bus.limited_files import BadFile, read_toml
+from inputs.limited_files import BadFile, read_toml
+from inputs.limited_json import BadJson, load_json
 from schemas.decision import RefereeRule
-from schemas.limited_json import BadJson, load_json
 from services.agents.settings import AgentSettings
 from services.collector.settings import CollectorSettings
 from services.executor.settings import ExecutorSettings

@@ -14,14 +14,13 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.recording import Recording, open_recording
+from lab.rerun.start_state import ClusterTables, StartState, start_state
 from lab.rerun.trusted import read_event
 from schemas.envelope import attributes_of
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.registry import UnknownEvent
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads, WorkloadTable
-from twin.workloads.arrival import WorkloadArrival
-from twin.workloads.start_state import ClusterTables, StartState, start_state
-from twin.workloads.trace_file import write_trace_file
+from twin.port.workloads import WorkloadArrival, write_trace_file
 
 SNAPSHOTS = frozenset({SnapshotNodes.TYPE, SnapshotPlacements.TYPE, SnapshotWorkloads.TYPE})
 SIMULATED = (

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from bus.errors import ConfigError, InputError
+from inputs.limited_json import BadJson, load_json
 from lab.rerun.changes import Changes, full_name, read_rules, value_of
 from lab.rerun.what_if import what_if
-from schemas.limited_json import BadJson, load_json
 
 MOST_POINTS = 20_000
 _RANGE = re.compile(r"(-?[0-9.]+(?:e-?[0-9]+)?)\.\.(-?[0-9.]+(?:e-?[0-9]+)?)(?::([0-9]+))?")

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from bus.errors import InputError
-from bus.limited_files import BadFile, read_toml
+from inputs.limited_files import BadFile, read_toml
 from lab.experiments.spec import NAME, BadExperiment
 from schemas.model import DataModel
 

@@ -27,9 +27,7 @@ from lab.traces.registry import read_workload_trace, workload_names
 from lab.traces.workload_trace import SECONDS_PER_HOUR, WorkloadTrace
 from lab.workloads.figures import OPEN_RUN_SECONDS
 from lab.workloads.fit import pods_near
-from twin.workloads.arrival import WorkloadArrival
-from twin.workloads.catalog import load_model, open_workload
-from twin.workloads.workload import CARRIED_IN_SECONDS
+from twin.port.workloads import CARRIED_IN_SECONDS, WorkloadArrival, load_model, open_workload
 
 SEEDS = (1, 2, 3, 4, 5)
 HOURS_PLAYED = 24

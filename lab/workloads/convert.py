@@ -18,9 +18,16 @@ import polars as pl
 from bus.errors import InputError
 from lab.workloads.parquet import check_parquet
 from schemas.wording import count_text
-from twin.workloads.arrival import WorkloadArrival, windows_text
-from twin.workloads.row_files import CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX
-from twin.workloads.trace_file import FileContent, check_trace_file, write_trace_file
+from twin.port.workloads import (
+    CSV_SUFFIX,
+    JSON_LINES_SUFFIX,
+    PARQUET_SUFFIX,
+    FileContent,
+    WorkloadArrival,
+    check_trace_file,
+    windows_text,
+    write_trace_file,
+)
 
 
 def convert(source: Path, out_file: Path) -> FileContent:

@@ -12,7 +12,7 @@ from math import log2
 
 import polars as pl
 
-from twin.workloads.model import BatchRow, Ending, RequestRow
+from twin.port.workloads import BatchRow, Ending, RequestRow
 
 QUANTILE_STEPS = 100
 EXACT_REQUESTS = 40  # the commonest requests of a class are kept as they are

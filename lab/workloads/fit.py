@@ -30,14 +30,7 @@ from lab.workloads.figures import (
 from lab.workloads.prepare import GPU_MODEL_LABEL, SHAPE_LABEL
 from lab.workloads.provenance import provenance
 from lab.workloads.usage import USAGE_FILE, fit_usage, own_usage
-from twin.workloads.model import (
-    HOURS_PER_DAY,
-    FittedModel,
-    NodeRow,
-    RunningClass,
-    Usage,
-    WorkClass,
-)
+from twin.port.workloads import HOURS_PER_DAY, FittedModel, NodeRow, RunningClass, Usage, WorkClass
 
 COMMAND = "python -m lab.workloads.fit --data DIR --out twin/workloads/fitted"
 SECONDS_BEFORE = 48 * SECONDS_PER_HOUR

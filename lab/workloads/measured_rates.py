@@ -16,8 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from bus.errors import InputError
-from twin.traffic import MOST_POINTS, MOST_REQUESTS_PER_SECOND
-from twin.workloads.rate_file import COLUMNS
+from twin.port.files import COLUMNS, MOST_POINTS, MOST_REQUESTS_PER_SECOND
 
 MILLISECONDS_FROM = 1e11
 """A number of seconds would be the year 5138: such times are milliseconds, as Grafana exports them."""

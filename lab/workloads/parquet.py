@@ -12,11 +12,16 @@ from pathlib import Path
 import polars as pl
 
 from bus.errors import InputError
-from twin.workloads.arrival import NodeShape
-from twin.workloads.row_files import Complain, PlacedRow
-from twin.workloads.row_place import RowPlace
-from twin.workloads.rows import ALL_FIELDS
-from twin.workloads.trace_file import FileContent, collect, write_trace_file
+from twin.port.workloads import (
+    ALL_FIELDS,
+    Complain,
+    FileContent,
+    NodeShape,
+    PlacedRow,
+    RowPlace,
+    collect,
+    write_trace_file,
+)
 
 MOST_ROWS = 10_000_000
 """Rows of a file; equal cells are stored once, so a few bytes can stand for any number of them."""

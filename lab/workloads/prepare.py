@@ -19,13 +19,19 @@ from bus.errors import InputError
 from lab.traces.registry import read_workload_trace
 from lab.traces.workload_trace import SECONDS_PER_HOUR, WorkloadTrace
 from lab.workloads.thinning import every_kth, sample_machines
-from twin.workloads.arrival import NodeShape, UsageWindow, WorkloadArrival
-from twin.workloads.catalog import FITTED, load_model
-from twin.workloads.model import Usage
-from twin.workloads.quantiles import at_rank
-from twin.workloads.room import Room
-from twin.workloads.trace_file import write_trace_file
-from twin.workloads.workload import CARRIED_IN_SECONDS, carried_in_time
+from twin.port.workloads import (
+    CARRIED_IN_SECONDS,
+    FITTED,
+    NodeShape,
+    Room,
+    Usage,
+    UsageWindow,
+    WorkloadArrival,
+    at_rank,
+    carried_in_time,
+    load_model,
+    write_trace_file,
+)
 
 GPU_MODEL_LABEL = "foresail.dev/gpu-model"
 SHAPE_LABEL = "node.kubernetes.io/instance-type"

@@ -9,7 +9,7 @@ import polars as pl
 
 from lab.traces.registry import TRACES
 from lab.traces.workload_trace import TraceFile, require
-from twin.workloads.model import Provenance, SourceFile
+from twin.port.workloads import Provenance, SourceFile
 
 
 def provenance(name: str, data_dir: Path, used: tuple[TraceFile, ...]) -> Provenance:

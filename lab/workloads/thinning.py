@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from twin.workloads.node_mix import allot
+from twin.port.workloads import allot
 
 Item = TypeVar("Item")
 

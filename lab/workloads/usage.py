@@ -15,7 +15,7 @@ import polars as pl
 
 from lab.traces.workload_trace import TraceFile, WorkloadTrace, require
 from lab.workloads.figures import quantiles
-from twin.workloads.model import LifeProfile, Usage
+from twin.port.workloads import LifeProfile, Usage
 
 USAGE_FILE = TraceFile("google2019/instance_usage_5min.parquet", "use over limit of cpu and memory")
 TOP_RANK = 0.999

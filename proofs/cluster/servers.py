@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bus.child_process import die_with_parent
 from bus.nats_server import free_port, server_binary
+from inputs.parent_process import die_with_parent
 from proofs.cluster.network import Network
 
 NAMES = ("n1", "n2", "n3")

@@ -239,7 +239,9 @@ def _name(process: psutil.Process) -> str:
     module = command[2]
     if module == "services.agents" and len(command) > 3:
         return f"agent-{command[3]}"
-    return module.removeprefix("services.") if module.startswith(("services.", "twin")) else ""
+    if module == "foresail.twin_server":
+        return "twin"
+    return module.removeprefix("services.") if module.startswith("services.") else ""
 
 
 def _is_foresails(variable: str) -> bool:

@@ -14,8 +14,6 @@ import zstandard
 from starlette.exceptions import HTTPException
 
 from bus.errors import BusUnavailable, InputError, RecordingDamaged
-from bus.limited_files import BadFile, read_toml
-from bus.limited_yaml import BadYaml, load_yaml
 from bus.nats_wire import nanoseconds, read_ack
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
@@ -25,11 +23,13 @@ from features.live import checkpoint, node_usage
 from foresail.stack.state_folder import StateFolder
 from foresail.status import parse_heartbeat
 from foresail.tap_filter import event_json
+from inputs.limited_files import BadFile, read_toml
+from inputs.limited_json import BadJson, load_json
+from inputs.limited_yaml import BadYaml, load_yaml
 from projections.spans import SpanBuilder
 from proofs.fuzzing.entry import Entry
 from schemas.decision import Decision
 from schemas.identity import Origin
-from schemas.limited_json import BadJson, load_json
 from schemas.registry import EVENT_TYPES, UnknownEvent, decode, encode, to_json
 from schemas.subjects import build
 from services.dashboard.app import _event_json, _number
@@ -38,8 +38,8 @@ from services.dashboard.page import Page, evolve
 from services.dashboard.sections import row_json, sections_of
 from services.model_folders import read_manifest
 from services.official_client import OfficialClientTransport
-from twin.faults.reading import read_scenario
-from twin.workloads.trace_file import read_trace_file
+from twin.port.files import read_scenario
+from twin.port.workloads import read_trace_file
 
 ORIGIN = Origin("c", "i")
 HEADERS = {

@@ -9,17 +9,16 @@ from proofs.fuzzing.entry import Entry
 from twin.api.bodies import read_body
 from twin.api.json_patch import apply_json_patch
 from twin.api.limits import read_json
-from twin.api.messages import Request, Response, WatchResponse
+from twin.api.messages import WatchResponse
 from twin.api.ownership import read_owners, to_entries
 from twin.api.patching import STRATEGIC, apply_patch
-from twin.api.router import Router
 from twin.api.schema import root_of
 from twin.api.schema.wire import decode_object
 from twin.api.selecting import field_requirements, label_requirements
 from twin.api.versions import list_options, watch_options
-from twin.engine import Engine
-from twin.errors import ApiError
-from twin.workloads import open_workload
+from twin.port.api import Request, Response, Router
+from twin.port.engine import ApiError, Engine
+from twin.port.workloads import open_workload
 
 POD = (
     b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"b"}},'

@@ -5,8 +5,8 @@ from __future__ import annotations
 from proofs.planted.defect import Defect
 
 YAML, TOML, JSON = (
-    "tests/bus/test_limited_yaml.py",
-    "tests/bus/test_limited_files.py",
+    "tests/inputs/test_limited_yaml.py",
+    "tests/inputs/test_limited_files.py",
     "tests/schemas/test_limits.py",
 )
 PAGE, HEALTH = (
@@ -18,28 +18,28 @@ FILES = "tests/fuzz/test_hostile_files.py"
 READERS = (
     Defect(
         "YAML: an alias counts as one value",
-        "bus/limited_yaml.py",
+        "inputs/limited_yaml.py",
         "        self._add(event, *known)",
         "        self._add(event, 1, 0)",
         f"{YAML}::test_aliases_count_as_what_they_stand_for",
     ),
     Defect(
         "YAML: depth is not looked at",
-        "bus/limited_yaml.py",
+        "inputs/limited_yaml.py",
         "if len(self.open) + height > self.limits.deepest:",
         "if len(self.open) + height > 1_000_000:",
         f"{YAML}::test_hostile_documents_are_refused",
     ),
     Defect(
         "YAML: a number has any length",
-        "bus/limited_yaml.py",
+        "inputs/limited_yaml.py",
         "if len(event.value) > longest and",
         "if len(event.value) > 1_000_000 * longest and",
         f"{YAML}::test_hostile_documents_are_refused",
     ),
     Defect(
         "YAML: a text has any size",
-        "bus/limited_yaml.py",
+        "inputs/limited_yaml.py",
         "if size > limits.most_bytes:",
         "if size > 1_000 * limits.most_bytes:",
         f"{YAML}::test_limits_may_be_tighter",
@@ -74,14 +74,14 @@ READERS = (
     ),
     Defect(
         "JSON: depth is left to the interpreter",
-        "schemas/limited_json.py",
+        "inputs/limited_json.py",
         "            if depth > deepest:",
         "            if depth > 100 * deepest:",
         f"{JSON}::test_hostile_json_is_refused",
     ),
     Defect(
         "JSON: infinity is a number",
-        "schemas/limited_json.py",
+        "inputs/limited_json.py",
         "    if not math.isfinite(value):",
         "    if math.isnan(value):",
         f"{JSON}::test_hostile_json_is_refused",
@@ -151,14 +151,14 @@ READERS = (
     ),
     Defect(
         "settings: a line of any length",
-        "bus/limited_files.py",
+        "inputs/limited_files.py",
         "        if len(line) > TOML_LINE:",
         "        if len(line) > 1_000 * TOML_LINE:",
         f"{TOML}::test_hostile_settings_are_refused",
     ),
     Defect(
         "files: a device is read to its end",
-        "bus/limited_files.py",
+        "inputs/limited_files.py",
         "pieces, left = [], most_bytes + 1",
         "pieces, left = [], 1_000 * most_bytes + 1",
         f"{TOML}::test_a_file_is_read_up_to_its_limit",

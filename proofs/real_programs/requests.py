@@ -88,7 +88,9 @@ class Api:
         """Yield the lines of a watch until the server ends it."""
         request = urllib.request.Request(f"{self.server}{path}")
         request.add_header("Authorization", f"Bearer {self._token}")
-        with urllib.request.urlopen(request, context=self._context, timeout=PATIENCE_SECONDS) as answer:
+        with urllib.request.urlopen(
+            request, context=self._context, timeout=PATIENCE_SECONDS
+        ) as answer:
             yield from answer
 
     def _send(self, request: urllib.request.Request) -> bytes:
@@ -96,7 +98,9 @@ class Api:
         end = time.monotonic() + PATIENCE_SECONDS * _patience.factor
         while True:
             try:
-                with urllib.request.urlopen(request, context=self._context, timeout=PATIENCE_SECONDS) as answer:
+                with urllib.request.urlopen(
+                    request, context=self._context, timeout=PATIENCE_SECONDS
+                ) as answer:
                     return bytes(answer.read())
             except urllib.error.HTTPError as error:
                 with error:

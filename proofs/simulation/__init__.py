@@ -16,7 +16,7 @@ from multiprocessing import get_context
 
 from rich.progress import track
 
-from bus.child_process import die_with_parent
+from inputs.parent_process import die_with_parent
 from proofs.faults.log_check import check
 from proofs.results import Results, fingerprint
 from proofs.row import Row, Scale

@@ -23,8 +23,8 @@ from proofs.simulation.log_monitor import LogMonitor, late_cycles
 from proofs.simulation.plan import INTERVAL_SECONDS, SOURCES, FaultPlan
 from schemas.identity import Origin
 from services.cluster import TwinTransport
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.workloads import open_workload
 
 NODES = 8
 TROUBLE_CYCLES = 40

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bus.clock import Clock
 from bus.errors import ConfigError
-from bus.limited_files import BadFile, read_toml
+from inputs.limited_files import BadFile, read_toml
 from schemas.measured import EnergyPrice, MeasuredPower, PowerScope
 from schemas.snapshot import SourceRead
 from services.collector.cluster import SERVICES, Lists

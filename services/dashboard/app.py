@@ -29,8 +29,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bus.errors import BusUnavailable
 from bus.port import StoredMessage
+from inputs.limited_json import BadJson, load_json
 from schemas.envelope import attributes_of
-from schemas.limited_json import BadJson, load_json
 from schemas.registry import to_json
 from services.dashboard.hub import Hub
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
+    "inputs",
     "schemas",
     "agent_registry",
     "projections",

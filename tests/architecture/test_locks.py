@@ -16,9 +16,16 @@ DEVELOPMENT = ROOT / "requirements-dev.lock"
 LOCKS = [RUNTIME, DEVELOPMENT]
 
 
-def _project() -> dict[str, list[str]]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return {"": project["dependencies"], **project["optional-dependencies"]}
+def _project(extras: list[str]) -> list[Requirement]:
+    """Return what Foresail and the twin ask for; the twin itself comes from the tree, not from an index."""
+    foresail, twin = (
+        tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        for path in (ROOT / "pyproject.toml", ROOT / "twin" / "pyproject.toml")
+    )
+    texts = [*foresail["dependencies"], *twin["dependencies"]]
+    texts += [text for extra in extras for text in foresail["optional-dependencies"][extra]]
+    asked = [Requirement(text) for text in texts]
+    return [one for one in asked if one.name != twin["name"]]
 
 
 def _entries(lock: Path) -> list[str]:
@@ -51,15 +58,14 @@ def test_a_lock_names_no_place_to_download_from(lock: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [(RUNTIME, ["", "build"]), (DEVELOPMENT, ["", "build", "dev"])]
+    ("lock", "extras"), [(RUNTIME, ["build"]), (DEVELOPMENT, ["build", "dev"])]
 )
 def test_a_lock_satisfies_the_project(lock: Path, extras: list[str]) -> None:
-    """Every requirement of pyproject.toml is in the lock, in a version that it allows."""
+    """Every requirement of both pyproject.toml is in the lock, in a version that it allows."""
     pinned = _pinned_versions(lock)
-    expected = [Requirement(text) for extra in extras for text in _project()[extra]]
     unmet = [
         str(requirement)
-        for requirement in expected
+        for requirement in _project(extras)
         if (version := pinned.get(canonicalize_name(requirement.name))) is None
         or version not in requirement.specifier
     ]
@@ -76,3 +82,13 @@ def test_development_adds_to_the_runtime_and_changes_nothing() -> None:
         for name, version in _pinned_versions(RUNTIME).items()
         if development.get(name) != version
     }
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_the_twin_is_taken_from_the_tree(lock: Path) -> None:
+    """No lock names the twin's distribution, which an index would be asked for then; Foresail depends on it."""
+    foresail = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert "foresail-twin" not in _pinned_versions(lock)
+    assert "foresail-twin" in foresail["project"]["dependencies"]
+    assert foresail["tool"]["uv"]["sources"]["foresail-twin"] == {"path": "twin"}

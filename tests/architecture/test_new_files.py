@@ -17,6 +17,7 @@ import pytest
 from tests.architecture.source_tree import PACKAGES, ROOT, python_files
 
 PLANTED = {
+    "inputs/new_upward.py": ("import schemas.envelope", "The twin needs"),
     "schemas/new_clock.py": ("import time", "What may travel"),
     "schemas/new_upward.py": ("import bus.errors", "Layers"),
     "agent_registry/new_chance.py": ("import random", "What may travel"),
@@ -34,8 +35,9 @@ PLANTED = {
     "services/referee/new_rule.py": ("import services.referee.service", "What is pure in services"),
     "services/collector/new_source.py": ("import services.executor.scope", "Services never"),
     "services/dashboard/new_spans.py": ("import opentelemetry.trace", "Only the tracing process"),
-    "twin/new_events.py": ("import schemas.envelope", "The twin shares"),
-    "twin/controllers/new_totals.py": ("import projections.figures", "The twin shares"),
+    "twin/new_events.py": ("import schemas.envelope", "The twin needs"),
+    "twin/controllers/new_totals.py": ("import projections.figures", "The twin needs"),
+    "lab/new_records.py": ("import twin.records", "Of the twin"),
     "lab/new_verb.py": ("import foresail.output", "Layers"),
     "lab/traces/new_trace.py": ("import kubernetes", "Only the door to the cluster"),
     "lab/workloads/new_settings.py": ("import pydantic_settings", "Only the command line"),

@@ -32,7 +32,7 @@ CLOCKS = {
     ("uuid", "uuid4"),
 }
 CLOCK_FILES = {
-    "bus/clock.py",  # the clock itself
+    "inputs/clock.py",  # the clock itself
     "bus/nats_adapter.py",  # a batch needs an id that the server has never seen
     "foresail/control.py",  # two equal commands of one operator are two commands
 }

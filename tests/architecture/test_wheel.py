@@ -1,4 +1,4 @@
-"""The wheel: built from this checkout without a network, complete, and able to start by itself."""
+"""The wheels of Foresail and of the twin: built without a network, complete, and able to start by themselves."""
 
 from __future__ import annotations
 
@@ -13,28 +13,18 @@ from tests.architecture.source_tree import PACKAGES, ROOT, tracked_files
 
 pytestmark = pytest.mark.slow
 DATA_FOLDERS = ("schemas/exported/", "twin/workloads/fitted/", "services/dashboard/static/")
+OF_TWIN = ("inputs", "twin")
+OF_FORESAIL = tuple(name for name in PACKAGES if name not in OF_TWIN)
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel with the installed backend, so that nothing is downloaded."""
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Build both wheels with the installed backend, so that nothing is downloaded."""
     folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "hatchling",
-            "build",
-            "--target",
-            "wheel",
-            "--directory",
-            str(folder),
-        ],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    return next(folder.glob("*.whl"))
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
+    command += ["--no-build-isolation", "--wheel-dir", str(folder), "./twin", "."]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return {path.name.split("-")[0]: path for path in folder.glob("*.whl")}
 
 
 def _names(wheel: Path) -> set[str]:
@@ -42,37 +32,58 @@ def _names(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
-    """Everything tracked under the packages travels, Python or not."""
+@pytest.mark.parametrize(
+    ("name", "packages"), [("foresail", OF_FORESAIL), ("foresail_twin", OF_TWIN)]
+)
+def test_a_wheel_holds_every_module_and_data_file(
+    name: str, packages: tuple[str, ...], wheels: dict[str, Path]
+) -> None:
+    """Everything tracked under its packages travels, Python or not."""
     tracked = {path.relative_to(ROOT).as_posix() for path in tracked_files()}
-    names = {
-        name
-        for name in tracked
-        if name.startswith(DATA_FOLDERS)
-        or (
-            (name.endswith(".py") and name.split("/")[0] in PACKAGES)
-            and not name.startswith("twin/tests/")
-        )
+    expected = {
+        file
+        for file in tracked
+        if file.split("/")[0] in packages
+        and (file.endswith(".py") or file.startswith(DATA_FOLDERS))
+        and not file.startswith("twin/tests/")
     }
 
-    assert set() == names - _names(wheel)
-    assert any(name.startswith(DATA_FOLDERS[0]) for name in names)
+    assert set() == expected - _names(wheels[name])
+    assert any(file.startswith(DATA_FOLDERS) for file in expected)
 
 
-def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
-    """Tests, documents and state stay out; only the packages and their metadata travel."""
-    tops = {name.split("/")[0] for name in _names(wheel)}
+@pytest.mark.parametrize(
+    ("name", "packages"), [("foresail", OF_FORESAIL), ("foresail_twin", OF_TWIN)]
+)
+def test_a_wheel_holds_nothing_else(
+    name: str, packages: tuple[str, ...], wheels: dict[str, Path]
+) -> None:
+    """Tests, documents and state stay out; only its packages and their metadata travel."""
+    held = _names(wheels[name])
 
-    assert set() == {top for top in tops - set(PACKAGES) if not top.endswith(".dist-info")}
+    assert set() == {
+        file for file in held if file.split("/")[0] not in packages and ".dist-info/" not in file
+    }
+    assert not any(file.startswith("twin/tests/") for file in held)
 
 
-def test_the_installed_wheel_starts_away_from_its_sources(wheel: Path, tmp_path: Path) -> None:
-    """Installed into an empty folder, the command line prints its help."""
+@pytest.mark.parametrize(
+    ("names", "main", "usage"),
+    [
+        (("foresail", "foresail_twin"), "foresail", "usage: foresail"),
+        (("foresail_twin",), "twin", "usage: python -m twin"),
+    ],
+)
+def test_what_is_installed_starts_away_from_its_sources(
+    names: tuple[str, ...], main: str, usage: str, wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    """Installed into an empty folder, both command lines print their help; the twin without Foresail."""
     target = tmp_path / "installed"
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*install, "--target", str(target), str(wheel)], check=True, cwd=tmp_path)
+    given = [str(wheels[name]) for name in names]
+    subprocess.run([*install, "--target", str(target), *given], check=True, cwd=tmp_path)
     helped = subprocess.run(
-        [sys.executable, "-P", "-c", _start_from(target)],
+        [sys.executable, "-P", "-c", _start_from(target, main)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -80,16 +91,16 @@ def test_the_installed_wheel_starts_away_from_its_sources(wheel: Path, tmp_path:
     )
 
     assert (0, "") == (helped.returncode, helped.stderr)
-    assert "usage: foresail" in helped.stdout
+    assert usage in helped.stdout
 
 
-def _start_from(target: Path) -> str:
-    """Return a script that runs `foresail --help` from `target` and nowhere else."""
+def _start_from(target: Path, main: str) -> str:
+    """Return a script that runs `python -m MAIN --help` from `target` and nowhere else."""
     return f"""
 import sys
 sys.path = [{str(target)!r}] + [p for p in sys.path if p != {str(ROOT)!r}]
-import foresail
-assert foresail.__file__.startswith({str(target)!r}), foresail.__file__
-from foresail.__main__ import main
+import {main}
+assert {main}.__file__.startswith({str(target)!r}), {main}.__file__
+from {main}.__main__ import main
 main(["--help"])
 """

@@ -14,7 +14,7 @@ MAIN_FILES = sorted(
     path.relative_to(REPOSITORY).as_posix()
     for path in (
         *REPOSITORY.glob("services/*/__main__.py"),
-        REPOSITORY / "twin" / "__main__.py",
+        REPOSITORY / "foresail" / "twin_server.py",
         REPOSITORY / "foresail" / "untouched" / "__main__.py",
     )
 )

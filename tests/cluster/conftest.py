@@ -14,8 +14,8 @@ from bus.clock import SystemClock
 from services.cluster import Transport, TwinTransport
 from services.official_client import OfficialClientTransport
 from tests.real_api_server import ApiServer, api_server  # noqa: F401 - a fixture
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.workloads import open_workload
 
 NODES = 3
 

@@ -12,10 +12,10 @@ from services.kept_results import kept
 from services.kube_lists import ListDecoder, read_list
 from services.kube_objects import KubeStruct, Pod
 from services.kube_workloads import Job
-from twin.engine import Engine
-from twin.faults.scenario import Scenario
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
+from twin.port.files import Scenario
+from twin.port.workloads import open_workload
 
 
 class WholePages:

@@ -19,9 +19,9 @@ from services.collector.settings import CollectorSettings
 from tests.builders import START_SECONDS
 from tests.collector.conftest import Look
 from tests.collector.scripted_cluster import ScriptedCluster, stamp
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
-from twin.workloads.arrival import NodeShape
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
+from twin.port.workloads import NodeShape
 
 ORIGIN = Origin("test", "1")
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import pytest
 
 from tests.collector.scripted_cluster import PATHS, ScriptedCluster, node
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
+from twin.port.workloads import open_workload
 
 NODES = 5
 

@@ -6,10 +6,10 @@ import pytest
 
 from schemas.work import LATENCY_BOUNDS
 from services.collector.work_metrics import MOST_BYTES, QUERY, read_work_metrics
-from twin.engine import Engine
 from twin.exporters.registry import exposition
-from twin.serving.latency import PROMETHEUS_BUCKETS
-from twin.workloads import open_workload
+from twin.port.engine import Engine
+from twin.port.latencies import PROMETHEUS_BUCKETS
+from twin.port.workloads import open_workload
 
 
 def test_requests_and_cpu_time_of_the_twin_are_read() -> None:

@@ -7,7 +7,7 @@ import runpy
 from nats.aio.msg import Msg
 
 from tests.architecture.source_tree import ROOT
-from twin.workloads.catalog import open_workload
+from twin.port.workloads import open_workload
 
 EXAMPLES = ROOT / "examples"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.architecture.source_tree import ROOT
-from twin.config.health import HealthConfig
+from twin.port.settings import HealthConfig
 
 PAGE = ROOT / "docs" / "twin.md"
 PAGES = (PAGE, ROOT / "docs" / "twin" / "machines.md", ROOT / "docs" / "twin" / "health.md")

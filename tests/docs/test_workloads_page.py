@@ -15,8 +15,7 @@ import pytest
 from foresail.__main__ import main
 from tests.architecture.source_tree import ROOT
 from tests.patience import HANGS_SECONDS
-from twin.workloads import NAMES
-from twin.workloads.rows import ALL_FIELDS
+from twin.port.workloads import ALL_FIELDS, NAMES
 
 PAGE = (ROOT / "docs" / "workloads.md").read_text(encoding="utf-8")
 RUNNABLE = re.compile(

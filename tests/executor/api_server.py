@@ -14,7 +14,7 @@ from services.cluster import JSON, JSON_PATCH, ApiResponse, ClusterRefused, Json
 from services.cluster_version import SIMULATED_VERSION
 from services.executor.facts import apply_merge_patch
 from twin.api.json_patch import apply_json_patch
-from twin.errors import ApiError
+from twin.port.engine import ApiError
 
 NOW = 10_000.0
 

@@ -20,9 +20,9 @@ from services.executor.ledger import Ledger, evolve
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
 from tests.builders import ORIGIN, make_action, make_decision, make_observation, stamp_event
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
+from twin.port.workloads import open_workload
 
 
 @dataclass

@@ -20,8 +20,8 @@ from tests.executor.api_server import ApiServer
 from tests.patience import HANGS_SECONDS
 from tests.real_api_server import ApiServer as RealApiServer
 from tests.real_api_server import api_server  # noqa: F401 - a fixture
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.workloads import open_workload
 
 DRY = {"dryRun": "All"}
 OTHER_UID = "00000000-0000-4000-8000-000000000000"

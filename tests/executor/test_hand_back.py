@@ -24,10 +24,9 @@ from services.executor.means_reading import read_missing_means
 from services.executor.settings import ExecutorSettings, HandBack
 from tests.builders import make_action, make_control, stamp_event
 from tests.executor.plant import Plant
-from twin.config import TwinConfig
-from twin.config.provisioning import MachineType, ProvisioningConfig
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
+from twin.port.settings import MachineType, ProvisioningConfig, TwinConfig
 
 MERGE = "application/merge-patch+json"
 PODS = "/api/v1/namespaces/default/pods"

@@ -8,9 +8,9 @@ import pytest
 
 from services.cluster import TwinTransport
 from services.exerciser.cluster import read_load
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
+from twin.port.workloads import open_workload
 
 ROLE = "node-role.kubernetes.io/control-plane"
 TAINT = {"key": "node-role.kubernetes.io/master", "effect": "NoSchedule"}

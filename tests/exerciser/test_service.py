@@ -16,7 +16,7 @@ from services.exerciser.phases import PHASES
 from services.exerciser.plan import PlannedLoad
 from services.exerciser.settings import ExerciserSettings
 from tests.exerciser.world import World
-from twin.inprocess import InProcessTwin
+from twin.port.api import InProcessTwin
 
 CYCLES = 3
 ROUND_SECONDS = (len(PHASES) * CYCLES + 1) * 5.0

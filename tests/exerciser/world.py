@@ -28,8 +28,8 @@ from services.inference.service import build as build_inference
 from services.inference.settings import InferenceSettings
 from services.referee.service import build as build_referee
 from services.referee.settings import RefereeSettings
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.workloads import open_workload
 
 ORIGIN = Origin("test", "1")
 

@@ -42,9 +42,9 @@ from tests.builders import (
     make_proposal,
 )
 from tests.readable_goldens import COLUMNS, ROWS, check, plain_text
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
-from twin.workloads.arrival import NodeShape
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
+from twin.port.workloads import NodeShape
 
 GIB = 2**30
 GOLDENS = Path(__file__).parent / "goldens"

@@ -30,9 +30,9 @@ from services import model_directory
 from services.model_directory import read_model
 from services.model_folders import SHIPPED, read_manifest
 from services.official_client import OfficialClientTransport
-from twin.faults.reading import read_scenario
+from twin.port.files import read_scenario
+from twin.port.workloads import check_trace_file, read_trace_file
 from twin.workloads import row_files
-from twin.workloads.trace_file import check_trace_file, read_trace_file
 
 GIGABYTE = 2**30
 

@@ -19,9 +19,9 @@ from services.kube_objects import KubeStruct, Node, NodeMetrics, Pod, parse_time
 from services.kube_workloads import Autoscaler, Deployment, Job
 from services.pod_requests import count_gpus, effective_request
 from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken_encodings, dump_json, mutations
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
+from twin.port.workloads import open_workload
 
 PATHS: Mapping[type[KubeStruct], str] = {
     Node: "/api/v1/nodes",

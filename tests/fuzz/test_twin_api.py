@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken_encodings, mutations
-from twin.api.messages import Request, Response
-from twin.api.router import Router
-from twin.engine import Engine
-from twin.workloads import open_workload
+from twin.port.api import Request, Response, Router
+from twin.port.engine import Engine
+from twin.port.workloads import open_workload
 
 KINDS = {
     "json": "application/json",

@@ -23,8 +23,7 @@ from tests.fuzz.mutation import (
     mutated_bytes,
     mutations,
 )
-from twin.workloads.rows import ALL_FIELDS
-from twin.workloads.trace_file import read_trace_file, write_trace_file
+from twin.port.workloads import ALL_FIELDS, read_trace_file, write_trace_file
 
 NODE = {"record": "node", "name": "n-0", "cpu_millicores": 4000, "memory_bytes": 2**33}
 ARRIVAL = {

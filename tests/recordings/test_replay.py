@@ -24,9 +24,9 @@ from schemas.registry import decode
 from services.cluster import TwinTransport
 from services.executor.service import run as run_executor
 from services.executor.settings import ExecutorSettings
-from twin.config import TwinConfig
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
+from twin.port.api import InProcessTwin
+from twin.port.engine import Engine
+from twin.port.settings import TwinConfig
 
 CLUSTER = "replay-test"
 START_NS = 1_767_225_600_000_000_000

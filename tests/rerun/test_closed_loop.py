@@ -14,7 +14,7 @@ from foresail.__main__ import main
 from foresail.twin.export import from_recording
 from lab.rerun.plant import write_plant
 from tests.rerun.conftest import rewritten
-from twin.workloads import open_workload
+from twin.port.workloads import open_workload
 
 
 def test_the_plant_begins_with_the_recorded_state_and_gets_the_recorded_demand(

@@ -9,10 +9,10 @@ import tracemalloc
 import pytest
 from pydantic import ValidationError
 
+from inputs.limited_json import BadJson, load_json
 from schemas.config import Config
 from schemas.decision import Decision
 from schemas.identity import cycle_of
-from schemas.limited_json import BadJson, load_json
 from schemas.model import (
     LARGEST_INTEGER,
     MOST_MEMBERS,

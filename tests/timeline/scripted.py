@@ -19,7 +19,7 @@ from foresail.timeline import read_history
 from projections.incidents.chain import incidents
 from projections.incidents.incident import Incident, Lane, Step
 from tests.builders import START_SECONDS
-from twin.inprocess import InProcessTwin
+from twin.port.api import InProcessTwin
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import pytest
 from bus.errors import ConfigError
 from foresail.untouched.journal_writes import JournaledWrites
 from foresail.untouched.world import MirroredWrites, UntouchedWorld, Write
-from twin.api.journal import Journal, WorldKey
-from twin.api.messages import JSON, Request
-from twin.engine import Engine
+from twin.port.api import JSON, Request
+from twin.port.engine import Engine
+from twin.port.process import Journal, WorldKey
 
 WORLD = WorldKey(1, 3, "idle", 0.0)
 

@@ -12,7 +12,7 @@ import pytest
 from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
-from twin.engine import Engine
+from twin.port.engine import Engine
 
 SAME = {
     "untouched.observation": "observation",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.api.access import Requester
 from twin.api.bodies import read_body, whole_seconds
 from twin.api.messages import Object, Request, Response, respond

@@ -19,7 +19,7 @@ from http import HTTPStatus
 from itertools import chain
 from typing import Any
 
-from bus.clock import SystemClock
+from inputs.clock import SystemClock
 from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
 from twin.api.account_tokens import AccountTokens

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from uuid import UUID
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.audit.events import Trail
 from twin.audit.policy import EVERYTHING, Policy
 from twin.encoding import json_of

@@ -11,9 +11,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bus.errors import ConfigError
-from bus.limited_files import BadFile, read_limited
-from bus.limited_yaml import MOST_BYTES, BadYaml, load_yaml
+from inputs.errors import ConfigError
+from inputs.limited_files import BadFile, read_limited
+from inputs.limited_yaml import MOST_BYTES, BadYaml, load_yaml
 from twin.rbac.attributes import Attributes
 
 API_VERSION = "audit.k8s.io/v1"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 
 Provisioner = Literal["none", "cluster-autoscaler", "karpenter", "warm-pool"]
 PROVISIONERS: tuple[Provisioner, ...] = ("none", "cluster-autoscaler", "karpenter", "warm-pool")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 
 FILTERS = (
     "NodeUnschedulable",

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.arrivals import Arrivals
 from twin.chance import key_of
 from twin.errors import ApiError

@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from bus.errors import InputError
-from bus.limited_files import BadFile, read_limited
-from bus.limited_yaml import MOST_BYTES, BadYaml, find_line, load_yaml
+from inputs.errors import InputError
+from inputs.limited_files import BadFile, read_limited
+from inputs.limited_yaml import MOST_BYTES, BadYaml, find_line, load_yaml
 from twin.faults.scenario import Fault, Scenario
 from twin.traffic import RATE_FILE, recorded_text
 from twin.workloads.rate_file import named_rate_file, read_rate_file

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from bus.child_process import die_with_parent
+from inputs.parent_process import die_with_parent
 
 
 @dataclass(frozen=True, slots=True)

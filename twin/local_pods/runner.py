@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import structlog
-
 from twin.behaviour.pod_work import is_local
 from twin.changes import Change
 from twin.engine import Engine
@@ -76,7 +74,6 @@ class Runner:
         self._previous: dict[str, PodRun] = {}
         self._turns = asyncio.Semaphore(limits.pods)
         self._ending: set[asyncio.Task[None]] = set()
-        self._log = structlog.get_logger("twin")
 
     async def serve(self) -> None:
         """Run what is to run until cancelled; then nothing is left of it."""

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bus.errors import InputError
-from bus.limited_files import BadFile, read_limited
-from bus.limited_yaml import MOST_BYTES, BadYaml, load_yaml
+from inputs.errors import InputError
+from inputs.limited_files import BadFile, read_limited
+from inputs.limited_yaml import MOST_BYTES, BadYaml, load_yaml
 from twin.config.provisioning import CloudConfig, MachineType, NodeGroup, ProvisioningConfig
 from twin.machines.public_shapes import public_shapes
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 from twin.workloads.fitted_play import SECONDS_PER_HOUR, play_fitted
 from twin.workloads.model import FittedModel

@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import isfinite, nan
 from pathlib import Path
 
-from bus.errors import InputError
-from bus.limited_files import BadFile, read_text_limited
+from inputs.errors import InputError
+from inputs.limited_files import BadFile, read_text_limited
 from twin.traffic import MOST_POINTS, MOST_REQUESTS_PER_SECOND, RATE_FILE, Recorded, recorded
 from twin.workloads.row_place import RowPlace
 

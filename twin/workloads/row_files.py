@@ -10,9 +10,9 @@ import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bus.errors import InputError
-from bus.limited_files import BadFile, read_text_limited
-from schemas.limited_json import BadJson, load_json
+from inputs.errors import InputError
+from inputs.limited_files import BadFile, read_text_limited
+from inputs.limited_json import BadJson, load_json
 from twin.workloads.row_place import RowPlace
 from twin.workloads.rows import ALL_FIELDS, Row
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bus.errors import InputError
+from inputs.errors import InputError
 
 LONGEST_SHOWN = 80  # of a bad value; a message stays one readable line
 

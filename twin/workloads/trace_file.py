@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 from twin.workloads.room import Room
 from twin.workloads.row_files import COMMENT, Complain, PlacedRow, read_rows

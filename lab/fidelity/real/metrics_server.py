@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from lab.fidelity.cluster import Cluster, Object, ask
-from twin.quantity import parse_quantity
+from twin.port.objects import parse_quantity
 
 RATIO = "foresail.dev/cpu-usage-ratio"
 SCRAPE_SECONDS = 15.0

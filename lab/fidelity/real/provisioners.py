@@ -13,7 +13,7 @@ from lab.fidelity.real.processes import ControlPlane, free_port
 from lab.fidelity.recording import TYPE
 from lab.fidelity.scenario import ZONE, Scenario, rented_machines
 from lab.fidelity.twin_side import pool_object
-from twin.config.provisioning import MachineType
+from twin.port.settings import MachineType
 
 _AUTOSCALER, _KARPENTER = "cluster-autoscaler", "karpenter-kwok"
 _FLAGS = {

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from bus.errors import InputError
-from bus.limited_files import BadFile, read_text_limited
+from inputs.limited_files import BadFile, read_text_limited
+from inputs.limited_json import BadJson, load_json
 from lab.recordings.predecessors.forms import Form
-from schemas.limited_json import BadJson, load_json
 
 MOST_BYTES = 256 * 1024**2
 LONGEST_VALUE = 80

@@ -20,9 +20,9 @@ from foresail.day.pages import day_page, day_picture, figures_of
 from foresail.day.samples import play_day
 from foresail.day.terminal import day_lines
 from foresail.twin import show
-from twin.engine import Engine
-from twin.faults import read_scenario
-from twin.workloads.arrival import NodeShape
+from twin.port.engine import Engine
+from twin.port.files import read_scenario
+from twin.port.workloads import NodeShape
 
 GIB = 2**30
 

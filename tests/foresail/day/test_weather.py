@@ -9,11 +9,10 @@ import pytest
 from foresail.day.day import FAULTS, LEAKS, LEVELS, NOT_READY, SPOT_NOTICES, WEATHER, Day
 from foresail.day.drawing import draw_day
 from foresail.day.samples import play_day
-from twin.config import TwinConfig
-from twin.config.health import HealthConfig
-from twin.engine import Engine
-from twin.faults import scenario_of
-from twin.workloads.arrival import NodeShape
+from twin.port.engine import Engine
+from twin.port.files import scenario_of
+from twin.port.settings import HealthConfig, TwinConfig
+from twin.port.workloads import NodeShape
 
 GIB = 2**30
 ROUGH = HealthConfig(

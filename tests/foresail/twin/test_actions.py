@@ -12,8 +12,8 @@ from foresail.__main__ import main
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
 from tests.architecture.source_tree import ROOT
-from twin.config.health import WEATHERS
-from twin.workloads import FITTED, open_workload
+from twin.port.settings import WEATHERS
+from twin.port.workloads import FITTED, open_workload
 
 CSV = (
     "record,name,cpu_millicores,memory_bytes,time_seconds,kind,cpu_request_millicores,"

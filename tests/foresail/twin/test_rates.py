@@ -13,7 +13,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from foresail.__main__ import main
-from twin.workloads.rate_file import read_rate_file
+from foresail.twin.validate import check
+from twin.port.files import read_rate_file
 
 BEGIN = 1_767_225_600
 VALUES = [
@@ -155,3 +156,13 @@ def test_a_source_that_is_none_is_one_line(
     assert words in error
     assert len(error.splitlines()) == 1
     assert "me:word" not in error
+
+
+def test_validate_knows_rate_files_and_finds_every_bad_line(tmp_path: Path) -> None:
+    """`foresail twin validate` tells a rate file from a workload by its header, and names all bad lines."""
+    bad = tmp_path / "rates.csv"
+    bad.write_text("time_seconds,requests_per_second\n0,1\n10,x\n20,y\n", encoding="utf-8")
+    result, errors = check(bad, 4)
+    assert (result["file"], len(errors)) == ("rates.csv", 2)
+    result, errors = check(Path(__file__).parents[3] / "examples" / "rates.csv", 4)
+    assert (result["holds"], errors) == ("7 rates of requests", [])

@@ -16,8 +16,8 @@ from lab.calibration.samples import Sample, WorldSamples, find_samples, keep_sam
 from lab.calibration.table import KindTable, kind_tables, ratio_interval
 from schemas.actions import Action, MigrateAction, PowerStateAction, ReplicateAction, Target
 from schemas.effect import Effect
-from twin.faults import read_scenario
-from twin.workloads import open_workload
+from twin.port.files import read_scenario
+from twin.port.workloads import open_workload
 
 SLEEP = "power_state:sleep"
 

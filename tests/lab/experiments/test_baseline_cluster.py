@@ -11,9 +11,9 @@ from kubernetes.utils import parse_quantity
 
 from lab.experiments.spec import read_experiment
 from lab.live.baseline_cluster import LOAD, SURGE, SURGE_REPLICAS, WEB, baseline_objects
-from twin.engine import Engine
-from twin.faults import read_scenario
-from twin.workloads import open_workload
+from twin.port.engine import Engine
+from twin.port.files import read_scenario
+from twin.port.workloads import open_workload
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 FORMS = ("baseline-cluster.toml", "baseline-cluster-long.toml")

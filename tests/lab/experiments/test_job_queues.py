@@ -14,12 +14,10 @@ from lab.experiments.arms import Arm, Queueing, arm_of
 from lab.experiments.results import TrialResult
 from lab.experiments.spec import Trial, Workload, World
 from projections.score.prices import ScorePrices
-from twin.changes import Change
-from twin.config import TwinConfig
-from twin.engine import Engine
-from twin.kueue.objects import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
-from twin.records import ObjectRecord
-from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.port.engine import Change, Engine
+from twin.port.objects import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS, ObjectRecord
+from twin.port.settings import TwinConfig
+from twin.port.workloads import NodeShape, WorkloadArrival
 
 GIB = 2**30
 MIXED = Workload(name="mixed", plays=str(Path(__file__).with_name("mixed_world.csv")))

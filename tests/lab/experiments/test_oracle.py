@@ -9,10 +9,10 @@ from lab.experiments.arms import Arm, Foresight, arm_of
 from lab.experiments.truth import Truth
 from lab.experiments.worth import play
 from projections.score.prices import ScorePrices
-from twin.config import TwinConfig
-from twin.engine import Engine
-from twin.records import PodRecord
-from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.port.engine import Engine
+from twin.port.objects import PodRecord
+from twin.port.settings import TwinConfig
+from twin.port.workloads import NodeShape, WorkloadArrival
 
 GIB = 2**30
 ORACLE = Arm.model_validate(arm_of("oracle"))

@@ -9,8 +9,8 @@ import pytest
 
 from proofs.quoted.__main__ import add_shared_jobs, main, rows
 from proofs.quoted.probe import Probe
-from twin.engine import Engine
-from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.port.engine import Engine
+from twin.port.workloads import NodeShape, WorkloadArrival
 
 FILE = Path(__file__).parents[3] / "experiments" / "quoted.toml"
 RUN = {"name": "run", "quoted": {"jobs": [428, 462], "replicas": [23]}}

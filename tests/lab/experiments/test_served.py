@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lab.experiments.served import Served
-from twin.serving.backends import Account
-from twin.serving.latency import count_latencies
+from twin.port.latencies import Account, count_latencies
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 from lab.experiments.metrics import METRICS
 from lab.experiments.pressure_samples import PressureSamples
 from lab.experiments.truth import Truth
-from twin.config import TwinConfig
-from twin.engine import Engine
-from twin.records import PodRecord
-from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.port.engine import Engine
+from twin.port.objects import PodRecord
+from twin.port.settings import TwinConfig
+from twin.port.workloads import NodeShape, WorkloadArrival
 
 GIB = 2**30
 

@@ -19,10 +19,10 @@ from lab.experiments.results import TrialResult
 from lab.experiments.spec import Experiment, Trial, Workload, World, read_experiment
 from lab.experiments.stimulus import Stimulus
 from tests.lab.experiments.made_up import experiment, results, shifted
-from twin.config import TwinConfig
-from twin.engine import Engine
-from twin.records import PodRecord
-from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.port.engine import Engine
+from twin.port.objects import PodRecord
+from twin.port.settings import TwinConfig
+from twin.port.workloads import NodeShape, WorkloadArrival
 
 GIB = 2**30
 MIXED = Workload(name="mixed", plays=str(Path(__file__).with_name("mixed_world.csv")))

@@ -17,8 +17,8 @@ from bus.virtual_loop import run_virtual
 from foresail.__main__ import main
 from lab.live import baseline_cluster as preset
 from services.cluster import TwinTransport
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.workloads import open_workload
 
 LIVE = ["experiment", "live"]
 SETUP = ["experiment", "baseline-cluster", "up"]

@@ -14,8 +14,8 @@ from lab.live.history import read_histories
 from lab.live.stage import LivePlan, LiveStage, open_side
 from lab.live.windows import Comparison, compare
 from services.cluster import Transport, TwinTransport
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from twin.port.api import InProcessTwin
+from twin.port.workloads import open_workload
 
 NAMESPACE = "foresail-exercise"
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"

@@ -13,8 +13,8 @@ from lab.openb_fidelity.__main__ import main
 from lab.openb_fidelity.books import Books
 from lab.openb_fidelity.compare import closeness, kolmogorov_smirnov, waits_of
 from lab.openb_fidelity.play import LiveRequests, Sample, denser, play, sample_times
-from twin.engine import Engine
-from twin.workloads import NodeShape, WorkloadArrival
+from twin.port.engine import Engine
+from twin.port.workloads import NodeShape, WorkloadArrival
 
 GIB = 2**30
 NODES = [NodeShape(f"n{i}", 8_000, 32 * GIB, i % 2, {}) for i in range(4)]

@@ -12,8 +12,8 @@ from foresail.experiment.world_run import WorldTask, play_world
 from lab.experiments.code_version import code_version
 from lab.random_worlds.draw import draw_world
 from lab.random_worlds.results import WorldResult, find_result, keep_result, worst_of
-from twin.faults import read_scenario
-from twin.workloads import open_workload
+from twin.port.files import read_scenario
+from twin.port.workloads import open_workload
 
 
 def result(seed: int, gain: float, cost: float = 10.0) -> WorldResult:

@@ -28,7 +28,7 @@ from lab.traces.workload_trace import (
     hour_weights,
     require,
 )
-from twin.workloads import open_workload
+from twin.port.workloads import open_workload
 
 NAME = "village"
 FILE = "jobs.csv"

@@ -13,9 +13,7 @@ from lab.workloads import convert
 from lab.workloads.parquet import check_parquet
 from lab.workloads.parquet import convert as to_lines
 from tests.architecture.source_tree import ROOT
-from twin.workloads import open_workload
-from twin.workloads.catalog import plain_nodes
-from twin.workloads.trace_file import read_trace_file
+from twin.port.workloads import open_workload, plain_nodes, read_trace_file
 
 EXAMPLE = ROOT / "examples" / "workload.csv"
 

@@ -14,9 +14,7 @@ from lab.workloads import prepare
 from lab.workloads.check import mean_figures, model_figures, trace_figures
 from lab.workloads.fit import fit_model
 from lab.workloads.usage import fit_usage
-from twin.workloads import open_workload
-from twin.workloads.catalog import load_model
-from twin.workloads.workload import CARRIED_IN_SECONDS
+from twin.port.workloads import CARRIED_IN_SECONDS, load_model, open_workload
 
 REPOSITORY = Path(__file__).parents[3]
 

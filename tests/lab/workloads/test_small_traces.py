@@ -15,7 +15,7 @@ from lab.traces.openb import read_openb
 from lab.workloads import check, fit, prepare
 from lab.workloads.figures import arrival_endings, batch_rows, quantiles, request_rows
 from lab.workloads.thinning import every_kth, sample_machines
-from twin.workloads import open_workload
+from twin.port.workloads import open_workload
 
 HOUR = 3600
 SECOND = 1_000_000

@@ -1,4 +1,4 @@
-"""The twin's process: what it prints when it is ready, and that SIGTERM ends it, whatever it is doing."""
+"""The twin's process: SIGTERM ends it, whatever it is doing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 
-def start_twin(folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[str]:
+def start_twin(folder: Path) -> subprocess.Popen[str]:
     """Start a small idle twin."""
     options = ["--nodes", "3", "--workload", "idle", "--kubeconfig-dir", str(folder)]
     pipe = subprocess.PIPE
@@ -27,35 +27,19 @@ def start_twin(folder: Path, environment: Mapping[str, str]) -> subprocess.Popen
         stdout=pipe,
         stderr=pipe,
         text=True,
-        env=environment,
     )
 
 
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
     """Start a twin as a process of its own."""
-    with start_twin(tmp_path, os.environ) as started:
+    with start_twin(tmp_path) as started:
         assert started.stdout is not None
         try:
             yield started, json.loads(started.stdout.readline())
         finally:
             if started.poll() is None:
                 started.kill()
-
-
-@pytest.mark.twin
-def test_the_first_line_is_where_it_is(tmp_path: Path) -> None:
-    """Also when there is something to log before: that its health port was taken goes to standard error."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = {"FORESAIL_HEALTH_PORT": str(taken.getsockname()[1])}
-        with start_twin(tmp_path, {**os.environ, **port}) as started:
-            assert started.stdout is not None
-            line = started.stdout.readline()
-            started.terminate()
-            _, output = started.communicate(timeout=60)
-
-    assert json.loads(line)["address"].startswith("https://127.0.0.1:")
-    assert "not answering" in output
 
 
 @pytest.mark.twin

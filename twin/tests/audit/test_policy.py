@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.audit.log import AuditLog
 from twin.audit.policy import NAMES, AuditedRequest, read_policy
 from twin.rbac.attributes import Attributes

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.clock import SystemClock
+from inputs.clock import SystemClock
 from tests.patience import HANGS_SECONDS
 from tests.real_api_server import ApiServer, api_server  # noqa: F401 - a fixture
 from twin.config import TwinConfig

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bus.clock import SystemClock
+from inputs.clock import SystemClock
 from tests.patience import HANGS_SECONDS
 from tests.real_api_server import real_cluster_in
 from twin.inprocess import InProcessTwin

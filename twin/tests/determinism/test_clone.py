@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.checkpoint import Checkpoint
 from twin.config import TwinConfig
 from twin.engine import Engine

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.__main__ import build_engine, main
 from twin.api.journal import Journal
 from twin.config import START_2026

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bus.clock import SystemClock
+from inputs.clock import SystemClock
 from tests.patience import HANGS_SECONDS
 from twin.api.api_faults import ApiFaults, resource_of
 from twin.api.journal import Journal, WorldKey

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.faults import read_scenario, scenario_of
 
 DEATH = "{fault: node_death, nodes: {names: [n1]}"

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from bus.clock import SystemClock
+from inputs.clock import SystemClock
 from twin.__main__ import build_engine
 from twin.api.journal import Journal
 from twin.api.messages import Request

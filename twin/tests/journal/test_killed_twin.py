@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 import pytest
 import yaml
 
-from bus.clock import SystemClock
+from inputs.clock import SystemClock
 from tests.patience import HANGS_SECONDS
 from twin.__main__ import build_engine
 from twin.api.journal import Journal

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.__main__ import build_engine
 from twin.api.access import Identity
 from twin.api.journal import Journal

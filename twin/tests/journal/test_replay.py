@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.__main__ import build_engine
 from twin.api.journal import Journal, JournalUnwritable, WorldKey
 from twin.api.messages import Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bus.clock import ManualClock
+from inputs.clock import ManualClock
 from twin.__main__ import open_world
 from twin.api.journal import Journal, Recorded, recorded_world
 from twin.config import START_2026

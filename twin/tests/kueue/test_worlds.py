@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bus.errors import ConfigError, InputError
+from inputs.errors import ConfigError, InputError
 from twin.__main__ import build_engine as build_world
 from twin.api.journal import Journal
 from twin.api.messages import Request, Response

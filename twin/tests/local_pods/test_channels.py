@@ -12,7 +12,7 @@ import pytest
 from kubernetes import client
 from kubernetes.stream import portforward, stream
 
-from bus.nats_server import free_port
+from proofs.real_programs.processes import free_port
 from tests.patience import HANGS_SECONDS
 from twin.tests.local_pods.conftest import LocalTwin, alive, until
 

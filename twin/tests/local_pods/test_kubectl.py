@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from bus.nats_server import free_port
+from proofs.real_programs.processes import free_port
 from tests.patience import HANGS_SECONDS
 from twin.tests.local_pods.conftest import LocalTwin, until
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.__main__ import build_engine
 from twin.api.journal import Journal
 from twin.settings import TwinSettings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.config import TwinConfig
 from twin.config.provisioning import ProvisioningConfig
 from twin.engine import Engine

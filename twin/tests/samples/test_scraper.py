@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from bus.clock import ManualClock
+from inputs.clock import ManualClock
 from twin.api.messages import Request, StreamedResponse
 from twin.api.router import Router
 from twin.exporters.registry import PAGE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.config.scheduling import SchedulerConfig
 from twin.tests.scheduler.cluster import Cluster
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.workloads.arrival import NodeShape, WorkloadArrival

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.workloads import NodeShape, WorkloadArrival, open_workload
 from twin.workloads.room import Room
 from twin.workloads.trace_file import check_trace_file

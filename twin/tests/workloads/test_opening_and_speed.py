@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.workloads import open_workload, suggest_speed
 from twin.workloads.node_mix import allot
 from twin.workloads.quantiles import WeightedTable, at_rank

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.errors import InputError
-from foresail.twin.validate import check
-from tests.architecture.source_tree import ROOT
+from inputs.errors import InputError
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.traffic import read_traffic
@@ -16,6 +14,7 @@ from twin.workloads.catalog import open_workload
 from twin.workloads.rate_file import check_rate_file, read_rate_file
 from twin.workloads.trace_file import read_trace_file, write_trace_file
 
+ROOT = Path(__file__).parents[3]
 _HEADER = "time_seconds,requests_per_second\n"
 
 
@@ -51,14 +50,6 @@ def test_bad_line_is_named_with_a_remedy(
     _, errors = check_rate_file(_file(tmp_path, text))
     assert f"rates.csv line {line}: {field}" in str(errors[0])
     assert remedy in errors[0].remedy
-
-
-def test_validate_knows_rate_files_and_finds_every_bad_line(tmp_path: Path) -> None:
-    """`foresail twin validate` tells a rate file from a workload by its header, and names all bad lines."""
-    result, errors = check(_file(tmp_path, f"{_HEADER}0,1\n10,x\n20,y\n"), 4)
-    assert (result["file"], len(errors)) == ("rates.csv", 2)
-    result, errors = check(ROOT / "examples" / "rates.csv", 4)
-    assert (result["holds"], errors) == ("7 rates of requests", [])
 
 
 def test_service_of_a_workload_file_has_people(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.engine import Engine
 from twin.workloads import NodeShape, WorkloadArrival, open_workload
 from twin.workloads.trace_file import read_trace_file, write_trace_file

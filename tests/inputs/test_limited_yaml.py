@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 import yaml
 
-from bus.limited_yaml import MOST_NODES, BadYaml, YamlLimits, load_yaml
+from inputs.limited_yaml import MOST_NODES, BadYaml, YamlLimits, load_yaml
 
 
 def nested_aliases(levels: int, each: int = 9) -> str:

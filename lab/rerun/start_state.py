@@ -13,14 +13,8 @@ from dataclasses import dataclass, field
 from math import fsum
 
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
-from twin.node_settings import (
-    CLOCK_SCALE,
-    CPU_CAP,
-    MEMORY_CAP,
-    MEMORY_SCALE,
-    POWER_STATE,
-)
-from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.port.objects import CLOCK_SCALE, CPU_CAP, MEMORY_CAP, MEMORY_SCALE, POWER_STATE
+from twin.port.workloads import NodeShape, WorkloadArrival
 
 MILLI = 1000
 MOST_RATIO = 100.0

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lab.rerun.start_state import ClusterTables, StartState, start_state
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
-from twin.engine import Engine
-from twin.node_settings import CLOCK_SCALE, POWER_STATE
-from twin.records import NodeRecord
-from twin.workloads.start_state import ClusterTables, StartState, start_state
-from twin.workloads.trace_file import read_trace_file, write_trace_file
+from twin.port.engine import Engine
+from twin.port.objects import CLOCK_SCALE, POWER_STATE, NodeRecord
+from twin.port.workloads import read_trace_file, write_trace_file
 
 GIB = 2**30
 NODE = {

@@ -10,7 +10,7 @@ from bus.bootstrap import declare_log
 from bus.clock import ManualClock
 from bus.errors import ConfigError
 from bus.health import address_from
-from bus.limited_files import TOML_BYTES, BadFile, read_limited, read_text_limited, read_toml
+from inputs.limited_files import TOML_BYTES, BadFile, read_limited, read_text_limited, read_toml
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:

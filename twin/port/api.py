@@ -1,0 +1,16 @@
+"""The Kubernetes API in front of an engine, in this process, without HTTP."""
+
+from __future__ import annotations
+
+from twin.api.messages import JSON, WRITING, Request, Response
+from twin.api.router import Router
+from twin.inprocess import InProcessTwin
+
+__all__ = [
+    "JSON",
+    "WRITING",
+    "InProcessTwin",
+    "Request",
+    "Response",
+    "Router",
+]
