@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from proofs.real_programs.processes import Missing, beside
-from twin.tests.contract.custom import DEFINITIONS, SECONDS, object_of, version
+from tests.patience import HANGS_SECONDS
+from twin.tests.contract.custom import DEFINITIONS, object_of, version
 from twin.tests.contract.faces import MERGE, Answer, Face
 
 POOLS = "/apis/karpenter.sh/v1/nodepools"
@@ -142,7 +143,7 @@ def _established(face: Face, definitions: list[dict[str, Any]]) -> bool:
 
 
 def _until(so: Any) -> None:
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + HANGS_SECONDS
     while not so():
         assert time.monotonic() < end
         time.sleep(0.05)
