@@ -16,10 +16,14 @@ ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "twin" / "tests" / "last_green.sha256"
 ALWAYS = ("conftest.py", "requirements-dev.lock")
 """What every test rests on, beside what is imported."""
+FOLLOWED = ("twin", "inputs", "tests", "proofs", "benchmarks")
+"""Whose files count when something of the suite imports them: the twin's house and the workshop, not Foresail, which
+the twin does not know.
+"""
 
 
 def suite_files(root: Path = ROOT) -> list[Path]:
-    """Return all that git tracks of the twin, and every module of ours that any of it imports in the end."""
+    """Return all that git tracks of the twin, and what any of it imports in the end of house and workshop."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "twin"], cwd=root, capture_output=True, check=True, text=True
     )
@@ -41,7 +45,8 @@ def _imported_files(path: Path, root: Path) -> set[Path]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    bases = [root.joinpath(*name.split(".")) for name in names]
+    followed = [name for name in names if name.partition(".")[0] in FOLLOWED]
+    bases = [root.joinpath(*name.split(".")) for name in followed]
     places = [place for base in bases for place in (base.with_suffix(".py"), base / "__init__.py")]
     return {place for place in places if place.is_file()}
 

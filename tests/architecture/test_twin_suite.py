@@ -12,11 +12,11 @@ from tests.twin_suite import suite_hash
 FILES = {
     "conftest.py": "",
     "requirements-dev.lock": "pytest==9.0\n",
-    "ground/__init__.py": "",
-    "ground/errors.py": "import ground.words\n",
-    "ground/words.py": "",
+    "inputs/__init__.py": "",
+    "inputs/errors.py": "import inputs.words, services.referee\n",
+    "inputs/words.py": "",
     "services/referee.py": "",
-    "twin/engine.py": "from ground import errors\n",
+    "twin/engine.py": "from inputs import errors\n",
     "twin/tests/test_engine.py": "from twin.engine import errors\n",
 }
 
@@ -37,7 +37,7 @@ def tree(tmp_path: Path) -> Path:
     [
         ("twin/engine.py", True),
         ("twin/tests/test_engine.py", True),
-        ("ground/words.py", True),
+        ("inputs/words.py", True),
         ("conftest.py", True),
         ("requirements-dev.lock", True),
         ("services/referee.py", False),
