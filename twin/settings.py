@@ -73,12 +73,6 @@ class TwinSettings(BaseModel):
     """File that keeps API writes and time, so that a restarted twin continues its world; none: it
     ends with the process.
     """
-    metrics_scrape_seconds: float = Field(default=15.0, ge=0, le=3_600)
-    """Cluster seconds between two samples of all metrics, for PromQL (docs/twin/metrics.md); 0: none."""
-    metrics_retention_seconds: float = Field(default=10_800.0, gt=0, le=604_800)
-    """Cluster seconds that samples are kept."""
-    metrics_megabytes: int = Field(default=256, ge=1, le=16_384)
-    """Memory that samples may take; older ones go first."""
     start_time_seconds: float | None = None
     """Cluster time at the start, seconds since the Unix epoch; none: that of the journal, or now."""
 

@@ -235,7 +235,6 @@ async def _serve(
             reader_kubeconfig=ready["reader_kubeconfig"],
             pid=twin.pid,
             speed=workload.speed,
-            metrics_url=ready.get("metrics_url", ""),
         )
         write_place(folder, place)
         kubeconfig = _hand_out(Path(place.admin_kubeconfig), arguments.kubeconfig_out)
@@ -280,8 +279,6 @@ def _show(
     )
     out.print(f"  kubectl --kubeconfig {kubeconfig} get nodes", markup=False)
     out.print(f"  export KUBECONFIG={kubeconfig}", markup=False)
-    if place.metrics_url:
-        out.print(f"  PromQL at {place.metrics_url} (docs/twin/metrics.md)", markup=False)
     out.print("Ctrl-C stops it")
 
 

@@ -9,7 +9,6 @@ from proofs.planted.twin_fields import TWIN_FIELDS
 from proofs.planted.twin_kueue import TWIN_KUEUE
 from proofs.planted.twin_objects import TWIN_OBJECTS
 from proofs.planted.twin_programs import TWIN_PROGRAMS
-from proofs.planted.twin_queries import TWIN_QUERIES
 from proofs.planted.twin_rules import TWIN_RULES
 from proofs.planted.twin_serving import TWIN_SERVING
 
@@ -348,7 +347,6 @@ TWIN = (
     *TWIN_KUEUE,
     *TWIN_OBJECTS,
     *TWIN_PROGRAMS,
-    *TWIN_QUERIES,
     *TWIN_RULES,
     *TWIN_SERVING,
 )

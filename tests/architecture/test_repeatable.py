@@ -29,8 +29,6 @@ OUTSIDE = (
     "twin/local_pods/",  # processes of this machine
     "twin/webhooks/calling.py",
     "twin/exporters/",  # what clients are shown; nothing in the cluster reads it
-    "twin/promql/",
-    "twin/samples/",
 )
 INTS = (
     "services/collector/observe.py: count",

@@ -37,7 +37,6 @@ from twin.api.messages import (
     WatchResponse,
     respond,
 )
-from twin.api.prometheus import answer_prometheus, is_prometheus
 from twin.api.rbac_access import NOBODY, Access
 from twin.api.receiving import ClientGone, Receive, Receiver, too_busy
 from twin.api.request_counts import RequestCounts
@@ -48,7 +47,6 @@ from twin.api.turns import Turns
 from twin.engine import Engine
 from twin.errors import ApiError
 from twin.pace import Pace
-from twin.samples.store import SampleStore
 from twin.webhooks.calling import call_all
 from twin.webhooks.hearing import CallsNeeded, Hearing
 
@@ -60,8 +58,6 @@ ANNOTATIONS = "foresail.annotations"
 """What is said about a request, besides its answer, in the scope of ASGI."""
 MOST_HEARINGS = 32
 """Writes about which webhooks are asked at a time."""
-MOST_QUESTIONS = 32
-"""Queries that are evaluated or wait for it."""
 MOST_WATCHES = 128
 """Watches of one user at a time."""
 
@@ -80,15 +76,13 @@ class ApiServer:
         tokens: Tokens,
         journal: Journal | None = None,
         pace: Pace | None = None,
-        samples: SampleStore | None = None,
         accounts: AccountTokens | None = None,
         aggregator: Aggregator | None = None,
     ) -> None:
         """Serve `engine` to every client with a token; write its changes to `journal`. With a `pace`
-        the administrator may change how fast cluster time passes; `samples` are what PromQL is asked of.
-        `accounts` signs tokens of service accounts, `aggregator` asks other API servers.
+        the administrator may change how fast cluster time passes. `accounts` signs
+        tokens of service accounts, `aggregator` asks other API servers.
         """
-        self._samples = samples
         self._engine = engine
         self._journal = journal
         self._pace = pace
@@ -104,8 +98,6 @@ class ApiServer:
         # YAML is written beside others' requests, since it takes up to seconds.
         self._writer = ThreadPoolExecutor(1, "twin-yaml-writer")
         self._caller = ThreadPoolExecutor(MOST_HEARINGS, "twin-webhooks")
-        self._asker = ThreadPoolExecutor(1, "twin-queries")
-        self._questions = 0
         self._counts = RequestCounts(SystemClock().monotonic)
 
     @property
@@ -160,9 +152,6 @@ class ApiServer:
             self._pace.asked = True
         if delay := self._faults.latency_seconds(request):
             await asyncio.sleep(delay)
-        if is_prometheus(request.path):
-            await self._send(send, await self._answer_query(request, identity))
-            return
         answer = await self._hear(request, identity, scope)
         if request.path == "/metrics" and isinstance(answer, StreamedResponse):
             lines = self._counts.lines(self._engine.store, request.query.get("families", ""))
@@ -216,24 +205,6 @@ class ApiServer:
             return presenting.too_long()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._writer, presenting.restyle, answer, style)
-
-    async def _answer_query(self, request: Request, identity: Identity) -> Response:
-        """Answer a question in PromQL in a thread of its own, one after the other."""
-        try:
-            # Who may scrape may ask; below /api every identity may read.
-            self.router.access.requester(identity, request.headers).require_path("GET", "/metrics")
-        except ApiError as error:
-            return respond(error.status, error.to_status())
-        if self._questions >= MOST_QUESTIONS:
-            busy = f"at most {MOST_QUESTIONS} queries may wait; try again later"
-            return respond(503, {"status": "error", "errorType": "unavailable", "error": busy})
-        self._questions += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._asker, answer_prometheus, self._samples, request, self._engine.now
-            )
-        finally:
-            self._questions -= 1
 
     async def _hear(self, request: Request, identity: Identity, scope: dict[str, Any]) -> Answer:
         """Answer a request; a write about which webhooks have to be asked is tried again with their answers,
