@@ -229,7 +229,7 @@ async def serve(
     api = ApiServer(engine, tokens, journal, pace, accounts, aggregator)
     runner = _runner(settings, api, engine, accounts, listener, credentials)
     app = api if log is None else AuditedServer(api, log)
-    server = create_server(app, credentials.server_file, websockets=runner is not None)
+    server = create_server(app, credentials.server_file)
     place = settings.journal
     kept = None if place is None else Checkpoints(place, world_of(settings), clock)
     driving = asyncio.create_task(drive(engine, clock, pace, journal, kept), name="engine")

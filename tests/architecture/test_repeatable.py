@@ -19,11 +19,9 @@ OUTSIDE = (
     "services/login_secrets.py",  # makes passwords, once
     "services/official_client.py",
     "twin/api/aggregation.py",
-    "twin/api/channels.py",
     "twin/api/connections.py",
     "twin/api/server.py",
     "twin/api/tokens.py",
-    "twin/api/tunnel.py",
     "twin/api/journal.py",
     "twin/kubeconfig.py",
     "twin/local_pods/",  # processes of this machine

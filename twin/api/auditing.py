@@ -7,11 +7,8 @@ of a scenario are written as well. Times are cluster time, as everywhere in the 
 from __future__ import annotations
 
 import json
-from http.client import SWITCHING_PROTOCOLS
 from typing import Any
 from urllib.parse import unquote
-
-from uvicorn.protocols.utils import ClientDisconnected
 
 from twin.api.bodies import read_body
 from twin.api.headers import IMPERSONATION, decode_headers
@@ -43,7 +40,7 @@ class AuditedServer:
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] not in ("http", "websocket"):
+        if scope["type"] != "http":
             await self._server(scope, receive, send)
             return
         headers = decode_headers(scope)
@@ -56,13 +53,10 @@ class AuditedServer:
             await self._server(scope, receive, exchange.refusing(send))
             return
         if not self._log.write(trail, RECEIVED, trail.arrival.at):
-            await _refuse(send, "websocket." if scope["type"] == "websocket" else "")
+            await _refuse(send)
             return
         try:
             await self._server(scope, exchange.receiving(receive), exchange.sending(send))
-        except ClientDisconnected:  # how a refused upgrade ends
-            exchange.complete()
-            raise
         except Exception as error:
             trail.code, trail.message = 500, f"APIServer panic'd: {error}"
             self._log.write(trail, PANIC, self._server.now)
@@ -174,8 +168,6 @@ class _Exchange:
         async def listen(message: dict[str, Any]) -> None:
             if message["type"].endswith("http.response.start"):
                 self._start(message)
-            elif message["type"] == "websocket.accept":
-                self._start(message, SWITCHING_PROTOCOLS)
             elif message["type"].endswith("http.response.body"):
                 if self._listens:
                     self._answer.append(message.get("body", b""))
@@ -262,12 +254,12 @@ def _addresses(scope: dict[str, Any], headers: dict[str, str]) -> tuple[str, ...
     return tuple(found)
 
 
-async def _refuse(send: Send, kind: str) -> None:
-    """Answer that nothing is done; `kind` is what the answers to an upgrade are called."""
+async def _refuse(send: Send) -> None:
+    """Answer that nothing is done."""
     body = json_bytes(_NOT_KEPT.to_status())
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
     ]
-    await send({"type": f"{kind}http.response.start", "status": 500, "headers": headers})
-    await send({"type": f"{kind}http.response.body", "body": body})
+    await send({"type": "http.response.start", "status": 500, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -25,7 +25,6 @@ from twin.api.access import ADMIN, Identity
 from twin.api.account_tokens import AccountTokens
 from twin.api.aggregation import Aggregator, Behind, require_target
 from twin.api.api_faults import ApiFaults
-from twin.api.channels import serve_channels
 from twin.api.flow_control import labelled
 from twin.api.headers import decode_headers
 from twin.api.journal import Journal
@@ -117,9 +116,6 @@ class ApiServer:
             return
         headers = decode_headers(scope)
         identity = self.identity_of(headers)
-        if scope["type"] == "websocket":
-            await serve_channels(self.router, identity, scope, receive, send)
-            return
         if identity is None:  # before anything else is read
             await self._send(send, self._for_a_stranger(scope, headers))
             return
