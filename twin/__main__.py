@@ -27,16 +27,13 @@ from bus.hang_watch import hang_watchdog
 from bus.health import HealthState, address_from, health_server
 from bus.metrics import ProcessMetrics
 from twin.api.account_tokens import AccountTokens
-from twin.api.aggregation import Aggregator
-from twin.api.auditing import AuditedServer
+from twin.api.auditing import AuditedServer, AuditLog
 from twin.api.certificates import Credentials, prepare
 from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, create_server
 from twin.api.discovery import VERSION
 from twin.api.journal import MARK_SECONDS, Journal, JournalUnwritable
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
-from twin.audit.log import AuditLog
-from twin.audit.policy import EVERYTHING, read_policy
 from twin.config import TwinConfig
 from twin.config.access import AccessConfig
 from twin.config.behaviour import KubeletConfig
@@ -121,11 +118,8 @@ def prepare_credentials(settings: TwinSettings, clock: Clock) -> Credentials:
 def open_audit_log(settings: TwinSettings, clock: Clock) -> AuditLog | None:
     """Open the audit log; None when nobody wants one. Raises ConfigError for what cannot be used."""
     if settings.audit_log is None:
-        if settings.audit_policy is not None:
-            raise ConfigError("--audit-policy", settings.audit_policy, "give --audit-log as well")
         return None
-    policy = EVERYTHING if settings.audit_policy is None else read_policy(settings.audit_policy)
-    return AuditLog(settings.audit_log, policy, f"{settings.seed}/{clock.wall_ns()}")
+    return AuditLog(settings.audit_log, f"{settings.seed}/{clock.wall_ns()}")
 
 
 def open_world(settings: TwinSettings, authority_pem: str = "") -> tuple[Engine, Journal | None]:
@@ -225,8 +219,7 @@ async def serve(
     pace = Pace(clock, settings.speed, engine.now)
     make_room()
     accounts = AccountTokens(engine, credentials.signing_key)
-    aggregator = Aggregator(engine.store, credentials.proxy_file)
-    api = ApiServer(engine, tokens, journal, pace, accounts, aggregator)
+    api = ApiServer(engine, tokens, journal, pace, accounts)
     runner = _runner(settings, api, engine, accounts, listener, credentials)
     app = api if log is None else AuditedServer(api, log)
     server = create_server(app, credentials.server_file)

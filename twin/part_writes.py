@@ -7,7 +7,7 @@ from __future__ import annotations
 
 STATUS_ALONE = frozenset(
     {
-        *("certificatesigningrequests", "servicecidrs", "flowschemas"),
+        *("servicecidrs", "flowschemas"),
         *("prioritylevelconfigurations", "validatingadmissionpolicies"),
         *("volumeattachments", "resourceclaims", "verticalpodautoscalers", "apiservices"),
         *("nodepools", "nodeclaims", "kwoknodeclasses"),

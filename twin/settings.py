@@ -53,8 +53,6 @@ class TwinSettings(BaseModel):
     world that a journal continues has them if it had them."""
     audit_log: Path | None = None
     """File to which the audit log is appended, in the form of Kubernetes; none: nothing is written."""
-    audit_policy: Path | None = None
-    """Policy of the audit log (audit.k8s.io/v1); none: who asked for what, without bodies."""
     without: str = ""
     """Parts of the control plane that are left out, with commas between (docs/twin/own-controllers.md): scheduler,
     controller-manager, hpa, deployment and others."""

@@ -26,7 +26,6 @@ from foresail.stack.workload import choose_workload
 from foresail.twin.cluster_arguments import add_cluster_arguments
 from foresail.twin.place import RunningTwin, twin_folder, write_place
 from projections.figures import number
-from twin.audit.policy import read_policy
 from twin.config.access import AUTHORIZATIONS
 from twin.config.health import WEATHERS
 from twin.config.parts import NAMES
@@ -125,11 +124,6 @@ def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
         help="append every API request to this file, in the form of Kubernetes' audit log",
     )
     parser.add_argument(
-        "--audit-policy",
-        metavar="FILE",
-        help="policy (audit.k8s.io/v1) of what --audit-log holds (default: all requests, no bodies)",
-    )
-    parser.add_argument(
         "--kueue",
         default="off",
         metavar="on|FILE",
@@ -171,10 +165,6 @@ def _check(arguments: argparse.Namespace) -> None:
     check_file("--machines", arguments.machines)
     if arguments.machines is not None:
         read_machines(Path(arguments.machines), ProvisioningConfig())
-    if arguments.audit_policy is not None:
-        if arguments.audit_log is None:
-            raise ConfigError("--audit-policy", arguments.audit_policy, "give --audit-log as well")
-        read_policy(Path(arguments.audit_policy))
     if arguments.audit_log is not None and not Path(arguments.audit_log).parent.is_dir():
         raise ConfigError(
             "--audit-log", arguments.audit_log, "choose a file in a folder that exists"
@@ -245,7 +235,7 @@ async def _serve(
 
 
 def _audit_options(arguments: argparse.Namespace) -> dict[str, str]:
-    paths = {"--audit-log": arguments.audit_log, "--audit-policy": arguments.audit_policy}
+    paths = {"--audit-log": arguments.audit_log}
     return {name: str(Path(path).absolute()) for name, path in paths.items() if path is not None}
 
 

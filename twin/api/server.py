@@ -23,7 +23,6 @@ from bus.clock import SystemClock
 from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
 from twin.api.account_tokens import AccountTokens
-from twin.api.aggregation import Aggregator, Behind, require_target
 from twin.api.api_faults import ApiFaults
 from twin.api.flow_control import labelled
 from twin.api.headers import decode_headers
@@ -76,11 +75,10 @@ class ApiServer:
         journal: Journal | None = None,
         pace: Pace | None = None,
         accounts: AccountTokens | None = None,
-        aggregator: Aggregator | None = None,
     ) -> None:
         """Serve `engine` to every client with a token; write its changes to `journal`. With a `pace`
         the administrator may change how fast cluster time passes. `accounts` signs
-        tokens of service accounts, `aggregator` asks other API servers.
+        tokens of service accounts.
         """
         self._engine = engine
         self._journal = journal
@@ -88,8 +86,6 @@ class ApiServer:
         self._accounts = accounts or AccountTokens(engine)
         self._accounts.others = tokens.person
         self.router = Router(engine, self._accounts)
-        self._aggregator = aggregator or Aggregator(engine.store)
-        self.router.behind = self._aggregator.known
         self._faults = ApiFaults(engine)
         self._receiver = Receiver()
         self._watches: Counter[str] = Counter()
@@ -212,14 +208,6 @@ class ApiServer:
             )
         if refusal := self._faults.refusal(request):
             return refusal
-        behind = self._aggregator.behind(request)
-        if behind is not None:
-            return await self._hand_on(behind, request, identity)
-        if request.path.rstrip("/") == "/apis":
-            unheard = self._aggregator.unheard(SystemClock().monotonic())
-            if unheard:
-                loop = asyncio.get_running_loop()
-                await loop.run_in_executor(self._caller, self._aggregator.hear, unheard)
         if request.method not in WRITING or self.router.asks_nobody:
             return self.handle_and_journal(request, identity)
         hearing = Hearing(self._engine.now)
@@ -232,17 +220,6 @@ class ApiServer:
             except CallsNeeded as needed:
                 answers = await loop.run_in_executor(self._caller, call_all, needed.calls)
                 hearing.hear(needed.calls, answers)
-
-    async def _hand_on(self, behind: Behind, request: Request, identity: Identity) -> Response:
-        """Return another API server's answer, given while others have their turn."""
-        try:
-            requester = self.router.access.requester(identity, request.headers)
-            require_target(request, requester)
-        except ApiError as error:
-            return respond(error.status, error.to_status())
-        loop = asyncio.get_running_loop()
-        ask = self._aggregator.hand_on
-        return await loop.run_in_executor(self._caller, ask, behind, request, requester)
 
     def handle_and_journal(self, request: Request, identity: Identity) -> Answer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any

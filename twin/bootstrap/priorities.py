@@ -13,7 +13,6 @@ GROUP_PRIORITIES = {
     "authorization.k8s.io": 17_600,
     "autoscaling": 17_500,
     "batch": 17_400,
-    "certificates.k8s.io": 17_300,
     "networking.k8s.io": 17_200,
     "policy": 17_100,
     "rbac.authorization.k8s.io": 17_000,

@@ -131,7 +131,6 @@ LISTED = (
     "/api/v1/namespaces",
     "/api/v1/nodes",
     "/api/v1/persistentvolumes",
-    "/apis/certificates.k8s.io/v1/certificatesigningrequests",
     "/apis/storage.k8s.io/v1/volumeattributesclasses",
     f"{_CORE}/persistentvolumeclaims",
     f"{_APPS}/controllerrevisions",

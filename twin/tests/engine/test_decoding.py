@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,6 @@ from twin.engine import Engine
 from twin.kinds import KINDS
 from twin.workloads.arrival import WorkloadArrival
 
-_REQUEST = b"-----BEGIN CERTIFICATE REQUEST-----\nAA==\n-----END CERTIFICATE REQUEST-----\n"
 MODELS = {
     "namespaces": "V1Namespace",
     "nodes": "V1Node",
@@ -56,7 +54,6 @@ MODELS = {
     "podtemplates": "V1PodTemplate",
     "volumeattributesclasses": "V1VolumeAttributesClass",
     "runtimeclasses": "V1RuntimeClass",
-    "certificatesigningrequests": "V1CertificateSigningRequest",
     "ipaddresses": "V1IPAddress",
     "servicecidrs": "V1ServiceCIDR",
     "roles": "V1Role",
@@ -66,8 +63,6 @@ MODELS = {
     "customresourcedefinitions": "V1CustomResourceDefinition",
     "mutatingwebhookconfigurations": "V1MutatingWebhookConfiguration",
     "validatingwebhookconfigurations": "V1ValidatingWebhookConfiguration",
-    "mutatingadmissionpolicies": "V1MutatingAdmissionPolicy",
-    "mutatingadmissionpolicybindings": "V1MutatingAdmissionPolicyBinding",
     "validatingadmissionpolicies": "V1ValidatingAdmissionPolicy",
     "validatingadmissionpolicybindings": "V1ValidatingAdmissionPolicyBinding",
     "replicationcontrollers": "V1ReplicationController",
@@ -105,28 +100,6 @@ KEPT: dict[str, dict[str, Any]] = {
             "hostPath": {"path": "/x"},
         }
     },
-    "mutatingadmissionpolicies": {
-        "spec": {
-            "matchConstraints": {
-                "resourceRules": [
-                    {
-                        "apiGroups": [""],
-                        "apiVersions": ["v1"],
-                        "operations": ["CREATE"],
-                        "resources": ["pods"],
-                    }
-                ]
-            },
-            "mutations": [
-                {
-                    "patchType": "ApplyConfiguration",
-                    "applyConfiguration": {"expression": "Object{}"},
-                }
-            ],
-            "reinvocationPolicy": "Never",
-        }
-    },
-    "mutatingadmissionpolicybindings": {"spec": {"policyName": "kept"}},
     "validatingadmissionpolicies": {
         "spec": {
             "matchConstraints": {
@@ -186,13 +159,6 @@ KEPT: dict[str, dict[str, Any]] = {
     },
     "volumeattributesclasses": {"driverName": "example.com", "parameters": {"a": "b"}},
     "runtimeclasses": {"handler": "h"},
-    "certificatesigningrequests": {
-        "spec": {
-            "request": b64encode(_REQUEST).decode(),
-            "signerName": "example.com/x",
-            "usages": ["client auth"],
-        }
-    },
     "ipaddresses": {
         "metadata": {"name": "10.1.2.3"},
         "spec": {"parentRef": {"resource": "services", "name": "s"}},
