@@ -18,13 +18,6 @@ WATCHES = "twin/tests/api/test_watch_versions.py::"
 
 _WATCHED = (
     Defect(
-        "a change is written down for each watcher",
-        "twin/api/watching.py",
-        "        if record is not self._record:\n",
-        "        if record is not None:\n",
-        "twin/tests/api/test_many_watchers.py::test_each_watcher_sees_every_change_once",
-    ),
-    Defect(
         "a watch's first bookmark names now",
         "twin/api/watching.py",
         "yield view.bookmark(version, {INITIAL_EVENTS_END",
