@@ -25,7 +25,6 @@ COUNTING = frozenset(
         *("ingressclasses", "endpointslices", "priorityclasses", "customresourcedefinitions"),
         *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
         *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
-        *("flowschemas", "prioritylevelconfigurations"),
         *("deviceclasses", "resourceslices"),
         *("deviceclasses", "resourceslices", "podtemplates"),
         *("verticalpodautoscalers", "nodepools", "nodeclaims", "kwoknodeclasses"),

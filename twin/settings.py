@@ -49,7 +49,7 @@ class TwinSettings(BaseModel):
     """identities: fixed rules for the twin's own users; rbac: Roles and bindings as well
     (docs/twin/api.md)."""
     server_objects: bool = True
-    """Whether what an API server makes for itself is there, such as FlowSchemas and its Lease (docs/twin/api.md); a
+    """Whether what an API server makes for itself is there, such as its APIServices and its Lease (docs/twin/api.md); a
     world that a journal continues has them if it had them."""
     audit_log: Path | None = None
     """File to which the audit log is appended, in the form of Kubernetes; none: nothing is written."""

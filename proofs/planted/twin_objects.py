@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-CLAIMS = "twin/tests/controllers/test_volumes.py::"
 REFERENCES = "twin/tests/behaviour/test_references.py::"
-CHANGING = "twin/tests/contract/test_changing_policies.py::"
 POLICIES = "twin/tests/contract/test_policies.py::"
 FLOWS = "twin/tests/contract/test_flows.py::test_answers_are_those_of_a_real_server"
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-_AGGREGATION = "twin/tests/api/test_aggregation.py::"
-_CONTRACT = "twin/tests/contract/test_api_services.py::"
-_DEFINED = "twin/tests/contract/test_defined_kinds.py::"
+_CONTRACT = "twin/tests/contract/test_other_programs.py::"
 _FLOWS = "twin/tests/controller_flows/test_flows.py::test_the_built_in_controllers_leave_the_same"
 TWIN_PROGRAMS = (
     Defect(

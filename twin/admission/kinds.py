@@ -9,7 +9,6 @@ from twin.admission import (
     autoscalers,
     drivers,
     events,
-    flow_control,
     jobs,
     limit_ranges,
     metadata,
@@ -119,7 +118,6 @@ _TIMED = {
     "deployments": ("lastUpdateTime", "lastTransitionTime"),
     **dict.fromkeys(("replicasets", "statefulsets", "daemonsets"), ("lastTransitionTime",)),
     **dict.fromkeys(("replicationcontrollers", "namespaces", "services"), ("lastTransitionTime",)),
-    **dict.fromkeys(("flowschemas", "prioritylevelconfigurations"), ("lastTransitionTime",)),
     "horizontalpodautoscalers": ("lastTransitionTime",),
 }
 """The times of conditions that are shown where nobody has written them."""
@@ -313,8 +311,6 @@ _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "customresourcedefinitions": definitions.admit,
     "nodes": _node,
     "apiservices": api_services.admit,
-    "flowschemas": flow_control.schema,
-    "prioritylevelconfigurations": flow_control.level,
     "mutatingwebhookconfigurations": webhook_configurations.mutating,
     "validatingwebhookconfigurations": webhook_configurations.validating,
     "validatingadmissionpolicies": policies.policy,

@@ -91,7 +91,7 @@ _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deploym
            "poddisruptionbudgets", "persistentvolumeclaims", "persistentvolumes",
            "ingresses", "resourceclaims", "volumeattachments",
            "customresourcedefinitions", "validatingadmissionpolicies", "verticalpodautoscalers",
-           "apiservices", "flowschemas", "prioritylevelconfigurations",
+           "apiservices",
            "servicecidrs",
            "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
 _SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
@@ -170,7 +170,7 @@ _FIRST_GROUPS = (
     *("authorization.k8s.io", "autoscaling", "batch", "networking.k8s.io"),
     *("policy", "rbac.authorization.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io"),
     *("apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io"),
-    *("discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io"),
+    *("discovery.k8s.io", "resource.k8s.io"),
 )
 """Groups in a real server's order, by which clients choose where several have a resource of a name."""
 

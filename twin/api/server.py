@@ -16,15 +16,12 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache, partial
 from http import HTTPStatus
-from itertools import chain
 from typing import Any
 
-from bus.clock import SystemClock
 from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
 from twin.api.account_tokens import AccountTokens
 from twin.api.api_faults import ApiFaults
-from twin.api.flow_control import labelled
 from twin.api.headers import decode_headers
 from twin.api.journal import Journal
 from twin.api.messages import (
@@ -37,7 +34,6 @@ from twin.api.messages import (
 )
 from twin.api.rbac_access import NOBODY, Access
 from twin.api.receiving import ClientGone, Receive, Receiver, too_busy
-from twin.api.request_counts import RequestCounts
 from twin.api.router import Router
 from twin.api.streaming import stream
 from twin.api.tokens import Tokens
@@ -93,7 +89,6 @@ class ApiServer:
         # YAML is written beside others' requests, since it takes up to seconds.
         self._writer = ThreadPoolExecutor(1, "twin-yaml-writer")
         self._caller = ThreadPoolExecutor(MOST_HEARINGS, "twin-webhooks")
-        self._counts = RequestCounts(SystemClock().monotonic)
 
     @property
     def now(self) -> float:
@@ -115,14 +110,7 @@ class ApiServer:
         if identity is None:  # before anything else is read
             await self._send(send, self._for_a_stranger(scope, headers))
             return
-        counted = self._counts.begin(scope, headers)
-        send = counted.sending(
-            labelled(send, identity.all_groups, scope["path"], self._engine.store)
-        )
-        try:
-            await self._answer(scope, headers, identity, receive, send)
-        finally:
-            counted.end()
+        await self._answer(scope, headers, identity, receive, send)
 
     async def _answer(
         self,
@@ -145,10 +133,6 @@ class ApiServer:
         if delay := self._faults.latency_seconds(request):
             await asyncio.sleep(delay)
         answer = await self._hear(request, identity, scope)
-        if request.path == "/metrics" and isinstance(answer, StreamedResponse):
-            lines = self._counts.lines(self._engine.store, request.query.get("families", ""))
-            own = "".join(f"{line}\n" for line in lines).encode()
-            answer = replace(answer, chunks=chain(answer.chunks, (own,)))
         style = presenting.response_style(answer, request)
         if style is not None and not isinstance(answer, WatchResponse):
             answer = await self._restyle_in_turns(answer, style)

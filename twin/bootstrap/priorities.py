@@ -24,11 +24,10 @@ GROUP_PRIORITIES = {
     "node.k8s.io": 16_300,
     "discovery.k8s.io": 16_200,
     "resource.k8s.io": 16_200,
-    "flowcontrol.apiserver.k8s.io": 16_100,
 }
 """groupPriorityMinimum by group."""
 _USUAL = 15
-_OTHERS = {"": 1, "flowcontrol.apiserver.k8s.io": 21, "resource.k8s.io": 21}
+_OTHERS = {"": 1, "resource.k8s.io": 21}
 VERSION_PRIORITIES = {
     **{(group, "v1"): _OTHERS.get(group, _USUAL) for group in GROUP_PRIORITIES},
     ("autoscaling", "v2"): 30,
