@@ -23,7 +23,6 @@ NAMES = (
     "twin_health",
     "twin_machines",
     "twin_serving",
-    "twin_samples",
     "virtual_day",
     "recording_memory",
     "idle_weight",

@@ -45,7 +45,6 @@ READ: Mapping[str, str] = {
     "google-re2": "BSD-3-Clause",
     "jinja2": "BSD-3-Clause",
     "kiwisolver": "BSD-3-Clause",
-    "promql-parser": "MIT",
     "scipy": "BSD-3-Clause",
     "uvloop": "MIT OR Apache-2.0",
     # Instead of xgboost-cpu, on machines that are neither x86-64 nor arm64 Linux.

@@ -82,9 +82,6 @@ class RunSettings(DataModel):
     untouched: Literal["on", "off"] = "on"
     """on: the simulated cluster also runs without the executor, and `outcome.counterfactual` says what acting
     changed (docs/outcome-score.md); a real cluster has no such world."""
-    metrics_scrape_seconds: float = Field(default=15.0, ge=0, le=3_600)
-    """Cluster seconds between two samples that a twin in a process of its own takes of itself, for PromQL
-    (docs/twin/metrics.md); 0: none."""
     start_time: AwareDatetime | None = None
     """Cluster time at the start of the simulated cluster, such as 2026-01-01T00:00:00Z; unset: now, and
     2026-01-01T00:00:00Z with virtual time. What was chosen is in the log."""

@@ -121,7 +121,6 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
-        "metrics_url": stack.metrics_url,
         "health": stack.health,
         "processes": {name: heartbeats.get(name, {"state": "down"}) for name in names},
         "servers": stack.servers,
@@ -278,8 +277,6 @@ def _print(status: dict[str, Any]) -> None:
         out.print(status["hold"]["text"], style="bold red", markup=False)
     if status["running"]:
         out.print(f"dashboard {status['dashboard_url']}   log {status['nats_url']}")
-        if status["metrics_url"]:
-            out.print(f"PromQL    {status['metrics_url']} (docs/twin/metrics.md)")
     for line in _worth_lines(status):
         out.print(line, markup=False)
     table = Table(box=None)

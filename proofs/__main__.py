@@ -22,7 +22,6 @@ PARTS = (
     "identities",
     "load",
     "observability",
-    "queries",
     "planted",
     "cluster",
 )

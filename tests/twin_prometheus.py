@@ -1,38 +1,63 @@
-"""A twin in a process of its own, and how its Prometheus is asked."""
+"""A twin in a process of its own, and a real Prometheus that scrapes it as docs/twin/metrics.md says."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from services.prometheus_settings import PrometheusSettings
+from proofs.observability.prometheus import (
+    MISSING,
+    Prometheus,
+    find_prometheus,
+    running_prometheus,
+)
+
+__all__ = ["MISSING", "find_prometheus", "scraped_twin"]
 
 
-@contextmanager
-def running_twin(folder: Path) -> Iterator[dict[str, str]]:
-    """Run a twin whose hour takes a minute; what it said when it was ready."""
-    options = ("--nodes", "3", "--workload", "idle", "--speed", "60")
-    command = [sys.executable, "-m", "twin", *options, "--kubeconfig-dir", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())
-        finally:
-            process.terminate()
+@asynccontextmanager
+async def scraped_twin(
+    folder: Path, *options: str
+) -> AsyncIterator[tuple[dict[str, str], Prometheus]]:
+    """Run `python -m twin` with these options, and a Prometheus that scrapes it every second.
+
+    Yields what the twin said when it was ready, and whom to ask.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "twin", *options, "--kubeconfig-dir", str(folder)),
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        said = json.loads(await process.stdout.readline())
+        async with running_prometheus(scrape_config(said, folder), folder) as prometheus:
+            yield said, prometheus
+    finally:
+        process.terminate()
+        await process.wait()
 
 
-def settings_of(kubeconfig: str, folder: Path) -> PrometheusSettings:
-    """Return how to ask the Prometheus of a twin, by files made of its kubeconfig."""
-    config = yaml.safe_load(Path(kubeconfig).read_text("utf-8"))
-    server, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-    authority, token = folder / "authority.pem", folder / "token"
+def scrape_config(said: dict[str, str], folder: Path) -> dict[str, Any]:
+    """Return the configuration of the Prometheus, whose certificate authority goes to a file."""
+    login = yaml.safe_load(Path(said["admin_kubeconfig"]).read_text("utf-8"))
+    server, user = login["clusters"][0]["cluster"], login["users"][0]["user"]
+    authority = folder / "authority.pem"
     authority.write_bytes(base64.b64decode(server["certificate-authority-data"]))
-    token.write_text(user["token"])
-    return PrometheusSettings(url=server["server"], token_file=str(token), ca_file=str(authority))
+    job = {
+        "job_name": "twin",
+        "scheme": "https",
+        "honor_labels": True,
+        "authorization": {"credentials": user["token"]},
+        "tls_config": {"ca_file": str(authority)},
+        "static_configs": [{"targets": [server["server"].removeprefix("https://")]}],
+    }
+    return {"global": {"scrape_interval": "1s"}, "scrape_configs": [job]}

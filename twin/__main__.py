@@ -1,8 +1,7 @@
 """`python -m twin`: the embedded cluster as a process of its own.
 
 Prints one line of JSON when it is ready: `address`, `version`, and for each identity of
-`twin.api.access` the path of its own kubeconfig, such as `admin_kubeconfig`; `metrics_url` where it answers
-PromQL.
+`twin.api.access` the path of its own kubeconfig, such as `admin_kubeconfig`.
 """
 
 from __future__ import annotations
@@ -25,16 +24,13 @@ import uvicorn
 from inputs.clock import Clock, SystemClock
 from inputs.errors import ConfigError, InputError
 from twin.api.account_tokens import AccountTokens
-from twin.api.aggregation import Aggregator
-from twin.api.auditing import AuditedServer
+from twin.api.auditing import AuditedServer, AuditLog
 from twin.api.certificates import Credentials, prepare
 from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, create_server
 from twin.api.discovery import VERSION
 from twin.api.journal import MARK_SECONDS, Journal, JournalUnwritable
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
-from twin.audit.log import AuditLog
-from twin.audit.policy import EVERYTHING, read_policy
 from twin.config import TwinConfig
 from twin.config.access import AccessConfig
 from twin.config.behaviour import KubeletConfig
@@ -50,7 +46,6 @@ from twin.local_pods.limits import ProcessLimits
 from twin.local_pods.runner import Runner
 from twin.pace import Pace
 from twin.resuming import Checkpoints, resume
-from twin.samples.scraper import SampleSettings, Scraper
 from twin.settings import TwinSettings, kueue_of, parts_left_out, provisioning_of, read_settings
 from twin.workloads import open_workload
 from twin.world_settings import start_of, with_start, world_of
@@ -141,11 +136,8 @@ def prepare_credentials(settings: TwinSettings, clock: Clock) -> Credentials:
 def open_audit_log(settings: TwinSettings, clock: Clock) -> AuditLog | None:
     """Open the audit log; None when nobody wants one. Raises ConfigError for what cannot be used."""
     if settings.audit_log is None:
-        if settings.audit_policy is not None:
-            raise ConfigError("--audit-policy", settings.audit_policy, "give --audit-log as well")
         return None
-    policy = EVERYTHING if settings.audit_policy is None else read_policy(settings.audit_policy)
-    return AuditLog(settings.audit_log, policy, f"{settings.seed}/{clock.wall_ns()}")
+    return AuditLog(settings.audit_log, f"{settings.seed}/{clock.wall_ns()}")
 
 
 def open_world(settings: TwinSettings, authority_pem: str = "") -> tuple[Engine, Journal | None]:
@@ -184,18 +176,6 @@ def build_engine(settings: TwinSettings, authority_pem: str = "") -> Engine:
     if scenario is not None:
         engine.faults.play(scenario)
     return engine
-
-
-def scraper_of(settings: TwinSettings, engine: Engine) -> Scraper | None:
-    """Return what takes samples from now on; None when nobody wants them."""
-    if not settings.metrics_scrape_seconds:
-        return None
-    kept = SampleSettings(
-        settings.metrics_scrape_seconds,
-        settings.metrics_retention_seconds,
-        settings.metrics_megabytes << 20,
-    )
-    return Scraper(engine, kept)
 
 
 def check_folder(settings: TwinSettings) -> None:
@@ -257,17 +237,14 @@ async def serve(
     )
     pace = Pace(clock, settings.speed, engine.now)
     make_room()
-    scraper = scraper_of(settings, engine)
-    samples = None if scraper is None else scraper.store
     accounts = AccountTokens(engine, credentials.signing_key)
-    aggregator = Aggregator(engine.store, credentials.proxy_file)
-    api = ApiServer(engine, tokens, journal, pace, samples, accounts, aggregator)
+    api = ApiServer(engine, tokens, journal, pace, accounts)
     runner = _runner(settings, api, engine, accounts, listener, credentials)
     app = api if log is None else AuditedServer(api, log)
-    server = create_server(app, credentials.server_file, websockets=runner is not None)
+    server = create_server(app, credentials.server_file)
     place = settings.journal
     kept = None if place is None else Checkpoints(place, world_of(settings), clock)
-    driving = asyncio.create_task(drive(engine, clock, pace, journal, kept, scraper), name="engine")
+    driving = asyncio.create_task(drive(engine, clock, pace, journal, kept), name="engine")
     running = server.beside = asyncio.create_task(_run_commands(runner), name="commands")
     for task in (driving, running) if runner is not None else (driving,):
         task.add_done_callback(lambda _task: setattr(server, "should_exit", True))
@@ -330,7 +307,6 @@ async def drive(
     pace: Pace,
     journal: Journal | None = None,
     checkpoints: Checkpoints | None = None,
-    scraper: Scraper | None = None,
 ) -> None:
     """Advance the engine with wall time, in slices, for ever; never beyond what the journal says."""
     while True:
@@ -339,11 +315,7 @@ async def drive(
             if journal is not None:
                 journal.reserve(until, pace.ahead_seconds(MARK_SECONDS))
             pace.begin_advance()
-            if scraper is None:
-                engine.advance(until)
-            else:
-                for _ in scraper.pieces(engine, until, engine.advance):
-                    await asyncio.sleep(0)
+            engine.advance(until)
             pace.end_advance(engine.now - began)
         if journal is not None and checkpoints is not None:
             await checkpoints.keep(engine, journal)
@@ -361,8 +333,6 @@ async def _announce(
         await asyncio.sleep(0.01)
     url = _url(settings, listener)
     ready = {"address": url, "version": VERSION["gitVersion"]}
-    if settings.metrics_scrape_seconds:
-        ready["metrics_url"] = f"{url}/api/v1/query"
     for name, token in tokens.of_all().items():
         path = settings.kubeconfig_dir / f"{name}.kubeconfig"
         write_kubeconfig(

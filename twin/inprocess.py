@@ -10,11 +10,9 @@ from dataclasses import replace
 from inputs.clock import Clock
 from twin.api.api_faults import ApiFaults
 from twin.api.messages import JSON, WRITING, Request, Response, WatchResponse
-from twin.api.prometheus import answer_prometheus, is_prometheus
 from twin.api.router import Answer, Router
 from twin.config import TwinConfig
 from twin.engine import Engine
-from twin.samples.scraper import SampleSettings, Scraper
 from twin.webhooks.calling import call_all
 from twin.webhooks.hearing import CallsNeeded, Hearing
 from twin.workloads import Workload
@@ -29,12 +27,10 @@ class InProcessTwin:
         *,
         clock: Clock | None = None,
         speed: float = 1.0,
-        samples: SampleSettings | None = None,
     ) -> None:
         """Serve `engine`; with a clock, cluster time runs at `speed` times its pace, without one
-        it is paused. Given `samples`, it keeps them and answers PromQL.
+        it is paused.
         """
-        self._scraper = None if samples is None else Scraper(engine, samples)
         self.engine = engine
         self._router = Router(engine)
         self._faults = ApiFaults(engine)
@@ -76,10 +72,6 @@ class InProcessTwin:
         self._let_time_pass()
         headers = {"content-type": content_type, "accept": JSON, **(more_headers or {})}
         request = Request(method, path, query, headers, body)
-        if is_prometheus(path):
-            store = None if self._scraper is None else self._scraper.store
-            found = answer_prometheus(store, request, self.engine.now)
-            return found.status, found.body
         answer = self._faults.refusal(request) or self._hear(request)
         if isinstance(answer, Response):
             return answer.status, answer.body
@@ -124,10 +116,4 @@ class InProcessTwin:
             return
         cluster, wall = self._began
         until = cluster + (self._clock.monotonic() - wall) * self._speed
-        self._advance(max(self.engine.now, until))
-
-    def _advance(self, until: float) -> None:
-        if self._scraper is None:
-            self.engine.advance(until)
-        else:
-            self._scraper.advance(self.engine, until)
+        self.engine.advance(max(self.engine.now, until))

@@ -25,8 +25,6 @@ COUNTING = frozenset(
         *("ingressclasses", "endpointslices", "priorityclasses", "customresourcedefinitions"),
         *("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
         *("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
-        *("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
-        *("flowschemas", "prioritylevelconfigurations"),
         *("deviceclasses", "resourceslices"),
         *("deviceclasses", "resourceslices", "podtemplates"),
         *("verticalpodautoscalers", "nodepools", "nodeclaims", "kwoknodeclasses"),
@@ -145,7 +143,7 @@ def _apply_object(
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
         record.body = {**record.body, "spec": {"finalizers": finalizers} if finalizers else {}}
         return
-    if subresource in ("status", "approval"):
+    if subresource == "status":
         record.body = {**record.body, "status": obj.get("status", {})}
         return
     body = _body(obj)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 STATUS_ALONE = frozenset(
     {
-        *("certificatesigningrequests", "servicecidrs", "flowschemas"),
-        *("prioritylevelconfigurations", "validatingadmissionpolicies"),
+        *("servicecidrs", "validatingadmissionpolicies"),
         *("volumeattachments", "resourceclaims", "verticalpodautoscalers", "apiservices"),
         *("nodepools", "nodeclaims", "kwoknodeclasses"),
     }

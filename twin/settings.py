@@ -49,12 +49,10 @@ class TwinSettings(BaseModel):
     """identities: fixed rules for the twin's own users; rbac: Roles and bindings as well
     (docs/twin/api.md)."""
     server_objects: bool = True
-    """Whether what an API server makes for itself is there, such as FlowSchemas and its Lease (docs/twin/api.md); a
+    """Whether what an API server makes for itself is there, such as its APIServices and its Lease (docs/twin/api.md); a
     world that a journal continues has them if it had them."""
     audit_log: Path | None = None
     """File to which the audit log is appended, in the form of Kubernetes; none: nothing is written."""
-    audit_policy: Path | None = None
-    """Policy of the audit log (audit.k8s.io/v1); none: who asked for what, without bodies."""
     without: str = ""
     """Parts of the control plane that are left out, with commas between (docs/twin/own-controllers.md): scheduler,
     controller-manager, hpa, deployment and others."""
@@ -73,12 +71,6 @@ class TwinSettings(BaseModel):
     """File that keeps API writes and time, so that a restarted twin continues its world; none: it
     ends with the process.
     """
-    metrics_scrape_seconds: float = Field(default=15.0, ge=0, le=3_600)
-    """Cluster seconds between two samples of all metrics, for PromQL (docs/twin/metrics.md); 0: none."""
-    metrics_retention_seconds: float = Field(default=10_800.0, gt=0, le=604_800)
-    """Cluster seconds that samples are kept."""
-    metrics_megabytes: int = Field(default=256, ge=1, le=16_384)
-    """Memory that samples may take; older ones go first."""
     start_time_seconds: float | None = None
     """Cluster time at the start, seconds since the Unix epoch; none: that of the journal, or now."""
 

@@ -33,8 +33,6 @@ class Plant:
     stack_pid: int
     twin: TwinProcess | None = None
     """The simulated cluster; None for a real one."""
-    metrics_url: str = ""
-    """Where the simulated cluster answers PromQL; empty when it does not."""
 
     def settings_in_force(self, settings: StackSettings) -> StackSettings:
         """Return the settings with the cluster's mode and speed filled in."""
@@ -76,5 +74,4 @@ async def start_plant(
         speed=workload.speed,
         stack_pid=os.getpid(),
         twin=twin,
-        metrics_url=ready.get("metrics_url", ""),
     )

@@ -311,7 +311,6 @@ def _store(stack: RunningStack) -> None:
             embedded=stack.log.embedded,
             pid=stack.plant.stack_pid,
             dashboard_url=stack.dashboard_url,
-            metrics_url=stack.plant.metrics_url,
             processes=stack.services,
             servers=stack.servers,
             last_ends=dict(stack.keeper.last_ends),

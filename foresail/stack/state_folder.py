@@ -45,8 +45,6 @@ class StackFile:
     embedded: bool
     pid: int
     dashboard_url: str = ""
-    metrics_url: str = ""
-    """Where the simulated cluster answers PromQL; empty when it does not."""
     processes: dict[str, int] = field(default_factory=dict)
     """Process id of each service; 0 while one is between two starts."""
     servers: dict[str, int] = field(default_factory=dict)

@@ -130,7 +130,6 @@ class TwinProcess:
             "--provisioner": "" if run.provisioner == "none" else run.provisioner,
             "--machines": run.machines or "",
             "--weather": run.weather,
-            "--metrics-scrape-seconds": str(run.metrics_scrape_seconds),
             "--start-time": "" if run.start_time is None else run.start_time.isoformat(),
         }
 

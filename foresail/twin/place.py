@@ -23,8 +23,6 @@ class RunningTwin:
     reader_kubeconfig: str
     pid: int
     speed: float
-    metrics_url: str = ""
-    """Where it answers PromQL; empty when it does not."""
 
 
 def twin_folder(state: Path) -> StateFolder:

@@ -31,7 +31,6 @@ from twin.port.files import (
     parts_left_out,
     read_configuration,
     read_machines,
-    read_policy,
     read_scenario,
 )
 from twin.port.settings import AUTHORIZATIONS, NAMES, WEATHERS, ProvisioningConfig
@@ -124,11 +123,6 @@ def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
         help="append every API request to this file, in the form of Kubernetes' audit log",
     )
     parser.add_argument(
-        "--audit-policy",
-        metavar="FILE",
-        help="policy (audit.k8s.io/v1) of what --audit-log holds (default: all requests, no bodies)",
-    )
-    parser.add_argument(
         "--kueue",
         default="off",
         metavar="on|FILE",
@@ -170,10 +164,6 @@ def _check(arguments: argparse.Namespace) -> None:
     check_file("--machines", arguments.machines)
     if arguments.machines is not None:
         read_machines(Path(arguments.machines), ProvisioningConfig())
-    if arguments.audit_policy is not None:
-        if arguments.audit_log is None:
-            raise ConfigError("--audit-policy", arguments.audit_policy, "give --audit-log as well")
-        read_policy(Path(arguments.audit_policy))
     if arguments.audit_log is not None and not Path(arguments.audit_log).parent.is_dir():
         raise ConfigError(
             "--audit-log", arguments.audit_log, "choose a file in a folder that exists"
@@ -234,7 +224,6 @@ async def _serve(
             reader_kubeconfig=ready["reader_kubeconfig"],
             pid=twin.pid,
             speed=workload.speed,
-            metrics_url=ready.get("metrics_url", ""),
         )
         write_place(folder, place)
         kubeconfig = _hand_out(Path(place.admin_kubeconfig), arguments.kubeconfig_out)
@@ -245,7 +234,7 @@ async def _serve(
 
 
 def _audit_options(arguments: argparse.Namespace) -> dict[str, str]:
-    paths = {"--audit-log": arguments.audit_log, "--audit-policy": arguments.audit_policy}
+    paths = {"--audit-log": arguments.audit_log}
     return {name: str(Path(path).absolute()) for name, path in paths.items() if path is not None}
 
 
@@ -279,8 +268,6 @@ def _show(
     )
     out.print(f"  kubectl --kubeconfig {kubeconfig} get nodes", markup=False)
     out.print(f"  export KUBECONFIG={kubeconfig}", markup=False)
-    if place.metrics_url:
-        out.print(f"  PromQL at {place.metrics_url} (docs/twin/metrics.md)", markup=False)
     out.print("Ctrl-C stops it")
 
 

@@ -9,7 +9,6 @@ from proofs.planted.twin_fields import TWIN_FIELDS
 from proofs.planted.twin_kueue import TWIN_KUEUE
 from proofs.planted.twin_objects import TWIN_OBJECTS
 from proofs.planted.twin_programs import TWIN_PROGRAMS
-from proofs.planted.twin_queries import TWIN_QUERIES
 from proofs.planted.twin_rules import TWIN_RULES
 from proofs.planted.twin_serving import TWIN_SERVING
 
@@ -18,13 +17,6 @@ CONNECTIONS = "twin/tests/api/test_connections.py::"
 WATCHES = "twin/tests/api/test_watch_versions.py::"
 
 _WATCHED = (
-    Defect(
-        "a change is written down for each watcher",
-        "twin/api/watching.py",
-        "        if record is not self._record:\n",
-        "        if record is not None:\n",
-        "twin/tests/api/test_many_watchers.py::test_each_watcher_sees_every_change_once",
-    ),
     Defect(
         "a watch's first bookmark names now",
         "twin/api/watching.py",
@@ -348,7 +340,6 @@ TWIN = (
     *TWIN_KUEUE,
     *TWIN_OBJECTS,
     *TWIN_PROGRAMS,
-    *TWIN_QUERIES,
     *TWIN_RULES,
     *TWIN_SERVING,
 )

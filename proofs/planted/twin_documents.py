@@ -35,18 +35,4 @@ TWIN_DOCUMENTS: tuple[Defect, ...] = (
         '"kind": owner,',
         f"{_DOCUMENTS}test_operations_say_what_they_are_about",
     ),
-    Defect(
-        "a server that says nothing is taken for one without kinds",
-        "twin/api/foreign_groups.py",
-        "    if one.resources is None:\n",
-        "    if one.local:\n",
-        "twin/tests/api/test_aggregation.py::test_a_version_is_stale_until_its_server_answers",
-    ),
-    Defect(
-        "groups of other servers come last, whatever their priority",
-        "twin/api/foreign_groups.py",
-        "for entry in own]\n    ranked = sorted([*ranked, *added], key=lambda pair: (-pair[0], name_of(pair[1])))",
-        "for entry in own]\n    ranked = [*ranked, *added]",
-        "twin/tests/contract/test_api_services.py::test_discovery_names_the_groups_of_api_services",
-    ),
 )

@@ -23,13 +23,6 @@ TWIN_FIELDS = (
         f"{FIELDS}[in process-apis/apps/v1/deployments]",
     ),
     Defect(
-        "a later deletion policy is not heard",
-        "twin/admission/deletion.py",
-        "    if policy is not None:\n",
-        "    if policy is not None and record.deletion_at is None:\n",
-        f"{REQUESTS}test_a_later_policy_replaces_the_earlier_one[in process]",
-    ),
-    Defect(
         "a status is written without its metadata",
         "twin/part_writes.py",
         '    return subresource is None or (subresource == "status" and of_status)\n',
@@ -42,12 +35,5 @@ TWIN_FIELDS = (
         "        elif known[name] != container:\n",
         "        elif not known[name]:\n",
         f"{PARTS}test_ephemeral_containers[in process]",
-    ),
-    Defect(
-        "what a patch adds comes last",
-        "twin/api/patching.py",
-        "    if order is None:  # items",
-        "    if order is None and not live:  # items",
-        f"{REQUESTS}test_new_items_of_a_strategic_patch_come_in_its_order[in process]",
     ),
 )

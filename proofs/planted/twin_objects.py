@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-CLAIMS = "twin/tests/controllers/test_volumes.py::"
 REFERENCES = "twin/tests/behaviour/test_references.py::"
-CHANGING = "twin/tests/contract/test_changing_policies.py::"
 POLICIES = "twin/tests/contract/test_policies.py::"
 FLOWS = "twin/tests/contract/test_flows.py::test_answers_are_those_of_a_real_server"
 
@@ -33,13 +31,6 @@ TWIN_OBJECTS: tuple[Defect, ...] = (
         f"{FLOWS}[in process-ports of balancers]",
     ),
     Defect(
-        "a Service that is gone keeps its address",
-        "twin/bootstrap/addresses.py",
-        "            if is_ours and not used:",
-        "            if is_ours and used:",
-        "twin/tests/contract/test_server_objects.py::test_a_services_address_is_an_object[in process-spec0]",
-    ),
-    Defect(
         "ports that are there twice go unmentioned",
         "twin/advice/pods.py",
         '        return "duplicate"\n',
@@ -60,20 +51,6 @@ TWIN_OBJECTS: tuple[Defect, ...] = (
         "        if leaves:\n",
         "twin/tests/contract/test_volumes.py::"
         "test_a_claim_in_use_outlives_its_deletion_until_its_pod_goes[in process]",
-    ),
-    Defect(
-        "a claim that waits for its pod is bound before",
-        "twin/volumes/rules.py",
-        '        if delayed or phase_of(volume) != "Available"',
-        '        if phase_of(volume) != "Available"',
-        f"{CLAIMS}test_a_claim_before_its_pod_is_left_alone",
-    ),
-    Defect(
-        "a pod goes where its volume is not",
-        "twin/scheduling/volume_binding.py",
-        "                if volume is None or not _reaches(volume, node):",
-        "                if volume is None:",
-        f"{CLAIMS}test_a_claim_that_waits_for_its_pod_gets_a_volume_where_the_pod_can_go",
     ),
     Defect(
         "what is optional is waited for",
@@ -102,20 +79,6 @@ TWIN_OBJECTS: tuple[Defect, ...] = (
         '            return None if self._ignores else (why, "")\n',
         '            return (why, "")\n',
         f"{POLICIES}test_a_policy_that_ignores_its_failures[in process]",
-    ),
-    Defect(
-        "a policy replaces what merges as a whole",
-        "twin/api/mutations.py",
-        "        if atomic:\n",
-        "        if not atomic:\n",
-        f"{CHANGING}test_an_apply_configuration_merges[in process-Object{{}}-labels2]",
-    ),
-    Defect(
-        "policies are invoked only once",
-        "twin/policies/changing.py",
-        "                if one.again or not again:",
-        "                if not again:",
-        f"{CHANGING}test_policies_are_invoked_again[in process-policies1-aa]",
     ),
     Defect(
         "excluded rules of a policy are looked at, too",

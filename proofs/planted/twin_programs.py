@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-_AGGREGATION = "twin/tests/api/test_aggregation.py::"
-_CONTRACT = "twin/tests/contract/test_api_services.py::"
-_DEFINED = "twin/tests/contract/test_defined_kinds.py::"
+_CONTRACT = "twin/tests/contract/test_other_programs.py::"
 _FLOWS = "twin/tests/controller_flows/test_flows.py::test_the_built_in_controllers_leave_the_same"
 TWIN_PROGRAMS = (
-    Defect(
-        "requests are handed on to another API server whoever asks",
-        "twin/api/aggregation.py",
-        "    requester.require(target.selected)\n",
-        "",
-        f"{_AGGREGATION}test_rights_count_before_anything_is_handed_on",
-    ),
-    Defect(
-        "another API server gets its clients' tokens",
-        "twin/api/aggregation.py",
-        '_HANDED_ON = ("accept",',
-        '_HANDED_ON = ("authorization", "accept",',
-        f"{_AGGREGATION}test_a_request_is_handed_on_with_who_asks",
-    ),
     Defect(
         "a required number of zero gets lost in protobuf",
         "twin/api/schema/wire.py",
@@ -36,13 +20,6 @@ TWIN_PROGRAMS = (
         '        said["providerID"] = str(spec["providerID"])',
         '        said["provider"] = str(spec["providerID"])',
         f"{_CONTRACT}test_what_a_node_says_of_itself_is_kept[in process]",
-    ),
-    Defect(
-        "a definition of a kind that the twin has counts for no change of an object",
-        "twin/store.py",
-        "admission.as_defined(self.custom.laid_over.get(resource), new, old, subresource)",
-        "new",
-        f"{_DEFINED}test_changes_are_held_against_what_was_there[in process-own words]",
     ),
     Defect(
         "a Job that passes a changing webhook keeps a selector of no uid",
@@ -129,26 +106,11 @@ TWIN_PROGRAMS = (
         f"{_FLOWS}[quotas: Services by type]",
     ),
     Defect(
-        "somebody says of a running Job that it began at another time",
-        "twin/admission/jobs.py",
-        "    if before is not None and now != before and not",
-        "    if before is None and now != before and not",
-        "twin/tests/contract/test_details.py::test_when_a_job_began_stays[in process-False-None]",
-    ),
-    Defect(
         "two autoscalers scale the same pods",
         "twin/controllers/autoscaler.py",
         "        if len(rivals) < 2:\n",
         "        if len(rivals) < 3:\n",
         f"{_FLOWS}[autoscaling: two for one target]",
-    ),
-    Defect(
-        "OpenAPI 2 leaves out that a body is needed",
-        "twin/api/openapi_v2.py",
-        "    parameters = [*_bodies(body, method), ",
-        "    parameters = [",
-        "twin/tests/contract/test_documents.py::test_openapi_2_has_paths[in process-"
-        "/api/v1/namespaces/{namespace}/configmaps-post-createCoreV1NamespacedConfigMap-core_v1-ConfigMap-ConfigMap]",
     ),
     Defect(
         "a Job that nobody keeps is told of as completed before it goes",

@@ -248,20 +248,6 @@ TWIN_SERVING = (
         f"{_SERVICES}test_pods_draw_apart",
     ),
     Defect(
-        "a pod that is being deleted stays ready for requests",
-        "twin/controllers/endpoint_rows.py",
-        '"ready": publish or (pod.ready and not terminating),',
-        '"ready": publish or pod.ready,',
-        "twin/tests/controllers/test_endpoints.py::test_deleted_pod_is_terminating_and_then_gone",
-    ),
-    Defect(
-        "two Services may have one address",
-        "twin/controllers/service_addresses.py",
-        "            while (given := str(NETWORK[1 + place])) in taken:\n                place = (place + 1) % size\n",
-        "            given = str(NETWORK[1 + place % 8])\n",
-        "twin/tests/controllers/test_endpoints.py::test_addresses_are_given_once_and_kept",
-    ),
-    Defect(
         "an average target is taken for a total",
         "twin/controllers/total_metrics.py",
         "replicas = math.ceil(round_last_bits(value / target))",

@@ -20,18 +20,14 @@ OUTSIDE = (
     "services/login_secrets.py",  # makes passwords, once
     "services/official_client.py",
     "twin/api/aggregation.py",
-    "twin/api/channels.py",
     "twin/api/connections.py",
     "twin/api/server.py",
     "twin/api/tokens.py",
-    "twin/api/tunnel.py",
     "twin/api/journal.py",
     "twin/kubeconfig.py",
     "twin/local_pods/",  # processes of this machine
     "twin/webhooks/calling.py",
     "twin/exporters/",  # what clients are shown; nothing in the cluster reads it
-    "twin/promql/",
-    "twin/samples/",
 )
 INTS = (
     "services/collector/observe.py: count",

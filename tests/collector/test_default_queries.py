@@ -1,31 +1,59 @@
-"""What the default queries make of exporters' series, evaluated as Prometheus does (`twin.promql`)."""
+"""What the default queries make of exporters' series, evaluated by Prometheus itself (`promtool test rules`)."""
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import yaml
+
+from proofs.observability.prometheus import MISSING
 from services.prometheus_queries import PURPOSES
-from twin.tests.promql.given import Given
 
 AT = 300.0
 PLACES = 21
 """Samples, one every 15 s, up to AT."""
+PROMTOOL = shutil.which("promtool")
+pytestmark = pytest.mark.skipif(PROMTOOL is None, reason=MISSING)
 
 
-def rising(per_second: float) -> list[float | None]:
-    """Return the samples of a counter."""
-    return [15.0 * per_second * place for place in range(PLACES)]
+def rising(per_second: float) -> str:
+    """Return the samples of a counter, in promtool's short form."""
+    return f"0+{15.0 * per_second:g}x{PLACES - 1}"
 
 
-def steady(value: float) -> list[float | None]:
+def steady(value: float) -> str:
     """Return the samples of a gauge."""
-    return [value] * PLACES
+    return f"{value:g}+0x{PLACES - 1}"
 
 
-def ask(purpose: str, series: dict[str, list[float | None]], pods: str = ".+") -> dict[str, float]:
-    """Return the answer to a default query at AT, rounded."""
+def ask(purpose: str, series: dict[str, str], pods: str = ".+") -> dict[str, float]:
+    """Return the answer to a default query at AT, rounded; labels as `name=value,name=value`.
+
+    A test that expects another answer makes promtool say what it got.
+    """
     query = PURPOSES[purpose].default
     assert query is not None
-    answer = Given(series).ask(query.text.replace("$pods", pods), AT)
-    return {labels: round(value, 6) for labels, value in answer.items()}
+    asked = f"round({query.text.replace('$pods', pods)}, 1e-6)"
+    expected = {"expr": asked, "eval_time": "300s", "exp_samples": [{"labels": "none", "value": 0}]}
+    inputs = [{"series": name, "values": values} for name, values in series.items()]
+    test = {"interval": "15s", "input_series": inputs, "promql_expr_test": [expected]}
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "test.yml")
+        file.write_text(yaml.safe_dump({"evaluation_interval": "15s", "tests": [test]}))
+        command = [str(PROMTOOL), "test", "rules", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    found = re.search(r"^\s*got:(.*)$", said, re.MULTILINE)
+    assert found is not None, said
+    answers = re.findall(r"\{([^{}]*)\} ([-+.0-9eE]+)", found[1])
+    return {
+        re.sub(r'\s*(\w+)="([^"]*)"', r"\1=\2", labels): float(value) for labels, value in answers
+    }
 
 
 def test_power_is_of_the_first_meter_that_a_node_has() -> None:

@@ -28,9 +28,7 @@ from services.prometheus_settings import PrometheusSettings
 from tests.cluster.test_kube_follow import LoopClock
 from tests.collector.conftest import Look
 from tests.collector.scripted_cluster import ScriptedCluster, node
-from tests.patience import HANGS_SECONDS
 from tests.served_prometheus import AT, ServedPrometheus, served_prometheus
-from tests.twin_prometheus import running_twin, settings_of
 
 HOURS = list(range(24))
 NEAR, WATTS, TIMES = "own price", "(rate(kepler", "(timestamp(kepler"
@@ -260,28 +258,3 @@ def test_an_old_price_is_stale(look: Look) -> None:
     said = observed(replace(snapshot, measured=Measured(energy_price=price)))
 
     assert signal(said, "energy_price").status is SignalStatus.STALE
-
-
-@pytest.mark.twin
-def test_the_twins_power_meter_is_read_by_the_default_query(tmp_path: Path) -> None:
-    """Idle nodes draw what they draw idle; it is the whole machine that is measured."""
-    with running_twin(tmp_path) as said:
-        settings = CollectorSettings(
-            metrics_seconds=0.0, prometheus=settings_of(said["admin_kubeconfig"], tmp_path)
-        )
-
-        async def ask() -> MeasuredReads:
-            sources = MeasuredSources(settings, LoopClock())
-            async with asyncio.timeout(HANGS_SECONDS):
-                while True:
-                    reads = await sources.read(0.0)
-                    assert reads is not None
-                    if reads.power is not None:
-                        return reads
-                    await asyncio.sleep(0.3)
-
-        power = asyncio.run(ask()).power
-
-    assert power is not None
-    assert (len(power.ids), power.scope) == (3, "platform")
-    assert all(80.0 <= watts < 140.0 for watts in power.watts)

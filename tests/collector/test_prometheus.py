@@ -20,21 +20,16 @@ from foresail.stack.virtual import run_virtual_stack
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.cluster import ApiResponse, ClusterUnavailable
-from services.collector.cluster import NODE_METRICS, PODS, ApiList, T, read_one_list
+from services.collector.cluster import NODE_METRICS, PODS, ApiList, T
 from services.collector.following import FollowedSources
 from services.collector.node_rows import usage_by_node
 from services.collector.prometheus import PrometheusMetrics
 from services.collector.reading import ListRead
 from services.collector.settings import CollectorSettings
-from services.exerciser.cluster import create_load
-from services.exerciser.plan import PlannedLoad
 from services.kube_objects import NodeMetrics
-from services.official_client import OfficialClientTransport
 from services.prometheus_settings import PrometheusSettings
 from tests.cluster.test_kube_follow import LoopClock, ScriptedServer, refuses, says
-from tests.patience import HANGS_SECONDS
 from tests.served_prometheus import AT, ServedPrometheus, served_prometheus
-from tests.twin_prometheus import running_twin, settings_of
 
 
 @pytest.fixture
@@ -276,31 +271,3 @@ def test_another_servers_metrics_stay_while_the_api_server_is_away() -> None:
             assert reads == ["/version"]
 
     run_virtual(run)
-
-
-@pytest.mark.twin
-async def test_the_twins_own_prometheus_says_what_its_metrics_server_says(tmp_path: Path) -> None:
-    """Over TLS and with a token, by the queries that are the default: the same nodes, cores and bytes."""
-    with running_twin(tmp_path) as said:
-        transport = OfficialClientTransport(Path(said["admin_kubeconfig"]))
-        await create_load(
-            transport, [PlannedLoad("busy", 2, 2000, 2**30, anywhere=True)], "a:1", {}
-        )
-        metrics = PrometheusMetrics(settings_of(said["admin_kubeconfig"], tmp_path))
-        async with asyncio.timeout(HANGS_SECONDS):
-            while len((await metrics.read(NODE_METRICS, 0.0)).items) < 3:
-                await asyncio.sleep(0.5)
-        await asyncio.sleep(4.0)  # four cluster minutes, so that rates hold for their whole window
-        asked = await metrics.read(NODE_METRICS, 0.0)
-        listed = await read_one_list(transport, NODE_METRICS, 0.0)
-        await transport.close()
-
-    assert max(item.usage["cpu"] for item in listed.items) > "0"
-    ours, theirs = usage_by_node(asked.items), usage_by_node(listed.items)
-    assert sorted(ours) == sorted(theirs)
-    for node, usage in theirs.items():
-        assert ours[node]["cpu_usage_cores"] == pytest.approx(usage["cpu_usage_cores"], rel=0.15)
-        assert ours[node]["memory_usage_bytes"] == pytest.approx(
-            usage["memory_usage_bytes"], rel=0.15
-        )
-        assert abs(ours[node]["usage_time_seconds"] - usage["usage_time_seconds"]) < 120.0

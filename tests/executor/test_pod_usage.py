@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,15 +12,8 @@ from foresail.settings import StackSettings
 from services.executor.pod_usage import MetricsServerUsage, PrometheusUsage, usage_source
 from services.executor.settings import ExecutorSettings
 from services.executor.usage_peaks import Sample
-from services.exerciser.cluster import create_load
-from services.exerciser.plan import PlannedLoad
-from services.kube_lists import list_decoder, read_list
-from services.kube_objects import Pod
-from services.official_client import OfficialClientTransport
 from services.prometheus_settings import PrometheusSettings
-from tests.patience import HANGS_SECONDS
 from tests.served_prometheus import AT, ServedPrometheus, served_prometheus
-from tests.twin_prometheus import running_twin, settings_of
 
 CPU, MEMORY, TIME = "container_cpu", "(container_memory", "timestamp"
 
@@ -98,41 +90,3 @@ def test_the_executor_asks_whom_the_collector_asks() -> None:
     plain = ExecutorSettings()
     assert isinstance(usage_source(transport, plain.prometheus), MetricsServerUsage)  # type: ignore[arg-type]
     assert "prometheus" not in plain.announcement()
-
-
-@pytest.mark.twin
-async def test_the_twins_prometheus_says_of_pods_what_its_metrics_server_says(
-    tmp_path: Path,
-) -> None:
-    """By the default queries: the same containers, cores and bytes, with the window of each."""
-    with running_twin(tmp_path) as said:
-        transport = OfficialClientTransport(Path(said["admin_kubeconfig"]))
-        load = PlannedLoad("busy", 2, 2000, 2**30, anywhere=True)
-        await create_load(transport, [load], "a:1", {})
-        theirs, ours = (
-            MetricsServerUsage(transport),
-            PrometheusUsage(settings_of(said["admin_kubeconfig"], tmp_path)),
-        )
-        pods: list[tuple[str, str]] = []
-        async with asyncio.timeout(HANGS_SECONDS):
-            while len(await theirs.read(pods)) < 2 or len(await ours.read(pods)) < 2:
-                await asyncio.sleep(0.5)
-                listed = (await read_list(transport, "/api/v1/pods", list_decoder(Pod))).items
-                pods = [
-                    (pod.metadata.namespace, pod.metadata.name)
-                    for pod in listed
-                    if "busy" in pod.metadata.name
-                ]
-        await asyncio.sleep(4.0)  # four cluster minutes, so that rates hold for their whole window
-        expected, found = await theirs.read(pods), await ours.read(pods)
-        await transport.close()
-
-    assert len(pods) == 2
-    for pod, sample in expected.items():
-        assert (sample.source, found[pod].source) == ("metrics_server", "prometheus")
-        assert (0 < sample.window_seconds < 120, found[pod].window_seconds) == (True, 120.0)
-        assert sample.usage.keys() == found[pod].usage.keys()
-        for container, (cores, size) in sample.usage.items():
-            assert found[pod].usage[container][0] == pytest.approx(cores, rel=0.15)
-            assert found[pod].usage[container][1] == pytest.approx(size, rel=0.15)
-        assert abs(sample.time_seconds - found[pod].time_seconds) < 120.0

@@ -28,7 +28,7 @@ LISTS = (
     "/apis/apps/v1/namespaces/default/deployments", "/apis/batch/v1/namespaces/default/jobs",
     "/apis/policy/v1/namespaces/default/poddisruptionbudgets", "/api/v1/namespaces/default/configmaps",
     "/apis/metrics.k8s.io/v1beta1/nodes", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods",
-    "/apis/apps/v1/replicasets", "/apis/coordination.k8s.io/v1/leases", "/openapi/v2", "/version", "/api",
+    "/apis/apps/v1/replicasets", "/apis/coordination.k8s.io/v1/leases", "/openapi/v3", "/version", "/api",
     "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "/foresail",
 )  # fmt: skip
 QUERY = {

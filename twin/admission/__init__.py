@@ -6,7 +6,7 @@ A refusal is an ApiError (422 with the field paths, 403, 404); nothing here writ
 from __future__ import annotations
 
 from twin import errors
-from twin.admission import kinds, metadata, plain_kinds, pods, resizing, services, workloads
+from twin.admission import kinds, metadata, pods, resizing, services, workloads
 from twin.admission.custom import definitions
 from twin.admission.custom import objects as custom_objects
 from twin.admission.deletion import GRACEFUL, is_waited_for, mark_deleted
@@ -79,8 +79,6 @@ def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) 
             if kind.resource == "daemonsets":
                 workloads.count_template(old, new)
             kinds.check_unchanged(kind.resource, old, new, findings)
-    elif kind.resource == "certificatesigningrequests":
-        plain_kinds.decide_request(old, new, subresource, findings)
     elif subresource == "ephemeralcontainers":
         default_parts(new["spec"])
         check_ephemeral(old, new, findings)

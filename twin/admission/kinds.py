@@ -9,11 +9,9 @@ from twin.admission import (
     autoscalers,
     drivers,
     events,
-    flow_control,
     jobs,
     limit_ranges,
     metadata,
-    mutating_policies,
     networks,
     node_pools,
     plain_kinds,
@@ -49,7 +47,7 @@ def admit(resource: str, obj: Object, findings: Findings) -> None:
 def check_unchanged(resource: str, old: Object, new: Object, findings: Findings) -> None:
     """Check the immutable fields of an update."""
     before, after = old.get("spec") or {}, new.get("spec") or {}
-    if resource in ("certificatesigningrequests", "namespaces"):
+    if resource == "namespaces":
         new["spec"] = old.get("spec") or {}  # subresources of their own change it
     for field in _FIXED.get(resource, ()):
         if old.get(field) != new.get(field):
@@ -120,7 +118,6 @@ _TIMED = {
     "deployments": ("lastUpdateTime", "lastTransitionTime"),
     **dict.fromkeys(("replicasets", "statefulsets", "daemonsets"), ("lastTransitionTime",)),
     **dict.fromkeys(("replicationcontrollers", "namespaces", "services"), ("lastTransitionTime",)),
-    **dict.fromkeys(("flowschemas", "prioritylevelconfigurations"), ("lastTransitionTime",)),
     "horizontalpodautoscalers": ("lastTransitionTime",),
 }
 """The times of conditions that are shown where nobody has written them."""
@@ -314,12 +311,8 @@ _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "customresourcedefinitions": definitions.admit,
     "nodes": _node,
     "apiservices": api_services.admit,
-    "flowschemas": flow_control.schema,
-    "prioritylevelconfigurations": flow_control.level,
     "mutatingwebhookconfigurations": webhook_configurations.mutating,
     "validatingwebhookconfigurations": webhook_configurations.validating,
-    "mutatingadmissionpolicies": mutating_policies.policy,
-    "mutatingadmissionpolicybindings": policies.check_binding,
     "validatingadmissionpolicies": policies.policy,
     "validatingadmissionpolicybindings": policies.binding,
     "configmaps": storage.config_map,
@@ -335,7 +328,6 @@ _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "volumeattributesclasses": plain_kinds.attributes_class,
     "podtemplates": plain_kinds.pod_template,
     "runtimeclasses": plain_kinds.runtime_class,
-    "certificatesigningrequests": plain_kinds.signing_request,
     "ipaddresses": plain_kinds.ip_address,
     "servicecidrs": plain_kinds.service_cidr,
     "deviceclasses": drivers.device_class,

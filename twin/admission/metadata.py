@@ -64,7 +64,6 @@ _NAMES: dict[str, _Rule] = {
     **dict.fromkeys(
         (
             "apiservices",
-            "certificatesigningrequests",
             "events",
             "roles",
             "rolebindings",

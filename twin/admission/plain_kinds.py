@@ -1,13 +1,11 @@
-"""Kinds that the cluster keeps and hardly acts on: runtime classes, addresses, requests for certificates.
+"""Kinds that the cluster keeps and hardly acts on: runtime classes, addresses.
 
 Upstream: pkg/apis/{node,networking,certificates,storage}/validation/validation.go of kubernetes/kubernetes.
 """
 
 from __future__ import annotations
 
-import base64
 import ipaddress
-import re
 
 from twin.admission import metadata, rules
 from twin.admission.findings import Findings
@@ -15,19 +13,7 @@ from twin.admission.services import check_cidr, is_cidr
 from twin.admission.workloads import template
 from twin.records import Object
 
-_REQUEST = re.compile(
-    rb"-----BEGIN CERTIFICATE REQUEST-----\s.*-----END CERTIFICATE REQUEST-----", re.DOTALL
-)
-_SHORTEST_CERTIFICATE = 600
-_DECIDED = ("Approved", "Denied")
 _MOST_PARAMETERS = 512
-_USAGES = (
-    *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign"),
-    *("data encipherment", "decipher only", "digital signature", "email protection"),
-    *("encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement"),
-    *("key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime"),
-    *("server auth", "signing", "timestamping"),
-)
 
 
 def pod_template(obj: Object, findings: Findings) -> None:
@@ -126,70 +112,3 @@ def check_ranges_unchanged(old: Object, new: Object, findings: Findings) -> None
     for index, text in enumerate(before):
         if after[index] != text:
             findings.bad(f"spec.cidrs[{index}]", after[index], "field is immutable")
-
-
-def signing_request(obj: Object, findings: Findings) -> None:
-    """Check a CertificateSigningRequest; who asks is not kept, since a journal would not know it either."""
-    spec = obj.setdefault("spec", {})
-    for field in ("username", "uid", "groups", "extra"):
-        spec.pop(field, None)
-    try:
-        text = base64.b64decode(spec.get("request") or "")
-    except ValueError:
-        text = b""
-    if not _REQUEST.search(text):
-        shown = spec.get("request") or ""
-        findings.bad("spec.request", shown, "PEM block type must be CERTIFICATE REQUEST")
-    usages = spec.get("usages") or []
-    if not usages:
-        findings.require("spec.usages")
-    for index, usage in enumerate(usages):
-        rules.one_of(f"spec.usages[{index}]", usage, _USAGES, findings)
-        if usage in usages[:index]:
-            findings.duplicate(f"spec.usages[{index}]", usage)
-    signer = spec.get("signerName") or ""
-    domain, slash, path = signer.partition("/")
-    if not signer:
-        findings.require("spec.signerName")
-    elif not slash or not path or "." not in domain:
-        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        findings.bad("spec.signerName", signer, why)
-    seconds = spec.get("expirationSeconds")
-    if seconds is not None and seconds < _SHORTEST_CERTIFICATE:
-        why = "may not specify a duration less than 600 seconds (10 minutes)"
-        findings.bad("spec.expirationSeconds", seconds, why)
-    obj.setdefault("status", {})
-
-
-def decide_request(old: Object, new: Object, subresource: str, findings: Findings) -> None:
-    """Leave of a change to a CertificateSigningRequest what its subresource is for, and check it."""
-    new["spec"] = old.get("spec") or {}
-    before, after = old.get("status") or {}, new.get("status") or {}
-    stated = after.get("conditions") or []
-    decided = stated if subresource == "approval" else before.get("conditions") or []
-    others = before.get("conditions") or [] if subresource == "approval" else stated
-    conditions = [each for each in decided if each.get("type") in _DECIDED]
-    conditions += [each for each in others if each.get("type") not in _DECIDED]
-    certificate = (before if subresource == "approval" else after).get("certificate")
-    new["status"] = {
-        **({"conditions": conditions} if conditions else {}),
-        **({"certificate": certificate} if certificate else {}),
-    }
-    for index, condition in enumerate(conditions):
-        kind, status = condition.get("type") or "", condition.get("status") or ""
-        where = f"status.conditions[{index}]"
-        if not kind:
-            findings.require(f"{where}.type")
-        if not status:
-            findings.require(f"{where}.status")
-        elif kind in (*_DECIDED, "Failed"):
-            rules.one_of(f"{where}.status", status, ("True",), findings)
-    types = [each.get("type") for each in conditions]
-    if all(kind in types for kind in _DECIDED):
-        why = "Approved and Denied conditions are mutually exclusive"
-        findings.bad("status.conditions", "Denied", why)
-    for kind in _DECIDED:
-        known = [each.get("type") for each in before.get("conditions") or ()]
-        if kind in known and kind not in types:
-            why = f'updates may not remove a condition of type "{kind}"'
-            findings.forbid("status.conditions", why)

@@ -13,11 +13,9 @@ from dataclasses import replace
 from twin import admission
 from twin.api.json_patch import apply_json_patch
 from twin.api.messages import Object, Request
-from twin.api.mutations import Patching
 from twin.copying import copy_object
 from twin.errors import ApiError, forbidden
 from twin.kinds import Kind
-from twin.policies.changing import MutatingPolicies
 from twin.policies.deciding import Policies
 from twin.rbac.attributes import User
 from twin.store import Review, Store
@@ -48,13 +46,12 @@ class Admission:
         """Read configurations of `store` at each write."""
         self._store = store
         self._policies = Policies(store)
-        self._changing = MutatingPolicies(store)
 
     @property
     def idle(self) -> bool:
         """Whether there is nobody to ask."""
         asked = any(self._store.count(resource) for resource in (MUTATING, VALIDATING))
-        return not asked and self._policies.idle and self._changing.idle
+        return not asked and self._policies.idle
 
     def mutated(
         self,
@@ -64,32 +61,26 @@ class Admission:
         request: Request,
         read: Callable[[Object], Object],
     ) -> Object:
-        """Return an object as changing policies and webhooks leave it; `read` gives a changed one the form of its
+        """Return an object as changing webhooks leave it; `read` gives a changed one the form of its
         kind.
 
         Raises ApiError and CallsNeeded.
         """
         hooks = [] if write.kind.group == GROUP else hooks_of(self._store, MUTATING)
-        if not hooks and self._changing.idle:
+        if not hooks:
             return obj
-        hearing = _hearing(request)
-        asking = _Asking(self._store, write, hearing)
-        given = shown = _defaulted(write, obj, old)
-        patch = Patching(write, lambda made: _defaulted(write, read(made), old)).patch
-        shown = self._changing.round(write, shown, old, hearing, patch)
+        asking = _Asking(self._store, write, _hearing(request))
+        shown = _defaulted(write, obj, old)
         seen: dict[int, Object] = {}
-        changed = shown != given
         for number, hook in enumerate(hooks):
             answer = self._changed_by(asking, hook, 0, shown, old, read)
             if answer is not None:
-                shown, seen[number], changed = answer, answer, changed or answer is not shown
-        if changed:
-            shown = self._changing.round(write, shown, old, hearing, patch, again=True)
+                shown = seen[number] = answer
         for number, hook in enumerate(hooks):
             if number in seen and hook.asked_again and seen[number] != shown:
                 answer = self._changed_by(asking, hook, 1, shown, old, read)
-                shown, changed = (shown if answer is None else answer), True
-        return shown if changed or seen else obj
+                shown = shown if answer is None else answer
+        return shown if seen else obj
 
     def show_deletion(self, write: Write, old: Object, request: Request) -> None:
         """Show changing webhooks a deletion, which they can refuse. Raises ApiError and CallsNeeded."""

@@ -21,13 +21,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from twin.api.tokens import write_secret
-from twin.rbac.extension import PROXY_NAME
 
 VALID = timedelta(days=3_650)
 AUTHORITY_FILE = "twin-ca.pem"
 SERVER_FILE = "twin-server.pem"
 SIGNING_FILE = "twin-accounts.pem"
-PROXY_FILE = "twin-front-proxy.pem"
 LOCAL = ("127.0.0.1", "::1", "localhost")
 """Names that every server certificate holds."""
 
@@ -51,8 +49,6 @@ class Credentials:
 
     server_file: Path
     """Key and certificate in one PEM file that only its owner can read."""
-    proxy_file: Path
-    """Key and certificate by which other API servers know the twin."""
     authority_pem: bytes
     signing_key: ec.EllipticCurvePrivateKey
     """By which tokens of service accounts are signed."""
@@ -71,9 +67,7 @@ def prepare(folder: Path, names: Iterable[str], wall_seconds: float, *, keep: bo
         write_secret(path, _private_pem(authority.key) + authority.pem)
     server = folder / SERVER_FILE
     write_secret(server, _issue_certificate(authority, (*LOCAL, *names), now))
-    proxy = folder / PROXY_FILE
-    write_secret(proxy, _issue_client_certificate(authority, now))
-    return Credentials(server, proxy, authority.pem, _signing_key(folder / SIGNING_FILE, keep=keep))
+    return Credentials(server, authority.pem, _signing_key(folder / SIGNING_FILE, keep=keep))
 
 
 def _signing_key(path: Path, *, keep: bool) -> ec.EllipticCurvePrivateKey:
@@ -109,13 +103,6 @@ def _issue_certificate(authority: Authority, names: Iterable[str], now: datetime
         x509.SubjectAlternativeName(alternatives), critical=False
     )
     return _signed_pem(authority, key, made)
-
-
-def _issue_client_certificate(authority: Authority, now: datetime) -> bytes:
-    """Return key and certificate of the front proxy."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    usage = ExtendedKeyUsageOID.CLIENT_AUTH
-    return _signed_pem(authority, key, _end_builder(authority, PROXY_NAME, key, usage, now))
 
 
 def _end_builder(

@@ -27,7 +27,6 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from twin.api import channels, tunnel
 from twin.api.limits import LONGEST_URL, uri_too_long
 from twin.api.messages import JSON, json_bytes
 from twin.errors import ApiError, bad_request
@@ -49,8 +48,6 @@ MOST_CONNECTIONS = 512
 MOST_HEADERS = 100
 LARGEST_HEAD = 64 << 10
 """Bytes of request line and headers together."""
-LARGEST_MESSAGE = 1 << 20
-"""Bytes of a message on a WebSocket."""
 MOST_PIPELINED = 32
 """Requests that wait on one connection for the one before them."""
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
@@ -136,26 +133,8 @@ class Connection(HttpToolsProtocol):
             self.pipeline[0][0].keep_alive = False
         else:
             super().on_headers_complete()
-            if self._get_upgrade() and not self._should_upgrade():  # nothing is read behind it
+            if self._get_upgrade():  # nothing is read behind it
                 self.cycle.keep_alive = False
-
-    def _should_upgrade(self) -> bool:
-        """Whether it becomes a WebSocket, as what runs in pods is reached."""
-        path = self.url.partition(b"?")[0].decode("latin-1")
-        return channels.PATH.match(path) is not None and super()._should_upgrade()
-
-    def handle_websocket_upgrade(self) -> None:
-        """Hand it on as a WebSocket.
-
-        kubectl's name of its tunnel has a slash, which the library refuses, since RFC 6455 does.
-        """
-        self._forget_timer()
-        name, allowed = tunnel.PROTOCOL.encode(), tunnel.ALLOWED_NAME.encode()
-        self.scope["headers"] = [
-            (key, value.replace(name, allowed) if key == b"sec-websocket-protocol" else value)
-            for key, value in self.scope["headers"]
-        ]
-        super().handle_websocket_upgrade()
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
@@ -340,18 +319,13 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def create_server(app: Any, certificate: Path | None, *, websockets: bool = False) -> Server:
-    """Return what serves an ASGI application, with TLS if there is a certificate with its key; with
-    `websockets` those of pods' channels, too.
-    """
+def create_server(app: Any, certificate: Path | None) -> Server:
+    """Return what serves an ASGI application, with TLS if there is a certificate with its key."""
     config = uvicorn.Config(
         app,
         ssl_certfile=certificate,
         http="httptools",
-        ws="websockets-sansio" if websockets else "none",
-        ws_max_size=LARGEST_MESSAGE,
-        ws_ping_interval=None,  # a client that only writes answers none, and TCP tells of one that is gone
-        ws_per_message_deflate=False,
+        ws="none",
         lifespan="off",
         log_level="error",  # what strangers send is no concern of ours
         access_log=False,

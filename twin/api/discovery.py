@@ -64,7 +64,6 @@ SHORT_NAMES = {
     "networkpolicies": ["netpol"],
     "storageclasses": ["sc"],
     "volumeattributesclasses": ["vac"],
-    "certificatesigningrequests": ["csr"],
     "ipaddresses": ["ip"],
     "customresourcedefinitions": ["crd", "crds"],
 }
@@ -82,8 +81,6 @@ CATEGORIES |= {
         "customresourcedefinitions",
         "mutatingwebhookconfigurations",
         "validatingwebhookconfigurations",
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",
     )
@@ -94,8 +91,8 @@ _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deploym
            "poddisruptionbudgets", "persistentvolumeclaims", "persistentvolumes",
            "ingresses", "resourceclaims", "volumeattachments",
            "customresourcedefinitions", "validatingadmissionpolicies", "verticalpodautoscalers",
-           "apiservices", "flowschemas", "prioritylevelconfigurations",
-           "certificatesigningrequests", "servicecidrs",
+           "apiservices",
+           "servicecidrs",
            "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
 _SCALED = ("deployments", "replicasets", "replicationcontrollers", "statefulsets")
 _OF_PODS = {
@@ -137,8 +134,6 @@ def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
         subresources |= {name: (of, _POD_VERBS[name]) for name, of in _OF_PODS.items()}
     if kind.resource in ("nodes", "services"):
         subresources["proxy"] = (f"{kind.kind}ProxyOptions", _PROXY_VERBS)
-    if kind.resource == "certificatesigningrequests":
-        subresources["approval"] = (kind.kind, _PART_VERBS)
     if kind.resource == "namespaces":
         subresources["finalize"] = ("Namespace", ["update"])
     if kind.resource == "serviceaccounts":
@@ -172,10 +167,10 @@ def group_versions(custom: Kinds = ()) -> list[tuple[str, str]]:
 
 _FIRST_GROUPS = (
     *("apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io"),
-    *("authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io", "networking.k8s.io"),
+    *("authorization.k8s.io", "autoscaling", "batch", "networking.k8s.io"),
     *("policy", "rbac.authorization.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io"),
     *("apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io"),
-    *("discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io"),
+    *("discovery.k8s.io", "resource.k8s.io"),
 )
 """Groups in a real server's order, by which clients choose where several have a resource of a name."""
 

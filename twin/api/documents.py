@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from twin.api import discovery
 from twin.api.access import Requester
-from twin.api.foreign_groups import ForeignVersion, group_entry, with_aggregated, with_groups
 from twin.api.health import CHECKS, health, health_paths
 from twin.api.messages import JSON, Request, Response, respond
 from twin.api.negotiation import PROTOBUF, Offer, accepted, require_acceptable
 from twin.api.objects import method_not_allowed
-from twin.api.openapi_pages import index_v3, page_v2, page_v3, tagged
+from twin.api.openapi_pages import index_v3, page_v3, tagged
 from twin.kinds import Kind
 
 _AGGREGATED = re.compile(r"as=APIGroupDiscoveryList")
@@ -36,16 +34,14 @@ def document(
     requester: Requester,
     custom: Sequence[Kind],
     now: float,
-    foreign: Sequence[ForeignVersion] = (),
 ) -> Response | None:
-    """Answer a request about the server; None when the path is none of these. `now` is cluster time; `foreign`
-    are groups and versions of other servers.
+    """Answer a request about the server; None when the path is none of these. `now` is cluster time.
 
     Raises:
         ApiError: 403 for who may not read it, 405 for another method than GET, 406 for forms that it
             does not have.
     """
-    page = _page(path, request, custom, now, foreign)
+    page = _page(path, request, custom, now)
     if page is None:
         return None
     requester.require_path(request.method, request.path)
@@ -61,7 +57,6 @@ def _page(
     request: Request,
     custom: Sequence[Kind],
     now: float,
-    foreign: Sequence[ForeignVersion],
 ) -> _Page | None:
     parts = path.strip("/").split("/")
     if parts[0] in CHECKS:
@@ -70,17 +65,15 @@ def _page(
         case ["version"]:
             return _Page(lambda: respond(200, discovery.VERSION), "json")
         case ["api" | "apis" as root]:
-            return _groups(root, request, custom, foreign)
+            return _groups(root, request, custom)
         case ["api", "v1"]:
             return _Page(lambda: respond(200, discovery.resource_list("", "v1")), "resources")
         case ["apis", group]:
-            content = _group(group, custom, foreign)
+            content = discovery.api_group(group, custom)
             return None if content is None else _Page(lambda: respond(200, content), "groups")
         case ["apis", group, version] if (group, version) in discovery.group_versions(custom):
             resources = discovery.resource_list(group, version, custom)
             return _Page(lambda: respond(200, resources), "resources")
-        case ["openapi", "v2"]:
-            return _Page(lambda: page_v2(custom, request))
         case ["openapi", "v3"]:
             return _Page(lambda: index_v3(custom))
         case ["openapi", "v3", "api", "v1"]:
@@ -91,46 +84,30 @@ def _page(
         ) in discovery.group_versions(custom):
             return _Page(lambda: page_v3(group, version, custom, request, now))
         case [""]:
-            return _Page(lambda: respond(200, {"paths": _paths(custom, foreign)}))
+            return _Page(lambda: respond(200, {"paths": _paths(custom)}))
     return None
 
 
-def _group(
-    group: str, custom: Sequence[Kind], foreign: Sequence[ForeignVersion]
-) -> dict[str, Any] | None:
-    """Return GET /apis/GROUP; None for a group that nobody serves."""
-    versions = [one for one in foreign if one.group == group]
-    if versions:
-        return {"kind": "APIGroup", "apiVersion": "v1", **group_entry(versions)}
-    return discovery.api_group(group, custom)
-
-
-def _paths(custom: Sequence[Kind], foreign: Sequence[ForeignVersion]) -> list[str]:
+def _paths(custom: Sequence[Kind]) -> list[str]:
     """Return what there is to read besides objects."""
-    pairs = [
-        *discovery.group_versions(custom),
-        *((one.group, one.version) for one in foreign),
-    ]
+    pairs = discovery.group_versions(custom)
     of_groups = dict.fromkeys(f"/apis/{group}" for group, _ in pairs)
     of_versions = [f"/apis/{group}/{version}" for group, version in pairs]
     others = ("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics",
-              "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version")  # fmt: skip
+              "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version")  # fmt: skip
     return sorted([*others, *of_groups, *of_versions, *health_paths()])
 
 
-def _groups(
-    root: str, request: Request, custom: Sequence[Kind], foreign: Sequence[ForeignVersion]
-) -> _Page:
+def _groups(root: str, request: Request, custom: Sequence[Kind]) -> _Page:
     """Return the list of groups in the first form that the client accepts: aggregated, or one by one."""
     for media, form in accepted(request.headers.get("accept", "")):
         version = _VERSION.search(form)
         if media in (JSON, PROTOBUF) and _AGGREGATED.search(form) and version is not None:
-            return _aggregated(root, version[1], request, custom, foreign)
+            return _aggregated(root, version[1], request, custom)
         if media == JSON and not form:
             break
     if root == "apis":
-        groups = with_groups(discovery.api_groups(custom), foreign)
-        return _Page(lambda: respond(200, groups), "groups")
+        return _Page(lambda: respond(200, discovery.api_groups(custom)), "groups")
     address = request.headers.get("host", "")
     return _Page(lambda: respond(200, discovery.api_versions(address)), "resources")
 
@@ -140,14 +117,11 @@ def _aggregated(
     version: str,
     request: Request,
     custom: Sequence[Kind],
-    foreign: Sequence[ForeignVersion],
 ) -> _Page:
     def make() -> Response:
         groups = [("", "v1")] if root == "api" else discovery.group_versions(custom)
         kind = f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
         content = discovery.aggregated_document(groups, version, custom)
-        if root == "apis":
-            content = with_aggregated(content, foreign, discovery.aggregated_kinds)
         return tagged(Response(200, respond(200, content).body, kind), request)
 
     return _Page(make)

@@ -14,7 +14,6 @@ from typing import Any
 from twin.api import discovery
 from twin.api.messages import json_bytes
 from twin.api.openapi_paths import Refer, paths_of
-from twin.api.openapi_v2 import paths_v2
 from twin.api.schema import Field, Message, message, root_of
 from twin.kinds import Kind
 
@@ -45,8 +44,8 @@ _PACKAGES = {
     "apiextensions": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
     "apiregistration": "io.k8s.kube-aggregator.pkg.apis.apiregistration",
 }
-_COMPONENTS, _DEFINITIONS = "#/components/schemas/", "#/definitions/"
-"""Where schemas stand in OpenAPI 3 and 2."""
+_COMPONENTS = "#/components/schemas/"
+"""Where schemas stand."""
 _TYPED: dict[str, Schema] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
 
 
@@ -73,29 +72,6 @@ def _document_v3(group: str, version: str, kinds: tuple[Kind, ...]) -> bytes:
             "components": {"schemas": schemas},
         }
     )
-
-
-def document_v2(custom: Sequence[Kind] = ()) -> bytes:
-    """Return the OpenAPI 2 document of everything."""
-    return _document_v2(tuple(discovery.all_kinds(custom)))
-
-
-@lru_cache(maxsize=4)
-def _document_v2(kinds: tuple[Kind, ...]) -> bytes:
-    definitions: dict[str, Schema] = {}
-    for kind in kinds:
-        for version in (kind.version, *kind.other_versions):
-            gvk = {"group": kind.group, "version": version, "kind": kind.kind}
-            definitions |= _kind_schemas(kind, _DEFINITIONS, gvk)
-    custom = tuple(kind for kind in kinds if kind.custom is not None)
-    refer = _reference(definitions, _DEFINITIONS, kinds)
-    plurals = frozenset(kind.plural for kind in custom)
-    paths: Schema = {}
-    for group, version in (("", "v1"), *discovery.group_versions(custom)):
-        of_group = paths_of(group, version, custom, refer)
-        paths |= paths_v2(group, version, of_group, custom=plurals)
-    whole = {"info": _INFO, "paths": dict(sorted(paths.items())), "definitions": definitions}
-    return json_bytes({"swagger": "2.0", **whole})
 
 
 def _reference(schemas: dict[str, Schema], where: str, kinds: Sequence[Kind]) -> Refer:

@@ -17,7 +17,6 @@ from twin.api.messages import JSON, Request, Response, respond
 from twin.api.negotiation import accepted
 from twin.kinds import Kind
 
-V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _ANY = frozenset({JSON, "*/*", "application/*"})
 _OF_V3 = "application/com.github.proto-openapi.spec.v3"
 _KEPT_SECONDS = 365 * 24 * 3600
@@ -55,21 +54,6 @@ def page_v3(
         headers["Cache-Control"] = "public, immutable"
         headers["Expires"] = format_datetime(end, usegmt=True)
     return fresh(Response(200, content, JSON, headers), request)
-
-
-def page_v2(custom: Sequence[Kind], request: Request) -> Response:
-    """Answer GET /openapi/v2 in JSON: 200, 304 or 406.
-
-    Who reads OpenAPI's protobuf alone gets an empty document, which old kubectl accepts.
-    """
-    wanted = [media for media, _ in accepted(request.headers.get("accept", ""))]
-    headers = {"Vary": "Accept-Encoding, Accept"}
-    if wanted and not any(media in _ANY for media in wanted):
-        if any(media.startswith("application/com.github.proto-openapi") for media in wanted):
-            return Response(200, b"", V2_PROTOBUF, headers)
-        return Response(406, b"", "", headers)
-    content = openapi.document_v2(custom)
-    return fresh(Response(200, content, JSON, {**headers, "Etag": _tag(content)}), request)
 
 
 def fresh(response: Response, request: Request) -> Response:

@@ -25,19 +25,6 @@ def _labels(obj: Object, _now: float) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items())) or NONE
 
 
-def _duration(obj: Object, _now: float) -> str:
-    seconds = (obj.get("spec") or {}).get("expirationSeconds")
-    return NONE if seconds is None else f"{seconds}s"
-
-
-def _decision(obj: Object, _now: float) -> str:
-    status = obj.get("status") or {}
-    types = [str(each.get("type")) for each in status.get("conditions") or ()]
-    words: list[str] = [kind for kind in ("Approved", "Denied", "Failed") if kind in types]
-    words = words or ["Pending"]
-    return ",".join([*words, *(["Issued"] if status.get("certificate") else [])])
-
-
 def _parent(obj: Object, _now: float) -> str:
     parent = (obj.get("spec") or {}).get("parentRef") or {}
     parts = (parent.get("resource"), parent.get("group"))
@@ -55,14 +42,6 @@ PLAIN: dict[str, Rows] = {
         ("Containers", _containers("name")),
         ("Images", _containers("image")),
         ("Pod Labels", _labels),
-    ),
-    "certificatesigningrequests": (
-        ("Name", name_cell),
-        ("Age", age_cell),
-        ("SignerName", path_cell("spec.signerName", NONE)),
-        ("Requestor", path_cell("spec.username")),
-        ("RequestedDuration", _duration),
-        ("Condition", _decision),
     ),
     "ipaddresses": (
         ("Name", name_cell),

@@ -51,14 +51,4 @@ POLICIES: Mapping[str, tuple[Column, ...]] = {
         Column("Age", age_cell),
     ),
     "validatingadmissionpolicybindings": _BINDING,
-    "mutatingadmissionpolicies": (
-        Column(
-            "Mutations",
-            lambda obj, _now: len(value_at(obj, "spec.mutations") or ()),
-            type="integer",
-        ),
-        Column("ParamKind", _param_kind),
-        Column("Age", age_cell),
-    ),
-    "mutatingadmissionpolicybindings": _BINDING,
 }

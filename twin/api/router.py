@@ -18,7 +18,6 @@ from twin.api.bodies import with_warning
 from twin.api.core_kinds import BINDINGS, COMPONENTS
 from twin.api.custom_metrics import answer_metrics
 from twin.api.documents import document
-from twin.api.foreign_groups import Known, foreign_versions
 from twin.api.health import NOT_SNIFFED, TEXT
 from twin.api.limits import check_request
 from twin.api.listing import list_pieces, plain_list
@@ -61,7 +60,6 @@ class Router:
         self._store = engine.store
         self._objects = Objects(engine)
         self.subresources = Subresources(engine, self._objects, self._tokens)
-        self.behind: Known = {}
         """What other servers said of their kinds."""
         self.access = Access(engine.store, rbac=engine.config.access.rbac)
 
@@ -200,9 +198,7 @@ class Router:
             requester.require_path(request.method, request.path)
             return response
         custom = self._store.custom.served
-        own = (group for group, _ in discovery.group_versions(custom))
-        foreign = foreign_versions(self._store, self.behind, own)
-        response = document(path, request, requester, custom, self._engine.now, foreign)
+        response = document(path, request, requester, custom, self._engine.now)
         if response is not None:
             return response
         if path == "/metrics" and request.method == "GET":

@@ -66,7 +66,6 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "jobs": {"status.successful": "0"},
     "namespaces": {"status.phase": ""},
     "replicationcontrollers": {"status.replicas": "0"},
-    "certificatesigningrequests": {"spec.signerName": ""},
     "ipaddresses": {"spec.parentRef.resource": ""},
     "resourceslices": {"spec.nodeName": "", "spec.driver": ""},
     "secrets": {"type": ""},

@@ -16,17 +16,12 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache, partial
 from http import HTTPStatus
-from itertools import chain
 from typing import Any
 
-from inputs.clock import SystemClock
 from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
 from twin.api.account_tokens import AccountTokens
-from twin.api.aggregation import Aggregator, Behind, require_target
 from twin.api.api_faults import ApiFaults
-from twin.api.channels import serve_channels
-from twin.api.flow_control import labelled
 from twin.api.headers import decode_headers
 from twin.api.journal import Journal
 from twin.api.messages import (
@@ -37,10 +32,8 @@ from twin.api.messages import (
     WatchResponse,
     respond,
 )
-from twin.api.prometheus import answer_prometheus, is_prometheus
 from twin.api.rbac_access import NOBODY, Access
 from twin.api.receiving import ClientGone, Receive, Receiver, too_busy
-from twin.api.request_counts import RequestCounts
 from twin.api.router import Router
 from twin.api.streaming import stream
 from twin.api.tokens import Tokens
@@ -48,7 +41,6 @@ from twin.api.turns import Turns
 from twin.engine import Engine
 from twin.errors import ApiError
 from twin.pace import Pace
-from twin.samples.store import SampleStore
 from twin.webhooks.calling import call_all
 from twin.webhooks.hearing import CallsNeeded, Hearing
 
@@ -60,8 +52,6 @@ ANNOTATIONS = "foresail.annotations"
 """What is said about a request, besides its answer, in the scope of ASGI."""
 MOST_HEARINGS = 32
 """Writes about which webhooks are asked at a time."""
-MOST_QUESTIONS = 32
-"""Queries that are evaluated or wait for it."""
 MOST_WATCHES = 128
 """Watches of one user at a time."""
 
@@ -80,23 +70,18 @@ class ApiServer:
         tokens: Tokens,
         journal: Journal | None = None,
         pace: Pace | None = None,
-        samples: SampleStore | None = None,
         accounts: AccountTokens | None = None,
-        aggregator: Aggregator | None = None,
     ) -> None:
         """Serve `engine` to every client with a token; write its changes to `journal`. With a `pace`
-        the administrator may change how fast cluster time passes; `samples` are what PromQL is asked of.
-        `accounts` signs tokens of service accounts, `aggregator` asks other API servers.
+        the administrator may change how fast cluster time passes. `accounts` signs
+        tokens of service accounts.
         """
-        self._samples = samples
         self._engine = engine
         self._journal = journal
         self._pace = pace
         self._accounts = accounts or AccountTokens(engine)
         self._accounts.others = tokens.person
         self.router = Router(engine, self._accounts)
-        self._aggregator = aggregator or Aggregator(engine.store)
-        self.router.behind = self._aggregator.known
         self._faults = ApiFaults(engine)
         self._receiver = Receiver()
         self._watches: Counter[str] = Counter()
@@ -104,9 +89,6 @@ class ApiServer:
         # YAML is written beside others' requests, since it takes up to seconds.
         self._writer = ThreadPoolExecutor(1, "twin-yaml-writer")
         self._caller = ThreadPoolExecutor(MOST_HEARINGS, "twin-webhooks")
-        self._asker = ThreadPoolExecutor(1, "twin-queries")
-        self._questions = 0
-        self._counts = RequestCounts(SystemClock().monotonic)
 
     @property
     def now(self) -> float:
@@ -125,20 +107,10 @@ class ApiServer:
             return
         headers = decode_headers(scope)
         identity = self.identity_of(headers)
-        if scope["type"] == "websocket":
-            await serve_channels(self.router, identity, scope, receive, send)
-            return
         if identity is None:  # before anything else is read
             await self._send(send, self._for_a_stranger(scope, headers))
             return
-        counted = self._counts.begin(scope, headers)
-        send = counted.sending(
-            labelled(send, identity.all_groups, scope["path"], self._engine.store)
-        )
-        try:
-            await self._answer(scope, headers, identity, receive, send)
-        finally:
-            counted.end()
+        await self._answer(scope, headers, identity, receive, send)
 
     async def _answer(
         self,
@@ -160,14 +132,7 @@ class ApiServer:
             self._pace.asked = True
         if delay := self._faults.latency_seconds(request):
             await asyncio.sleep(delay)
-        if is_prometheus(request.path):
-            await self._send(send, await self._answer_query(request, identity))
-            return
         answer = await self._hear(request, identity, scope)
-        if request.path == "/metrics" and isinstance(answer, StreamedResponse):
-            lines = self._counts.lines(self._engine.store, request.query.get("families", ""))
-            own = "".join(f"{line}\n" for line in lines).encode()
-            answer = replace(answer, chunks=chain(answer.chunks, (own,)))
         style = presenting.response_style(answer, request)
         if style is not None and not isinstance(answer, WatchResponse):
             answer = await self._restyle_in_turns(answer, style)
@@ -217,24 +182,6 @@ class ApiServer:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._writer, presenting.restyle, answer, style)
 
-    async def _answer_query(self, request: Request, identity: Identity) -> Response:
-        """Answer a question in PromQL in a thread of its own, one after the other."""
-        try:
-            # Who may scrape may ask; below /api every identity may read.
-            self.router.access.requester(identity, request.headers).require_path("GET", "/metrics")
-        except ApiError as error:
-            return respond(error.status, error.to_status())
-        if self._questions >= MOST_QUESTIONS:
-            busy = f"at most {MOST_QUESTIONS} queries may wait; try again later"
-            return respond(503, {"status": "error", "errorType": "unavailable", "error": busy})
-        self._questions += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._asker, answer_prometheus, self._samples, request, self._engine.now
-            )
-        finally:
-            self._questions -= 1
-
     async def _hear(self, request: Request, identity: Identity, scope: dict[str, Any]) -> Answer:
         """Answer a request; a write about which webhooks have to be asked is tried again with their answers,
         while others have their turn.
@@ -245,14 +192,6 @@ class ApiServer:
             )
         if refusal := self._faults.refusal(request):
             return refusal
-        behind = self._aggregator.behind(request)
-        if behind is not None:
-            return await self._hand_on(behind, request, identity)
-        if request.path.rstrip("/") == "/apis":
-            unheard = self._aggregator.unheard(SystemClock().monotonic())
-            if unheard:
-                loop = asyncio.get_running_loop()
-                await loop.run_in_executor(self._caller, self._aggregator.hear, unheard)
         if request.method not in WRITING or self.router.asks_nobody:
             return self.handle_and_journal(request, identity)
         hearing = Hearing(self._engine.now)
@@ -265,17 +204,6 @@ class ApiServer:
             except CallsNeeded as needed:
                 answers = await loop.run_in_executor(self._caller, call_all, needed.calls)
                 hearing.hear(needed.calls, answers)
-
-    async def _hand_on(self, behind: Behind, request: Request, identity: Identity) -> Response:
-        """Return another API server's answer, given while others have their turn."""
-        try:
-            requester = self.router.access.requester(identity, request.headers)
-            require_target(request, requester)
-        except ApiError as error:
-            return respond(error.status, error.to_status())
-        loop = asyncio.get_running_loop()
-        ask = self._aggregator.hand_on
-        return await loop.run_in_executor(self._caller, ask, behind, request, requester)
 
     def handle_and_journal(self, request: Request, identity: Identity) -> Answer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any

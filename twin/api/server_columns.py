@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twin.api.cells import NONE, Column, Object, age_cell, path_cell, value_at
+from twin.api.cells import Column, Object, path_cell, value_at
 
 _QUEUING = "spec.limited.limitResponse.queuing"
 
@@ -28,23 +28,6 @@ SERVER: dict[str, tuple[Column, ...]] = {
     "apiservices": (
         Column("Service", _service),
         Column("Available", _available),
-    ),
-    "flowschemas": (
-        Column("PriorityLevel", path_cell("spec.priorityLevelConfiguration.name")),
-        Column("MatchingPrecedence", path_cell("spec.matchingPrecedence", 0)),
-        Column("DistinguisherMethod", path_cell("spec.distinguisherMethod.type", NONE)),
-        Column("Age", age_cell),
-        Column("MissingPL", _dangling),
-    ),
-    "prioritylevelconfigurations": (
-        Column("Type", path_cell("spec.type")),
-        Column(
-            "NominalConcurrencyShares", path_cell("spec.limited.nominalConcurrencyShares", NONE)
-        ),
-        Column("Queues", path_cell(f"{_QUEUING}.queues", NONE)),
-        Column("HandSize", path_cell(f"{_QUEUING}.handSize", NONE)),
-        Column("QueueLengthLimit", path_cell(f"{_QUEUING}.queueLengthLimit", NONE)),
-        Column("Age", age_cell),
     ),
     "runtimeclasses": (Column("Handler", path_cell("handler")),),
 }

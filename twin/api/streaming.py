@@ -21,6 +21,10 @@ BOOKMARK_SECONDS = 30.0
 """Wall seconds between two bookmarks of a silent watch; a real server sends one about once a
 minute.
 """
+LAST_BOOKMARK_SECONDS = 2.0
+"""Wall seconds before its time-out at which a watch gets a bookmark, whatever it was sent before
+(kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go, nextBookmarkTime).
+"""
 BACKLOG_LINES = 10_000
 BACKLOG_BYTES = 32 << 20
 """What is kept for a slow watcher; one that falls further behind is cut off and lists again."""
@@ -93,31 +97,46 @@ class Backlog:
 
 
 class Heart:
-    """Tells when a watch has been silent for `BOOKMARK_SECONDS`.
+    """Tells when a watch gets a bookmark: when it has been silent for `BOOKMARK_SECONDS`, and shortly before its
+    time-out.
 
     One timer runs all the time and looks when it ends; one that each line began anew would cost more than
     the line.
     """
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        """Begin now; `wake` is called when it is due."""
+    def __init__(self, wake: Callable[[], None], seconds: float | None = None) -> None:
+        """Begin now with a watch of so many seconds; `wake` is called when a bookmark is due."""
         self._loop = asyncio.get_running_loop()
         self._wake = wake
         self._beat_at = self._loop.time()
         self._timer = self._loop.call_later(BOOKMARK_SECONDS, self._look)
+        self._ends = False
+        self._last: asyncio.TimerHandle | None = None
+        if seconds is not None and seconds > LAST_BOOKMARK_SECONDS:
+            self._last = self._loop.call_later(seconds - LAST_BOOKMARK_SECONDS, self._end)
 
     @property
     def due(self) -> bool:
-        """Whether it has been silent for so long."""
-        return self._loop.time() >= self._beat_at + BOOKMARK_SECONDS
+        """Whether a bookmark is to be sent."""
+        return self._ends or self._loop.time() >= self._beat_at + BOOKMARK_SECONDS
 
     def beat(self) -> None:
         """Note that something was sent."""
         self._beat_at = self._loop.time()
 
+    def mark(self) -> None:
+        """Note that a bookmark was sent."""
+        self._ends = False
+
     def stop(self) -> None:
         """Look no more."""
         self._timer.cancel()
+        if self._last is not None:
+            self._last.cancel()
+
+    def _end(self) -> None:
+        self._ends = True
+        self._wake()
 
     def _look(self) -> None:
         if self.due:
@@ -201,15 +220,16 @@ async def _send_lines(
     async for lines in initial:
         await _body(send, lines)
     disconnected.add_done_callback(lambda _done: backlog.wake())
-    heart = Heart(backlog.wake)
+    heart = Heart(backlog.wake, answer.timeout_seconds)
     try:
         while not disconnected.done() and not (backlog.overrun and backlog.empty):
             if answer.over is not None and answer.over() and backlog.empty:
                 return
             await backlog.wait()
             lines = backlog.take()
-            if not lines and heart.due and answer.bookmark is not None:
-                lines = answer.bookmark()
+            if heart.due and backlog.empty and answer.bookmark is not None:
+                lines += answer.bookmark()
+                heart.mark()
             if lines:
                 await _body(send, lines)
                 heart.beat()

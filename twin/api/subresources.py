@@ -18,7 +18,6 @@ from twin.api.scaling import to_custom_scale, to_scale, with_custom_scale, with_
 from twin.api.schema import root_of
 from twin.api.token_requests import request_token
 from twin.api.write_rules import check_named, check_patched
-from twin.behaviour.pod_work import is_local
 from twin.copying import copy_object
 from twin.engine import Engine
 from twin.errors import ApiError, bad_request, not_found, unknown_resource
@@ -28,16 +27,9 @@ from twin.records import PodRecord
 from twin.scheduling.binding import bind_pod
 from twin.webhooks.matching import Write
 
-NOT_SIMULATED = {
-    "exec": "runs no commands",
-    "attach": "has no process to attach to",
-    "portforward": "has no network",
-    "proxy": "has no network",
-}
-"""Subresources of pods that a simulation cannot have, and why."""
+CHANNELS = frozenset({"exec", "attach", "portforward", "proxy"})
+"""Subresources of pods that would carry bytes into them; the twin has none of these."""
 _SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-OVER_WEBSOCKETS = frozenset({"exec", "attach", "portforward"})
-"""Those that pods have which really run (`twin.api.channels`)."""
 
 
 SCALES = Kind("scales", "Scale", "autoscaling", "v1", True)
@@ -89,15 +81,14 @@ class Subresources:
     def _refuse_what_is_not_simulated(
         self, kind: Kind, namespace: str, name: str, subresource: str
     ) -> None:
-        """Raise ApiError 501 for what needs a network or a program that runs."""
-        if kind.resource == "pods" and subresource in NOT_SIMULATED:
-            self._refuse_upgrade(self.pod(namespace, name), subresource)
-            raise ApiError(
-                501,
-                "NotImplemented",
-                f"pod {name} is simulated: it {NOT_SIMULATED[subresource]}, so {subresource} is "
-                "not available; `kubectl logs` and `kubectl describe` tell of its life",
+        """Raise ApiError 501 for what would need a network or a channel into a pod."""
+        if kind.resource == "pods" and subresource in CHANNELS:
+            self.pod(namespace, name)  # says that it is not found
+            message = (
+                f"the simulated cluster carries nothing into pods, so {subresource} of pod {name} is not "
+                "available; `kubectl logs` and `kubectl describe` tell of its life"
             )
+            raise ApiError(501, "NotImplemented", message)
         if subresource == "proxy" and kind.resource in ("nodes", "services"):
             self._store.record(kind.resource, namespace, name)  # says that it is not found
             message = f"{kind.kind.lower()} {name} is simulated: it has no network"
@@ -108,18 +99,6 @@ class Subresources:
         pod = self._store.record("pods", namespace, name)
         assert isinstance(pod, PodRecord)
         return pod
-
-    def _refuse_upgrade(self, pod: PodRecord, subresource: str) -> None:
-        """Say of a pod that really runs what a client has to speak."""
-        if self.runner is None or not is_local(pod, self.runner.config):
-            return
-        if subresource in OVER_WEBSOCKETS:
-            raise ApiError(
-                501,
-                "NotImplemented",
-                f"{subresource} is served over WebSockets alone: kubectl 1.31 or newer and the official "
-                "clients speak it, this request asks for something else",
-            )
 
     def _part(
         self, kind: Kind, namespace: str, name: str, subresource: str, request: Request

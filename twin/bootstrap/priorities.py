@@ -13,7 +13,6 @@ GROUP_PRIORITIES = {
     "authorization.k8s.io": 17_600,
     "autoscaling": 17_500,
     "batch": 17_400,
-    "certificates.k8s.io": 17_300,
     "networking.k8s.io": 17_200,
     "policy": 17_100,
     "rbac.authorization.k8s.io": 17_000,
@@ -25,11 +24,10 @@ GROUP_PRIORITIES = {
     "node.k8s.io": 16_300,
     "discovery.k8s.io": 16_200,
     "resource.k8s.io": 16_200,
-    "flowcontrol.apiserver.k8s.io": 16_100,
 }
 """groupPriorityMinimum by group."""
 _USUAL = 15
-_OTHERS = {"": 1, "flowcontrol.apiserver.k8s.io": 21, "resource.k8s.io": 21}
+_OTHERS = {"": 1, "resource.k8s.io": 21}
 VERSION_PRIORITIES = {
     **{(group, "v1"): _OTHERS.get(group, _USUAL) for group in GROUP_PRIORITIES},
     ("autoscaling", "v2"): 30,

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from twin.bootstrap.addresses import ClusterIpObjects, add_service_range
 from twin.bootstrap.api_services import add_own_api_services
-from twin.bootstrap.flow_control import add_flow_control
 from twin.bootstrap.identity import ServerLease
 from twin.changes import Change
 from twin.rbac.control_plane_roles import add_control_plane_roles
@@ -31,7 +30,6 @@ class ServerObjects:
         store = self._world.store
         add_own_slice(store)
         add_own_api_services(store)
-        add_flow_control(store)
         add_service_range(store)
         add_control_plane_roles(store)
         _add_tracking(store)

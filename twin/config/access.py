@@ -20,7 +20,7 @@ class AccessConfig:
     """Certificate of the API server's authority, for the ConfigMap `kube-root-ca.crt`."""
 
     server_objects: bool = False
-    """Whether what an API server makes for itself is there (`twin.bootstrap`): FlowSchemas, APIServices of its own
+    """Whether what an API server makes for itself is there (`twin.bootstrap`): APIServices of its own
     groups, its Lease, IPAddresses, all default Roles, and in every namespace the account `default` and
     `kube-root-ca.crt`. A served twin has them."""
 

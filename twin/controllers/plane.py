@@ -73,7 +73,7 @@ class ControlPlane:
         self.endpoints = Endpoints(world, loop)
         self.mirroring = Mirroring(world, loop)
         ranges = ServiceRanges(world, loop)
-        self.api_services = ApiServices(world, loop)
+        self.api_services = ApiServices(world)
         self.autoscalers = Autoscalers(world, sample, requests)
         self.volumes = volumes = VolumeControllers(world, loop)
         self._autoscales = "horizontalpodautoscalers" not in off
@@ -155,8 +155,6 @@ class ControlPlane:
         resource, record = change.resource, change.record
         if resource in CLAIMING:
             self.adoption.follow_set(change)
-        if resource in ("services", "endpoints") and self._world.store.count(API_SERVICES):
-            self.api_services.follow(change)
         if resource == DEFINITIONS or is_custom(resource):
             self.definitions.follow(change)
         elif resource == "services":

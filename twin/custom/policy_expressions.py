@@ -12,7 +12,6 @@ from typing import Any
 
 from twin.custom.cel import RuleError
 from twin.custom.cel_requests import compile_expression, evaluate, result_type
-from twin.custom.object_literals import JSON_PATCH, OBJECT, place_text, without_literals
 from twin.records import Object
 
 _NAMES = ("object", "oldObject", "request", "namespaceObject")
@@ -61,40 +60,6 @@ def type_of(text: str, names: tuple[str, ...], variables: Mapping[str, str] | No
     return next((word for mark, word in _TYPES.items() if kind.startswith(mark)), kind.lower())
 
 
-def check_literal(
-    text: str, names: tuple[str, ...], variables: Mapping[str, str], wanted: str
-) -> str:
-    """Return what is wrong with an expression that has to make `wanted`: Object or list(JSONPatch)."""
-    try:
-        plain = without_literals(text)
-        why = check_expression(plain.source, names, variables, ())
-        if why:
-            return str(plain.told(RuleError(why)))
-        found = _made_type(
-            result_type(_compiled(plain.source, names, variables)), OBJECT in plain.literals
-        )
-    except RuleError as error:
-        return str(error)
-    literal = OBJECT if wanted == OBJECT else JSON_PATCH
-    if found == wanted and literal in plain.literals:
-        return ""
-    return f"must evaluate to {wanted} but got {found}"
-
-
-def _made_type(kind: str, of_objects: bool) -> str:
-    """Return the library's name of a type as Kubernetes names it; maps of anything are what literals make."""
-    made = OBJECT if of_objects else JSON_PATCH
-    if kind == "MAP<STRING, DYN>":
-        return made
-    inner = re.fullmatch(r"LIST<(.*)>", kind)
-    if inner is not None:
-        listed = JSON_PATCH if inner[1] == "MAP<STRING, DYN>" else _made_type(inner[1], of_objects)
-        return f"list({listed})"
-    if kind.startswith("MAP<"):
-        return f"map({kind[4:-1].lower()})"
-    return _TYPES.get(kind, kind.lower())
-
-
 class Scope:
     """The values of one request under one policy; variables are computed when they are asked for."""
 
@@ -114,14 +79,6 @@ class Scope:
         given |= {f"variables_{name}": self._variable(name) for name in used}
         types = {name: self._types[name] for name in used}
         return evaluate(_compiled(text, self._names, types), given)
-
-    def evaluate_literal(self, text: str) -> Any:
-        """Return what an expression with literals makes (see `twin.custom.object_literals`); raises RuleError."""
-        plain = without_literals(text)
-        try:
-            return self.evaluate(plain.source)
-        except RuleError as error:
-            raise plain.told(error) from error
 
     def _variable(self, name: str) -> Any:
         if name not in self._known:
@@ -153,3 +110,10 @@ def _references(text: str) -> list[tuple[int, str]]:
     """Return (place of the point, name) of each variable that an expression refers to."""
     found = _REFERENCE.finditer(text)
     return [(match.start(1), match[2]) for match in found if match[2] is not None]
+
+
+def place_text(text: str, at: int, why: str) -> str:
+    """Return what is wrong with an expression at one of its letters, as the library says such a thing."""
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    shown = text.split("\n")[line - 1]
+    return f"<input>:{line}:{column}: {why}\n | {shown}\n | {'.' * (column - 1)}^"

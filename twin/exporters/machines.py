@@ -113,14 +113,5 @@ def _container_rows(engine: Engine) -> Iterator[Row]:
             yield "container_start_time_seconds", key5, float(int(pod.container_since))
 
 
-def _up_rows(engine: Engine) -> Iterator[Row]:
-    yield "up", ("kube-state-metrics:8080", "kube-state-metrics"), 1.0
-    for node, _, up in _nodes(engine):
-        yield "up", (node.name, NODE_EXPORTER), float(up)
-        yield "up", (node.name, "kubelet"), float(up)
-
-
 NODE_EXPORTERS = EngineFamilies(NODE_FAMILIES, _node_rows)
 CADVISOR = EngineFamilies(CONTAINER_FAMILIES, _container_rows)
-TARGETS = EngineFamilies((UP,), _up_rows)
-"""What a Prometheus says of what it scrapes; not on the page, since the scraper adds it."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from twin.engine import Engine
 from twin.exporters.family import Exporters, LabelValues, Row, expand
 from twin.exporters.job_work import JOB_WORK
-from twin.exporters.machines import CADVISOR, NODE_EXPORTERS, TARGETS
+from twin.exporters.machines import CADVISOR, NODE_EXPORTERS
 from twin.exporters.nodes import NODES
 from twin.exporters.pods import PODS
 from twin.exporters.requests import REQUESTS
@@ -22,8 +22,6 @@ PAGE = Exporters(
     (NODES, PODS, *WORKLOADS), (NODE_EXPORTERS, CADVISOR, REQUESTS, JOB_WORK, SERVICES)
 )
 """What `GET /metrics` shows."""
-KEPT = Exporters(PAGE.objects, (*PAGE.engines, TARGETS))
-"""What the twin scrapes of itself: the same, and `up`."""
 
 
 def exposition(engine: Engine, wanted: str = "") -> Generator[bytes, None, None]:

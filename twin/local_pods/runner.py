@@ -18,7 +18,6 @@ from twin.behaviour.pod_work import is_local
 from twin.changes import Change
 from twin.engine import Engine
 from twin.local_pods.command import CannotStart, Launch, launch_of
-from twin.local_pods.further_process import FurtherProcess
 from twin.local_pods.limits import ProcessLimits, memory_of_sessions
 from twin.local_pods.log_file import LogFile
 from twin.local_pods.process import KILLED, START_ERROR, ContainerProcess, End, installation
@@ -88,14 +87,6 @@ class Runner:
         finally:
             stop()
             await self._end_all()
-
-    def further(self, pod: PodRecord, container: str) -> FurtherProcess | None:
-        """Return a command to be started in a container; None where nothing of it runs."""
-        run = self._runs.get(pod.uid)
-        process = None if run is None else run.containers.get(container)
-        if run is None or process is None or not process.session:
-            return None
-        return FurtherProcess(process, self._limits, run.environment)
 
     def log_of(self, pod: PodRecord, container: str, *, previous: bool) -> LogFile | None:
         """Return the log of a container's newest run, or of the one before it."""

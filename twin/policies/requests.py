@@ -1,4 +1,4 @@
-"""What policies of both sorts look at: which writes they are about, and what their expressions see of one."""
+"""What policies look at: which writes they are about, and what their expressions see of one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ from twin.webhooks.hearing import Hearing
 from twin.webhooks.matching import GROUP, Write, version_for
 from twin.webhooks.selecting import Pair, is_selected, served_versions
 
-_OWN = frozenset(
-    f"{sort}admissionpol{end}"
-    for sort in ("validating", "mutating")
-    for end in ("icies", "icybindings")
-)
+_OWN = frozenset({"validatingadmissionpolicies", "validatingadmissionpolicybindings"})
 
 
 def is_about_policies(write: Write) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from twin.audit.policy import read_policy
 from twin.faults import read_scenario, scenario_of
 from twin.faults.scenario import Fault, Scenario, Traffic, Weather
 from twin.kubeconfig import CLUSTER
@@ -32,7 +31,6 @@ __all__ = [
     "public_shapes",
     "read_configuration",
     "read_machines",
-    "read_policy",
     "read_rate_file",
     "read_scenario",
     "read_traffic",

@@ -111,8 +111,6 @@ def test_a_bad_scenario(
         (("--port", "99999"), "--port = 99999"),
         (("--kueue", "nowhere.yaml"), "--kueue = nowhere.yaml: give on, off, or a file"),
         (("--kubeconfig-out", "no/folder/kubeconfig"), "folder that can be written"),
-        (("--audit-policy", "policy.yaml"), "--audit-policy = policy.yaml: give --audit-log"),
-        (("--audit-log", "a", "--audit-policy", "nowhere.yaml"), "nowhere.yaml"),
         (
             ("--audit-log", "no/folder/log"),
             "--audit-log = no/folder/log: choose a file in a folder",

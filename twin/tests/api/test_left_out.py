@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from twin.api.messages import Request
+from twin.api.messages import JSON, Request, Response
 from twin.api.router import Router
 from twin.engine import Engine
 from twin.workloads.arrival import NodeShape
@@ -51,4 +51,9 @@ def test_what_is_left_out_says_so(router: Router, row: dict[str, str]) -> None:
     data = b"" if row["method"] == "GET" else b"{}"
     answer = router.handle(Request(row["method"], path, {}, kind, data))
     assert answer.status == int(row["status"])
-    assert row["said"] in json.loads(answer.body)["message"]  # type: ignore[union-attr]
+    assert isinstance(answer, Response)
+    of_a_kind = (
+        answer.content_type == JSON
+    )  # of a group that nobody has there is but a line of text
+    said = json.loads(answer.body)["message"] if of_a_kind else answer.body.decode()
+    assert row["said"] in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -101,6 +102,36 @@ def test_a_backlog_is_bounded(lines: int, size: int) -> None:
     assert backlog.overrun
     assert backlog.take() == b"000000000\n000000001\n000000002\n"
     assert backlog.empty
+
+
+async def test_a_watch_gets_a_bookmark_before_it_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, behind all that came before; a watch of two seconds or less is too short for one."""
+    seconds = 10 * HANGS_SECONDS
+    monkeypatch.setattr(streaming, "BOOKMARK_SECONDS", seconds)
+    monkeypatch.setattr(streaming, "LAST_BOOKMARK_SECONDS", seconds - 0.01)
+    engine, client = Engine(None, 1), Client()
+    gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def watch(time_out: float) -> asyncio.Future[None]:
+        answer = replace(_watch(), timeout_seconds=time_out, bookmark=lambda: b"mark\n")
+        return asyncio.ensure_future(stream(engine.store, answer, [], client.send, gone, uncut))
+
+    task = watch(seconds)
+    async with asyncio.timeout(HANGS_SECONDS):
+        while b"mark\n" not in b"".join(client.bodies):
+            await asyncio.sleep(0)
+    _write(engine, range(1))
+    async with asyncio.timeout(HANGS_SECONDS):
+        while b"m0\n" not in b"".join(client.bodies):
+            await asyncio.sleep(0)
+    gone.set_result(None)
+    await task
+    assert b"".join(client.bodies) == b"first\nmark\nm0\n"
+
+    gone, client = asyncio.get_running_loop().create_future(), Client()
+    async with asyncio.timeout(HANGS_SECONDS):
+        await watch(0.02)
+    assert b"".join(client.bodies) == b"first\n"
 
 
 async def test_a_silent_watch_gets_bookmarks(monkeypatch: pytest.MonkeyPatch) -> None:

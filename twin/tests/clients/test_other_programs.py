@@ -1,4 +1,4 @@
-"""Client programs of other makers work on the embedded cluster unchanged."""
+"""An operator of kopf works on the embedded cluster unchanged."""
 
 from __future__ import annotations
 
@@ -9,22 +9,6 @@ import pytest
 from twin.tests.clients.conftest import Run
 
 EXPECTED: dict[str, tuple[str, dict[str, Any]]] = {
-    "lightkube_program.py": (
-        "lightkube==1.0.1",
-        {"nodes": 8, "events": ["ADDED", "MODIFIED", "DELETED"], "gone": 404},
-    ),
-    "kr8s_program.py": (
-        "kr8s==0.20.15",
-        {"nodes": 8, "data": {"a": "1", "b": "2"}, "replicas": 2, "gone": True},
-    ),
-    "asyncio_program.py": (
-        "kubernetes_asyncio==36.1.0",
-        {"nodes": 8, "events": ["ADDED", "MODIFIED", "DELETED"]},
-    ),
-    "pykube_program.py": (
-        "pykube-ng==23.6.0",
-        {"nodes": 8, "data": {"a": "1", "b": "2"}, "gone": True},
-    ),
     "kopf_program.py": (
         "kopf==1.45.2",
         {"created": 1, "held": 1, "deleted": 1, "reported": 1},

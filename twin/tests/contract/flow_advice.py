@@ -143,17 +143,6 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
     ),
     (f"{NS}/podtemplates", {"metadata": {"name": "s"}, "template": _TEMPLATE}),
     (f"{NS}/endpoints", {"metadata": {"name": "s"}}),
-    (
-        "/apis/certificates.k8s.io/v1/certificatesigningrequests",
-        {
-            "metadata": {"name": "c"},
-            "spec": {
-                "signerName": "a.b/c",
-                "usages": ["client auth"],
-                "request": "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K",
-            },
-        },
-    ),
 ]
 FLOWS: list[Flow] = [
     flow(

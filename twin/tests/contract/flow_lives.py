@@ -29,7 +29,7 @@ _ALL_NET, _STORAGE, _RIGHTS = (
     f"/apis/{group}/v1"
     for group in ("networking.k8s.io", "storage.k8s.io", "rbac.authorization.k8s.io")
 )
-_FLOW, _RULING = "/apis/flowcontrol.apiserver.k8s.io/v1", "/apis/admissionregistration.k8s.io/v1"
+_RULING = "/apis/admissionregistration.k8s.io/v1"
 _LABELLED: Object = {"metadata": {"labels": {"x": "y"}}}
 _OBSERVED: Object = {"replicas": 0, "observedGeneration": 9}
 _WAITS: Object = {"spec": {"minReadySeconds": 2}}
@@ -239,18 +239,6 @@ LIVES: dict[str, Life] = {
         None,
     ),
     "clusterroles": (f"{_RIGHTS}/clusterroles", "k-{}", _READS, _LABELLED, None),
-    "prioritylevelconfigurations": (
-        f"{_FLOW}/prioritylevelconfigurations",
-        "k-{}",
-        {
-            "spec": {
-                "type": "Limited",
-                "limited": {"nominalConcurrencyShares": 2, "limitResponse": {"type": "Reject"}},
-            }
-        },
-        {"spec": {"limited": {"nominalConcurrencyShares": 4}}},
-        {"conditions": [{"type": "x", "status": "True"}]},
-    ),
     "validatingadmissionpolicybindings": (
         f"{_RULING}/validatingadmissionpolicybindings",
         "k-{}",

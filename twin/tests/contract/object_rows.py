@@ -112,12 +112,6 @@ ROWS: tuple[tuple[str, str, Object], ...] = (
     ("/apis/apiregistration.k8s.io/v1/apiservices", "v1.{}.example.com", {"spec": {
         "group": "{}.example.com", "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 10,
         "insecureSkipTLSVerify": True, "service": {"namespace": "nowhere", "name": "none"}}}),
-    ("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", "fs-{}", {"spec": {
-        "priorityLevelConfiguration": {"name": "exempt"}, "rules": [{
-            "subjects": [{"kind": "Group", "group": {"name": "nobody"}}],
-            "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/healthz"]}]}]}}),
-    ("/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations", "pl-{}", {"spec": {
-        "type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {}}}}}),
     ("/apis/node.k8s.io/v1/runtimeclasses", "rc-{}", {
         "handler": "simulated", "overhead": {"podFixed": {"cpu": "0.250"}}}),
     (f"{_CORE}/podtemplates", "pt", {"template": _TEMPLATE}),
@@ -131,7 +125,6 @@ LISTED = (
     "/api/v1/namespaces",
     "/api/v1/nodes",
     "/api/v1/persistentvolumes",
-    "/apis/certificates.k8s.io/v1/certificatesigningrequests",
     "/apis/storage.k8s.io/v1/volumeattributesclasses",
     f"{_CORE}/persistentvolumeclaims",
     f"{_APPS}/controllerrevisions",

@@ -106,7 +106,7 @@ def test_aggregated_discovery_in_protobuf(over_http: Place) -> None:
     assert "APIGroupDiscoveryList" in answer.text[:60]
 
 
-@pytest.mark.parametrize("path", ["/api", "/apis", V3, "/openapi/v2"])
+@pytest.mark.parametrize("path", ["/api", "/apis", V3])
 def test_a_page_is_not_read_again(over_http: Place, path: str) -> None:
     """Who names its Etag gets 304 without a body."""
     face = over_http.face
@@ -136,53 +136,10 @@ def test_an_openapi_document_is_named_by_its_content(face: Face) -> None:
         assert other.headers["location"] == f"{V3}?hash={digest}"
 
 
-CONFIG_MAPS = "/api/v1/namespaces/{namespace}/configmaps"
-ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}"
-
-
-@pytest.mark.parametrize(
-    ("path", "method", "name", "tag", "body", "answer"),
-    [
-        (CONFIG_MAPS, "get", "listCoreV1NamespacedConfigMap", "core_v1", None, "ConfigMapList"),
-        (CONFIG_MAPS, "post", "createCoreV1NamespacedConfigMap", "core_v1", "ConfigMap", "ConfigMap"),
-        (CONFIG_MAPS, "delete", "deleteCoreV1CollectionNamespacedConfigMap", "core_v1", "DeleteOptions", "Status"),
-        (f"{CONFIG_MAPS}/{{name}}", "put", "replaceCoreV1NamespacedConfigMap", "core_v1", "ConfigMap", "ConfigMap"),
-        (ROLES, "get", "readRbacAuthorizationV1ClusterRole", "rbacAuthorization_v1", None, "ClusterRole"),
-    ],
-)  # fmt: skip
-def test_openapi_2_has_paths(
-    face: Face, path: str, method: str, name: str, tag: str, body: str | None, answer: str
-) -> None:
-    """Each operation with its name, its body as a parameter, and what it answers."""
-    document = face.ask("GET", "/openapi/v2").body
-    item = document["paths"][path]
-    operation = item[method]
-    assert (operation["operationId"], operation["tags"]) == (name, [tag])
-    given = {one["name"]: one for one in _parameters(document, operation)}
-    assert ("body" in given) is (body is not None)
-    if body is not None:
-        assert given["body"]["schema"]["$ref"].endswith(f".{body}")
-    schema = operation["responses"]["200"]["schema"]["$ref"]
-    assert schema.endswith(f".{answer}")
-    assert schema.removeprefix("#/definitions/") in document["definitions"]
-    inside = {one["name"] for one in _parameters(document, item)}
-    assert {word[1:-1] for word in path.split("/") if word.startswith("{")} <= inside
-
-
-def _parameters(document: dict[str, Any], holder: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return parameters, those that a document shares among operations too."""
-    shared = document.get("parameters", {})
-    return [
-        shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one
-        for one in holder.get("parameters", [])
-    ]
-
-
-@pytest.mark.parametrize("path", ["/openapi/v2", V3])
 @pytest.mark.parametrize("accept", ["text/html", "application/cbor"])
-def test_openapi_in_a_form_that_it_does_not_have(face: Face, path: str, accept: str) -> None:
+def test_openapi_in_a_form_that_it_does_not_have(face: Face, accept: str) -> None:
     """It is refused without a word."""
-    answer = face.ask("GET", path, accept=accept)
+    answer = face.ask("GET", V3, accept=accept)
     assert (answer.status, answer.text) == (406, "")
 
 

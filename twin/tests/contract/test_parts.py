@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -153,33 +152,6 @@ def test_bindings_are_checked(place: Place) -> None:
     assert place.ask("GET", "bindings").status == 405
 
 
-def test_a_request_for_a_certificate_is_decided_by_its_subresource(place: Place) -> None:
-    """Approval adds its condition, which stays and excludes the other one; the spec never changes."""
-    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-    name = f"csr-{place.namespace}"
-    text = b64encode(_REQUEST).decode()
-    spec = {"request": text, "signerName": "example.com/x", "usages": ["client auth"]}
-    made = place.face.ask("POST", path, body={"metadata": {"name": name}, "spec": spec})
-    assert made.status == 201, made.text
-
-    def write(part: str, body: Any) -> Any:
-        return place.face.ask("PATCH", f"{path}/{name}{part}", body=body, content_type=MERGE)
-
-    approved = {"type": "Approved", "status": "True", "reason": "r", "message": "m"}
-    status = {"status": {"conditions": [approved]}}
-    assert "conditions" not in write("/status", status).body["status"]
-    (kept,) = write("/approval", status).body["status"]["conditions"]
-    assert {**kept, **approved} == kept
-    both = {"status": {"conditions": [approved, {**approved, "type": "Denied"}]}}
-    assert write("/approval", both).status == 422
-    assert write("/approval", {"status": {"conditions": []}}).status == 422
-    changed = write("", {"spec": {"signerName": "example.com/y"}})
-    assert (changed.status, changed.body["spec"]["signerName"]) == (200, "example.com/x")
-    listed = place.face.ask("GET", path, query={"fieldSelector": "spec.signerName=example.com/x"})
-    assert name in [item["metadata"]["name"] for item in listed.body["items"]]
-    assert place.face.ask("DELETE", f"{path}/{name}").status == 200
-
-
 def test_runtime_classes(place: Place) -> None:
     """A pod gets what its RuntimeClass adds; an unknown class, or another overhead, is 403."""
     path, name = "/apis/node.k8s.io/v1/runtimeclasses", f"rc-{place.namespace}"
@@ -199,13 +171,3 @@ def test_runtime_classes(place: Place) -> None:
         refused = place.ask("POST", "pods", body=pod("q", **other))
         assert words_of(refused) == "403 Forbidden"
     assert place.face.ask("DELETE", f"{path}/{name}").status == 200
-
-
-_REQUEST = b"""-----BEGIN CERTIFICATE REQUEST-----
-MIHHMG4CAQAwDDEKMAgGA1UEAwwBeDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IA
-BH1zUR2010u/biPKbKdS5820piem2rOM9JUU1galFgXMRuaEw0eZ120aA66MewDo
-fdffWREWOX8w2mrw1X8wo9ugADAKBggqhkjOPQQDAgNJADBGAiEAmkCWgOPbGljE
-HiE7sTL4IGZUp7aoIKwfswhl92gFu74CIQCNAM9RgWIeM62Ot+9hFo40mWcusd/b
-WTBSlegpm/0xDg==
------END CERTIFICATE REQUEST-----
-"""

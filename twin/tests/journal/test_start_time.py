@@ -62,9 +62,9 @@ def test_a_world_of_an_older_version_stays_as_it_was(tmp_path: Path) -> None:
     assert journal is not None
     journal.close()
 
-    assert (engine.now, engine.store.count("flowschemas")) == (START_2026, 0)
+    assert (engine.now, engine.store.count("servicecidrs")) == (START_2026, 0)
     new = given.model_copy(update={"journal": tmp_path / "new"})
     engine, journal = open_world(with_start(new, ManualClock(NOW_NS)))
     assert journal is not None
     journal.close()
-    assert engine.store.count("flowschemas") == 11
+    assert engine.store.count("servicecidrs") == 1

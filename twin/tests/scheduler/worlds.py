@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 from twin.tests.scheduler.cluster import Cluster
-from twin.tests.scheduler.reference import Facts
 
 Object = dict[str, Any]
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -75,18 +74,6 @@ def add_pod(rng: Random, cluster: Cluster, name: str, on: str = "", **fields: An
         **spec,
     )
     return cluster.store.get("pods", namespace, name)
-
-
-def facts_of(cluster: Cluster) -> Facts:
-    """Return what the reference knows of a cluster."""
-    return Facts(
-        {node["metadata"]["name"]: node for node in cluster.store.list("nodes")},
-        [pod for pod in cluster.store.list("pods") if pod["spec"].get("nodeName")],
-        {
-            space["metadata"]["name"]: space["metadata"]["labels"]
-            for space in cluster.store.list("namespaces")
-        },
-    )
 
 
 def tolerations(rng: Random) -> list[Object]:

@@ -1,1 +1,0 @@
-"""The twin's own Prometheus: samples in memory, scraped at even cluster times, queried by `twin.promql`."""
