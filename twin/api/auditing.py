@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 from uuid import UUID
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.api.headers import IMPERSONATION, decode_headers
 from twin.api.messages import Request
 from twin.api.receiving import Receive
