@@ -22,7 +22,7 @@ PARTS = (
     "identities",
     "load",
     "observability",
-    "planted",
+    "mutation",
     "cluster",
 )
 Prove = Callable[[Scale], Iterator[Row]]
@@ -43,7 +43,13 @@ def main(arguments: list[str]) -> int:
         type=int,
         default=1,
         metavar="N",
-        help="simulated runs at the same time (default: 1)",
+        help="runs at the same time, of simulation and mutation (default: 1)",
+    )
+    parser.add_argument(
+        "--only",
+        type=Path,
+        metavar="PATH",
+        help="the folder or file to change, such as services/referee (mutation)",
     )
     parser.add_argument(
         "--results",
@@ -60,7 +66,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"error: PART = {unknown[0]!r}: use one of {', '.join(PARTS)}\n")
         return 2
     base = CI if options.small else FULL
-    scale = replace(base, seed=options.seed, jobs=options.jobs, results=options.results)
+    scale = replace(base, seed=options.seed, jobs=options.jobs)
+    scale = replace(scale, only=options.only, results=options.results)
     console = Console()
     rows: list[Row] = []
     try:
