@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from bus.errors import InputError
@@ -87,7 +87,8 @@ def table(rows: list[Row]) -> Table:
     """Return every row as one table."""
     shown = Table(title="What was tried, and how often it held")
     for name in ("part", "what", "tried", "held", "detail"):
-        shown.add_column(name, justify="right" if name in {"tried", "held"} else "left")
+        justify: JustifyMethod = "right" if name in {"tried", "held"} else "left"
+        shown.add_column(name, justify=justify, overflow="fold")
     for row in rows:
         style = None if row.holds else "bold red"
         shown.add_row(row.part, row.what, str(row.tried), str(row.held), row.detail, style=style)
