@@ -10,7 +10,7 @@ from tomllib import loads
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
 """Kept between runs: mutmut goes on there, and tries again what belongs to functions that changed."""
-WAIT_SECONDS, WAIT_FACTOR = 2.0, 6.0
+WAIT_SECONDS, WAIT_FACTOR = 1.5, 4.0
 """A mutant never ends when its tests take that many times as long as they did, and those seconds more."""
 
 
