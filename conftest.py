@@ -28,7 +28,7 @@ LONG_FILES = ("tests/simulation/", "tests/faults/", "tests/determinism/", "twin/
 HEAVY_MARKS = ("nats", "twin", "browser", "docker", "slow")
 SLOW_PLACES = (
     "tests/e2e/", "tests/faults/", "tests/forecast/", "tests/fuzz/", "tests/golden/", "tests/lab/",
-    "tests/planted/", "tests/recordings/", "tests/rerun/", "tests/simulation/", "tests/timeline/",
+    "tests/recordings/", "tests/rerun/", "tests/simulation/", "tests/timeline/",
     "twin/tests/contract/", "twin/tests/determinism/", "twin/tests/long_run/",
     "tests/agents/test_fourth_agent.py", "tests/dashboard/test_hostile_clients.py", "tests/exerciser/",
     "tests/explain/test_objects.py", "tests/observability/test_hostile_clients.py",

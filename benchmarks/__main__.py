@@ -15,11 +15,9 @@ NAMES = (
     "follow_scale",
     "held_load",
     "start_up",
-    "cost_curves",
     "identity_cost",
     "sync_loss",
     "twin_engine",
-    "twin_engine_hash",
     "twin_health",
     "twin_machines",
     "twin_serving",
@@ -28,13 +26,9 @@ NAMES = (
     "idle_weight",
     "inference_cycle",
     "twin_api",
-    "twin_creations",
-    "twin_hostile",
     "twin_long_run",
     "forecast_build",
     "rerun_speed",
-    "rerun_memory",
-    "hostile_readers",
     "gate_errors",
     "untouched_cost",
     "trial_cost",
@@ -43,7 +37,7 @@ NAMES = (
 )
 OTHER_FLAGS = frozenset({"gate_errors", "idle_weight", "promotion_errors", "sync_loss"})
 """Those that do not take the flags of `benchmarks.machine.parser`."""
-PARTS = frozenset({"hostile_reader_inputs", "twin_api_server", "twin_engine_world"})
+PARTS = frozenset({"twin_api_server", "twin_engine_world"})
 """Processes that a benchmark starts; what they print is for it."""
 
 

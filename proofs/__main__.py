@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from bus.errors import InputError
@@ -22,7 +22,7 @@ PARTS = (
     "identities",
     "load",
     "observability",
-    "planted",
+    "mutation",
     "cluster",
 )
 Prove = Callable[[Scale], Iterator[Row]]
@@ -43,7 +43,13 @@ def main(arguments: list[str]) -> int:
         type=int,
         default=1,
         metavar="N",
-        help="simulated runs at the same time (default: 1)",
+        help="runs at the same time, of simulation and mutation (default: 1)",
+    )
+    parser.add_argument(
+        "--only",
+        type=Path,
+        metavar="PATH",
+        help="the folder or file to change, such as services/referee (mutation)",
     )
     parser.add_argument(
         "--results",
@@ -60,7 +66,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"error: PART = {unknown[0]!r}: use one of {', '.join(PARTS)}\n")
         return 2
     base = CI if options.small else FULL
-    scale = replace(base, seed=options.seed, jobs=options.jobs, results=options.results)
+    scale = replace(base, seed=options.seed, jobs=options.jobs)
+    scale = replace(scale, only=options.only, results=options.results)
     console = Console()
     rows: list[Row] = []
     try:
@@ -80,7 +87,8 @@ def table(rows: list[Row]) -> Table:
     """Return every row as one table."""
     shown = Table(title="What was tried, and how often it held")
     for name in ("part", "what", "tried", "held", "detail"):
-        shown.add_column(name, justify="right" if name in {"tried", "held"} else "left")
+        justify: JustifyMethod = "right" if name in {"tried", "held"} else "left"
+        shown.add_column(name, justify=justify, overflow="fold")
     for row in rows:
         style = None if row.holds else "bold red"
         shown.add_row(row.part, row.what, str(row.tried), str(row.held), row.detail, style=style)

@@ -20,6 +20,8 @@ class Scale:
     """Where random choices start; the same seed tries the same things."""
     jobs: int = 1
     """Simulated runs at the same time, each in a process of its own."""
+    only: Path | None = None
+    """The folder or file to try, of proofs that can do a part."""
     results: Path | None = None
     """Folder where finished tries are stored, so that an interrupted proof resumes where it stopped."""
 
@@ -39,8 +41,12 @@ class Row:
     held: int
     detail: str = ""
     """Figures, or how to repeat the first failure."""
+    least: int | None = None
+    """How often it has to hold; None: every time."""
 
     @property
     def holds(self) -> bool:
-        """Whether it held every time, and was tried at all."""
-        return self.held == self.tried > 0
+        """Whether it held as often as it has to, and was tried at all unless that is never."""
+        if self.least is None:
+            return self.held == self.tried > 0
+        return self.held >= self.least

@@ -1,4 +1,4 @@
-"""The page of what was measured; docs/evidence-calibration.md is made of it."""
+"""The page of what was measured."""
 
 from __future__ import annotations
 

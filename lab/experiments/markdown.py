@@ -1,4 +1,4 @@
-"""An experiment's report as Markdown; docs/evidence.md is made of these."""
+"""An experiment's report as Markdown."""
 
 from __future__ import annotations
 

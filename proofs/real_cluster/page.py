@@ -16,7 +16,7 @@ PAGE, EXCERPT = "evidence-real-cluster.md", "evidence-real-cluster.jsonl"
 TEXT_CHARACTERS = 260
 _HEAD = """# Evidence: actions on a real control plane
 
-Made by `python -m proofs.real_cluster --evidence docs` with KUBEBUILDER_ASSETS set; not written by hand. etcd,
+Made by `python -m proofs.real_cluster --evidence FOLDER` with KUBEBUILDER_ASSETS set; not written by hand. etcd,
 kube-apiserver, kube-controller-manager and kube-scheduler are the real programs. The {nodes} nodes and {pods} pods have
 no machines: a keeper renews leases and says that pods run, as kubelets do. Collector and executor are the product's,
 each with a token of its own service account and exactly the rights that `foresail rbac` prints for every kind of action

@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "requirements.lock"
 DEVELOPMENT = ROOT / "requirements-dev.lock"
 LOCKS = [RUNTIME, DEVELOPMENT]
+ONE_PYTHON = "pyyaml-ft=="
+"""What libcst, with which mutmut reads code, needs on 3.13 alone."""
 
 
 def _project(extras: list[str]) -> list[Requirement]:
@@ -46,7 +48,8 @@ def test_every_package_is_pinned_once_with_hashes(lock: Path) -> None:
 
     assert len(entries) == len(_pinned_versions(lock))
     assert [] == [entry[:60] for entry in entries if "--hash=sha256:" not in entry]
-    assert [] == [entry[:60] for entry in entries if "_version" in entry.split("--hash")[0]]
+    markers = [entry for entry in entries if "_version" in entry.split("--hash")[0]]
+    assert [] == [entry[:60] for entry in markers if not entry.startswith(ONE_PYTHON)]
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)

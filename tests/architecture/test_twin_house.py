@@ -16,10 +16,7 @@ from tests.architecture.source_tree import PACKAGES, ROOT, nodes_of, place, trac
 FORESAIL = tuple(name for name in PACKAGES if name not in ("inputs", "twin"))
 WORKSHOP = (
     "benchmarks.twin_",
-    "deploy.grafana",
     "proofs.determinism",
-    "proofs.observability",
-    "proofs.queries",
     "proofs.real_programs",
     "tests.fuzz.mutation",
     "tests.patience",
@@ -31,7 +28,6 @@ INSIDE = {
     "docs/make_twin.py": "it writes down the twin's defaults",
     "lab/serving_agreement.py": "it measures the twin's two queues against each other",
     "proofs/fuzzing/twin_entries.py": "it feeds the twin's readers",
-    "proofs/queries/": "they compare the twin's PromQL with Prometheus'",
     "tests/collector/test_work_metrics.py": "it reads what the twin's exporters write",
     "tests/executor/api_server.py": "its API server patches as the twin does",
     "tests/executor/test_taints.py": "patches are applied as the twin does",

@@ -97,6 +97,9 @@ async def test_on_probation_one_execution_is_tried_at_a_time() -> None:
     server.now = cycle_time(2)
     refused = await decided(plant, 2, switch("n2"))
     assert (refused.reason, asleep(server)) == (Reason.BREAKER, [True, False])
+    [check] = [one for one in refused.guards if not one.passed]
+    assert (check.guard, check.limit, check.unit) == ("breaker", 100.0, "seconds")
+    assert check.measured == cycle_time(2) - cycle_time(1)
     later = next(cycle for cycle in range(2, 99) if cycle_time(cycle) >= cycle_time(1) + 100.0)
     server.now = cycle_time(later)
     assert (await decided(plant, later, switch("n2"))).phase is ExecutionPhase.FINISHED

@@ -208,6 +208,22 @@ def test_budget_of_nodes(count: int, full: bool) -> None:
     assert failed_reasons(question(*history, of=due(target="n0"))) == []
 
 
+def test_a_refusal_states_what_was_measured_against_which_limit() -> None:
+    """Guard, number, limit, unit and sentence: the event is all that a reader has."""
+    history = [execution_before(300.0, target=f"n{one}") for one in range(10)]
+    asked = question(*history)
+    [refused] = [check for check in ask_guards(Stage.BEFORE_ACTING, asked) if not check.passed]
+
+    assert (refused.guard, refused.measured, refused.limit, refused.unit) == (
+        "budget",
+        10,
+        10,
+        "nodes",
+    )
+    seconds = asked.settings.budgets_in_force[0].window_seconds
+    assert refused.text == f"10 nodes disrupted in {seconds:g} s; the budget is 10% (10)"
+
+
 def test_budget_rounds_up_and_takes_counts() -> None:
     """A share of a small cluster is at least one node; a count is a count."""
     assert (Budget(nodes="10%").limit(3), Budget(nodes="10%").limit(21)) == (1, 3)
@@ -220,6 +236,7 @@ def test_budget_schedule_covers_its_hours_also_over_midnight() -> None:
     assert schedule_applies("01:00-02:00", hour)
     assert not schedule_applies("01:00-02:00", 2 * hour)
     assert schedule_applies("22:00-02:00", 23 * hour)
+    assert schedule_applies("22:00-02:00", 22 * hour)
     assert not schedule_applies("22:00-02:00", 2 * hour)
 
 

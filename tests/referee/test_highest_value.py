@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.actions import ActionKind
+from schemas.actions import ActionKind, Evidence
 from schemas.decision import RefereeRule
 from schemas.effect import Effect
 from schemas.proposal import Wish
@@ -89,6 +89,30 @@ def test_everything_that_gains_and_touches_nothing_in_common_is_taken() -> None:
     assert not ruling.overridden
 
 
+def test_each_further_wish_is_told_by_its_own_numbers() -> None:
+    """By what its own rule compared, or by its own sentence; never by those of its proposal's first wish."""
+    compared = Evidence(name="p95", value=0.9, comparison=">=", threshold=0.5, holds=True)
+    by_rule, by_text = (
+        Wish(
+            action=make_action("safety", ActionKind.REPLICATE, name),
+            score=0.5,
+            effect=worth(0.5),
+            text=f"{name} is late",
+            **fields,
+        )
+        for name, fields in (
+            ("n2", {"rule": compared.words, "evidence": (compared,)}),
+            ("n3", {"rule": ""}),
+        )
+    )
+    first = candidate("safety", ActionKind.REPLICATE, 1.0, target="n1", further=(by_rule, by_text))
+    told = rule_on((first,)).rationale
+
+    assert f"on n1: {first.numbers};" in told
+    assert f"on n2: {compared.numbers};" in told
+    assert "on n3: n3 is late;" in told
+
+
 def test_nothing_sleeps_while_safety_cannot_judge() -> None:
     """What only saves waits; what wakes a machine does not."""
     blind = candidate("safety", ActionKind.NOOP, None, reason=Reason.STALE_SIGNAL)
@@ -99,6 +123,14 @@ def test_nothing_sleeps_while_safety_cannot_judge() -> None:
     assert held.selected is None
     assert (held.rule, held.reason) == (RefereeRule.HIGHEST_VALUE, Reason.STALE_SIGNAL)
     assert rule_on((blind, wake)).selected == wake.considered.id
+
+
+def test_an_agent_that_is_not_installed_here_holds_nothing_back() -> None:
+    """Only who must see makes saving wait; of a stranger in a recording nobody knows that."""
+    blind = candidate("stranger", ActionKind.NOOP, None, reason=Reason.STALE_SIGNAL)
+    sleep = candidate("efficiency", ActionKind.POWER_STATE, 3.0, **SLEEP)
+
+    assert rule_on((blind, sleep)).selected == sleep.considered.id
 
 
 def test_no_machine_is_emptied_to_save_while_safety_cannot_judge() -> None:

@@ -168,7 +168,7 @@ def test_the_null_test_asks_what_the_gate_asks(shift: float) -> None:
 
 @pytest.mark.parametrize("kind", ["normal", "skewed", "rare", "one workload"])
 def test_chance_passes_the_gate_at_most_in_one_of_twenty(kind: str) -> None:
-    """Random signs on stored differences; 10,000 of them by `python -m benchmarks.gate_null`."""
+    """Random signs on stored differences; 10,000 of them by `python -m benchmarks.gate_errors`."""
     random = np.random.Generator(np.random.PCG64(3))
     gains = {
         "normal": random.normal(size=(4, 5)),
