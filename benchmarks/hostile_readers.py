@@ -31,8 +31,9 @@ from benchmarks import hostile_reader_inputs
 from benchmarks.hostile_reader_inputs import REQUESTS, messages
 from benchmarks.machine import Row, parser, report
 from bus.nats_adapter import NatsBus
-from bus.nats_server import NatsServer, free_port
+from bus.nats_server import NatsServer
 from bus.port import Message
+from bus.ports import free_port
 from bus.streams import StreamDeclaration
 
 REPOSITORY = Path(__file__).resolve().parents[1]

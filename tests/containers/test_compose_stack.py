@@ -21,8 +21,8 @@ from bus.errors import BusUnavailable, ForesailError, NotPermitted
 from bus.events import read_entry
 from bus.login import Login
 from bus.nats_adapter import NatsBus
-from bus.nats_server import free_port
 from bus.port import Message, StoredMessage
+from bus.ports import free_port
 from foresail.audit import audit
 from projections.figures import duration, number
 from projections.log_audit import LogAudit
