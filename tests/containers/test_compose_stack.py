@@ -166,7 +166,9 @@ async def test_the_untouched_world_is_compared(stack: Stack, bus: NatsBus) -> No
 
 def page_state(stack: Stack) -> tuple[int, dict[str, Any]]:
     """Return the status of the page's state, and what it says."""
-    page = HTTPConnection("127.0.0.1", int(stack.environment["FORESAIL_DASHBOARD_PORT"]), timeout=9)
+    page = HTTPConnection(
+        "127.0.0.1", int(stack.environment["FORESAIL_DASHBOARD_PORT"]), timeout=HANGS_SECONDS
+    )
     page.request("GET", "/api/state")
     answer = page.getresponse()
     content: dict[str, Any] = json.loads(answer.read())

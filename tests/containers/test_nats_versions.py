@@ -130,7 +130,7 @@ async def _declare_log(url: str, log: StreamDeclaration) -> None:
 async def _delete_log(url: str, log: StreamDeclaration) -> None:
     client = Client()
     await client.connect(url)
-    reply = await client.request(f"$JS.API.STREAM.DELETE.{log.name}", b"", timeout=5)
+    reply = await client.request(f"$JS.API.STREAM.DELETE.{log.name}", b"", timeout=HANGS_SECONDS)
     await client.close()
     assert json.loads(reply.data)["success"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bus.errors import InputError
 from bus.memory_adapter import MemoryBus, MemoryLog
-from bus.port import Message, StoredMessage
+from bus.port import Message, Messages
 from bus.recording import RecordingWriter, open_recording
 from bus.recording.check import check_file
 from bus.recording.window import cycle_of_message
@@ -113,14 +113,18 @@ async def test_a_time_to_follow_begins_when_the_log_is_written(
     bus: MemoryBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A log that takes longer to read than one wants to follow it is whole all the same."""
-    stored, history = (await bus.info()).last_seq, bus.history
+    stored = (await bus.info()).last_seq
 
-    async def slowly(patterns: list[str], *, start_seq: int) -> AsyncIterator[StoredMessage]:
-        async for message in history(patterns, start_seq=start_seq):
-            await asyncio.sleep(1e-4)
-            yield message
+    def slow(read: Callable[..., Messages]) -> Callable[..., Messages]:
+        async def slowly(patterns: list[str], *, start_seq: int) -> Messages:
+            async for message in read(patterns, start_seq=start_seq):
+                await asyncio.sleep(1e-4)
+                yield message
 
-    monkeypatch.setattr(bus, "history", slowly)
+        return slowly
+
+    monkeypatch.setattr(bus, "history", slow(bus.history))
+    monkeypatch.setattr(bus, "read", slow(bus.read))
     writer = RecordingWriter(tmp_path / "a", {})
     part = LogPart(1, 1, complete=True, whole=True)
     patterns = patterns_of(CLUSTER, None)
