@@ -1,4 +1,4 @@
-"""Which port each process of a stack answers /healthz, /readyz and /metrics on."""
+"""Which port each process of a stack answers /healthz, /readyz and /metrics on, and the dashboard's."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from bus.hang_watch import hang_variables
 from bus.health import PORT_VARIABLE
 from bus.ports import hold_port
+from foresail.settings import StackSettings
 from foresail.stack.processes import ProcessSpec
 
 
@@ -27,3 +28,11 @@ def with_health_ports(
         for spec in specs
     )
     return specs_with_ports, ports
+
+
+def with_dashboard_port(settings: StackSettings, owner: object) -> StackSettings:
+    """Return the settings with a free dashboard port where 0 asks for one, held as long as `owner` lives."""
+    if settings.dashboard.port != 0:
+        return settings
+    chosen = settings.dashboard.model_copy(update={"port": hold_port(owner)})
+    return settings.model_copy(update={"dashboard": chosen})

@@ -19,7 +19,6 @@ from bus.cancellation import cancel_and_wait
 from bus.clock import Clock, SystemClock
 from bus.errors import BusUnavailable, Permanent
 from bus.nats_adapter import NatsBus
-from bus.ports import hold_port
 from bus.recording import RecordingWriter
 from foresail import stopping
 from foresail.output import console, print_error
@@ -27,7 +26,7 @@ from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
 from foresail.stack.giving_back import GivenBack, give_back, summary_of
-from foresail.stack.health_ports import with_health_ports
+from foresail.stack.health_ports import with_dashboard_port, with_health_ports
 from foresail.stack.keeper import Keeper
 from foresail.stack.kept_processes import ServiceProcess
 from foresail.stack.log_server import LogServer, start_log
@@ -283,14 +282,6 @@ def _add_services(stack: RunningStack) -> None:
     if stack.plant.twin is not None:
         stack.health["twin"] = stack.plant.twin.health_port
     _store(stack)
-
-
-def with_dashboard_port(settings: StackSettings, owner: object) -> StackSettings:
-    """Return the settings with a free dashboard port where 0 asks for one, held as long as `owner` lives."""
-    if settings.dashboard.port != 0:
-        return settings
-    chosen = settings.dashboard.model_copy(update={"port": hold_port(owner)})
-    return settings.model_copy(update={"dashboard": chosen})
 
 
 def _note(stack: RunningStack, name: str, what: str) -> str:

@@ -113,7 +113,9 @@ def test_every_command_of_the_tutorial_works(
     arguments = shlex.split(first.removeprefix('make run ARGS="').removesuffix('"'))
     played = shorten(shlex.join(arguments))
     cli.start("up", *played, "--dashboard-port", "0", "--state", ".foresail")
-    wait_until(lambda: foresail("tap", "decision", "--limit", "1")[0] == 0, "a first decision")
+    wait_until(
+        lambda: "{" in foresail("tap", "decision", "--limit", "1", "--json")[1], "a first decision"
+    )
     _set_speed(cli.folder)
 
     def answered() -> bool:
