@@ -28,8 +28,8 @@ SUPERVISION = (
     Defect(
         "a machine that slept has frozen processes",
         "bus/failure_detector.py",
-        "elapsed_seconds if elapsed_seconds <= planned_seconds + LATE_SECONDS else 0.0",
-        "elapsed_seconds",
+        "max(0.0, elapsed_seconds - delayed_seconds) if on_time else 0.0",
+        "elapsed_seconds - delayed_seconds",
         f"{DETECTOR}::test_nobody_is_frozen_after_the_listener_was_away",
     ),
     Defect(
