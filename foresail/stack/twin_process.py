@@ -43,7 +43,7 @@ class TwinProcess:
         self._settings = settings
         self._workload = workload
         self._folder = folder
-        self._port = port
+        self._port = port or hold_port(self)
         self._options = dict(options or {})
         self.health_port = hold_port(self)
         """Where it answers /healthz, /readyz and /metrics."""
@@ -86,7 +86,6 @@ class TwinProcess:
             await self.stop()
             raise InputError("twin", why + last_line(self.log), "see its log in the state folder")
         ready: dict[str, str] = json.loads(line)
-        self._port = int(ready["address"].rsplit(":", 1)[1])
         return ready
 
     async def restart(self) -> None:
