@@ -7,18 +7,26 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import IO
+from typing import IO, Any, TypeVar
 
+from bus.cancellation import cancel_and_wait
+from bus.child_patience import START_SECONDS, StartPatience, StopPatience
+from bus.errors import NeverReady
+from bus.processor_time import ProcessorMeter, ProcessorTime
 from inputs.parent_process import die_with_parent
 
+ROUND_SECONDS = 0.5
+"""Pause between two looks at how a child is that one waits for."""
 PARENT_VARIABLE = "FORESAIL_PARENT"
 """Tells a Python child its parent, so that it asks the kernel again after its own forks."""
 
 Output = int | IO[bytes]
 """As `subprocess` takes it: DEVNULL, PIPE or an open file."""
 NOWHERE: Output = asyncio.subprocess.DEVNULL
+Observe = Callable[[float, ProcessorTime], str]
+T = TypeVar("T")
 
 
 class ChildProcess:
@@ -80,13 +88,44 @@ class ChildProcess:
         self._process.kill()
         return True
 
+    async def wait_ready(
+        self, ready: Coroutine[Any, Any, T], most_seconds: float = START_SECONDS
+    ) -> T:
+        """Wait until `ready` returns, as it does once the child is ready; see `StartPatience`.
+
+        Raises:
+            NeverReady: the child ended, hangs, or was busy for `most_seconds`; it may still run.
+        """
+        getting_ready = asyncio.create_task(ready)
+        try:
+            why = await self._wait_for(getting_ready, StartPatience(most_seconds).observe)
+            if getting_ready.done():
+                return getting_ready.result()
+            raise NeverReady(why or "ended at once")
+        finally:
+            await cancel_and_wait(getting_ready)
+
     async def stop(self, patience_seconds: float) -> None:
-        """Stop it with SIGTERM and wait; kill it when it does not end in time."""
+        """Stop it with SIGTERM and wait; kill it when it does not end in time, see `StopPatience`."""
         if self._process is None or not self.runs:
             return
         self._process.send_signal(signal.SIGTERM)
-        try:
-            await asyncio.wait_for(self._process.wait(), patience_seconds)
-        except TimeoutError:
+        if await self._wait_for(None, StopPatience(patience_seconds).observe):
             self.kill()
             await self._process.wait()
+
+    async def _wait_for(self, task: asyncio.Task[T] | None, observe: Observe) -> str:
+        """Wait until a task or the child ends; or return why not, as `observe` says after each round."""
+        ending = asyncio.create_task(self.wait())
+        tasks: set[asyncio.Task[Any]] = {ending} if task is None else {ending, task}
+        clock, meter = asyncio.get_running_loop().time, ProcessorMeter(self.pid)
+        try:
+            while True:
+                began = clock()
+                done, _ = await asyncio.wait(
+                    tasks, timeout=ROUND_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+                if done or (why := observe(clock() - began, meter.since_last())):
+                    return "" if done else why
+        finally:
+            await cancel_and_wait(ending)

@@ -11,6 +11,7 @@ ForesailError
     ├── ServerTooOld     the server lacks atomic batches (NATS 2.12)
     ├── JetStreamMissing the server has no JetStream
     ├── MessageTooLarge  a message is over the server's limit
+    ├── NeverReady       a child process does not get ready
     └── RecordingDamaged a recording does not hold what it says it holds
 InputError               somebody gave us something wrong: one line, exit code 2 (`inputs.errors`)
 └── ConfigError          it was a setting
@@ -112,6 +113,10 @@ class MessageTooLarge(Permanent):
         self.subject = subject
         self.size_bytes = size_bytes
         self.limit_bytes = limit_bytes
+
+
+class NeverReady(Permanent):
+    """A child process ended, or hangs, before it was ready."""
 
 
 class RecordingDamaged(Permanent):

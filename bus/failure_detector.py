@@ -1,14 +1,15 @@
 """Tells a frozen process from a live one by how long it has been silent. Pure: time is an argument.
 
 Only rounds in which somebody listened count. When the listener itself was away (the machine slept,
-everything was paused), nobody could be heard, and nobody is frozen.
+everything was paused), nobody could be heard, and nobody is frozen. Nor does time count in which one of the
+two waited for a processor: on a machine that is busy with other work a process is silent for longer.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-START_SECONDS = 120.0
+START_SECONDS = 600.0
 """Patience with a process that has not been ready yet: it loads a model, or reads a long log."""
 LATE_SECONDS = 1.0
 """A round that took this much longer than planned means that the listener was away."""
@@ -41,7 +42,11 @@ class FailureDetector:
         return self._heard and self.seconds >= limit
 
     def observe(
-        self, planned_seconds: float, elapsed_seconds: float, report: LivenessReport | None
+        self,
+        planned_seconds: float,
+        elapsed_seconds: float,
+        report: LivenessReport | None,
+        delayed_seconds: float = 0.0,
     ) -> None:
         """Count one round.
 
@@ -49,8 +54,10 @@ class FailureDetector:
             planned_seconds: the longest that the round should have taken.
             elapsed_seconds: how long it took.
             report: what the process answered at its end; None: nothing.
+            delayed_seconds: how much of it the process, or the listener, waited for a processor.
         """
-        counted = elapsed_seconds if elapsed_seconds <= planned_seconds + LATE_SECONDS else 0.0
+        on_time = elapsed_seconds <= planned_seconds + LATE_SECONDS + delayed_seconds
+        counted = max(0.0, elapsed_seconds - delayed_seconds) if on_time else 0.0
         self.seconds += counted
         if report is not None:
             self._heard = True

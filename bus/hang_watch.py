@@ -21,6 +21,7 @@ from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
 from bus.failure_detector import FailureDetector, LivenessReport
 from bus.health import LoopMonitor
+from bus.processor_time import ProcessorMeter
 
 VARIABLE = "FORESAIL_HANG_SECONDS"
 HANG_SECONDS = 10.0
@@ -65,8 +66,8 @@ async def hang_watchdog(
     """End this process when its event loop hangs while the block runs.
 
     Args:
-        environment: FORESAIL_HANG_SECONDS, 10 unless set; a process that is not ready yet has two
-            minutes.
+        environment: FORESAIL_HANG_SECONDS, 10 unless set; a process that is not ready yet has ten
+            minutes. What this process waits for a processor does not count.
         clock: what the loop and the thread are timed by.
         ready: whether the process has started.
         end: called with the seconds of silence, in the thread; shows every stack and ends the
@@ -88,6 +89,7 @@ async def hang_watchdog(
         ready,
         stopped,
         end or dump_stacks_and_exit,
+        ProcessorMeter(os.getpid()),
     )
     threading.Thread(target=_watch_loop, args=arguments, name="hang-watch", daemon=True).start()
     try:
@@ -105,6 +107,7 @@ def _watch_loop(
     ready: Callable[[], bool],
     stopped: threading.Event,
     end: End,
+    meter: ProcessorMeter,
 ) -> None:
     ready_at: float | None = None
     while True:
@@ -118,7 +121,8 @@ def _watch_loop(
         # moments before it turns again.
         since_ready = math.inf if ready_at is None else now - ready_at
         age = min(monitor.age_seconds, since_ready)
-        detector.observe(ROUND_SECONDS, now - began, LivenessReport(age, is_ready))
+        delayed = meter.since_last().delayed_seconds
+        detector.observe(ROUND_SECONDS, now - began, LivenessReport(age, is_ready), delayed)
         if detector.frozen:
             end(detector.seconds)
             return

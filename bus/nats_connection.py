@@ -15,7 +15,6 @@ import structlog
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
-from nats.errors import TimeoutError as NatsTimeout
 
 from bus.errors import BusUnavailable, ConfigError, JetStreamMissing, ServerTooOld
 from bus.login import ANONYMOUS, API, Login
@@ -26,6 +25,10 @@ OLDEST_SERVER = (2, 12)
 ACK_SECONDS = 5.0
 """How long the server may take to answer one request."""
 
+ADMINISTRATION_SECONDS = 120.0
+"""How long a server that is connected may leave a question about a log unanswered; it is asked again meanwhile."""
+CONNECT_SECONDS = 15.0
+"""How long a server that takes connections may need to greet."""
 TRIES = 6
 """Times a publish or a read is tried before the bus counts as unavailable."""
 MOVE_ON_TRIES = 2
@@ -72,7 +75,7 @@ async def connect_client(
             inbox_prefix=login.inbox_prefix,
             error_cb=_ignore_error,
             disconnected_cb=on_disconnect,
-            connect_timeout=3,
+            connect_timeout=CONNECT_SECONDS,  # type: ignore[arg-type]  # as below
             allow_reconnect=retry,
             reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds; the library only adds it up
             max_reconnect_attempts=-1 if retry else 1,  # 0 would mean forever, too
@@ -103,24 +106,32 @@ async def _close_quietly(client: Client) -> None:
 async def api_call(client: Client, call: str, body: dict[str, Any]) -> dict[str, Any]:
     """Call the JetStream API and return its answer, errors included.
 
+    The call is made again while a connected server, busy with other work, does not answer: it must be one
+    that may be made twice, as creating, changing and removing a log are.
+
     Raises:
         JetStreamMissing: the server runs without JetStream.
-        BusUnavailable: it does not answer.
+        BusUnavailable: it does not answer, or the connection is lost.
     """
-    try:
-        reply = await client.request(
-            f"{API}.{call}", json.dumps(body).encode(), timeout=ACK_SECONDS
-        )
-    except NoRespondersError as error:
-        raise JetStreamMissing(
-            "nats.url: that nats-server runs without JetStream; start it with -js"
-        ) from error
-    except (NatsError, NatsTimeout, TimeoutError) as error:
-        raise BusUnavailable(
-            f"the nats-server does not answer {call} ({short_error(error)})"
-        ) from error
-    answer: dict[str, Any] = json.loads(reply.data)
-    return answer
+    for _ in range(round(ADMINISTRATION_SECONDS / ACK_SECONDS)):
+        try:
+            reply = await client.request(
+                f"{API}.{call}", json.dumps(body).encode(), timeout=ACK_SECONDS
+            )
+        except NoRespondersError as error:
+            raise JetStreamMissing(
+                "nats.url: that nats-server runs without JetStream; start it with -js"
+            ) from error
+        except (NatsError, TimeoutError) as error:
+            unanswered = error
+            if not client.is_connected or not isinstance(error, TimeoutError):
+                break
+        else:
+            answer: dict[str, Any] = json.loads(reply.data)
+            return answer
+    raise BusUnavailable(
+        f"the nats-server does not answer {call} ({short_error(unanswered)})"
+    ) from unanswered
 
 
 async def _ignore_error(error: Exception) -> None:

@@ -11,20 +11,20 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import sys
-from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
 
+from bus.child_patience import START_SECONDS
 from bus.child_process import ChildProcess
-from bus.errors import ConfigError, Permanent
+from bus.errors import ConfigError, NeverReady, Permanent
 from bus.login import write_private
+from bus.ports import LOOPBACK, hold_port
 
-READY_SECONDS = 15.0
-RECOVERY_SECONDS = 120.0
-"""How long a restarted server may take: after a kill it reads its whole store."""
-STOP_SECONDS = 8.0
+RECOVERY_SECONDS = 3_600.0
+"""How long a restarted server may be busy: after a kill it reads its whole store."""
+STOP_SECONDS = 20.0
+GREETING_SECONDS = 1.0
 POLL_SECONDS = 0.03
 MAX_FILE_STORE = "16GB"
 LOG_FILE = "nats.log"
@@ -47,14 +47,6 @@ def server_binary() -> str:
     return path
 
 
-def free_port() -> int:
-    """Return a loopback port that was free a moment ago."""
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class NatsServer:
     """One embedded server; `start`, then `stop`; `wait` returns when it dies, `restart` brings it back."""
 
@@ -72,7 +64,7 @@ class NatsServer:
         """
         self._accounts = accounts
         self._folder = folder
-        self._port = port or free_port()
+        self._port = port or hold_port(self)
         self._sync_interval = sync_interval
         self.max_file_store = max_file_store
         self._log_offset = 0
@@ -101,31 +93,29 @@ class NatsServer:
         """Start again on the same port and folder; see `start`."""
         await self.start(RECOVERY_SECONDS)
 
-    async def start(self, ready_seconds: float = READY_SECONDS) -> str:
-        """Start and wait until it takes clients; return its URL.
+    async def start(self, busy_seconds: float = START_SECONDS) -> str:
+        """Start and wait until it takes clients, `busy_seconds` at most; return its URL.
 
         Raises:
             ConfigError: the port is taken.
-            Permanent: it ended at once for another reason.
+            Permanent: it ended at once for another reason, or hangs.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         config = self._folder / CONFIG_FILE
-        write_private(config, self._config())
         log = self._folder / LOG_FILE
         self._log_offset = log.stat().st_size if log.exists() else 0
+        write_private(config, self._config())
         await self._child.start((server_binary(), "-c", str(config), "-l", str(log)))
-        waited = 0.0
-        while waited < ready_seconds:
-            if not self._child.runs:
-                raise self._start_error(log)
-            if await self.answers():
-                return self.url
+        try:
+            await self._child.wait_ready(self._until_it_answers(), busy_seconds)
+        except NeverReady as error:
+            await self.stop()
+            raise self._start_error(log, error) from error
+        return self.url
+
+    async def _until_it_answers(self) -> None:
+        while not await self.answers():  # noqa: ASYNC110 - another process
             await asyncio.sleep(POLL_SECONDS)
-            waited += POLL_SECONDS
-        await self.stop()
-        raise Permanent(
-            f"nats-server did not get ready within {ready_seconds:g} s; see {log.name} in the state folder"
-        )
 
     def kill(self) -> bool:
         """Kill it with SIGKILL; False when it does not run."""
@@ -172,23 +162,24 @@ class NatsServer:
     async def answers(self) -> bool:
         """Say whether it takes clients right now."""
         try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            reader, writer = await asyncio.open_connection(LOOPBACK, self._port)
         except OSError:
             return False
         try:
-            greeting = await asyncio.wait_for(reader.readline(), 1.0)
+            greeting = await asyncio.wait_for(reader.readline(), GREETING_SECONDS)
         except TimeoutError:
             return False
         finally:
             writer.close()
         return greeting.startswith(b"INFO ") and b'"jetstream":true' in greeting
 
-    def _start_error(self, log: Path) -> Exception:
-        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    def _start_error(self, log: Path, why: NeverReady) -> Exception:
+        text = log.read_bytes()[self._log_offset :].decode(errors="replace") if log.exists() else ""
         if "address already in use" in text:
             return ConfigError("--nats-port", self._port, "choose another port (it is in use)")
         lines = text.strip().splitlines()
-        return Permanent(f"nats-server ended at once: {lines[-1] if lines else 'no reason given'}")
+        end = lines[-1] if lines else "no reason given"
+        return NeverReady(f"nats-server {why}; its log, {log.name}, ends with: {end}")
 
 
 def reload_accounts(folder: Path, accounts: str) -> None:

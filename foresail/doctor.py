@@ -235,7 +235,7 @@ async def _stack(path: Path) -> str:
     state = StateFolder(path)
     stack = state.read()
     async with connect(stack, state) as bus:
-        heartbeats = await collect_heartbeats(bus)
+        heartbeats = await collect_heartbeats(bus, stack)
     silent = sorted(set(stack.processes) - set(heartbeats))
     problems = [*(f"{name}: no heartbeat" for name in silent), *troubles(heartbeats)]
     if problems:

@@ -51,8 +51,8 @@ class RunSettings(DataModel):
     record: str | None = None
     """Write a recording of the whole log to this file."""
     frozen_seconds: float = Field(default=8.0, ge=0, le=3_600)
-    """Time without a heartbeat after which a process that was ready counts as frozen and is replaced; 0: never,
-    for example while one is stopped in a debugger.
+    """Time without a sign of life after which a process that was ready counts as frozen and is replaced, not counting
+    what it waits for a processor; 0: never, for example while one is stopped in a debugger.
     """
     state_folder: str = ".foresail"
     """Folder in which the stack keeps everything; one stack uses it at a time."""

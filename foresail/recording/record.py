@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import re
 import signal
+from collections.abc import Coroutine
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from bus.cancellation import cancel_and_wait
 from bus.clock import SystemClock
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from bus.port import Bus, LogInfo
+from bus.port import Bus, LogInfo, Messages
 from bus.recording import RecordingWriter
 from foresail.flags import seconds
 from foresail.log_source import connect
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="for_seconds",
         type=seconds,
         metavar="DURATION",
-        help="stop after this long (default: at Ctrl-C)",
+        help="follow for this long once what is stored is written (default: until Ctrl-C)",
     )
     parser.add_argument("--no-follow", action="store_true", help="stop at the newest stored event")
     parser.add_argument(
@@ -148,26 +149,39 @@ async def _copy(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
 
-    async def copy() -> None:
-        nonlocal count
-        messages = (
-            bus.read(patterns, start_seq=part.first_seq)
-            if follow
-            else bus.history(patterns, start_seq=part.first_seq)
-        )
+    next_seq = part.first_seq
+
+    async def copy(messages: Messages) -> None:
+        nonlocal count, next_seq
         async with aclosing(messages) as stream:
             async for message in stream:
                 writer.write(message)
                 count += 1
+                next_seq = message.seq + 1
 
-    copying = asyncio.create_task(copy())
     stopping = asyncio.create_task(stop.wait())
+    try:
+        await _until_stopped(copy(bus.history(patterns, start_seq=next_seq)), stopping)
+        if follow and not stop.is_set():
+            live = bus.read(patterns, start_seq=next_seq)
+            await _until_stopped(copy(live), stopping, for_seconds)
+    finally:
+        await cancel_and_wait(stopping)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+    return count, stop.is_set()
+
+
+async def _until_stopped(
+    copy: Coroutine[None, None, None],
+    stopping: asyncio.Task[bool],
+    for_seconds: float | None = None,
+) -> None:
+    """Copy to the end, for so long, or until a signal."""
+    copying = asyncio.create_task(copy)
     await asyncio.wait(
         {copying, stopping}, timeout=for_seconds, return_when=asyncio.FIRST_COMPLETED
     )
-    await cancel_and_wait(copying, stopping)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.remove_signal_handler(number)
+    await cancel_and_wait(copying)
     if not copying.cancelled():
         copying.result()
-    return count, stop.is_set()

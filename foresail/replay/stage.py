@@ -21,7 +21,8 @@ from bus.identities import REPLAY_PREFIX
 from bus.login import Login, Logins, new_logins, read_logins, store_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
-from bus.nats_server import NatsServer, free_port, reload_accounts
+from bus.nats_server import NatsServer, reload_accounts
+from bus.ports import hold_port
 from bus.streams import StreamDeclaration
 from foresail.replay_place import FOLDER
 from foresail.stack.log_server import same_login
@@ -32,7 +33,7 @@ from services.dashboard.service import run as run_dashboard
 from services.dashboard.settings import DashboardSettings
 from services.identities import IDENTITIES
 
-RELOAD_SECONDS = 10.0
+RELOAD_SECONDS = 300.0
 """How long a server may take to have JetStream again after it was given other accounts."""
 RETRY_SECONDS = 0.1
 
@@ -160,7 +161,7 @@ async def open_stage(place: Place, clock: Clock) -> AsyncIterator[Stage]:
             stack.servers = {"nats-server": server.own.pid}
         caption = Caption()
         if place.dashboard_port is not None:
-            port = place.dashboard_port or free_port()
+            port = place.dashboard_port or hold_port(stack)
             stack.dashboard_url = f"http://127.0.0.1:{port}"
             origin = Origin(place.cluster, place.incarnation)
             showing = run_dashboard(

@@ -4,7 +4,8 @@
   minute (see `restarts`); servers at once, since everybody needs them.
 - **Frozen.** Each process is asked for a sign of life once a second. One that was ready and is silent
   for too long (stopped, or with an event loop that hangs) is killed with SIGKILL, since a stopped
-  process acts on nothing else, and is started again without a pause.
+  process acts on nothing else, and is started again without a pause. What it, or the keeper, waited for
+  a processor does not count: other work on the machine makes processes slow, not frozen.
 - **Give up.** A service that ends with exit code 2 was given bad input: its last line is the stack's
   own error. So is the last reason of a process that fails to start several times in a row.
 - **Stop.** In order, smaller `stop_order` first; what does not stop in time is killed.
@@ -15,6 +16,7 @@ Children get a parent-death signal from the kernel, so a killed keeper leaves no
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -22,6 +24,7 @@ from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
 from bus.errors import ForesailError, InputError
 from bus.failure_detector import FailureDetector, LivenessReport
+from bus.processor_time import ProcessorMeter, ReadThreads, read_threads
 from foresail.stack.kept_processes import KeptProcess
 from foresail.stack.restarts import MOST_FAILED_STARTS, Backoff, ProcessEnd, process_end
 from projections.figures import duration
@@ -59,8 +62,13 @@ class _Child:
 class Keeper:
     """Keeps processes running until `stop` is called."""
 
-    def __init__(self, clock: Clock, *, patience_seconds: float) -> None:
-        """Count a process as frozen after `patience_seconds` of silence (0: never)."""
+    def __init__(
+        self, clock: Clock, *, patience_seconds: float, read: ReadThreads = read_threads
+    ) -> None:
+        """Count a process as frozen after `patience_seconds` of silence (0: never); `read` says what waited for a
+        processor.
+        """
+        self._read = read
         self._clock = clock
         self._patience_seconds = patience_seconds
         self._on_change: Listener = _ignore
@@ -174,15 +182,19 @@ class Keeper:
         """Kill a process that was ready once and is silent for too long."""
         process = child.process
         pid, detector = 0, FailureDetector(self._patience_seconds)
+        meters: list[ProcessorMeter] = []
         while True:
             if process.pid != pid:
                 pid, detector = process.pid, FailureDetector(self._patience_seconds)
+                meters = [ProcessorMeter(one, self._read) for one in (pid, os.getpid())]
             began = self._clock.monotonic()
             await self._clock.sleep(ROUND_SECONDS)
             report = await ask(process) if pid else None
             if not pid or process.pid != pid:
                 continue
-            detector.observe(ROUND_SECONDS + ASK_SECONDS, self._clock.monotonic() - began, report)
+            elapsed = self._clock.monotonic() - began
+            delayed = max(meter.since_last().delayed_seconds for meter in meters)
+            detector.observe(ROUND_SECONDS + ASK_SECONDS, elapsed, report, delayed)
             if detector.frozen:
                 why = f"frozen: no sign of life for {duration(detector.seconds)}; killed"
                 if self.kill(process.name, why):

@@ -14,7 +14,8 @@ from foresail.stack.liveness import ask_health
 from foresail.stack.processes import LAST_SERVICE, ProcessSpec
 from foresail.stack.twin_process import TwinProcess, last_line
 
-STOP_SECONDS = 8.0
+STOP_SECONDS = 20.0
+"""How long a process may take to end, not counting what it waits for a processor."""
 FIRST_SERVER_PAUSE_SECONDS = 0.2
 """Everybody needs the servers, so one that died is back at once."""
 TWIN_STOP_ORDER = LAST_SERVICE + 1

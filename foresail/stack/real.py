@@ -19,7 +19,6 @@ from bus.cancellation import cancel_and_wait
 from bus.clock import Clock, SystemClock
 from bus.errors import BusUnavailable, Permanent
 from bus.nats_adapter import NatsBus
-from bus.nats_server import free_port
 from bus.recording import RecordingWriter
 from foresail import stopping
 from foresail.output import console, print_error
@@ -27,7 +26,7 @@ from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
 from foresail.stack.giving_back import GivenBack, give_back, summary_of
-from foresail.stack.health_ports import with_health_ports
+from foresail.stack.health_ports import with_dashboard_port, with_health_ports
 from foresail.stack.keeper import Keeper
 from foresail.stack.kept_processes import ServiceProcess
 from foresail.stack.log_server import LogServer, start_log
@@ -50,7 +49,8 @@ SERVERS = ("nats-server", "twin")
 LAST_SOURCE = 1
 """The largest `stop_order` of what brings something new: exerciser and collector."""
 SETTLE_SECONDS = 5.0
-"""How long the last cycle may take to be decided and executed after the collector has stopped."""
+"""The last cycle, open when the collector stopped, is not waited for once nothing was stored for so long."""
+MOST_SETTLE_SECONDS = 120.0
 QUIET_SECONDS = 0.7
 """The log is taken to be at its end when nothing was stored for so long."""
 
@@ -257,7 +257,7 @@ def _seal(writer: RecordingWriter) -> None:
 
 
 def _add_services(stack: RunningStack) -> None:
-    settings = with_dashboard_port(stack.plant.settings_in_force(stack.settings))
+    settings = with_dashboard_port(stack.plant.settings_in_force(stack.settings), stack.keeper)
     stack.dashboard_url = f"http://127.0.0.1:{settings.dashboard.port}"
     connections = Connections(
         cluster=stack.origin.cluster,
@@ -270,7 +270,9 @@ def _add_services(stack: RunningStack) -> None:
         logins=stack.log.logins,
     )
     frozen_seconds = stack.settings.run.frozen_seconds
-    specs, stack.health = with_health_ports(process_specs(settings, connections), frozen_seconds)
+    specs, stack.health = with_health_ports(
+        process_specs(settings, connections), frozen_seconds, stack.keeper
+    )
     first_pause = RESTART_INTERVALS * stack.settings.run.interval_seconds
     for spec in specs:
         port = stack.health[spec.name]
@@ -280,14 +282,6 @@ def _add_services(stack: RunningStack) -> None:
     if stack.plant.twin is not None:
         stack.health["twin"] = stack.plant.twin.health_port
     _store(stack)
-
-
-def with_dashboard_port(settings: StackSettings) -> StackSettings:
-    """Return the settings with a free dashboard port where 0 asks for one."""
-    if settings.dashboard.port != 0:
-        return settings
-    chosen = settings.dashboard.model_copy(update={"port": free_port()})
-    return settings.model_copy(update={"dashboard": chosen})
 
 
 def _note(stack: RunningStack, name: str, what: str) -> str:
@@ -383,13 +377,16 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
 
 
 async def _settle(stack: RunningStack) -> None:
-    """Wait until the newest observed cycle has its outcome, or the log stays quiet."""
-    deadline = stack.clock.monotonic() + SETTLE_SECONDS
-    while stack.clock.monotonic() < deadline:
+    """Wait until the newest observed cycle has its outcome, or the log stays quiet for longer."""
+    began = stored = stack.clock.monotonic()
+    while stored - began < MOST_SETTLE_SECONDS:
         overview = stack.watch.overview
         observed = -1 if overview.observation is None else overview.observation.cycle
         done = overview.cycles.newest_executed
         before = stack.watch.seq
         await stack.clock.sleep(QUIET_SECONDS)
-        if done >= observed and stack.watch.seq == before:
+        now = stack.clock.monotonic()
+        if stack.watch.seq != before:
+            stored = now
+        elif done >= observed or now - stored >= SETTLE_SECONDS:
             return

@@ -8,18 +8,18 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from bus.child_patience import START_SECONDS
 from bus.child_process import ChildProcess
-from bus.errors import InputError
+from bus.errors import InputError, NeverReady
 from bus.hang_watch import hang_variables
 from bus.health import PORT_VARIABLE
-from bus.nats_server import free_port
+from bus.ports import hold_port
 from foresail.settings import StackSettings
 from foresail.stack.workload import ChosenWorkload
 
-READY_SECONDS = 60.0
-REPLAY_SECONDS = 900.0
-"""How long a restarted twin may take: it re-runs its world from the beginning."""
-STOP_SECONDS = 5.0
+REPLAY_SECONDS = 7_200.0
+"""How long a restarted twin may be busy: it re-runs its world from the beginning."""
+STOP_SECONDS = 20.0
 JOURNAL_FILE = "twin.journal"
 
 
@@ -43,9 +43,9 @@ class TwinProcess:
         self._settings = settings
         self._workload = workload
         self._folder = folder
-        self._port = port
+        self._port = port or hold_port(self)
         self._options = dict(options or {})
-        self.health_port = free_port()
+        self.health_port = hold_port(self)
         """Where it answers /healthz, /readyz and /metrics."""
         self._child = ChildProcess()
 
@@ -59,11 +59,11 @@ class TwinProcess:
         """Where its output goes."""
         return self._folder / "logs" / "twin.log"
 
-    async def start(self, ready_seconds: float = READY_SECONDS) -> dict[str, str]:
-        """Start and wait until it serves; return what it prints (see `twin.__main__`).
+    async def start(self, busy_seconds: float = START_SECONDS) -> dict[str, str]:
+        """Start and wait until it serves, `busy_seconds` at most; return what it prints (see `twin.__main__`).
 
         Raises:
-            InputError: it refuses what it was given.
+            InputError: it refuses what it was given, or hangs.
         """
         self.log.parent.mkdir(parents=True, exist_ok=True)
         environment = {
@@ -77,15 +77,15 @@ class TwinProcess:
                 stderr=log,
                 environment=environment,
             )
+        why = ""
         try:
-            line = await asyncio.wait_for(self._child.stdout.readline(), ready_seconds)
-        except TimeoutError:
-            line = b""
+            line = await self._child.wait_ready(self._child.stdout.readline(), busy_seconds)
+        except NeverReady as error:
+            line, why = b"", f"{error}; its log ends with: " if self._child.runs else ""
         if not line:
             await self.stop()
-            raise InputError("twin", last_line(self.log), "see its log in the state folder")
+            raise InputError("twin", why + last_line(self.log), "see its log in the state folder")
         ready: dict[str, str] = json.loads(line)
-        self._port = int(ready["address"].rsplit(":", 1)[1])
         return ready
 
     async def restart(self) -> None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bus.nats_server import free_port, server_binary
+from bus.nats_server import server_binary
+from bus.ports import free_port
 from inputs.parent_process import die_with_parent
 from proofs.cluster.network import Network
 

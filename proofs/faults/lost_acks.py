@@ -14,7 +14,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from bus.nats_server import free_port
+from bus.ports import free_port
 
 CHUNK_BYTES = 65_536
 CONNECT = re.compile(rb"CONNECT (\{[^\r\n]*\})\r\n")

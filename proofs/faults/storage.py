@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bus.nats_server import NatsServer, free_port
+from bus.nats_server import NatsServer
+from bus.ports import free_port
 from proofs.faults.broken_run import run_and_break
 from proofs.faults.live_stack import LiveStack
 from proofs.faults.lost_acks import AckLosingProxy

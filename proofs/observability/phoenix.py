@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
-from foresail.stack.health_ports import free_ports
+from bus.ports import free_port
 from proofs.observability.expected_traces import CollectedSpan
 
 VERSION = "20.26.1"
@@ -122,7 +122,7 @@ async def running_phoenix(folder: Path) -> AsyncIterator[Phoenix]:
         PhoenixFailed: it cannot be installed, or was not ready within ten minutes.
     """
     command = await asyncio.to_thread(phoenix_command)
-    port, grpc_port = free_ports(2)
+    port, grpc_port = free_port(), free_port()
     log = (folder / "phoenix.log").open("wb")
     process = await asyncio.create_subprocess_exec(
         command,

@@ -15,8 +15,8 @@ from urllib.error import URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
+from bus.ports import free_port
 from deploy.grafana.make_prometheus import as_yaml
-from foresail.stack.health_ports import free_ports
 
 READY_SECONDS = 900.0
 STOP_SECONDS = 900.0
@@ -102,7 +102,7 @@ async def running_prometheus(
     if program is None:
         raise PrometheusFailed(MISSING)
     (folder / "prometheus.yml").write_text(as_yaml(config), encoding="utf-8")
-    address = f"127.0.0.1:{free_ports(1)[0]}"
+    address = f"127.0.0.1:{free_port()}"
     log = (folder / "prometheus.log").open("wb")
     process = await asyncio.create_subprocess_exec(
         program,

@@ -6,59 +6,25 @@ or time stamp that is none) is left out and named in its source's message; where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from schemas.numbers import rounded
 from schemas.reasons import Reason
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
-from services.collector.node_rows import is_simulated, longest_window, node_rows, usage_by_node
+from services.collector.node_rows import is_simulated, node_rows, usage_and_window
 from services.collector.occupancy import occupancy_of
-from services.collector.pod_rows import PodRows, SnapshotLimits, pod_facts
+from services.collector.pod_rows import PodRows, SnapshotLimits
 from services.collector.pod_sums import PodSums
-from services.collector.reading import CycleReads, ListRead, failed_read
+from services.collector.reading import CycleReads, failed_read
 from services.collector.scalings import scaling_rows
 from services.collector.snapshot import Snapshot
+from services.collector.unreadable import without_unreadable
 from services.collector.work_ledger import WorkLedger
 from services.collector.workload_rows import deployment_rows, job_rows
 
 V = TypeVar("V")
-
-_ROW_OF: Mapping[str, Callable[[Any], object]] = {
-    "nodes": lambda item: table_of(NodeTable, node_rows((item,), {})),
-    "node_metrics": lambda item: (usage_by_node((item,)), longest_window((item,))),
-    "pods": pod_facts,
-    "deployments": lambda item: deployment_rows((item,)),
-    "autoscalers": lambda item: scaling_rows((item,)),
-    "jobs": lambda item: job_rows((item,)),
-}
-"""What is computed of one item of each list; raises ValueError for one that cannot be read."""
-_NAMED = 3
-"""Rows that are named when some cannot be read."""
-
-
-def without_unreadable(reading: CycleReads, name: str) -> tuple[CycleReads, str]:
-    """Return the reads without the items of a list that cannot be read, and which these are and why; the same reads
-    where that would leave nothing.
-    """
-    found: ListRead[Any] = getattr(reading, name)
-    good, bad = [], []
-    for item in found.items:
-        try:
-            _ROW_OF[name](item)
-            good.append(item)
-        except ValueError as error:
-            at = item.metadata
-            place = f"{at.namespace}/{at.name}" if at.namespace else at.name
-            bad.append(f"{place} ({' '.join(str(error).split())})")
-    if not good:
-        return reading, ""
-    named = ", ".join(bad[:_NAMED]) + (f" and {len(bad) - _NAMED} more" if bad[_NAMED:] else "")
-    left = f"left out {len(bad)} of {len(found.items)}: {named}"
-    kept: dict[str, Any] = {name: replace(found, items=tuple(good))}
-    return replace(reading, **kept), left
 
 
 def assemble(
@@ -75,8 +41,7 @@ def assemble(
     `pod_sums` is given by who looks again and again; the snapshot is the same without.
     """
     pod_sums = pod_sums or PodSums()
-    # To the digit that is recorded: ages that rest on it come out equal when they are computed again.
-    time_seconds = rounded(time_seconds)
+    time_seconds = rounded(time_seconds)  # as recorded, so that ages are computed again equally
     sources = {source.source: source for source in reading.sources}
 
     def rows(name: str, make: Callable[[], V]) -> V | None:
@@ -93,16 +58,12 @@ def assemble(
             sources[name] = failed_read(name, at, Reason.SOURCE_ERROR, text)
             return None
 
-    usage, window = rows(
-        "node_metrics",
-        lambda: (
-            usage_by_node(reading.node_metrics.items),
-            longest_window(reading.node_metrics.items),
-        ),
-    ) or ({}, None)
+    measured = rows("node_metrics", lambda: usage_and_window(reading.node_metrics.items))
+    usage, window = measured or ({}, None)
     if window is not None:
-        read = sources["node_metrics"]
-        sources["node_metrics"] = read.model_copy(update={"window_seconds": window})
+        sources["node_metrics"] = sources["node_metrics"].model_copy(
+            update={"window_seconds": window}
+        )
     nodes = rows("nodes", lambda: table_of(NodeTable, node_rows(reading.nodes.items, usage)))
     pods = rows("pods", lambda: pod_sums.look(reading.pods.items, time_seconds, cuts)) or PodRows()
     deployments = rows("deployments", lambda: deployment_rows(reading.deployments.items)) or {}

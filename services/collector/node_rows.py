@@ -46,6 +46,11 @@ def usage_by_node(items: Sequence[NodeMetrics]) -> dict[str, Row]:
     }
 
 
+def usage_and_window(items: Sequence[NodeMetrics]) -> tuple[dict[str, Row], float | None]:
+    """Return `usage_by_node` and `longest_window`; raises what they raise."""
+    return usage_by_node(items), longest_window(items)
+
+
 def longest_window(items: Sequence[NodeMetrics]) -> float | None:
     """Return the seconds that any of the usage covers; None where none of it says.
 

@@ -30,7 +30,6 @@ from services.collector.provenance import (
     power_signal,
     request_signals,
     usage_signal,
-    with_exceptions,
 )
 from services.collector.settings import CollectorSettings, PowerModel
 from services.collector.snapshot import Snapshot
@@ -52,9 +51,7 @@ class Interpretation:
 def interpret_snapshot(snapshot: Snapshot, settings: CollectorSettings) -> Interpretation:
     """Interpret one snapshot."""
     unknown = nodes_of_unknown_size(snapshot)
-    requests = with_exceptions(
-        api_signal(snapshot, "node_requests", ("nodes", "pods"), settings), unknown
-    )
+    requests = api_signal(snapshot, "node_requests", ("nodes", "pods"), settings, unknown)
     usage = usage_signal(snapshot, settings, unknown)
     power = power_signal(snapshot, settings, requests, usage)
     price, price_of = energy_price(snapshot, settings)

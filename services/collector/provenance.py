@@ -27,9 +27,13 @@ class NodeUsage:
 
 
 def api_signal(
-    snapshot: Snapshot, name: str, sources: tuple[str, ...], settings: CollectorSettings
+    snapshot: Snapshot,
+    name: str,
+    sources: tuple[str, ...],
+    settings: CollectorSettings,
+    unknown: tuple[str, ...] = (),
 ) -> Signal:
-    """Return the signal of lists read in this cycle; missing when one of them failed."""
+    """Return the signal of lists read in this cycle, `unknown` its exceptions; missing when one of them failed."""
     reads = [snapshot.source(source) for source in sources]
     watched, limits = any(read.watched for read in reads), settings.limits
     limit = limits.watched_seconds if watched else limits.kubernetes_api_seconds
@@ -37,7 +41,8 @@ def api_signal(
     if bad:
         return _missing_signal(name, API, limit, bad, bad[0].reason, snapshot)
     oldest = min(read.read_time_seconds for read in reads)
-    return _dated_signal(name, API, oldest, limit, snapshot).model_copy(update={"watched": watched})
+    signal = _dated_signal(name, API, oldest, limit, snapshot, unknown)
+    return signal.model_copy(update={"watched": watched})
 
 
 def nodes_of_unknown_size(snapshot: Snapshot) -> tuple[str, ...]:
@@ -45,13 +50,6 @@ def nodes_of_unknown_size(snapshot: Snapshot) -> tuple[str, ...]:
     table = snapshot.nodes
     sizes = zip(table.ids, table.cpu_allocatable_cores, table.memory_allocatable_bytes, strict=True)
     return tuple(name for name, cores, memory in sizes if cores <= 0 or memory <= 0)
-
-
-def with_exceptions(signal: Signal, names: tuple[str, ...]) -> Signal:
-    """Return a signal that does not hold for some nodes."""
-    if not names or signal.status is SignalStatus.MISSING:
-        return signal
-    return signal.model_copy(update={"exceptions": (*signal.exceptions, *names)})
 
 
 def usage_signal(

@@ -61,6 +61,7 @@ from services.collector.reading import CycleReads
 from services.collector.scalings import autoscaler_states
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
+from services.collector.unreadable import LeftOut
 from services.collector.work_ledger import CountedObjects, WorkLedger, WorkRules, count_work
 from services.kube_follow import WatchTransport
 
@@ -153,6 +154,7 @@ class Collector:
         self._means = NewestMeans(bus, origin, known=kinds.reactions)
         self.publisher = Publisher(bus, origin, kinds.producer)
         self._log = structlog.get_logger(kinds.producer)
+        self._left_out = LeftOut(self._log)
         self._announced = False
         self._simulated: bool | None = None
         self._frames: dict[str, FullState] = {}
@@ -160,7 +162,6 @@ class Collector:
         self._seen = LastTables()
         self._newest_answer: tuple[float, float] | None = None
         self._newest_time_seconds = 0.0
-        self._left_out: dict[str, str] = {}
         self._work = WorkLedger()
         self._counted = CountedObjects()
         self._pod_sums = PodSums()
@@ -281,19 +282,11 @@ class Collector:
         snapshot = assemble(
             reading, at, cuts, self._work, simulated=simulated, pod_sums=self._pod_sums
         )
-        self._tell_left_out(snapshot)
+        self._left_out.tell(snapshot.sources)
         dated = dated_failures(snapshot, self._failing_since)
         snapshot = replace(snapshot, sources=dated, missing_means=await self._means.missing())
         self._failing_since = failing_since(snapshot.sources)
         return snapshot
-
-    def _tell_left_out(self, snapshot: Snapshot) -> None:
-        """Log which items could not be read, when that has changed."""
-        told = {one.source: one.message for one in snapshot.sources if one.ok and one.message}
-        for source, message in told.items():
-            if self._left_out.get(source) != message:
-                self._log.warning("items left out", source=source, items=message)
-        self._left_out = told
 
     def _count_work(self, reading: CycleReads, time_seconds: float) -> None:
         rules = WorkRules(self._settings.namespaces, self._settings.overdue_seconds)

@@ -90,3 +90,18 @@ def test_nobody_is_frozen_after_the_listener_was_away(
     assert not detector.frozen
     detector.observe(1.0, 1.0, WELL)
     assert 0.1 == detector.seconds
+
+
+def test_who_waits_for_a_processor_is_not_frozen() -> None:
+    """On a machine that gives a process a tenth of the time, silence counts a tenth, and late rounds count; one
+    that is stopped waits for nothing.
+    """
+    starved, stopped = detector_after(WELL), detector_after(WELL)
+    for _ in range(9):
+        starved.observe(1.0, 8.0, None, 7.2)
+        assert not starved.frozen
+    starved.observe(1.0, 8.0, None, 7.2)
+    assert starved.frozen
+
+    silent(stopped, PATIENCE)
+    assert stopped.frozen

@@ -22,6 +22,7 @@ from bus.failure_detector import FailureDetector
 from bus.hang_watch import _watch_loop, hang_seconds, hang_variables, hang_watchdog
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
+from bus.processor_time import ProcessorMeter
 from bus.streams import StreamDeclaration
 from tests.patience import HANGS_SECONDS
 
@@ -141,7 +142,8 @@ def test_a_start_is_no_hang_though_the_loop_turns_after_it_is_ready(
     detector: Any = FailureDetector(5.0)
     double: Any = stage
 
-    _watch_loop(double, double, detector, stage.ready, double, ends.append)
+    meter = ProcessorMeter(1, lambda _: {})
+    _watch_loop(double, double, detector, stage.ready, double, ends.append, meter)
 
     assert bool(ends) == ended
 

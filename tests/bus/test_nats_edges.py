@@ -14,8 +14,9 @@ import pytest_asyncio
 
 from bus.errors import BusUnavailable, ConfigError, JetStreamMissing, ServerTooOld, StreamMissing
 from bus.nats_adapter import NatsBus
-from bus.nats_server import NatsServer, free_port, server_binary
+from bus.nats_server import NatsServer, server_binary
 from bus.port import Message
+from bus.ports import free_port
 from bus.streams import StreamDeclaration
 from tests.patience import HANGS_SECONDS
 

@@ -18,11 +18,13 @@ from tests.patience import HANGS_SECONDS
 
 REPOSITORY = Path(__file__).parents[2]
 PYTHON_IMAGE = "python:3.11-slim"
+BUILD_SECONDS = 3_600.0
+"""As long as the packages take to come over a slow network, and to be unpacked beside other work."""
 NATS_IMAGE = "nats:2.12-alpine"
 PIP_ARGUMENTS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
 
 
-def run(command: Sequence[str], *, timeout: float = 60, **environment: str) -> str:
+def run(command: Sequence[str], *, timeout: float = HANGS_SECONDS, **environment: str) -> str:
     """Run a command and return its output; fails with all it said."""
     done = subprocess.run(
         command,
@@ -68,7 +70,7 @@ def build(tag: str) -> None:
     names = [name for name in PIP_ARGUMENTS if os.environ.get(name)]
     arguments = [word for name in names for word in ("--build-arg", f"{name}={os.environ[name]}")]
     command = ["docker", "build", "--quiet", "--network", "host", *arguments]
-    run([*command, "--file", "deploy/Dockerfile", "--tag", tag, "."], timeout=HANGS_SECONDS)
+    run([*command, "--file", "deploy/Dockerfile", "--tag", tag, "."], timeout=BUILD_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Stack:
     project: str
     environment: dict[str, str]
 
-    def compose(self, *arguments: str, timeout: float = 120) -> str:
+    def compose(self, *arguments: str, timeout: float = HANGS_SECONDS) -> str:
         """Run one compose command of this project."""
         command = [*compose_command(), "--project-name", self.project, *arguments]
         return run(command, timeout=timeout, **self.environment)

@@ -21,8 +21,8 @@ from bus.errors import BusUnavailable, ForesailError, NotPermitted
 from bus.events import read_entry
 from bus.login import Login
 from bus.nats_adapter import NatsBus
-from bus.nats_server import free_port
 from bus.port import Message, StoredMessage
+from bus.ports import free_port
 from foresail.audit import audit
 from projections.figures import duration, number
 from projections.log_audit import LogAudit
@@ -166,7 +166,9 @@ async def test_the_untouched_world_is_compared(stack: Stack, bus: NatsBus) -> No
 
 def page_state(stack: Stack) -> tuple[int, dict[str, Any]]:
     """Return the status of the page's state, and what it says."""
-    page = HTTPConnection("127.0.0.1", int(stack.environment["FORESAIL_DASHBOARD_PORT"]), timeout=9)
+    page = HTTPConnection(
+        "127.0.0.1", int(stack.environment["FORESAIL_DASHBOARD_PORT"]), timeout=HANGS_SECONDS
+    )
     page.request("GET", "/api/state")
     answer = page.getresponse()
     content: dict[str, Any] = json.loads(answer.read())

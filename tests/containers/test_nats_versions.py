@@ -22,8 +22,8 @@ from nats.aio.client import Client
 
 from bus.errors import BusUnavailable
 from bus.nats_adapter import NatsBus
-from bus.nats_server import free_port
 from bus.port import Bus
+from bus.ports import free_port
 from bus.streams import StreamDeclaration
 from tests.bus import test_bus_contract as contract
 from tests.containers.engine import NATS_IMAGE, missing
@@ -130,7 +130,7 @@ async def _declare_log(url: str, log: StreamDeclaration) -> None:
 async def _delete_log(url: str, log: StreamDeclaration) -> None:
     client = Client()
     await client.connect(url)
-    reply = await client.request(f"$JS.API.STREAM.DELETE.{log.name}", b"", timeout=5)
+    reply = await client.request(f"$JS.API.STREAM.DELETE.{log.name}", b"", timeout=HANGS_SECONDS)
     await client.close()
     assert json.loads(reply.data)["success"]
 

@@ -100,7 +100,9 @@ def test_the_age_of_the_newest_event_moves_on_and_turns_amber(page: playwright.P
         " > before",
         arg=first,
     )
-    expect(page.get_by_test_id("live")).to_have_attribute("data-state", "stale", timeout=PATIENCE_MILLISECONDS)
+    expect(page.get_by_test_id("live")).to_have_attribute(
+        "data-state", "stale", timeout=PATIENCE_MILLISECONDS
+    )
     expect(page.get_by_test_id("layer-decision")).to_have_attribute("data-state", "stale")
 
 
@@ -212,7 +214,9 @@ def test_five_thousand_nodes_stay_light(browser: playwright.Browser, filled_log:
         opened = browser.new_page()
         opened.goto(served.url)
         nodes = opened.get_by_test_id("nodes")
-        expect(nodes).to_have_attribute("aria-label", re.compile("^5000 nodes"), timeout=PATIENCE_MILLISECONDS)
+        expect(nodes).to_have_attribute(
+            "aria-label", re.compile("^5000 nodes"), timeout=PATIENCE_MILLISECONDS
+        )
         assert opened.evaluate("() => document.querySelectorAll('*').length") < 3_000
         opened.close()
 

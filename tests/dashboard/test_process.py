@@ -17,8 +17,9 @@ import httpx
 import pytest
 
 from bus.nats_adapter import NatsBus
-from bus.nats_server import NatsServer, free_port
+from bus.nats_server import NatsServer
 from bus.port import Bus
+from bus.ports import free_port
 from bus.streams import StreamDeclaration
 from schemas.envelope import Event
 from tests.builders import ORIGIN

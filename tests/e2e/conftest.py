@@ -21,6 +21,7 @@ from bus.events import cycle_of_message
 from bus.port import StoredMessage
 from foresail.log_source import LogSource, connect
 from foresail.stack.state_folder import StateFolder
+from schemas.subjects import parse
 from tests.patience import HANGS_SECONDS
 
 REPOSITORY = Path(__file__).parents[2]
@@ -48,7 +49,7 @@ class Cli:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
                 try:
-                    process.wait(120)
+                    process.wait(HANGS_SECONDS)
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
@@ -70,7 +71,9 @@ class Cli:
         state = ["--state", str(self.state)] if takes_state and "--state" not in arguments else []
         return [sys.executable, "-m", "foresail", *arguments, *state]
 
-    def run(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, timeout: float = HANGS_SECONDS
+    ) -> subprocess.CompletedProcess[str]:
         """Run one verb to its end."""
         return subprocess.run(
             self.command(*arguments),
@@ -128,6 +131,10 @@ class Cli:
         self.unread = ""
         return messages
 
+    def layers(self) -> set[str]:
+        """Return the layers of which the running stack's log holds events; none while nobody answers."""
+        return {parse(message.subject).layer for message in self._messages(">")}
+
     def pids(self) -> dict[str, int]:
         """Return the running stack's process ids by name, as the processes themselves tell."""
         return {
@@ -140,7 +147,7 @@ class Cli:
         """Return all that may explain why a stack is not as expected: its processes, its log, its words."""
         parts = [f"--- the log in {self.folder}: {self._counts()}"]
         try:
-            done = self.run("status", timeout=HANGS_SECONDS)
+            done = self.run("status")
             parts.append(f"--- status (exit code {done.returncode})\n{done.stdout}{done.stderr}")
         except subprocess.TimeoutExpired:
             parts.append(f"--- status did not end within {HANGS_SECONDS:g} s")

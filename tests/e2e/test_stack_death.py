@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,7 @@ from bus.recording import open_recording
 from foresail.audit import audit
 from foresail.stack.state_folder import StateFolder
 from schemas.registry import LAYERS
+from tests.patience import HANGS_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin]
 
@@ -23,8 +26,8 @@ def test_a_stack_killed_at_any_moment_leaves_nothing(
     cli: Any, wait_until: Callable[..., Any], children_of: Callable[..., list[str]]
 ) -> None:
     """Killed while it starts and while it runs: all is gone soon after, what was recorded
-    can be read and is true, the folder is free, and a start after it runs as if nothing had been, to
-    its own end: with a summary, a sealed recording and no process left.
+    can be read and is true, the folder is free, and a start after it runs as if nothing had been, until
+    it is stopped: with a summary, a sealed recording and no process left.
     """
     for sign in EARLY_SIGNS:
         stack = cli.start("up", *SMALL)
@@ -50,9 +53,13 @@ def test_a_stack_killed_at_any_moment_leaves_nothing(
     assert not recording.sealed
     assert cli.json("explain", "last")["cycle"] > before  # the log of the dead stack can be read
     (cli.state / "stack.json.part").write_text("{", encoding="utf-8")
-    again = cli.json("up", "--for", "20s", *SMALL, "--record", str(cli.folder / "again.fslog"))
-    assert "complete" == again["status"]
-    assert 0 < again["cycles"] <= 22
+    stack = cli.start("up", *SMALL, "--record", str(cli.folder / "again.fslog"), "--json")
+    wait_until(lambda: cli.layers() >= set(LAYERS), "an event of every layer")
+    stack.send_signal(signal.SIGINT)
+    output, _ = stack.communicate(timeout=HANGS_SECONDS)
+    again = json.loads(output[output.index("{") :])
+    assert "interrupted" == again["status"]
+    assert again["cycles"] > 0
     assert all(again["events"][layer] for layer in LAYERS)
     assert again["latency_ms"]["decision"]["p50"] > 0
     sealed = open_recording(cli.folder / "again.fslog")

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from bus.child_process import PARENT_VARIABLE
-from bus.nats_server import free_port
+from bus.ports import free_port
 from tests.patience import HANGS_SECONDS
 
 pytestmark = pytest.mark.twin

@@ -13,8 +13,9 @@ import pytest
 from bus.login import new_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import MAIN, accounts_conf
-from bus.nats_server import NatsServer, free_port
+from bus.nats_server import NatsServer
 from bus.port import Message
+from bus.ports import free_port
 from bus.streams import StreamDeclaration
 from services.identities import IDENTITIES
 

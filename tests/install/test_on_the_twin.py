@@ -20,7 +20,7 @@ import yaml
 
 from bus.login import parse_login
 from bus.nats_adapter import NatsBus
-from bus.nats_server import free_port
+from bus.ports import free_port
 from deploy.manifests.processes import PROCESSES
 from schemas.registry import decode
 from tests.install.renderers import DEPLOY

@@ -31,7 +31,8 @@ from bus.health import (
 from bus.health_check import check
 from bus.metrics import ProcessMetrics
 from bus.nats_adapter import NatsBus
-from bus.nats_server import NatsServer, free_port
+from bus.nats_server import NatsServer
+from bus.ports import free_port
 from bus.streams import StreamDeclaration
 from tests.patience import HANGS_SECONDS
 

@@ -14,8 +14,8 @@ from bus.link import LinkCounts
 from bus.measured_bus import MeasuredBus
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.metrics import ProcessMetrics
-from bus.nats_server import free_port
 from bus.port import Message
+from bus.ports import free_port
 from tests.observability.test_health import READY, ask
 from tests.patience import HANGS_SECONDS
 

@@ -17,10 +17,10 @@ from bus.measured_bus import MeasuredBus
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.metrics import ProcessMetrics
 from bus.port import Message
+from bus.ports import free_port
 from bus.process import ProcessContext, register_process_metrics
 from deploy.grafana.make_dashboard import DASHBOARD
 from deploy.grafana.make_prometheus import CONTAINERS, OPTIONAL, PORT, scraping
-from foresail.stack.health_ports import free_ports
 from proofs.observability import prometheus
 from proofs.observability.panels import answer_all, queries
 from schemas.identity import Origin
@@ -64,7 +64,7 @@ async def test_every_panel_is_answered_with_data(tmp_path: Path) -> None:
     clock, metrics = SystemClock(), ProcessMetrics("p", "c", "i1")
     bus = MeasuredBus(MemoryBus(MemoryLog(), "c"), LinkCounts, metrics, clock)
     register_process_metrics(metrics, ProcessContext("p", bus, clock, Origin("c", "i1"), {}), bus)
-    (port,) = free_ports(1)
+    port = free_port()
     config = scraping({"p": f"127.0.0.1:{port}"}, seconds=0.5)
     ready = HealthState(True, {})
     async with (

@@ -136,7 +136,7 @@ async def test_doctor_does_not_call_a_silent_stack_well(
 
         processes = seen
 
-    async def heard(_: Any) -> dict[str, Any]:
+    async def heard(*_: Any) -> dict[str, Any]:
         return {}
 
     monkeypatch.setattr(doctor, "connect", lambda *_: Nobody())

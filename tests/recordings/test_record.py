@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bus.errors import InputError
 from bus.memory_adapter import MemoryBus, MemoryLog
-from bus.port import Message
+from bus.port import Message, Messages
 from bus.recording import RecordingWriter, open_recording
 from bus.recording.check import check_file
 from bus.recording.window import cycle_of_message
 from foresail.recording.log_part import LogPart, beginning_for, first_since, patterns_of
+from foresail.recording.record import _copy
 from lab.rerun.verify import verify
 
 CLUSTER = "twin"
@@ -104,3 +107,28 @@ async def test_a_moment_is_found_in_the_log(bus: MemoryBus, run_file: Path) -> N
     assert log[by_time - 1].time_ns == log[400].time_ns
     assert log[by_time - 2].time_ns < log[400].time_ns
     assert info.last_seq + 1 == await first_since(bus, CLUSTER, info, cycle=9_999)
+
+
+async def test_a_time_to_follow_begins_when_the_log_is_written(
+    bus: MemoryBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log that takes longer to read than one wants to follow it is whole all the same."""
+    stored = (await bus.info()).last_seq
+
+    def slow(read: Callable[..., Messages]) -> Callable[..., Messages]:
+        async def slowly(patterns: list[str], *, start_seq: int) -> Messages:
+            async for message in read(patterns, start_seq=start_seq):
+                await asyncio.sleep(1e-4)
+                yield message
+
+        return slowly
+
+    monkeypatch.setattr(bus, "history", slow(bus.history))
+    monkeypatch.setattr(bus, "read", slow(bus.read))
+    writer = RecordingWriter(tmp_path / "a", {})
+    part = LogPart(1, 1, complete=True, whole=True)
+    patterns = patterns_of(CLUSTER, None)
+    count, stopped = await _copy(bus, patterns, writer, part, 1e-3, follow=True)
+    writer.close()
+
+    assert (count, stopped) == (stored, False)

@@ -19,7 +19,9 @@ from bus.clock import ManualClock, SystemClock
 from bus.failure_detector import START_SECONDS, LivenessReport
 from bus.health import LOOPBACK, HealthState, health_server
 from bus.metrics import ProcessMetrics
-from bus.nats_server import NatsServer, free_port
+from bus.nats_server import NatsServer
+from bus.ports import free_port
+from bus.processor_time import ReadThreads, Threads
 from foresail.stack.keeper import Keeper, ask
 from foresail.stack.kept_processes import ServiceProcess, kept_log
 from foresail.stack.liveness import ask_health, read_health
@@ -30,10 +32,17 @@ from tests.stack.scripted import WELL, Scripted
 FIRST_PAUSE = 7.5
 
 
-async def watch_until(one: Scripted, clock: ManualClock, patience: float = 8.0) -> list[str]:
+def _nothing(_pid: int) -> Threads:
+    """Wait for no processor, as on an idle machine."""
+    return {}
+
+
+async def watch_until(
+    one: Scripted, clock: ManualClock, patience: float = 8.0, read: ReadThreads = _nothing
+) -> list[str]:
     """Watch until it was asked often enough; return who was killed, and why."""
     kills: list[str] = []
-    keeper = Keeper(clock, patience_seconds=patience)
+    keeper = Keeper(clock, patience_seconds=patience, read=read)
     keeper.add(one)
     keeper.keep(lambda *_: None, lambda name, why: kills.append(f"{name} {why}"))
     async with asyncio.timeout(HANGS_SECONDS):
@@ -88,6 +97,20 @@ async def test_when_the_machine_slept_nobody_is_killed() -> None:
     assert [] == await watch_until(one, Slept())
 
 
+@pytest.mark.parametrize("starved", ["the process", "the keeper"])
+async def test_who_waits_for_a_processor_is_not_killed(starved: str) -> None:
+    """A silent process that gets no processor is slow; so is one whose keeper gets none."""
+    clock = ManualClock()
+
+    def read(pid: int) -> Threads:
+        mine = (pid == os.getpid()) == (starved == "the keeper")
+        return {pid: (0.0, 0.95 * clock.monotonic() if mine else 0.0)}
+
+    one = Scripted(answer=lambda asked: WELL if asked < 2 else None)
+
+    assert [] == await watch_until(one, clock, read=read)
+
+
 async def test_only_the_process_itself_answers_for_itself() -> None:
     """Another process on the same port, and what is no answer of ours, are no sign of life."""
     port = free_port()
@@ -112,7 +135,7 @@ async def test_a_process_that_froze_before_it_was_heard_is_killed_after_the_star
     with socket.create_server((LOOPBACK, 0)) as taken:  # the kernel connects, nobody accepts
         silence = await ask_health(taken.getsockname()[1], os.getpid())
 
-    kills = await watch_until(Scripted(answer=lambda _: silence, rounds=200), ManualClock())
+    kills = await watch_until(Scripted(answer=lambda _: silence, rounds=1_000), ManualClock())
 
     assert [f"p frozen: no sign of life for {START_SECONDS:g} s; killed"] == kills
 
@@ -124,7 +147,7 @@ async def test_a_closed_port_is_no_frozen_process() -> None:
         del asked
         raise ConnectionRefusedError
 
-    assert [] == await watch_until(Scripted(answer=refuse, rounds=200), ManualClock())
+    assert [] == await watch_until(Scripted(answer=refuse, rounds=1_000), ManualClock())
 
 
 @pytest.mark.nats

@@ -31,15 +31,15 @@ from twin.api.limits import LONGEST_URL, uri_too_long
 from twin.api.messages import JSON, json_bytes
 from twin.errors import ApiError, bad_request
 
-HANDSHAKE_SECONDS = 5.0
-"""Wall seconds that a TLS handshake may take."""
-HEAD_SECONDS = 10.0
+HANDSHAKE_SECONDS = 10.0
+"""Wall seconds that a TLS handshake may take; this and the next as on a real API server."""
+HEAD_SECONDS = 32.0
 """Wall seconds between a connection, or the first byte of a request, and the end of its headers."""
 KEEP_ALIVE_SECONDS = 600
 """Wall seconds that an idle connection stays; longer than kubectl drain waits between two tries."""
 STALL_SECONDS = 60.0
 """Wall seconds that a client may take nothing of what it is sent."""
-STOP_SECONDS = 8
+STOP_SECONDS = 60
 """Wall seconds between SIGTERM and the end of the process, whatever it is doing."""
 MOST_HANDSHAKES = 128
 """Handshakes under way; one more ends the oldest."""

@@ -27,7 +27,7 @@ from twin.errors import ApiError, bad_request
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-BODY_SECONDS = 30.0
+BODY_SECONDS = 60.0
 """Wall seconds that a body may take to arrive."""
 MOST_HELD_BYTES = 64 << 20
 """Bytes of all bodies that are arriving; more are refused until some have been read."""

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bus.errors import ConfigError
+from inputs.errors import ConfigError
 from twin.api.auditing import AuditedServer, AuditLog
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens

@@ -189,6 +189,8 @@ def test_volumes_and_claims_that_name_each_other(kept_shelf: Shelf) -> None:
     kept_shelf.claim("b")
     assert kept_shelf.bound("b")["spec"]["volumeName"] == kept_shelf.named("kept")
     assert kept_shelf.see("a")["status"] == {"phase": "Pending"}
+    kept_shelf.place.ask("DELETE", CLAIMS, "a")  # it fits the next volume, too
+    until(lambda: kept_shelf.place.ask("GET", CLAIMS, "a").status == 404)
     kept_shelf.volume("wanted", "2Gi", nfs={"server": "s", "path": "/"})
     kept_shelf.claim("large", "5Gi", volumeName=kept_shelf.named("wanted"))
     said = kept_shelf.said("large", "VolumeMismatch")
