@@ -22,7 +22,7 @@ from bus.nats_adapter import NatsBus
 from bus.nats_server import free_port
 from bus.recording import RecordingWriter
 from foresail import stopping
-from foresail.output import console, print_error
+from foresail.output import console, print_error, print_note
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
@@ -31,7 +31,7 @@ from foresail.stack.health_ports import with_health_ports
 from foresail.stack.keeper import Keeper
 from foresail.stack.kept_processes import ServiceProcess
 from foresail.stack.log_server import LogServer, start_log
-from foresail.stack.preflight import check_alone, check_before_start
+from foresail.stack.preflight import check_alone, check_before_start, check_ports
 from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
 from foresail.stack.real_cluster import check_cluster, early_label, early_note
 from foresail.stack.recording import open_writer
@@ -134,7 +134,7 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
 def _print_early_note(note: str, *, quiet: bool) -> None:
     """Print it where people look: on stderr when stdout holds JSON alone."""
     if quiet:
-        print_error(note)
+        print_note(note)
     else:
         console().print(note, markup=False)
 
@@ -157,6 +157,7 @@ async def _bring_up(
     workload = (
         None if settings.run.kubeconfig else choose_workload(settings.run, folder / "workload")
     )
+    check_ports(settings)
     for line in () if workload is None else workload.lines(settings.run.interval_seconds):
         say(line)
     keeper = Keeper(clock, patience_seconds=settings.run.frozen_seconds)
