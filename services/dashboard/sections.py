@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 from typing import Any
 
 from agent_registry.discovery import letter_of, referee_place, registered_agents
@@ -13,7 +14,7 @@ from schemas.identity import Origin
 from schemas.observation import ClusterTotals
 from schemas.reaction import ReactionItem
 from services.dashboard.acting import acting_json
-from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json, decision_row
+from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json, decision_rows
 from services.dashboard.page import NANOSECONDS, Page, Row
 
 RECENT_DECISIONS = 40
@@ -164,8 +165,8 @@ def _signals(page: Page) -> list[Json]:
 
 
 def _recent(page: Page) -> list[Json]:
-    newest = list(page.overview.cycles.by_cycle.values())[-RECENT_DECISIONS:]
-    return [row for row in map(decision_row, reversed(newest)) if row is not None]
+    newest = reversed(tuple(page.overview.cycles.by_cycle.values()))
+    return list(islice(decision_rows(newest), RECENT_DECISIONS))
 
 
 def _models(page: Page) -> list[Json]:
