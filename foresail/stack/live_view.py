@@ -23,7 +23,7 @@ from projections.noop_text import is_noop, noop_reason
 from projections.operating import OperatingState
 from projections.overview import Overview
 from projections.promotion.text import driving_texts
-from projections.score.text import difference_text, score_text
+from projections.score.text import difference_text, score_text, verdict_in
 from projections.switchback.text import switchback_text
 from projections.times import WALL, cluster_clock
 from schemas.actions import ActionKind
@@ -171,8 +171,7 @@ def _score(overview: Overview) -> list[Text]:
         lines.append(Text(f"score {score_text(overview.score)}"))
     if overview.counterfactual is not None:
         difference = overview.counterfactual
-        colour = "red" if difference.total_money < 0 else "green"
-        style = colour if number(difference.total_money) != "0" else "dim"
+        style = {"helps": "green", "harms": "red"}.get(verdict_in(difference), "dim")
         lines.append(Text(f"acting changed {difference_text(difference)}", style=style))
     if overview.switchback is not None:
         lines.append(Text(f"acting {switchback_text(overview.switchback)}"))
