@@ -24,6 +24,7 @@ from projections.operating import OperatingState
 from projections.overview import Overview
 from projections.promotion.text import driving_texts
 from projections.score.text import difference_text, score_text, verdict_in
+from projections.stale import stale_text
 from projections.switchback.text import switchback_text
 from projections.times import WALL, cluster_clock
 from schemas.actions import ActionKind
@@ -118,7 +119,9 @@ def _cluster(overview: Overview) -> Panel:
         f"requested cpu {percent(totals.cpu_requested_ratio)} memory {percent(totals.memory_requested_ratio)}, "
         f"{number(totals.energy_watts / 1000)} kW ({_power_basis(observation.signals)})"
     )
-    if trouble:
+    if stale := stale_text(observation.signals):
+        text += f"\n[bold red]{stale}[/bold red]"
+    elif trouble:
         text += f"\n[yellow]{', '.join(trouble)}[/yellow]"
     return Panel(text, title=f"cluster, cycle {observation.cycle}, {time}", title_align="left")
 

@@ -24,6 +24,7 @@ from bus.recording import RecordingWriter
 from foresail import stopping
 from foresail.output import console, print_error, print_note
 from foresail.settings import StackSettings
+from foresail.stack.clock_rate import rate_note, with_clock_rate
 from foresail.stack.cluster import Plant, start_plant, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
 from foresail.stack.giving_back import GivenBack, give_back, summary_of
@@ -105,9 +106,9 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     check_alone(Path(settings.run.state_folder))
     check_before_start(settings)
     await check_cluster(settings)
-    note = early_note(settings)
-    if note:
-        _print_early_note(note, quiet=quiet)
+    settings = await with_clock_rate(settings, clock)
+    for note in filter(None, (early_note(settings), rate_note(settings))):
+        _print_note(note, quiet=quiet)
     state = StateFolder(Path(settings.run.state_folder))
     state.lock()
     state.note_death()
@@ -131,7 +132,7 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     return summary
 
 
-def _print_early_note(note: str, *, quiet: bool) -> None:
+def _print_note(note: str, *, quiet: bool) -> None:
     """Print it where people look: on stderr when stdout holds JSON alone."""
     if quiet:
         print_note(note)

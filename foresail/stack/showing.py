@@ -19,9 +19,11 @@ from projections.noop_text import is_noop, noop_run_text, same_noop
 from projections.operating import OperatingState, operating_after
 from projections.outage import outage_of
 from projections.promotion.text import judgement_texts
+from projections.stale import stale_text
 from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution
 from schemas.promotion import OutcomeModels
 from schemas.snapshot import SnapshotNodes
@@ -86,7 +88,7 @@ class LinePrinter:
         """Print by `print_line`."""
         self._print = print_line
         self._waiting: dict[int, tuple[Decision, list[OutcomeExecution]]] = {}
-        self._down = False
+        self._down = self._stale = False
         self._operating = OperatingState()
         self._noop: Decision | None = None
         self._silent: list[int] = []
@@ -112,6 +114,8 @@ class LinePrinter:
                 if (outage is not None) != self._down:
                     yield "the cluster can be read again" if outage is None else outage.text()
                 self._down = outage is not None
+            case Observation() as observed:
+                yield from self._signals_lines(observed)
             case OutcomeBreaker() as change:
                 yield change.text
             case OutcomeModels() as judged:
@@ -120,6 +124,13 @@ class LinePrinter:
                 self._waiting[event.cycle] = (decision, [])
             case OutcomeExecution() as execution if execution.phase != "started":
                 yield from self._answered(event.cycle, execution)
+
+    def _signals_lines(self, observed: Observation) -> Iterator[str]:
+        """Yield that all signals are stale, when it begins, and that it is over."""
+        stale = stale_text(observed.signals)
+        if (stale is not None) != self._stale:
+            yield stale or "signals are fresh again"
+        self._stale = stale is not None
 
     def _answered(self, cycle: int, execution: OutcomeExecution) -> Iterator[str]:
         """Yield a decision's line once each of its parts was answered."""

@@ -10,6 +10,7 @@ from agent_registry.discovery import letter_of, referee_place, registered_agents
 from projections.breaker.text import standing_texts
 from projections.promotion.text import WHY, driving_texts
 from projections.run_state import RunState
+from projections.stale import stale_text
 from schemas.identity import Origin
 from schemas.observation import ClusterTotals
 from schemas.reaction import ReactionItem
@@ -73,6 +74,9 @@ def _head(page: Page, origin: Origin, replay: str) -> Json:
         "breakers": list(standing_texts(overview.breakers)),
         "replay": replay or None,
         "outage": None if overview.outage is None else overview.outage.text(),
+        "stale": None
+        if observation is None or overview.outage
+        else stale_text(observation.signals),
         "source": None
         if run.source is None
         else {"kind": run.source.kind, "name": run.source.name},
