@@ -42,7 +42,7 @@ def same_noop(left: Decision, right: Decision) -> bool:
 
 def noop_run_text(first_cycle: int, newest: Decision, count: int) -> str:
     """Return one line for `count` decisions in a row, of which the newest says why."""
-    text = f"nothing to do: {noop_reason(newest)}"
+    reason = noop_reason(newest)
     if count == 1:
-        return f"cycle {newest.cycle:>4}  {text}"
-    return f"cycles {first_cycle} to {newest.cycle}  {text} ({count} times)"
+        return f"cycle {newest.cycle:>4}  nothing to do: {reason}"
+    return f"cycles {first_cycle} to {newest.cycle}  nothing to do, {count} times; the last time: {reason}"

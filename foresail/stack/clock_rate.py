@@ -6,6 +6,7 @@ minutes: each signal looks old, and nothing is decided.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from bus.clock import Clock
@@ -47,7 +48,7 @@ async def clock_rate(transport: Transport, clock: Clock) -> float | None:
     rate = (second - first) / (ended - began)
     if SAME_RATE[0] <= rate <= SAME_RATE[1]:
         return 1.0
-    return float(f"{rate:.2g}") if 0.0 < rate <= FASTEST else None
+    return round(rate, 1 - math.floor(math.log10(rate))) if 0.0 < rate <= FASTEST else None
 
 
 async def _answer(transport: Transport, clock: Clock) -> tuple[float, float]:

@@ -91,9 +91,8 @@ def test_a_run_is_two_lines_in_the_terminal() -> None:
     """The first at once, the rest with their count when something else happens, and no word of 300 characters."""
     lines = lines_of(*(noop(cycle) for cycle in range(1, 6)), replicate(6), noop(7, "1 of 12"))
     assert lines[0] == "cycle 1 nothing to do: 0 of 12 Services violate their objective"
-    assert (
-        lines[1]
-        == "cycles 2 to 5 nothing to do: 0 of 12 Services violate their objective (4 times)"
+    assert lines[1] == (
+        "cycles 2 to 5 nothing to do, 4 times; the last time: 0 of 12 Services violate their objective"
     )
     assert lines[2].startswith("cycle 6 ")
     assert lines[3:] == ["cycle 7 nothing to do: 1 of 12"]
@@ -102,7 +101,7 @@ def test_a_run_is_two_lines_in_the_terminal() -> None:
 def test_a_long_run_says_that_it_goes_on() -> None:
     """A file that somebody follows does not stand still for hours."""
     lines = lines_of(*(noop(cycle) for cycle in range(1, MOST_SILENT + 4)))
-    assert f"({MOST_SILENT} times)" in lines[1]
+    assert f"nothing to do, {MOST_SILENT} times" in lines[1]
     assert len(lines) == 4
 
 

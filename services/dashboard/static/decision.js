@@ -173,9 +173,8 @@ function line(one, chosen, choose) {
   const here = chosen !== null && one.first <= chosen && chosen <= one.cycle;
   return h("tr", { "data-chosen": String(here), "data-noop": String(one.noop !== null), "data-testid": `recent-${one.cycle}`, onclick: () => choose(one.cycle) },
     h("td", { class: "right" }, open), h("td", {}, letter(one.letter)),
-    h("td", { class: "wide", title: one.noop }, one.noop ?? words(one.label.split(":").slice(1).join(" ")),
-      one.count > 1 ? h("b", {}, ` × ${number(one.count)}`) : null, one.target ? h("span", { class: "mono note" }, ` ${one.target}`) : null,
+    h("td", { class: "wide", title: one.noop }, one.noop ?? words(one.label.split(":").slice(1).join(" ")), one.target ? h("span", { class: "mono note" }, ` ${one.target}`) : null,
       one.more.length ? h("span", { class: "note" }, ` and ${one.more.length} more`) : null),
     h("td", {}, h("code", {}, one.rule), one.missing.length ? h("span", { class: "tag warn" }, `no ${one.missing.join(" ")}`) : null),
-    h("td", { class: `word ${state}` }, became.map(words).join(", ")), h("td", { class: "right num" }, one.reward === null ? "" : signed(one.reward)));
+    h("td", { class: `word ${state}` }, became.map(words).join(", "), one.count > 1 ? `, ${number(one.count)} times` : null), h("td", { class: "right num" }, one.reward === null ? "" : signed(one.reward)));
 }
