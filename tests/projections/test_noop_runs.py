@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
+from rich.console import Console
+
+from foresail.stack.live_view import view
 from foresail.stack.showing import MOST_SILENT, LinePrinter
 from projections.cycle_record import CycleRecord
 from projections.event_text import event_text
+from projections.measure_names import measure_name
+from projections.overview import Overview
 from schemas.actions import ActionKind
+from schemas.decision import Override
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase
 from schemas.reasons import Reason
@@ -16,6 +23,7 @@ from tests.builders import (
     make_considered,
     make_decision,
     make_execution,
+    make_observation,
     make_proposal,
     stamp_event,
 )
@@ -64,7 +72,6 @@ def replicate(cycle: int) -> list[Event[Any]]:
 
 
 def _lost() -> Any:
-    from schemas.decision import Override
 
     return Override(rule="all_noop", by="safety", text="AgentC:noop lost to AgentA:noop")
 
@@ -129,3 +136,38 @@ def test_nobody_wins_or_loses_by_doing_nothing() -> None:
     assert [(one["verdict"], one["override"]) for one in content["agents"]] == [("waits", None)] * 2
     assert content["rationale"] == "0 of 12 Services violate their objective"
     assert "over" not in event_text(events[2])
+
+
+def test_a_winner_does_not_lose_to_itself() -> None:
+    """Of two actions of one agent the first wins; the other comes after it, and neither is `A, lost to A`."""
+    first, second = (
+        stamp_event(make_proposal("safety", ActionKind.REPLICATE, target=f"node-{number}"))
+        for number in (1, 2)
+    )
+    decision = make_decision(
+        first.data.action,
+        considered=[
+            make_considered(first),
+            make_considered(second).model_copy(update={"id": "another"}),
+        ],
+        selected=first.id,
+        overridden={"safety": _lost()},
+    )
+    content: Any = cycle_json(record_of(1, [first, second, stamp_event(decision)]))
+    won, lost = content["agents"]
+    assert (won["verdict"], won["override"]) == ("won", None)
+    assert (lost["verdict"], lost["override"]["by_itself"]) == ("lost", True)
+
+
+def test_pods_and_services_have_words_of_their_own() -> None:
+    """What observations call `sla_violations` counts pods; on every screen it says so."""
+    event = stamp_event(make_observation(totals={"sla_violations": 3}))
+    assert "unhealthy pods 3" in event_text(event)
+    console = Console(width=200, file=StringIO())
+    with console.capture() as printed:
+        console.print(view(Overview().after(event), [], 0, "Foresail", {}))
+    assert "unhealthy pods 3" in printed.get()
+    assert (measure_name("sla_violations"), measure_name("risk_ratio")) == (
+        "unhealthy pods",
+        "risk",
+    )

@@ -12,8 +12,13 @@ from tests.score_events import make_difference
 @pytest.mark.parametrize(
     ("gain", "verdict"),
     [
-        (0.3, "helps"), (-0.3, "harms"), (0.0, "no difference"), (-1e-9, "no difference"),
-        (0.0001, "no difference"), (-0.0099, "no difference"), (-0.01, "harms"),
+        (0.3, "helps"),
+        (-0.3, "harms"),
+        (0.0, "no difference"),
+        (-1e-9, "no difference"),
+        (0.0001, "no difference"),
+        (-0.0099, "no difference"),
+        (-0.01, "harms"),
     ],
 )
 def test_a_gain_has_a_word(gain: float, verdict: str) -> None:

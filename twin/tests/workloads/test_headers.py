@@ -17,7 +17,11 @@ JSON_LINE = '{"record": "node", "name": "a", "cpu_milicores": 1}'
     [
         ("w.csv", "record,nmae\nnode,a\n", "w.csv line 1: column = nmae: did you mean name?"),
         ("w.csv", "record,zzz\n", "w.csv line 1: column = zzz: leave it out; docs/workloads.md has every column"),
-        ("w.csv", "name\na\n", "w.csv line 1: column record = (missing): add it: it says of each row what it is, such as node"),
+        (
+            "w.csv",
+            "name\na\n",
+            "w.csv line 1: column record = (missing): add it: it says of each row what it is, such as node",
+        ),
         ("w.csv", "record,name,name\n", "w.csv line 1: column = name: it is there 2 times; leave one"),
         ("w.jsonl", JSON_LINE, "w.jsonl line 1: cpu_milicores = 1: did you mean cpu_millicores?"),
     ],
