@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.errors import InputError
+from inputs.errors import InputError
 from twin.workloads.trace_file import read_trace_file
 
 JSON_LINE = '{"record": "node", "name": "a", "cpu_milicores": 1}'
