@@ -15,9 +15,9 @@ from bus.errors import ForesailError, InputError, Temporary
 from bus.exit_codes import ExitCode
 from foresail import stopping
 from foresail.first_steps import first_steps
-from foresail.near import remedy_for
 from foresail.output import print_error
 from foresail.verbs import make_parser, verb_module, verbs
+from inputs.near import remedy_for
 
 
 def main(arguments: Sequence[str] | None = None) -> ExitCode:

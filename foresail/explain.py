@@ -23,11 +23,11 @@ from foresail.explanation.object_screen import object_screen
 from foresail.flags import seconds
 from foresail.known_names import check_cycle
 from foresail.log_source import Source, add_source, open_source, reading_verdict
-from foresail.near import remedy_for
 from foresail.output import page, print_json
 from foresail.progress import reading_source
 from foresail.remote import remote_of
 from foresail.verbs import Verb
+from inputs.near import remedy_for
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
 from projections.objects.names import ObjectKind
 from schemas import subjects

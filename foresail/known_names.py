@@ -8,7 +8,7 @@ from agent_registry.discovery import agent_names
 from bus.errors import InputError
 from bus.events import cycle_of_message, read_entry, read_events
 from foresail.log_source import Source
-from foresail.near import remedy_for
+from inputs.near import remedy_for
 from schemas import subjects
 from schemas.actions import AgentName
 from schemas.frames import FramedData

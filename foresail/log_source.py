@@ -22,7 +22,7 @@ from bus.port import Bus, Messages, StoredMessage
 from bus.recording import Recording, open_recording
 from bus.recording.footer import stated_messages
 from foresail.flags import add_partial
-from foresail.output import print_error
+from foresail.output import print_note
 from foresail.remote import add_remote
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
@@ -268,7 +268,7 @@ def reading_verdict(
     With `partial` a part was asked for, so that an early end is no finding.
     """
     if source.damage:
-        print_error(f"read up to the damage: {source.damage}")
+        print_note(f"read up to the damage: {source.damage}")
     cut_off = bool(source.damage) and not partial
     return verdict(differs=differs, nothing_compared=nothing_compared, cut_off=cut_off)
 

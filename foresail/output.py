@@ -55,7 +55,12 @@ def print_json(value: Any) -> None:
 
 def print_error(text: str) -> None:
     """Write one error line."""
-    sys.stderr.write(f"foresail: {text}\n")
+    sys.stderr.write(f"error: {text}\n")
+
+
+def print_note(text: str) -> None:
+    """Write one line beside what a script reads on stdout; nothing is wrong."""
+    sys.stderr.write(f"note: {text}\n")
 
 
 def not_events(count: int) -> str:

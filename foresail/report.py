@@ -32,7 +32,8 @@ from foresail.spans import NANOSECONDS
 from foresail.stack.preflight import check_writable
 from foresail.verbs import Verb
 from projections.activity import MICRO, READS, ActionRow, Activity, RiskRow
-from projections.figures import known_number, percent, signed_text
+from projections.figures import duration, known_number, percent, signed_text
+from projections.switchback.text import SWITCHBACK_HINT
 from projections.times import cluster_time
 from schemas.wording import count_text
 
@@ -254,6 +255,34 @@ def _risk_cells(name: str, row: RiskRow) -> tuple[str, ...]:
     return name, f"{row.targets:,}", f"{row.failed:,}", known_number(row.brier), skill, *alarm_cells
 
 
+def sentence_of(activity: Activity) -> str:
+    """Return what happened, for somebody who reads no table."""
+    days = activity.days.values()
+    if (
+        activity.first_time is None
+        or activity.last_time is None
+        or not any(day.cycles for day in days)
+    ):
+        return "Foresail decided nothing in that time."
+    wanted, done, refused = (
+        sum(getattr(day, name) for day in days) for name in ("wanted", "carried_out", "refused")
+    )
+    span = duration(activity.last_time - activity.first_time)
+    looked = f"In {span} Foresail looked at the cluster {sum(day.cycles for day in days):,} times"
+    if not wanted:
+        return f"{looked} and found nothing worth doing."
+    shadow = set(activity.modes) == {"shadow"}
+    became = f"{done:,} would have been" if shadow else f"{done:,} {'was' if done == 1 else 'were'}"
+    held = f", its own guards refused {refused:,}" if refused else ""
+    stopped = (
+        f"; it stopped itself {count_text(activity.trips.total(), 'time')}"
+        if activity.trips
+        else ""
+    )
+    next_step = f" {SWITCHBACK_HINT}" if shadow else ""
+    return f"{looked} and wanted {count_text(wanted, 'change')}: {became} carried out{held}{stopped}.{next_step}"
+
+
 def head_of(activity: Activity) -> str:
     """Return the sentence above the tables."""
     if activity.first_time is None or activity.last_time is None:
@@ -269,7 +298,10 @@ def head_of(activity: Activity) -> str:
 
 def view(activity: Activity, tables: tuple[ReportTable, ...]) -> RenderableType:
     """Return the report as people see it."""
-    parts: list[RenderableType] = [Text(head_of(activity))]
+    parts: list[RenderableType] = [
+        Text(sentence_of(activity), style="bold"),
+        Text(head_of(activity)),
+    ]
     for table in tables:
         parts += [Text(""), Text(table.title, style="bold")]
         if table.note:
@@ -287,7 +319,7 @@ def view(activity: Activity, tables: tuple[ReportTable, ...]) -> RenderableType:
 
 def as_markdown(activity: Activity, tables: tuple[ReportTable, ...]) -> str:
     """Return the report as Markdown."""
-    lines = ["# Foresail report", "", head_of(activity)]
+    lines = ["# Foresail report", "", sentence_of(activity), "", head_of(activity)]
     for table in tables:
         lines += ["", f"## {table.title}"]
         if table.note:

@@ -32,12 +32,16 @@ from projections.figures import duration, percent, size
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
 from projections.promotion.text import driving_texts
+from projections.score.effect import effect_sentence
+from projections.stale import stale_text
+from projections.switchback.text import SWITCHBACK_HINT
 from projections.times import WALL
 from schemas import subjects
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.control import Control
 from schemas.means import OutcomeMeans
 from schemas.model import EventData
+from schemas.observation import Observation
 from schemas.promotion import OutcomeModels
 from schemas.registry import EVENT_TYPES
 from schemas.score import OutcomeCounterfactual, OutcomeScore
@@ -98,6 +102,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
     heartbeats = await collect_heartbeats(bus, stack) if stack.running else {}
     info, now_ns = await bus.info(), clock.wall_ns()
     outage = await newest_outage(bus, stack.cluster) if stack.running else None
+    stale = await stale_signals(bus, stack.cluster) if stack.running else None
     operating = await read_operating_state(bus, stack.cluster)
     names = sorted({*stack.processes, *heartbeats})
     breakers = await standing_breakers(bus, stack.cluster)
@@ -131,6 +136,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "troubles": [
             *troubles(heartbeats),
             *([] if outage is None else [outage.text()]),
+            *([] if stale is None or outage is not None else [stale]),
             *tripped,
         ],
         "newest": await newest_ages(bus, stack.cluster, now_ns),
@@ -195,6 +201,13 @@ async def newest_outage(bus: Bus, cluster: str) -> Outage | None:
     if event is None or not isinstance(event.data, SnapshotNodes):
         return None
     return outage_of(event.data)
+
+
+async def stale_signals(bus: Bus, cluster: str) -> str | None:
+    """Return the warning when every signal of the newest observation is stale."""
+    stored = await bus.last(subjects.build(cluster, Observation.PATTERN))
+    event = None if stored is None else read_entry(stored).event
+    return None if event is None else stale_text(event.data.signals)
 
 
 async def newest_content(bus: Bus, cluster: str, kind: type[EventData]) -> dict[str, Any] | None:
@@ -275,8 +288,42 @@ def lacks_means(status: Mapping[str, Any]) -> bool:
     return status["means"] is not None and bool(status["means"]["missing"])
 
 
+def sentence_of(status: Mapping[str, Any]) -> str:
+    """Return whether all is well, for somebody who reads no table."""
+    if not status["running"]:
+        return "Foresail is not running; this is what its log holds."
+    wrong = [
+        f"{name} is down" for name, one in status["processes"].items() if one["state"] == "down"
+    ]
+    if wrong := [*wrong, *status["troubles"]]:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        return f"Foresail needs somebody to look: {wrong[0]}{more}."
+    decision = status["newest"].get("decision")
+    if decision is None:
+        return f"Foresail is well and starting: it watches {status['cluster']} and has not decided yet."
+    does = {
+        "active": "acts",
+        "shadow": "says what it would do and changes nothing",
+        "replay": "plays a recording",
+    }
+    doing = "is held by you" if status["hold"] is not None else does[status["mode"]]
+    worth = ""
+    if status["counterfactual"] is not None:
+        newest_difference = OutcomeCounterfactual.model_validate(
+            status["counterfactual"], extra="ignore"
+        )
+        worth = f" {effect_sentence(newest_difference)}"
+    elif status["mode"] == "shadow":
+        worth = f" {SWITCHBACK_HINT}"
+    ago = duration(decision["age_seconds"])
+    return (
+        f"Foresail is well: it watches {status['cluster']}, {doing}, and decided {ago} ago.{worth}"
+    )
+
+
 def _print(status: dict[str, Any]) -> None:
     out = console()
+    out.print(sentence_of(status), style="bold", markup=False)
     state = "running" if status["running"] else "not running"
     out.print(
         f"[bold]{status['cluster']}[/bold] {status['incarnation']}: {state}, mode {status['mode']}"

@@ -20,7 +20,7 @@ from bus.port import Messages, StoredMessage
 from foresail.flags import add_partial, seconds
 from foresail.known_names import check_agent, check_cycle, check_node
 from foresail.log_source import Since, Source, open_source, reading_verdict
-from foresail.output import console, print_error, print_json
+from foresail.output import console, print_json, print_note
 from foresail.remote import add_remote, remote_of
 from foresail.tap_filter import TapFilter, condition, event_json, find_agent
 from foresail.tap_rows import TableRebuilder, full_data, row_lines
@@ -149,7 +149,7 @@ async def _explain_silence(source: Source, shown: TapFilter, layer: str) -> None
         await check_cycle(source, shown.cycle)
     if shown.node:
         await check_node(source, shown.node, now=False)
-    print_error(f"no stored event matches (subject {layer}); nothing to show")
+    print_note(f"no stored event matches (subject {layer}); nothing to show")
 
 
 def _filter(arguments: argparse.Namespace, pattern: str) -> TapFilter:

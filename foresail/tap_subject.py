@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent_registry.discovery import agent_names
 from bus.errors import InputError
-from foresail.near import remedy_for
+from inputs.near import remedy_for
 from schemas import subjects
 from schemas.actions import AgentName
 from schemas.model import EventData

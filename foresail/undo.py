@@ -23,12 +23,12 @@ from foresail import control
 from foresail.control import check_running, say
 from foresail.flags import seconds
 from foresail.log_source import connect
-from foresail.near import remedy_for
 from foresail.output import console, print_json
 from foresail.remote import remote_of
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.status import read_operating_state
 from foresail.verbs import Verb
+from inputs.near import remedy_for
 from projections.standing import Standing, StandingAction
 from projections.times import cluster_time
 from schemas import subjects

@@ -27,6 +27,7 @@ from types import ModuleType
 
 import foresail
 from bus.errors import InputError
+from foresail.arguments import Parser
 
 DESCRIPTION = "Watch a Kubernetes cluster, predict, decide, and say why. `foresail VERB --help` explains a verb."
 WIDEST_TEXT = 100
@@ -68,7 +69,7 @@ def make_parser(with_arguments: Collection[str]) -> argparse.ArgumentParser:
     Raises:
         InputError: a verb's file, or a folder in `services/agents/`, declares nothing that can be used.
     """
-    parser = argparse.ArgumentParser(prog="foresail", description=DESCRIPTION)
+    parser = Parser(prog="foresail", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"foresail {foresail.__version__}")
     below = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, verb in verbs().items():

@@ -9,6 +9,8 @@ from typing import Any
 from agent_registry.discovery import letter_of
 from projections.band_text import band_text
 from projections.figures import duration, number, score, signed_score
+from projections.measure_names import UNHEALTHY_PODS
+from projections.noop_text import is_noop, noop_run_text
 from projections.prediction_table import prediction_table
 from projections.promotion.text import judgement_texts
 from projections.score.text import difference_text, score_text
@@ -92,7 +94,7 @@ def event_text(event: Event[Any]) -> str:
 
 
 def decision_line(decision: Decision, executions: Sequence[OutcomeExecution] = ()) -> str:
-    """Return one decision as one line: cycle, rationale, losers, what became of its parts."""
+    """Return one decision as one line: cycle, rationale or why nothing is done, losers, what became of its parts."""
     losers = ", ".join(
         f"{letter_of(proposal.agent)} {proposal.kind}"
         for proposal in decision.considered
@@ -103,6 +105,8 @@ def decision_line(decision: Decision, executions: Sequence[OutcomeExecution] = (
         if decision.missing
         else ""
     )
+    if is_noop(decision):
+        return f"{noop_run_text(decision.cycle, decision, 1)}{missing}"
     over = f"; over {losers}" if losers else ""
     results = "".join(f"; {execution_text(execution)}" for execution in executions)
     return f"cycle {decision.cycle:>4}  {decision.rationale}{over}{missing}{results}"
@@ -145,7 +149,7 @@ def _frame_text(framed: FramedData) -> str:
             return (
                 f"{kind}: {totals.nodes_ready}/{totals.nodes} nodes ready, "
                 f"{totals.pods_running} running, queue {totals.queue_length}, "
-                f"SLA violations {totals.sla_violations}"
+                f"{UNHEALTHY_PODS} {totals.sla_violations}"
             )
         case NodesState(sources=sources):
             failed = [read.source for read in sources if not read.ok]

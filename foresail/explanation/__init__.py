@@ -16,10 +16,11 @@ from rich.text import Text
 from agent_registry.discovery import action_label
 from foresail.explanation.inputs import input_sections
 from foresail.explanation.outcomes import outcome_sections
-from foresail.explanation.proposals import RULES, proposal_sections
+from foresail.explanation.proposals import proposal_sections
 from foresail.explanation.section import Section
 from projections.cycle_record import CycleRecord
 from projections.figures import number
+from projections.noop_text import RULES
 from projections.times import CLUSTER
 from schemas.actions import Action
 from schemas.decision import ClosedBy, Decision

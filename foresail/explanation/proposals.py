@@ -10,22 +10,11 @@ from agent_registry.discovery import letter_of
 from foresail.explanation.section import Section, number, seconds
 from projections import figures
 from projections.cycle_record import CycleRecord
+from projections.measure_names import measure_name
+from projections.noop_text import is_noop
 from projections.times import cluster_time
-from schemas.actions import Action, Evidence
-from schemas.decision import Considered, Decision, Override, RefereeRule
-
-RULES = {
-    RefereeRule.NO_PROPOSALS: "nobody proposed anything",
-    RefereeRule.ALL_NOOP: "nobody wants anything done",
-    RefereeRule.HIGHEST_VALUE: "what is expected to gain most for an hour",
-    RefereeRule.SAFETY_FIRST: "A's action goes before everything",
-    RefereeRule.ADMISSION_PROTECTS: "C's protection goes before efficiency",
-    RefereeRule.EFFICIENCY_BY_SCORE: "the efficiency action with the highest score",
-    RefereeRule.SAFETY_BLIND: "A could not judge, so nothing but a plain admit may be done",
-    RefereeRule.FIXED_ORDER: "A before C before B, then the higher score",
-    RefereeRule.SUPERSEDED: "a newer observation was there first, so nothing is done",
-}
-"""Each rule in words."""
+from schemas.actions import Action, ActionKind, AgentName, Evidence
+from schemas.decision import Considered, Decision, Override
 
 
 def proposal_sections(record: CycleRecord) -> Iterator[Section]:
@@ -64,15 +53,19 @@ def _left(record: CycleRecord) -> Iterator[Text]:
 
 def _proposal(one: Considered, decision: Decision, action: Action | None) -> Section:
     won = one.id in decision.winners
+    waits = is_noop(decision) and one.kind is ActionKind.NOOP
     wanted = f"{one.kind} {one.target.name}".rstrip() if action is None else _action_text(action)
     head = Text(f"{letter_of(one.agent)} {one.agent}: {wanted}", style="bold" if won else "")
-    head.append(f"   score {figures.score(one.score)}, priority {one.priority}")
+    if not waits:
+        head.append(f"   score {figures.score(one.score)}, priority {one.priority}")
     if one.reason is not None:
         head.append(f"   [{one.reason}]")
     lines = [head, *_evidence(one)]
+    if waits:
+        return Section("WAITS", lines)
     override = decision.overridden.get(one.agent)
-    if override is not None:
-        lines.append(Text("  " + _beaten(override), style="yellow"))
+    if override is not None and not won:
+        lines.append(Text("  " + _beaten(override, one.agent), style="yellow"))
     return Section("WINS" if won else "LOSES", lines, "green" if won else "yellow")
 
 
@@ -88,7 +81,7 @@ def _evidence(one: Considered) -> list[Text]:
     lines = []
     for (name, subject), items in measured.items():
         where = f" of {subject}" if subject else ""
-        label = name.removesuffix("_ratio").replace("_", " ")
+        label = measure_name(name)
         tried = ", ".join(_attempt_text(item, one.rule) for item in items)
         value = _beside(items[0].value, *(item.threshold for item in items))
         line = Text(f"  {label}{where} {value}: {tried}")
@@ -115,7 +108,7 @@ def _source(item: Evidence) -> str:
     return f"  [{item.signal}{age}]"
 
 
-def _beaten(override: Override) -> str:
+def _beaten(override: Override, agent: AgentName) -> str:
     numbers = []
     if override.winner_score is not None and override.loser_score is not None:
         same = override.winner_score == override.loser_score
@@ -127,5 +120,7 @@ def _beaten(override: Override) -> str:
     if override.winner_priority is not None and override.loser_priority is not None:
         numbers.append(f"priority {override.loser_priority} against {override.winner_priority}")
     verb = "not taken" if override.by is None else f"lost to {letter_of(override.by)}"
+    if override.by == agent:
+        verb = "comes after another action of its own"
     measured = f" ({', '.join(numbers)})" if numbers else ""
     return f"{verb} by {override.rule}{measured}"

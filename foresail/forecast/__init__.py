@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from bus.exit_codes import ExitCode
+from foresail.arguments import Parser
 from foresail.verbs import Verb, set_texts
 
 VERB = Verb(150, "build datasets from traces; train, evaluate and inspect models")
@@ -49,7 +50,7 @@ def actions_by_file() -> dict[str, Path]:
     }
 
 
-class _ActionParser(argparse.ArgumentParser):
+class _ActionParser(Parser):
     """A parser that asks its action for arguments only when it parses or explains itself."""
 
     _asked = False

@@ -14,7 +14,7 @@ from rich.table import Table
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
 from foresail.flags import seconds
-from foresail.output import console, print_error, print_json
+from foresail.output import console, print_json, print_note
 from foresail.progress import doing_stages
 from foresail.workspace import workspace
 from lab.forecast.dataset_build import ANCHORS, DatasetPlan, build_dataset
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         with doing_stages("reading") as advance:
             manifest, there = build_dataset(plan, place.processed, advance)
     except KeyboardInterrupt:
-        print_error(f"interrupted; the same command goes on with what {plan.name} has so far")
+        print_note(f"interrupted; the same command goes on with what {plan.name} has so far")
         raise
     folder = place.processed / plan.name
     if arguments.json:

@@ -63,7 +63,7 @@ async def start_plant(
     if workload is None:
         mode = str(mode_of(settings, Mode.SHADOW))
         paths = dict.fromkeys(CLUSTER_SERVICES, str(run.kubeconfig))
-        return Plant(paths, "of the kubeconfig", mode, 1.0, os.getpid())
+        return Plant(paths, "of the kubeconfig", mode, run.speed or 1.0, os.getpid())
     twin = TwinProcess(settings, workload, folder)
     keeper.add(kept_twin(twin))
     ready = await twin.start()

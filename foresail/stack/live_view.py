@@ -18,12 +18,16 @@ from agent_registry.discovery import action_label, letter_of
 from projections.breaker.text import standing_texts
 from projections.event_text import execution_text
 from projections.figures import age, number, percent, score, signed_score
+from projections.measure_names import UNHEALTHY_PODS
+from projections.noop_text import is_noop, noop_reason
 from projections.operating import OperatingState
 from projections.overview import Overview
 from projections.promotion.text import driving_texts
-from projections.score.text import difference_text, score_text
+from projections.score.text import difference_text, score_text, verdict_in
+from projections.stale import stale_text
 from projections.switchback.text import switchback_text
 from projections.times import WALL, cluster_clock
+from schemas.actions import ActionKind
 from schemas.outcome import OutcomeReward
 from schemas.signals import Signal, SignalStatus
 from schemas.wording import count_text
@@ -111,11 +115,13 @@ def _cluster(overview: Overview) -> Panel:
     ]
     text = (
         f"{totals.nodes_ready}/{totals.nodes} nodes ready, {count_text(totals.pods_running, 'pod')} running, "
-        f"queue {totals.queue_length}, SLA violations {totals.sla_violations}, done {totals.completed_tasks}\n"
+        f"queue {totals.queue_length}, {UNHEALTHY_PODS} {totals.sla_violations}, done {totals.completed_tasks}\n"
         f"requested cpu {percent(totals.cpu_requested_ratio)} memory {percent(totals.memory_requested_ratio)}, "
         f"{number(totals.energy_watts / 1000)} kW ({_power_basis(observation.signals)})"
     )
-    if trouble:
+    if stale := stale_text(observation.signals):
+        text += f"\n[bold red]{stale}[/bold red]"
+    elif trouble:
         text += f"\n[yellow]{', '.join(trouble)}[/yellow]"
     return Panel(text, title=f"cluster, cycle {observation.cycle}, {time}", title_align="left")
 
@@ -136,6 +142,7 @@ def _decision(overview: Overview) -> Panel:
     if record is None or record.decision is None:
         return Panel("waiting for the first decision", title="decision", title_align="left")
     decision = record.decision.data
+    idle = is_noop(decision)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("agent", "proposes", "score", "wins, or loses by", "because"):
         table.add_column(name)
@@ -144,16 +151,18 @@ def _decision(overview: Overview) -> Panel:
         won = proposal.id in decision.winners
         lost = decision.overridden.get(proposal.agent)
         mark = "[bold]wins[/bold]" if won else f"[dim]{lost.rule if lost else ''}[/dim]"
+        mark = "[dim]waits[/dim]" if idle and proposal.kind is ActionKind.NOOP else mark
         name = f"[{COLOURS[letter]}]{letter} {proposal.agent}[/]"
         aim = f"{proposal.kind} {proposal.target.name}"
         table.add_row(name, aim, score(proposal.score), mark, proposal.rule)
-    lines = [Text(decision.rationale)]
+    lines = [Text(noop_reason(decision) if idle else decision.rationale)]
     for part in record.parts:
         newest = part.rollback or part.execution
         if newest is not None:
             lines.append(Text(execution_text(newest), style="italic"))
     lines += [_reward(reward) for reward in overview.rewards[-1:] if reward.observed is not None]
     wanted = ", ".join(f"{action_label(one)} {one.aim}" for one in decision.actions)
+    wanted = "nothing to do" if idle else wanted
     title = f"decision {decision.cycle}: {wanted}"
     return Panel(Group(table, *lines), title=title, title_align="left")
 
@@ -165,8 +174,7 @@ def _score(overview: Overview) -> list[Text]:
         lines.append(Text(f"score {score_text(overview.score)}"))
     if overview.counterfactual is not None:
         difference = overview.counterfactual
-        colour = "red" if difference.total_money < 0 else "green"
-        style = colour if number(difference.total_money) != "0" else "dim"
+        style = {"helps": "green", "harms": "red"}.get(verdict_in(difference), "dim")
         lines.append(Text(f"acting changed {difference_text(difference)}", style=style))
     if overview.switchback is not None:
         lines.append(Text(f"acting {switchback_text(overview.switchback)}"))

@@ -19,16 +19,13 @@ from twin.port.files import read_scenario
 
 
 def check_before_start(settings: StackSettings) -> None:
-    """Check what can be known before the first process.
+    """Check what can be known before the first process, but for ports (`check_ports`) and the workload.
 
     Raises:
-        ConfigError: a port is taken, a file is missing, a folder cannot be written, or nobody said
+        ConfigError: a file is missing, a folder cannot be written, or nobody said
             what may be written in a real cluster.
         InputError: the scenario or the file of machines is wrong.
     """
-    check_port_free("--dashboard-port", settings.dashboard.port)
-    if settings.nats.url is None:
-        check_port_free("--nats-port", settings.nats.port)
     check_file("--kubeconfig", settings.run.kubeconfig)
     check_namespaces_named(settings)
     prometheus = settings.collector.prometheus
@@ -47,6 +44,17 @@ def check_before_start(settings: StackSettings) -> None:
     if settings.run.scenario is not None:
         read_scenario(Path(settings.run.scenario))
     provisioning_of(settings.run)
+
+
+def check_ports(settings: StackSettings) -> None:
+    """Check the ports, when all input is known to be good.
+
+    Raises:
+        ConfigError: a port is taken.
+    """
+    check_port_free("--dashboard-port", settings.dashboard.port)
+    if settings.nats.url is None:
+        check_port_free("--nats-port", settings.nats.port)
 
 
 def check_alone(path: Path) -> None:

@@ -21,8 +21,9 @@ from bus.errors import BusUnavailable, Permanent
 from bus.nats_adapter import NatsBus
 from bus.recording import RecordingWriter
 from foresail import stopping
-from foresail.output import console, print_error
+from foresail.output import console, print_error, print_note
 from foresail.settings import StackSettings
+from foresail.stack.clock_rate import rate_note, with_clock_rate
 from foresail.stack.cluster import Plant, start_plant, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
 from foresail.stack.giving_back import GivenBack, give_back, summary_of
@@ -30,7 +31,7 @@ from foresail.stack.health_ports import with_dashboard_port, with_health_ports
 from foresail.stack.keeper import Keeper
 from foresail.stack.kept_processes import ServiceProcess
 from foresail.stack.log_server import LogServer, start_log
-from foresail.stack.preflight import check_alone, check_before_start
+from foresail.stack.preflight import check_alone, check_before_start, check_ports
 from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
 from foresail.stack.real_cluster import check_cluster, early_label, early_note
 from foresail.stack.recording import open_writer
@@ -105,9 +106,9 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     check_alone(Path(settings.run.state_folder))
     check_before_start(settings)
     await check_cluster(settings)
-    note = early_note(settings)
-    if note:
-        _print_early_note(note, quiet=quiet)
+    settings = await with_clock_rate(settings, clock)
+    for note in filter(None, (early_note(settings), rate_note(settings))):
+        _print_note(note, quiet=quiet)
     state = StateFolder(Path(settings.run.state_folder))
     state.lock()
     state.note_death()
@@ -131,10 +132,10 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     return summary
 
 
-def _print_early_note(note: str, *, quiet: bool) -> None:
+def _print_note(note: str, *, quiet: bool) -> None:
     """Print it where people look: on stderr when stdout holds JSON alone."""
     if quiet:
-        print_error(note)
+        print_note(note)
     else:
         console().print(note, markup=False)
 
@@ -157,6 +158,7 @@ async def _bring_up(
     workload = (
         None if settings.run.kubeconfig else choose_workload(settings.run, folder / "workload")
     )
+    check_ports(settings)
     for line in () if workload is None else workload.lines(settings.run.interval_seconds):
         say(line)
     keeper = Keeper(clock, patience_seconds=settings.run.frozen_seconds)

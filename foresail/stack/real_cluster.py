@@ -15,6 +15,7 @@ from pathlib import Path
 from bus.errors import ConfigError
 from foresail.dependent_settings import fill_dependent, mode_of
 from foresail.settings import StackSettings
+from projections.switchback.text import SWITCHBACK_HINT
 from schemas.outcome import Mode
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.exerciser.cluster import NAMESPACE as EXERCISE_NAMESPACE
@@ -143,7 +144,7 @@ def early_note(settings: StackSettings) -> str:
     if settings.run.kubeconfig is None:
         return ""
     if mode_of(settings, Mode.SHADOW) is Mode.SHADOW:
-        return f"shadow mode: every write to this cluster is a dry run ({PAGE})"
+        return f"shadow mode: every write to this cluster is a dry run ({PAGE}). {SWITCHBACK_HINT}"
     label = settings.executor.writable_nodes
     nodes = f"nodes labelled {label}" if label else "no node"
     names = ", ".join(writable_namespaces(settings))

@@ -15,17 +15,22 @@ from foresail.stack.live_view import view
 from foresail.stack.printing import BackgroundPrinter
 from foresail.stack.watch import Watch
 from projections.event_text import decision_line
+from projections.noop_text import is_noop, noop_run_text, same_noop
 from projections.operating import OperatingState, operating_after
 from projections.outage import outage_of
 from projections.promotion.text import judgement_texts
+from projections.stale import stale_text
 from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution
 from schemas.promotion import OutcomeModels
 from schemas.snapshot import SnapshotNodes
 
 FRAMES_PER_SECOND = 4
+MOST_SILENT = 100
+"""Decisions to do nothing after which a line says so again: whoever follows a file sees that it goes on."""
 
 
 async def show(
@@ -56,8 +61,12 @@ async def _show(
     printer: BackgroundPrinter,
 ) -> None:
     if not printer.console.is_terminal:
-        watch.listeners.append(line_printer(printer.print))
-        await asyncio.Event().wait()
+        lines = LinePrinter(printer.print)
+        watch.listeners.append(lines)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            lines.flush()
     live = Live(console=printer.console, auto_refresh=False, screen=False, transient=True)
     printer.call(live.start)
     try:
@@ -69,42 +78,78 @@ async def _show(
         printer.call(live.stop, newest_only=True)
 
 
-def line_printer(print_line: Callable[[str], None]) -> Callable[[Event[Any]], None]:
-    """Return a listener that prints decisions with what became of them, breakers, models and outages as lines."""
-    waiting: dict[int, tuple[Decision, list[OutcomeExecution]]] = {}
-    down = False
-    operating = OperatingState()
+class LinePrinter:
+    """A listener that prints decisions with what became of them, breakers, models and outages as lines.
 
-    def take(event: Event[Any]) -> None:
-        nonlocal down, operating
-        before, operating = operating, operating_after(operating, event.data)
-        for line in _change_lines(before, operating):
-            print_line(line)
-        if isinstance(event.data, SnapshotNodes):
-            outage = outage_of(event.data)
-            if (outage is not None) != down:
-                text = "the cluster can be read again" if outage is None else outage.text()
-                print_line(text)
-            down = outage is not None
-        elif isinstance(event.data, OutcomeBreaker):
-            print_line(event.data.text)
-        elif isinstance(event.data, OutcomeModels):
-            for line in _driving_lines(event.data):
-                print_line(line)
-        elif isinstance(event.data, Decision):
-            waiting[event.cycle] = (event.data, [])
-        elif (
-            isinstance(event.data, OutcomeExecution)
-            and event.data.phase != "started"
-            and event.cycle in waiting
-        ):
-            decision, executions = waiting[event.cycle]
-            executions.append(event.data)
-            if len(executions) == len(decision.parts):
-                del waiting[event.cycle]
-                print_line(decision_line(decision, executions))
+    Decisions to do nothing that follow one another are one line at the first and one at the end of the run.
+    """
 
-    return take
+    def __init__(self, print_line: Callable[[str], None]) -> None:
+        """Print by `print_line`."""
+        self._print = print_line
+        self._waiting: dict[int, tuple[Decision, list[OutcomeExecution]]] = {}
+        self._down = self._stale = False
+        self._operating = OperatingState()
+        self._noop: Decision | None = None
+        self._silent: list[int] = []
+
+    def __call__(self, event: Event[Any]) -> None:
+        """Take the next event of the log."""
+        for line in self._lines(event):
+            self.flush()
+            self._print(line)
+
+    def flush(self) -> None:
+        """Print the decisions to do nothing that were kept back; their run ends."""
+        if self._noop is not None and self._silent:
+            self._print(noop_run_text(self._silent[0], self._noop, len(self._silent)))
+        self._noop, self._silent = None, []
+
+    def _lines(self, event: Event[Any]) -> Iterator[str]:
+        before, self._operating = self._operating, operating_after(self._operating, event.data)
+        yield from _change_lines(before, self._operating)
+        match event.data:
+            case SnapshotNodes() as nodes:
+                outage = outage_of(nodes)
+                if (outage is not None) != self._down:
+                    yield "the cluster can be read again" if outage is None else outage.text()
+                self._down = outage is not None
+            case Observation() as observed:
+                yield from self._signals_lines(observed)
+            case OutcomeBreaker() as change:
+                yield change.text
+            case OutcomeModels() as judged:
+                yield from _driving_lines(judged)
+            case Decision() as decision:
+                self._waiting[event.cycle] = (decision, [])
+            case OutcomeExecution() as execution if execution.phase != "started":
+                yield from self._answered(event.cycle, execution)
+
+    def _signals_lines(self, observed: Observation) -> Iterator[str]:
+        """Yield that all signals are stale, when it begins, and that it is over."""
+        stale = stale_text(observed.signals)
+        if (stale is not None) != self._stale:
+            yield stale or "signals are fresh again"
+        self._stale = stale is not None
+
+    def _answered(self, cycle: int, execution: OutcomeExecution) -> Iterator[str]:
+        """Yield a decision's line once each of its parts was answered."""
+        if cycle not in self._waiting:
+            return
+        decision, executions = self._waiting[cycle]
+        executions.append(execution)
+        if len(executions) < len(decision.parts):
+            return
+        del self._waiting[cycle]
+        if self._noop is not None and same_noop(self._noop, decision):
+            self._silent.append(cycle)
+            self._noop = decision
+            if len(self._silent) == MOST_SILENT:
+                self.flush()
+            return
+        yield decision_line(decision, executions)
+        if is_noop(decision):
+            self._noop = decision
 
 
 def _driving_lines(judged: OutcomeModels) -> Iterator[str]:

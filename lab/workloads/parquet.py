@@ -20,6 +20,7 @@ from twin.port.workloads import (
     PlacedRow,
     RowPlace,
     collect,
+    header_problems,
     write_trace_file,
 )
 
@@ -73,10 +74,8 @@ def _table(path: Path, complain: Complain) -> pl.DataFrame:
             value = f"{path.name} of {size} bytes, {rows} rows and {len(columns)} columns"
             remedy = f"keep to {MOST_BYTES} bytes, {MOST_ROWS} rows and {MOST_COLUMNS} columns"
             raise InputError("workload file", value, remedy)
-        for column in columns:
-            if column not in ALL_FIELDS:
-                remedy = "use only: " + ", ".join(ALL_FIELDS)
-                complain(InputError(f"{path.name} column", column, remedy))
+        for field, value, remedy in header_problems(columns.names()):
+            complain(InputError(f"{path.name} {field}", value, remedy))
         return scan.select([column for column in columns if column in ALL_FIELDS]).collect()
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = (str(error).splitlines() or ["unreadable"])[0]

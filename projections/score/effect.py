@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from projections.figures import duration, number, signed_text
 from projections.score.tally import MILLION, WAITING
-from projections.score.text import Verdict, changed, verdict_of
-from schemas.score import ComponentDifference, OutcomeCounterfactual
+from projections.score.text import Verdict, changed, moved_money, verdict_in, verdict_of
+from schemas.score import OutcomeCounterfactual
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,6 @@ class Measure:
     name: str
     unit: str
     components: tuple[str, ...]
-    more_is_better: bool = False
     factor: float = 1.0
     """Shown units in one unit of the components."""
     always: bool = False
@@ -27,9 +25,9 @@ class Measure:
 
 
 MEASURES = (
-    Measure("jobs done", "jobs", ("jobs_completed",), more_is_better=True, always=True),
+    Measure("jobs done", "jobs", ("jobs_completed",), always=True),
     Measure("jobs failed or dropped", "jobs", ("jobs_failed", "jobs_dropped")),
-    Measure("requests served", "requests", ("requests_served",), more_is_better=True, factor=MILLION, always=True),
+    Measure("requests served", "requests", ("requests_served",), factor=MILLION, always=True),
     Measure("requests failed or lost", "requests", ("requests_failed", "requests_lost"), factor=MILLION),
     Measure("time outside the SLO", "service-minutes", ("slo_services",)),
     Measure("waiting", "pod-hours", (WAITING,), always=True),
@@ -51,26 +49,25 @@ class Figure:
     """In the newest cycle."""
     total: float
     """Since the start."""
-    more_is_better: bool
-
-    def verdict(self, value: float) -> Verdict:
-        """Return what a difference of this figure, `step` or `total`, means."""
-        return verdict_of(value if self.more_is_better else -value)
+    step_verdict: Verdict
+    """What the newest cycle's difference would be worth in an hour."""
+    total_verdict: Verdict
 
 
 def figures_of(difference: OutcomeCounterfactual) -> list[Figure]:
     """Return the score for an hour, then every measure that differs or is always shown."""
-    unit = f"{difference.currency}/h"
+    step = difference.step_money_per_hour
     score = Figure(
-        "score", unit, difference.step_money_per_hour, difference.total_money_per_hour, True
-    )
-    return [score, *(figure for one in MEASURES if (figure := _figure(one, difference.components)))]
+        "score", f"{difference.currency}/h", step, difference.total_money_per_hour,
+        verdict_of(step), verdict_in(difference),
+    )  # fmt: skip
+    return [score, *(figure for one in MEASURES if (figure := _figure(one, difference)))]
 
 
-def _figure(measure: Measure, components: Sequence[ComponentDifference]) -> Figure | None:
+def _figure(measure: Measure, difference: OutcomeCounterfactual) -> Figure | None:
     own = [
         one
-        for one in components
+        for one in difference.components
         if one.name in measure.components
         or (one.name.startswith(WAITING) and WAITING in measure.components)
     ]
@@ -80,7 +77,13 @@ def _figure(measure: Measure, components: Sequence[ComponentDifference]) -> Figu
     )
     if not measure.always and number(step) == number(total) == "0":
         return None
-    return Figure(measure.name, measure.unit, step, total, measure.more_is_better)
+    money = math.fsum(one.total_money for one in own)
+    step_money = math.fsum(one.step * one.total_money / one.total for one in own if one.total)
+    hours = difference.step_seconds / 3_600.0
+    return Figure(
+        measure.name, measure.unit, step, total,
+        verdict_of(step_money / hours if hours else 0.0), verdict_of(money, moved_money(difference)),
+    )  # fmt: skip
 
 
 def effect_sentence(difference: OutcomeCounterfactual) -> str:
@@ -88,7 +91,7 @@ def effect_sentence(difference: OutcomeCounterfactual) -> str:
     since = f"since the start ({duration(difference.total_seconds)})"
     if not changed(difference.components):
         return f"No difference: with acting, all has come out as in the same world left alone, {since}."
-    verdict = verdict_of(difference.total_money)
+    verdict = verdict_in(difference)
     money = signed_text(difference.total_money)
     amount = f"{money} {difference.currency} against the same world left alone, {since}"
     if verdict == "no difference":

@@ -25,15 +25,34 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """What people are shown instead of every component."""
 MOST_DIFFERENCES = 8
+LEAST_MONEY = 0.01
+"""A smaller gain or loss, in the score's currency, is no difference: a cent."""
+LEAST_RATIO = 0.01
+"""Nor is one below this share of everything that changed, for better or worse."""
 OVERLAP = "(by all actions so far: effects overlap)"
 """What has to stand beside a difference that is shown with one decision or one incident."""
 
 
-def verdict_of(gain: float) -> Verdict:
-    """Return what a gain means; what is shown as 0 is no difference."""
-    if number(gain) == "0":
+def verdict_of(gain: float, moved: float = 0.0) -> Verdict:
+    """Return what a gain in money means; below what matters it is no difference.
+
+    Args:
+        gain: in the score's currency, since the start or for an hour.
+        moved: how much changed in all, gains and losses added up without their signs.
+    """
+    if abs(gain) < max(LEAST_MONEY, LEAST_RATIO * moved):
         return "no difference"
     return "helps" if gain > 0 else "harms"
+
+
+def moved_money(difference: OutcomeCounterfactual) -> float:
+    """Return how much money acting has moved, for better or worse."""
+    return math.fsum(abs(part.total_money) for part in difference.components)
+
+
+def verdict_in(difference: OutcomeCounterfactual) -> Verdict:
+    """Return what acting has done so far."""
+    return verdict_of(difference.total_money, moved_money(difference))
 
 
 def score_text(score: OutcomeScore) -> str:
@@ -75,7 +94,7 @@ def difference_text(difference: OutcomeCounterfactual) -> str:
     return (
         f"{signed_text(difference.total_money)} {difference.currency} {head}, "
         f"{signed_text(difference.total_money_per_hour)} {difference.currency}/h "
-        f"({verdict_of(difference.total_money)}): "
+        f"({verdict_in(difference)}): "
         f"{components_text(difference.components)}"
     )
 

@@ -10,6 +10,9 @@ from projections.times import cluster_time
 from schemas.switchback import OutcomeSwitchback
 from schemas.wording import count_text
 
+SWITCHBACK_HINT = "Whether acting would help here, `--mode active --switchback time` measures (docs/switchback.md)."
+"""What stands where shadow mode is: it cannot say what its writes would have changed."""
+
 
 def held_text(settings: SwitchbackSettings, block: int, held: Sequence[str]) -> str:
     """Return why nothing is done in a block, and until when."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from projections.figures import signed_text
 from projections.overview import Overview
 from projections.score.effect import Figure, effect_sentence, figures_of
-from projections.score.text import score_text, verdict_of
+from projections.score.text import score_text, verdict_in
 from schemas.score import OutcomeCounterfactual
 from services.dashboard.cycle_json import Json
 
@@ -40,7 +40,7 @@ def _compared(overview: Overview, difference: OutcomeCounterfactual) -> Json:
     newest = difference.cycle if overview.observation is None else overview.observation.cycle
     behind = newest - difference.cycle
     return {
-        "verdict": verdict_of(difference.total_money),
+        "verdict": verdict_in(difference),
         "text": effect_sentence(difference),
         "cycle": difference.cycle,
         "behind": behind if behind >= BEHIND_CYCLES else 0,
@@ -57,7 +57,7 @@ def _figure(figure: Figure) -> Json:
         "name": figure.name,
         "unit": figure.unit,
         "total": signed_text(figure.total),
-        "total_verdict": figure.verdict(figure.total),
+        "total_verdict": figure.total_verdict,
         "step": signed_text(figure.step),
-        "step_verdict": figure.verdict(figure.step),
+        "step_verdict": figure.step_verdict,
     }

@@ -6,12 +6,14 @@ that beat it, or missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agent_registry.discovery import action_label, letter_of
 from projections.cycle_record import CycleRecord, PartRecord
-from schemas.actions import Action, AgentName, Evidence
+from projections.measure_names import measure_name
+from projections.noop_text import is_noop, noop_reason, same_noop
+from schemas.actions import Action, ActionKind, AgentName, Evidence
 from schemas.decision import Considered, Decision, Override
 from schemas.outcome import (
     GuardCheck,
@@ -41,7 +43,7 @@ def cycle_json(record: CycleRecord) -> Json | None:
             for decided, part in zip(data.parts, record.parts, strict=False)
         ],
         "rule": data.rule,
-        "rationale": data.rationale,
+        "rationale": noop_reason(data) if is_noop(data) else data.rationale,
         "closed_by": data.closed_by,
         "score": data.score,
         "reason": data.reason,
@@ -61,8 +63,9 @@ def decision_row(record: CycleRecord) -> Json | None:
     observed = None if record.reward is None else record.reward.data.observed
     return {
         "cycle": data.cycle,
-        "letter": _letter(data.action.agent),
+        "letter": "R" if is_noop(data) else _letter(data.action.agent),
         "label": action_label(data.action),
+        "noop": noop_reason(data) if is_noop(data) else None,
         "target": data.action.aim,
         "more": [action_json(action) for action in data.actions[1:]],
         "rule": data.rule,
@@ -73,11 +76,30 @@ def decision_row(record: CycleRecord) -> Json | None:
     }
 
 
+def decision_rows(newest_first: Iterable[CycleRecord]) -> Iterator[Json]:
+    """Yield the recent decisions; those in a row to do nothing are one, with their count and first cycle."""
+    run: Json | None = None
+    newest: Decision | None = None
+    for record in newest_first:
+        row = decision_row(record)
+        if row is None or record.decision is None:
+            continue
+        decision = record.decision.data
+        if run is not None and newest is not None and same_noop(newest, decision):
+            run |= {"count": run["count"] + 1, "first": record.cycle}
+            continue
+        if run is not None:
+            yield run
+        run, newest = row | {"count": 1, "first": record.cycle}, decision
+    if run is not None:
+        yield run
+
+
 def action_json(action: Action) -> Json:
     """Return an action as JSON."""
     return {
         "label": action_label(action),
-        "letter": _letter(action.agent),
+        "letter": "R" if action.kind is ActionKind.NOOP else _letter(action.agent),
         "agent": action.agent,
         "kind": action.kind,
         "target": action.aim,
@@ -107,11 +129,12 @@ def _agents(data: Decision, actions: Mapping[str, Action]) -> list[Json]:
 
 
 def _considered_row(proposal: Considered, data: Decision, action: Action | None) -> Json:
-    override = data.overridden.get(proposal.agent)
+    verdict = _verdict(proposal, data)
+    override = data.overridden.get(proposal.agent) if verdict == "lost" else None
     return {
         "agent": proposal.agent,
         "letter": letter_of(proposal.agent),
-        "verdict": "won" if proposal.id in data.winners else "lost",
+        "verdict": verdict,
         "status": proposal.status,
         "kind": proposal.kind,
         "target": proposal.target.name if action is None else action.aim,
@@ -122,13 +145,21 @@ def _considered_row(proposal: Considered, data: Decision, action: Action | None)
         "text": proposal.text,
         "reason": proposal.reason,
         "evidence": [_evidence(evidence) for evidence in proposal.evidence],
-        "override": None if override is None else _override(override),
+        "override": None if override is None else _override(override, proposal.agent),
     }
+
+
+def _verdict(proposal: Considered, data: Decision) -> str:
+    """Return `waits` where nothing is done and nothing was wanted: nobody wins by that."""
+    if is_noop(data) and proposal.kind is ActionKind.NOOP:
+        return "waits"
+    return "won" if proposal.id in data.winners else "lost"
 
 
 def _evidence(evidence: Evidence) -> Json:
     return {
         "name": evidence.name,
+        "label": measure_name(evidence.name),
         "value": evidence.value,
         "comparison": evidence.comparison,
         "threshold": evidence.threshold,
@@ -138,10 +169,11 @@ def _evidence(evidence: Evidence) -> Json:
     }
 
 
-def _override(override: Override) -> Json:
+def _override(override: Override, agent: AgentName) -> Json:
     return {
         **override.model_dump(mode="json"),
         "by_letter": None if override.by is None else letter_of(override.by),
+        "by_itself": override.by == agent,
     }
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 from typing import Any
 
 from agent_registry.discovery import letter_of, referee_place, registered_agents
 from projections.breaker.text import standing_texts
 from projections.promotion.text import WHY, driving_texts
 from projections.run_state import RunState
+from projections.stale import stale_text
 from schemas.identity import Origin
 from schemas.observation import ClusterTotals
 from schemas.reaction import ReactionItem
 from services.dashboard.acting import acting_json
-from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json, decision_row
+from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json, decision_rows
 from services.dashboard.page import NANOSECONDS, Page, Row
 
 RECENT_DECISIONS = 40
@@ -72,6 +74,9 @@ def _head(page: Page, origin: Origin, replay: str) -> Json:
         "breakers": list(standing_texts(overview.breakers)),
         "replay": replay or None,
         "outage": None if overview.outage is None else overview.outage.text(),
+        "stale": None
+        if observation is None or overview.outage
+        else stale_text(observation.signals),
         "source": None
         if run.source is None
         else {"kind": run.source.kind, "name": run.source.name},
@@ -164,8 +169,8 @@ def _signals(page: Page) -> list[Json]:
 
 
 def _recent(page: Page) -> list[Json]:
-    newest = list(page.overview.cycles.by_cycle.values())[-RECENT_DECISIONS:]
-    return [row for row in map(decision_row, reversed(newest)) if row is not None]
+    newest = reversed(tuple(page.overview.cycles.by_cycle.values()))
+    return list(islice(decision_rows(newest), RECENT_DECISIONS))
 
 
 def _models(page: Page) -> list[Json]:

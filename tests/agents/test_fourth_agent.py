@@ -234,5 +234,5 @@ def test_a_folder_that_registers_nothing_usable_stops_the_start(product: Product
         shutil.rmtree(folder)
 
     assert printed.splitlines() == [
-        "foresail: services/agents/zealous: letter = D: unhealthy has it already"
+        "error: services/agents/zealous: letter = D: unhealthy has it already"
     ]

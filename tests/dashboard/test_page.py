@@ -128,10 +128,17 @@ def test_a_new_cycle_appears_by_itself(page: playwright.Page, served_page: Serve
 
 def test_an_earlier_cycle_can_be_read_again(page: playwright.Page) -> None:
     """Selecting a recent decision shows its argument and leads back to the newest."""
-    page.get_by_test_id("recent-5").get_by_role("button").click()
+    page.get_by_test_id("recent-5").get_by_role("button").press("Enter")
     expect(page.locator("#decision-note")).to_contain_text("cycle 5,")
     page.get_by_role("button", name="Back to the newest").click()
     expect(page.locator("#decision-note")).to_contain_text("cycle 12,")
+
+
+def test_a_click_anywhere_on_a_decisions_row_opens_it(page: playwright.Page) -> None:
+    """Not its number alone: what is aimed at is the row."""
+    page.get_by_test_id("recent-5").locator("td").nth(3).click()
+    expect(page.locator("#decision-note")).to_contain_text("cycle 5,")
+    expect(page.get_by_test_id("recent-5")).to_have_attribute("data-chosen", "true")
 
 
 def test_the_tail_pauses_and_opens_an_event(page: playwright.Page, served_page: ServedPage) -> None:

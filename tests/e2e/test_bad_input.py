@@ -89,7 +89,7 @@ def test_thresholds_out_of_order_are_one_line(run: Run, tmp_path: Path) -> None:
 def test_a_bad_workload_row_is_one_line(run: Run, tmp_path: Path) -> None:
     """The line names file, line, field and value."""
     (tmp_path / "own.csv").write_text(
-        "time_seconds,name,kind,cpu_request_millicores\n1,a,task,lots\n"
+        "record,time_seconds,name,kind,cpu_request_millicores\narrival,1,a,task,lots\n"
     )
 
     done = run("up", "--workload", "own.csv", "--for", "5s", "--dashboard-port", "0")
@@ -106,6 +106,16 @@ def test_a_taken_port_is_one_line(
 
     expect_one_line(done, flag, str(taken_port), "another port")
     assert [] == children_of(cli.folder)
+
+
+@pytest.mark.parametrize("flag", ["--dashboard-port", "--nats-port"])
+def test_a_wrong_workload_is_named_before_a_taken_port(
+    run: Run, taken_port: int, flag: str
+) -> None:
+    """What is given is checked first: another port would not help."""
+    done = run("up", "--workload", "nowhere", flag, str(taken_port))
+
+    expect_one_line(done, "workload", "nowhere", "use openb")
 
 
 def test_a_verb_without_a_stack_is_one_line(run: Run) -> None:

@@ -30,4 +30,4 @@ def test_a_misspelt_verb_is_one_line(
 ) -> None:
     """Exit code 2, and the verb that was probably meant."""
     assert ExitCode.BAD_INPUT == main([verb])
-    assert f"foresail: VERB = {verb}: {remedy}\n" == capsys.readouterr().err
+    assert f"error: VERB = {verb}: {remedy}\n" == capsys.readouterr().err

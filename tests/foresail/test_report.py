@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from bus.recording import RecordingWriter, open_recording
 from foresail.__main__ import main
+from foresail.report import sentence_of
+from projections.activity import Activity, DayRow
+from projections.switchback.text import SWITCHBACK_HINT
 from tests.timeline.scripted import play_incident
 
 
@@ -41,11 +46,27 @@ def test_it_says_what_was_done_and_refused(
     file = folder / "report.md"
     text = report(capsys, "--recording", folder / "whole.fslog", "--markdown", file)
 
+    assert re.match(
+        r"In .+ Foresail looked at the cluster \d+ times and wanted \d+ changes?: ", text
+    )
     assert "What was done or would have been" in text
     assert "What was refused, and why" in text
     assert "| AgentA:replicate |" in file.read_text(encoding="utf-8")
     again = ("--recording", folder / "whole.fslog", "--markdown", file)
     assert "--markdown" in report(capsys, *again, code=2)
+
+
+def test_a_report_of_shadow_mode_says_where_to_learn_more() -> None:
+    """One sentence without a table: what would have been done, and what measures whether it would help."""
+    activity = Activity(first_time=0.0, last_time=7_200.0, modes=Counter(shadow=3))
+    assert sentence_of(activity) == "Foresail decided nothing in that time."
+    activity.days["2026-01-01"] = DayRow(cycles=1_440, wanted=3, carried_out=2, refused=1)
+    assert sentence_of(activity) == (
+        "In 2 h Foresail looked at the cluster 1,440 times and wanted 3 changes: 2 would have been carried out, "
+        f"its own guards refused 1. {SWITCHBACK_HINT}"
+    )
+    activity.days["2026-01-01"] = DayRow(cycles=1_440)
+    assert sentence_of(activity).endswith("1,440 times and found nothing worth doing.")
 
 
 def test_recordings_that_overlap_are_counted_once(

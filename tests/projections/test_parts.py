@@ -14,7 +14,7 @@ from rich.console import Console
 from bus.port import StoredMessage
 from bus.recording import open_recording
 from foresail.explanation import screen
-from foresail.stack.showing import line_printer
+from foresail.stack.showing import LinePrinter
 from foresail.tap_filter import TapFilter, condition
 from lab.rerun.what_if import change_between, class_of, decision_text
 from projections.cycle_record import CycleRecord
@@ -259,7 +259,7 @@ def test_a_cycle_is_executed_when_every_part_is() -> None:
 
 def test_a_line_is_printed_once_every_part_was_answered(capsys: pytest.CaptureFixture[str]) -> None:
     """A terminal shows one line for a decision, with what became of each part."""
-    take = line_printer(print)
+    take = LinePrinter(print)
     take(stamp_event(decision()))
     take(followed(0, ExecutionPhase.FINISHED))
     assert "cycle" not in capsys.readouterr().out

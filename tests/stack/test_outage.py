@@ -17,7 +17,7 @@ from foresail import up
 from foresail.__main__ import main
 from foresail.stack import real
 from foresail.stack.live_view import view
-from foresail.stack.showing import line_printer
+from foresail.stack.showing import LinePrinter
 from foresail.stack.state_folder import StackFile
 from foresail.status import gather
 from projections.overview import Overview
@@ -99,7 +99,7 @@ def test_the_live_view_says_how_fast_the_cluster_runs(speed: float | None, title
 
 def test_plain_lines_say_when_it_begins_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
     """Once each, not in every cycle."""
-    take = line_printer(print)
+    take = LinePrinter(print)
     for readable in (True, False, False, True):
         take(snapshot_event(readable=readable))
     lines = capsys.readouterr().out.splitlines()

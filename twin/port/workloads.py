@@ -28,6 +28,7 @@ from twin.workloads.row_files import (
     PARQUET_SUFFIX,
     Complain,
     PlacedRow,
+    header_problems,
 )
 from twin.workloads.row_place import RowPlace
 from twin.workloads.rows import ALL_FIELDS
@@ -74,6 +75,7 @@ __all__ = [
     "carried_in_time",
     "check_trace_file",
     "collect",
+    "header_problems",
     "load_model",
     "open_workload",
     "plain_nodes",

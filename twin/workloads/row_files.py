@@ -7,18 +7,22 @@ in silence.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from inputs.errors import InputError
 from inputs.limited_files import BadFile, read_text_limited
 from inputs.limited_json import BadJson, load_json
+from inputs.near import remedy_for
 from twin.workloads.row_place import RowPlace
 from twin.workloads.rows import ALL_FIELDS, Row
 
 CSV_SUFFIX = ".csv"
 JSON_LINES_SUFFIX = ".jsonl"
 PARQUET_SUFFIX = ".parquet"
+RECORD = "record"
+"""The column that every row has."""
 COMMENT = "#"  # lines that start with it describe the file and are shown at start
 LONGEST_SHOWN = 60
 MOST_BYTES = 512 * 1024**2
@@ -79,10 +83,10 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> I
                 RowPlace(path.name, numbers[0]).error("header", f"{len(header)} columns", remedy)
             )
             return
-        for field in header:
-            if field not in ALL_FIELDS or header.count(field) > 1:
-                remedy = "use each once of: " + ", ".join(ALL_FIELDS)
-                complain(RowPlace(path.name, numbers[0]).error("header", field, remedy))
+        for problem in header_problems(header) if header else ():
+            complain(RowPlace(path.name, numbers[0]).error(*problem))
+        if RECORD not in header:
+            return
         for values in cells:
             place = RowPlace(path.name, numbers[cells.line_num - 1], folder=path.parent)
             if len(values) != len(header):
@@ -94,6 +98,26 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> I
     except csv.Error as error:
         line = numbers[min(cells.line_num, len(numbers)) - 1]
         complain(RowPlace(path.name, line).error("row", str(error), "write valid CSV"))
+
+
+def header_problems(columns: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield what is wrong with the names of a table's columns: field, value, remedy."""
+    for name, count in Counter(columns).items():
+        if name not in ALL_FIELDS:
+            yield "column", name, _near_field(name)
+        elif count > 1:
+            yield "column", name, f"it is there {count} times; leave one"
+    if RECORD not in columns:
+        yield (
+            f"column {RECORD}",
+            "(missing)",
+            "add it: it says of each row what it is, such as node",
+        )
+
+
+def _near_field(name: str) -> str:
+    near = remedy_for(name, ALL_FIELDS)
+    return near if near.startswith("did") else "leave it out; docs/workloads.md has every column"
 
 
 def _json_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> Iterator[PlacedRow]:
@@ -110,6 +134,6 @@ def _json_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> 
             continue
         unknown = [field for field in row if field not in ALL_FIELDS][:MOST_UNKNOWN]
         for field in unknown:
-            complain(place.error(field, row[field], "use only: " + ", ".join(ALL_FIELDS)))
+            complain(place.error(field, row[field], _near_field(field)))
         if not unknown:
             yield place, row

@@ -14,7 +14,7 @@ export function render(cluster) {
       fact("Nodes ready", `${number(cluster.nodes_ready)} / ${number(cluster.nodes)}`, [asleep, cordoned > 0 ? `${cordoned} cordoned` : ""].filter(Boolean).join(", ")),
       fact("Pods running", number(cluster.pods_running), `of ${number(cluster.pods_total)}`),
       fact("Queue", number(cluster.queue_length), pending(cluster.pending_by_class), cluster.queue_length > 0),
-      fact("SLA violations", number(cluster.sla_violations), `${number(cluster.completed_tasks)} tasks done`, cluster.sla_violations > 0),
+      fact("Unhealthy pods", number(cluster.sla_violations), `${number(cluster.completed_tasks)} tasks done`, cluster.sla_violations > 0),
       fact("Power, estimated", watts(cluster.energy_watts), `at ${number(cluster.energy_price)} per kWh`)),
     h("div", { class: "loads" },
       load("CPU", cluster.cpu_requested_ratio, cluster.cpu_used_ratio),

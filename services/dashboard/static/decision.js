@@ -15,7 +15,7 @@ export function render(story) {
   fill("decision",
     h("div", { class: "verdict", "data-testid": "action", "data-label": action.label },
       letter(action.letter),
-      h("span", { class: "kind" }, words(action.kind), parameters(action.parameters)),
+      h("span", { class: "kind" }, action.kind === "noop" ? "nothing to do" : words(action.kind), parameters(action.parameters)),
       action.target ? h("span", { class: "target mono" }, action.target) : null,
       story.parts.slice(1).map(part),
       story.repeat_count > 1 ? h("span", { class: "chip" }, `${story.repeat_count} in a row`) : null,
@@ -74,6 +74,7 @@ function row(agent, story) {
 
 function beaten(agent, story) {
   const lost = agent.override;
+  if (agent.verdict === "waits") return agent.evidence.length ? h("div", { class: "note" }, agent.text) : null;
   if (!lost) {
     return h("div", {}, h("span", { class: "tag won" }, "won by"), " ", h("code", {}, story.rule),
       agent.rule ? h("span", { class: "note" }, `  ${agent.rule}`) : null);
@@ -81,7 +82,7 @@ function beaten(agent, story) {
   const idle = agent.status !== "proposed";
   const reason = agent.reason ? words(agent.reason) : words(agent.status);
   return h("div", { title: lost.text },
-    h("span", { class: "tag lost" }, lost.by_letter ? `lost to ${lost.by_letter} by` : "not taken by"), " ",
+    h("span", { class: "tag lost" }, lost.by_itself ? "comes after its own other action by" : lost.by_letter ? `lost to ${lost.by_letter} by` : "not taken by"), " ",
     h("code", { "data-testid": `loser-${agent.agent}-rule` }, lost.rule), " ",
     idle ? h("span", { class: "note" }, `${reason}; `) : null, h("span", { class: "note whole" }, versus(lost)));
 }
@@ -98,7 +99,7 @@ function evidence(agent) {
     h("span", { class: "evidence num", "data-holds": String(one.holds), 
       title: [one.subject, one.age_seconds === null ? "" : `${age(one.age_seconds)} old`].filter(Boolean).join(", ") },
       h("span", { class: "sign" }, one.holds ? "✓" : "✗"),
-      `${measure(one.name)} ${numberBeside(one.value, one.threshold)} ${COMPARISONS[one.comparison] ?? one.comparison} ${numberBeside(one.threshold, one.value)}`));
+      `${one.label} ${numberBeside(one.value, one.threshold)} ${COMPARISONS[one.comparison] ?? one.comparison} ${numberBeside(one.threshold, one.value)}`));
   const more = agent.evidence.length - shown.length;
   return h("div", { class: "numbers" }, shown, more > 0 ? h("span", { class: "note" }, `and ${more} more`) : null);
 }
@@ -166,11 +167,14 @@ export function renderRecent(decisions, chosen, choose) {
 function line(one, chosen, choose) {
   const became = one.became.split(", ");
   const state = became.some((word) => BAD.has(word)) ? "bad" : became.includes("refused") ? "warn" : became.every((word) => GOOD.has(word)) ? "good" : "";
-  const open = h("button", { type: "button", class: "link num", onclick: () => choose(one.cycle) }, String(one.cycle));
-  return h("tr", { "data-chosen": String(one.cycle === chosen), "data-noop": String(one.letter === "R"), "data-testid": `recent-${one.cycle}` },
+  // The button is for the keyboard; a click on it reaches the row.
+  const cycles = one.count > 1 ? `${one.first}–${one.cycle}` : String(one.cycle);
+  const open = h("button", { type: "button", class: "link num" }, cycles);
+  const here = chosen !== null && one.first <= chosen && chosen <= one.cycle;
+  return h("tr", { "data-chosen": String(here), "data-noop": String(one.noop !== null), "data-testid": `recent-${one.cycle}`, onclick: () => choose(one.cycle) },
     h("td", { class: "right" }, open), h("td", {}, letter(one.letter)),
-    h("td", { class: "wide" }, words(one.label.split(":").slice(1).join(" ")), one.target ? h("span", { class: "mono note" }, ` ${one.target}`) : null,
+    h("td", { class: "wide", title: one.noop }, one.noop ?? words(one.label.split(":").slice(1).join(" ")), one.target ? h("span", { class: "mono note" }, ` ${one.target}`) : null,
       one.more.length ? h("span", { class: "note" }, ` and ${one.more.length} more`) : null),
     h("td", {}, h("code", {}, one.rule), one.missing.length ? h("span", { class: "tag warn" }, `no ${one.missing.join(" ")}`) : null),
-    h("td", { class: `word ${state}` }, became.map(words).join(", ")), h("td", { class: "right num" }, one.reward === null ? "" : signed(one.reward)));
+    h("td", { class: `word ${state}` }, became.map(words).join(", "), one.count > 1 ? `, ${number(one.count)} times` : null), h("td", { class: "right num" }, one.reward === null ? "" : signed(one.reward)));
 }

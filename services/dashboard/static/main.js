@@ -78,7 +78,7 @@ function drawHead(head) {
     head.hold ? h("span", { class: "badge hold", "data-testid": "hold", title: head.hold_text }, head.hold === "kill" ? "KILLED" : "PAUSED") : null,
     ...head.breakers.map((text) => h("span", { class: "badge hold", "data-testid": "breaker", title: text }, "BREAKER")));
   const notice = byId("notice");
-  const notes = [head.outage, head.error, ...head.breakers].filter(Boolean);
+  const notes = [head.outage, head.stale, head.error, ...head.breakers].filter(Boolean);
   notice.hidden = !notes.length;
   write(notice, notes.join("; "));
   document.title = head.hold ? `${head.hold === "kill" ? "killed" : "paused"}: ${head.cluster}, Foresail` : `${head.cluster}, Foresail`;

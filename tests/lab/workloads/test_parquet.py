@@ -78,3 +78,13 @@ def test_unknown_suffixes_are_refused(
     (tmp_path / source).write_bytes(EXAMPLE.read_bytes())
     assert convert.main([str(tmp_path / source), str(tmp_path / out)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_bad_column_is_named(tmp_path: Path) -> None:
+    """Unknown and missing columns are named as those of a CSV are."""
+    pl.DataFrame({"nmae": ["a"]}).write_parquet(tmp_path / "w.parquet")
+    _, errors = check_parquet(tmp_path / "w.parquet", ())
+    assert [
+        "w.parquet column = nmae: did you mean name?",
+        "w.parquet column record = (missing): add it: it says of each row what it is, such as node",
+    ] == [str(error) for error in errors[:2]]

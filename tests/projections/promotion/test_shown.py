@@ -6,7 +6,7 @@ from typing import Any
 
 from foresail.explanation.inputs import input_sections
 from foresail.explanation.outcomes import outcome_sections
-from foresail.stack.showing import line_printer
+from foresail.stack.showing import LinePrinter
 from projections.cycle_record import CycleRecord
 from projections.event_text import event_text
 from projections.overview import Overview
@@ -56,7 +56,7 @@ def test_the_newest_judgement_is_in_the_overview_the_summary_and_the_tail() -> N
 def test_a_running_stack_prints_a_change_of_the_driver_and_nothing_else_of_it() -> None:
     """A judgement that changes nothing comes every quarter of an hour and is no news."""
     lines: list[str] = []
-    take = line_printer(lines.append)
+    take = LinePrinter(lines.append)
     take(stamp_event(make_judgement(before="age-risk/000000000000")))
     assert lines == []
     take(stamp_event(make_judgement(cycle=2)))

@@ -11,11 +11,26 @@ from tests.score_events import make_difference
 
 @pytest.mark.parametrize(
     ("gain", "verdict"),
-    [(0.3, "helps"), (-0.3, "harms"), (0.0, "no difference"), (-1e-9, "no difference")],
+    [
+        (0.3, "helps"),
+        (-0.3, "harms"),
+        (0.0, "no difference"),
+        (-1e-9, "no difference"),
+        (0.0001, "no difference"),
+        (-0.0099, "no difference"),
+        (-0.01, "harms"),
+    ],
 )
 def test_a_gain_has_a_word(gain: float, verdict: str) -> None:
-    """What is shown as 0 is no difference, whatever its sign."""
+    """Less than a cent is no difference, whatever its sign."""
     assert verdict_of(gain) == verdict
+
+
+def test_what_weighs_up_within_a_hundredth_is_no_difference() -> None:
+    """A gain of 0.10 where 20 were moved to and fro; alone it would be one."""
+    assert (verdict_of(0.1, 20.0), verdict_of(0.3, 20.0)) == ("no difference", "helps")
+    difference = make_difference(360, waiting=500.0, jobs_completed=101.0)
+    assert effect_sentence(difference).startswith("No difference in money: +0.1 USD")
 
 
 def test_the_sentence_says_helps_or_harms_with_the_amount() -> None:
@@ -50,12 +65,11 @@ def test_figures_are_in_the_units_that_people_ask_for() -> None:
         "score", "jobs done", "requests served", "waiting", "evictions and restarts", "energy",
     ]  # fmt: skip
     served, waiting = figures["requests served"], figures["waiting"]
-    assert (served.total, served.step, served.verdict(served.total)) == (-2_000.0, -200.0, "harms")
-    assert (waiting.total, waiting.unit, waiting.verdict(waiting.total)) == (
+    assert (served.total, served.step, served.total_verdict) == (-2_000.0, -200.0, "no difference")
+    assert (waiting.total, waiting.unit, waiting.total_verdict) == (
         5.0,
         "pod-hours",
         "harms",
     )
-    assert figures["energy"].verdict(-1.0) == "helps"
-    assert figures["jobs done"].verdict(0.0) == "no difference"
-    assert figures["score"].verdict(figures["score"].total) == "harms"
+    assert figures["jobs done"].total_verdict == "no difference"
+    assert figures["score"].total_verdict == "harms"
