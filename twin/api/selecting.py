@@ -165,12 +165,6 @@ def field_requirements(
     return requirements
 
 
-def field_text(resource: str, record: Record, name: str) -> str:
-    """Return the text of a field that can be selected on."""
-    text = quick_text(record, name)
-    return _text_in(resource, _whole(resource, record), name) if text is None else text
-
-
 def quick_text(record: Record, name: str) -> str | None:
     """Return the text of a field that a record has at hand; None for others."""
     if name == "metadata.name":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from twin.api.cells import Column, Object, path_cell, value_at
 
-_QUEUING = "spec.limited.limitResponse.queuing"
-
 
 def _service(obj: Object, _now: float) -> str:
     service = value_at(obj, "spec.service")
@@ -17,11 +15,6 @@ def _available(obj: Object, _now: float) -> str:
         if row["type"] == "Available":
             return str(row["status"]) if row["status"] == "True" else f"False ({row['reason']})"
     return "Unknown"
-
-
-def _dangling(obj: Object, _now: float) -> str:
-    rows = value_at(obj, "status.conditions") or ()
-    return next((str(row["status"]) for row in rows if row["type"] == "Dangling"), "?")
 
 
 SERVER: dict[str, tuple[Column, ...]] = {

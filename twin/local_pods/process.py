@@ -56,8 +56,6 @@ class ContainerProcess:
         self._now = now
         self._process: asyncio.subprocess.Process | None = None
         self._killed_because: End | None = None
-        self.client_sessions: set[int] = set()
-        """Sessions of commands that clients run in it."""
 
     @property
     def session(self) -> int:
@@ -101,11 +99,7 @@ class ContainerProcess:
         try:
             return await self._wait(process)
         finally:
-            for left in (
-                session,
-                *self.client_sessions,
-            ):  # whatever its first process and clients have left
-                kill_session(left)
+            kill_session(session)  # whatever its first process has left
             with suppress(TimeoutError):
                 await asyncio.wait_for(reading, _LAST_LINES_SECONDS)
 
@@ -132,10 +126,6 @@ class ContainerProcess:
         if self.session:
             self._killed_because = because
             kill_session(self.session)
-
-    def exec_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables of a further command in it."""
-        return {**environment, **self._own_variables(), **self.launch.environment}
 
     def _own_variables(self) -> dict[str, str]:
         return {

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -227,15 +226,12 @@ class Runner:
                 self._kill(run)  # its kubelet will tell of it when it is back
                 continue
             for each in alive:
-                running |= dict.fromkeys((each.session, *each.client_sessions), each)
+                running[each.session] = each
         if not running:
             return
-        held: Counter[ContainerProcess] = Counter()
         for session, size in memory_of_sessions(running).items():
-            held[running[session]] += size
-        for container, size in held.items():
-            if size > container.most_memory:
-                container.kill(End(KILLED, "OOMKilled"))
+            if size > running[session].most_memory:
+                running[session].kill(End(KILLED, "OOMKilled"))
 
     async def _end_all(self) -> None:
         runs = [*self._runs.values(), *self._previous.values()]

@@ -182,10 +182,6 @@ class Snapshot:
             return [SPREAD]
         return self.relations(pod, place, needs.affinity, needs.anti_affinity)
 
-    def first_fit(self, pod: PodRecord, places: Iterable[Place]) -> Place | None:
-        """Return the first of the places that takes a pod."""
-        return next((place for place in places if self.fits(pod, place)), None)
-
     def any_fit(self, pod: PodRecord, places: Sequence[Place]) -> Place | None:
         """Return a place that takes a pod, looking round robin from behind the last that was found
         (cluster-autoscaler simulator/clustersnapshot/predicate/plugin_runner.go, lastIndex).
