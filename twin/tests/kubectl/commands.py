@@ -89,12 +89,8 @@ class Command:
     stdin: str = ""
     code: int = 0
     user: str = "admin"
-    oldest: int = 0
-    """Minor version of kubectl that has this form; older ones skip it."""
     everywhere: bool = False
     """Without the namespace of the application."""
-    newest: int = 999
-    """Minor version of the last kubectl that says it so."""
 
 
 COMMANDS = (
@@ -198,8 +194,7 @@ COMMANDS = (
     Command("describe pvc data", r"Used By:\s+store"),
     Command("delete pod,pvc store data --ignore-not-found", 'claim "data" deleted'),
     Command("expose deployment web --port=80 --target-port=8080", "service/web exposed"),
-    Command("autoscale deployment shelf --min=1 --max=3 --cpu=50%", "autoscaled", oldest=34),
-    Command("autoscale deployment shelf --min=1 --max=3 --cpu-percent=50", "autoscaled", newest=33),
+    Command("autoscale deployment shelf --min=1 --max=3 --cpu=50%", "autoscaled"),
     Command("get hpa,jobs,cronjobs,quota,services", "horizontalpodautoscaler.autoscaling/shelf"),
     Command("get all", "replicaset.apps/web-"),
     Command("wait --for=jsonpath={.status.phase}=Running pod/single --timeout=60s", "met"),
@@ -210,7 +205,7 @@ COMMANDS = (
     Command("auth can-i delete pods", "no", user="reader", code=1),
     Command("auth can-i delete pods --as=foresail:executor", "yes"),
     Command("auth can-i --list", r"\*\.\*"),
-    Command("auth whoami", "foresail:admin", oldest=28),
+    Command("auth whoami", "foresail:admin"),
     Command("delete pod single", "cannot delete resource", user="reader", code=1),
     Command("delete pod single --grace-period=0 --force", "deleted"),
     Command("create namespace executed", "cannot create resource", user="executor", code=1),
