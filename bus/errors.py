@@ -1,26 +1,28 @@
-"""Every error that Foresail raises on purpose; three words decide what to do about one.
+"""Every error that Foresail raises on purpose; two words decide what to do about one.
 
 ```
 ForesailError
 ├── Temporary            waiting and trying again may help
 │   └── BusUnavailable   no server answers, or it answers too late
-└── Permanent            trying again never helps
-    ├── AnotherWriter    somebody else writes our subject; this process must stop
-    ├── LogWentBack      the log lost what we read from it; only a fresh start can go on
-    ├── StreamMissing    the log does not exist on that server
-    ├── ServerTooOld     the server lacks atomic batches (NATS 2.12)
-    ├── JetStreamMissing the server has no JetStream
-    ├── MessageTooLarge  a message is over the server's limit
-    ├── NeverReady       a child process does not get ready
-    └── RecordingDamaged a recording does not hold what it says it holds
-InputError               somebody gave us something wrong: one line, exit code 2 (`inputs.errors`)
-└── ConfigError          it was a setting
+├── Permanent            trying again never helps
+│   ├── AnotherWriter    somebody else writes our subject; this process must stop
+│   ├── LogWentBack      the log lost what we read from it; only a fresh start can go on
+│   ├── StreamMissing    the log does not exist on that server
+│   ├── ServerTooOld     the server lacks atomic batches (NATS 2.12)
+│   ├── JetStreamMissing the server has no JetStream
+│   ├── MessageTooLarge  a message is over the server's limit
+│   ├── NeverReady       a child process does not get ready
+│   └── RecordingDamaged a recording does not hold what it says it holds
+└── InputError           somebody gave us something wrong: one line, exit code 2
+    └── ConfigError      it was a setting
 ```
+
+Root and InputError are the twin's, too: `inputs.errors`.
 """
 
 from __future__ import annotations
 
-from inputs.errors import ConfigError, InputError
+from inputs.errors import ConfigError, ForesailError, InputError
 
 __all__ = [
     "AnotherWriter",
@@ -38,10 +40,6 @@ __all__ = [
     "StreamMissing",
     "Temporary",
 ]
-
-
-class ForesailError(Exception):
-    """The root."""
 
 
 class Temporary(ForesailError):

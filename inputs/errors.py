@@ -1,4 +1,4 @@
-"""Somebody gave us something wrong: one line for people, exit code 2."""
+"""Errors that Foresail and the twin share: the root, and wrong input, which is one line for people and exit code 2."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ LONGEST_LINE = 1_000
 """Characters of the one line that names a wrong input."""
 
 
-class InputError(Exception):
+class ForesailError(Exception):
+    """The root of every error that is raised on purpose."""
+
+
+class InputError(ForesailError):
     """Something given to us is wrong; the text is the one line that people read."""
 
     def __init__(self, field: str, value: object, remedy: str) -> None:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from bus.errors import ForesailError, InputError
+from bus.errors import ForesailError
 
 MOST_WAITING = 32
 """Pieces between the thread and the loop."""
@@ -60,7 +60,7 @@ class _Pump:
         self._room = threading.Semaphore(MOST_WAITING)
         self._stopped = threading.Event()
         self._answer: OpenAnswer | None = None
-        self.queue: asyncio.Queue[Piece | ForesailError | InputError | None] = asyncio.Queue()
+        self.queue: asyncio.Queue[Piece | ForesailError | None] = asyncio.Queue()
         """Pieces, why there are no more, and None at the end."""
 
     def start(self) -> None:
@@ -77,13 +77,13 @@ class _Pump:
                 if self._stopped.is_set():
                     return
                 self._hand_over(piece)
-        except (ForesailError, InputError) as error:
+        except ForesailError as error:
             self._hand_over(error)
         finally:
             self._hand_over(None)
             self._abort()
 
-    def _hand_over(self, piece: Piece | ForesailError | InputError | None) -> None:
+    def _hand_over(self, piece: Piece | ForesailError | None) -> None:
         while not self._room.acquire(timeout=_LOOK_SECONDS):
             if self._stopped.is_set():
                 return
@@ -119,7 +119,7 @@ async def stream_pieces(open_answer: Callable[[], OpenAnswer]) -> AsyncGenerator
             pump.taken()
             if piece is None:
                 return
-            if isinstance(piece, ForesailError | InputError):
+            if isinstance(piece, ForesailError):
                 raise piece
             yield piece
     finally:

@@ -45,7 +45,7 @@ def test_a_wheel_holds_every_module_and_data_file(
         for file in tracked
         if file.split("/")[0] in packages
         and (file.endswith(".py") or file.startswith(DATA_FOLDERS))
-        and not file.startswith("twin/tests/")
+        and not file.startswith(("twin/tests/", "twin/hatch_build.py"))
     }
 
     assert set() == expected - _names(wheels[name])
@@ -92,6 +92,17 @@ def test_what_is_installed_starts_away_from_its_sources(
 
     assert (0, "") == (helped.returncode, helped.stderr)
     assert usage in helped.stdout
+
+
+def test_an_editable_twin_copies_nothing(tmp_path: Path) -> None:
+    """What `make setup` installs points to the tree: a copy would stay as it was when a file is edited."""
+    command = [sys.executable, "-P", "-m", "hatchling", "build", "--target", "wheel:editable"]
+    command += ["--directory", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT / "twin", check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    pointers = [name for name in _names(wheel) if ".dist-info/" not in name]
+
+    assert [".pth"] == [Path(name).suffix for name in pointers]
 
 
 def _start_from(target: Path, main: str) -> str:

@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from inputs.errors import ConfigError
+from inputs.errors import ConfigError, ForesailError
 from twin.api.messages import JSON, Request
 from twin.api.router import Router
 from twin.config.access import Authorization
@@ -41,7 +41,7 @@ MARK_SECONDS = 0.5
 """Wall seconds that a time mark reaches ahead; a restart skips at most so much."""
 
 
-class JournalUnwritable(Exception):
+class JournalUnwritable(ForesailError):
     """The journal cannot be written; the twin must end, since it could not keep its word."""
 
 
