@@ -154,7 +154,7 @@ class Collector:
         self._means = NewestMeans(bus, origin, known=kinds.reactions)
         self.publisher = Publisher(bus, origin, kinds.producer)
         self._log = structlog.get_logger(kinds.producer)
-        self._left_out = LeftOut(self._log)
+        self._left_out = LeftOut(self._log.warning)
         self._announced = False
         self._simulated: bool | None = None
         self._frames: dict[str, FullState] = {}

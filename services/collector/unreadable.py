@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from structlog.typing import FilteringBoundLogger
-
 from schemas.snapshot import NodeTable, SourceRead
 from schemas.tables import table_of
 from services.collector.node_rows import node_rows, usage_and_window
@@ -54,9 +52,9 @@ def without_unreadable(reading: CycleReads, name: str) -> tuple[CycleReads, str]
 class LeftOut:
     """Logs which items could not be read, when that has changed."""
 
-    def __init__(self, log: FilteringBoundLogger) -> None:
-        """Tell `log`."""
-        self._log = log
+    def __init__(self, warn: Callable[..., object]) -> None:
+        """Tell `warn`, a logger's method."""
+        self._warn = warn
         self._told: dict[str, str] = {}
 
     def tell(self, sources: Sequence[SourceRead]) -> None:
@@ -64,5 +62,5 @@ class LeftOut:
         told = {one.source: one.message for one in sources if one.ok and one.message}
         for source, message in told.items():
             if self._told.get(source) != message:
-                self._log.warning("items left out", source=source, items=message)
+                self._warn("items left out", source=source, items=message)
         self._told = told
