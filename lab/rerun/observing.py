@@ -6,7 +6,9 @@ restart shows only by that all its tables begin anew).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from lab.rerun.compare import Comparer
 from lab.rerun.settings import Changes, settings_from
@@ -18,6 +20,7 @@ from schemas.envelope import NewEvent
 from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame, frame_of
 from schemas.identity import Origin
 from schemas.model import EventData
+from schemas.numbers import rounded
 from schemas.observation import Observation
 from schemas.snapshot import (
     NodeTable,
@@ -33,6 +36,8 @@ from services.collector.scalings import published_scalings
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
 
+_FINEST_SECONDS = 1e-7
+"""Between two floats of a time today; of small times a great many travel alike, and none was ever recorded."""
 SNAPSHOTS = (SnapshotNodes, SnapshotPlacements, SnapshotWorkloads)
 
 
@@ -78,8 +83,13 @@ class ObservingStage:
     def answer(self, recorded: Recorded) -> Sequence[Pair]:
         """Observe the cycle's snapshot again."""
         made = self._make(recorded)
-        new_event = None if made is None else made[0]
-        pair = self._compare.pair(recorded, new_event, grounded=new_event is not None)
+        pair = self._pair(recorded, made)
+        for seconds in () if pair.equal or made is None else _instants(made[0].time_seconds):
+            again = self._make(recorded, seconds)
+            earlier = self._pair(recorded, again)
+            if earlier.equal:
+                made, pair = again, earlier
+                break
         if made is not None and (self._chained or pair.equal):
             self._previous = made[1]
             _carry(made[0].data, made[1])
@@ -91,8 +101,15 @@ class ObservingStage:
         """Nothing waits here."""
         return ()
 
-    def _make(self, recorded: Recorded) -> tuple[NewEvent, FullState] | None:
-        """Return the observation and the full state after it; None when its snapshot is not there."""
+    def _pair(self, recorded: Recorded, made: tuple[NewEvent, FullState] | None) -> Pair:
+        new_event = None if made is None else made[0]
+        return self._compare.pair(recorded, new_event, grounded=new_event is not None)
+
+    def _make(self, recorded: Recorded, seconds: float | None = None) -> tuple[NewEvent, FullState] | None:
+        """Return the observation and the full state after it; None when its snapshot is not there.
+
+        `seconds` is the time of the snapshot; None: as it was recorded.
+        """
         cycle = recorded.cycle
         states = [self._tables.states.get(kind.TYPE) for kind in SNAPSHOTS]
         if any(state is None or state.cycle != cycle for state in states):
@@ -101,7 +118,7 @@ class ObservingStage:
             self._previous = None
         elif self._previous is None:
             return None
-        data, full = self._observe(cycle)
+        data, full = self._observe(cycle, seconds)
         causes = tuple(self._seen[kind.TYPE].id for kind in SNAPSHOTS)
         return NewEvent(data, cycle, data.cluster_time_seconds, causes), full
 
@@ -111,10 +128,12 @@ class ObservingStage:
             self._seen[kind.TYPE].data.frame.frame == "keyframe" for kind in SNAPSHOTS
         )
 
-    def _observe(self, cycle: int) -> tuple[Observation, FullState]:
+    def _observe(self, cycle: int, seconds: float | None) -> tuple[Observation, FullState]:
         settings = self._settings
         assert settings is not None
         snapshot = self._snapshot()
+        if seconds is not None:
+            snapshot = replace(snapshot, cluster_time_seconds=seconds)
         interpretation = interpret_snapshot(snapshot, settings)
         tables = {"nodes": interpretation.nodes, "pods": interpretation.pods}
         data = frame_of(
@@ -172,6 +191,20 @@ class ObservingStage:
             self._previous = apply_frame(self._previous, recorded)
         except FrameMismatch:
             self._previous = None
+
+
+def _instants(seconds: float) -> Iterator[float]:
+    """Yield the other floats that travel as `seconds`, a time since the epoch.
+
+    Collectors of old took ages from the cluster time before it was rounded, which is one of these.
+    """
+    if math.ulp(seconds) < _FINEST_SECONDS:
+        return
+    for towards in (-math.inf, math.inf):
+        other = math.nextafter(seconds, towards)
+        while rounded(other) == seconds:
+            yield other
+            other = math.nextafter(other, towards)
 
 
 def _carry(data: EventData, full: FullState) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from bus.clock import LoopClock
 from bus.memory_adapter import Faults, MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
 from projections.outage import outage_of
-from schemas.envelope import Event
+from schemas.envelope import Event, rfc3339
 from schemas.frames import FullState, apply_frame
 from schemas.identity import Origin
 from schemas.observation import Observation
@@ -20,7 +22,8 @@ from schemas.registry import decode
 from schemas.signals import SignalStatus
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from services.cluster import TwinTransport
-from services.collector.service import run
+from services.collector.following import FollowedSources
+from services.collector.service import Collector, run
 from services.collector.settings import CollectorSettings
 from tests.builders import START_SECONDS
 from tests.collector.scripted_cluster import ScriptedCluster, node, pod
@@ -357,3 +360,32 @@ def test_pods_leave_a_trace_of_reactions_with_lags() -> None:
         (ReactionKind.POD_SCHEDULED, 4.0),
         (ReactionKind.POD_READY, 0.0),
     ]
+
+
+def test_ages_are_taken_from_the_cluster_time_as_it_travels() -> None:
+    """A server's clock is finer than a microsecond: an age is that between two published times."""
+    sampled = START_SECONDS + 0.000001
+    at = math.nextafter(START_SECONDS + 5.0, math.inf)
+    at = math.nextafter(
+        at, math.inf
+    )  # 4.8e-7 later, which is rounded away before anything is computed
+
+    usage = {
+        "metadata": {"name": "n1"},
+        "timestamp": rfc3339(sampled),
+        "usage": {"cpu": "1", "memory": "1Gi"},
+    }
+    cluster = ScriptedCluster(nodes=[node("n1")], node_metrics=[usage])
+    log = MemoryLog()
+
+    async def main() -> None:
+        clock, bus = LoopClock(0), MemoryBus(log, ORIGIN.cluster)
+        collector = Collector(SETTINGS, bus, clock, ORIGIN, TwinTransport(cluster))
+        collector.followed = cast("FollowedSources", SimpleNamespace(cluster_time_seconds=at))
+        await collector.collect_once()
+
+    run_virtual(main)
+
+    seen = _events(log, Observation)[0].data
+    age = next(one.age_seconds for one in seen.signals if one.name == "node_usage")
+    assert (seen.cluster_time_seconds, age) == (START_SECONDS + 5.0, 4.999999)
