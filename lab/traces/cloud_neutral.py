@@ -27,6 +27,7 @@ from lab.traces.checks import (
     key_checks,
     row_in_input,
     time_checks,
+    window_checks,
 )
 from lab.traces.codes import Codes
 from lab.traces.event_reader import EventReader, Frames, TraceInput, missing_table
@@ -78,6 +79,7 @@ _CHECKS = (
     *key_checks("source_cluster_id", "source_workload_id", "source_workload_instance_id"),
     *time_checks("window_start_us"),
     *time_checks("window_end_us"),
+    *window_checks("window_start_us", "window_end_us"),
     Check(
         "out-of-order",
         "window_end_us",
@@ -113,7 +115,7 @@ def _windows(source: TraceInput, ledger: Ledger) -> Frames:
     """Yield windows with unified columns; `task` numbers the instances of all workloads."""
     codes = Codes()
     cluster = pl.col("source_cluster_id")
-    for _, before, frame in checked_rows(source.tables[TABLE], FORM, ledger, _CHECKS, None):
+    for _, before, frame in checked_rows(source.tables[TABLE], FORM, ledger, _CHECKS):
         instance = pl.format(
             "{}/{}/{}", cluster, "source_workload_id", "source_workload_instance_id"
         )

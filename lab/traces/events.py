@@ -20,6 +20,8 @@ MICROSECONDS = 1_000_000
 MINUTE_US = 60 * MICROSECONDS
 TRACE_START_US = 600 * MICROSECONDS
 """Google's traces begin here; time 0 is the state before."""
+GOOGLE_END_US = 32 * 86_400 * MICROSECONDS
+"""None of Google's traces lasts so long: 29 days in 2011, 31 in 2019."""
 AFTER_THE_END_US = 2**63 - 1
 """Google's mark for "after the trace ended"."""
 

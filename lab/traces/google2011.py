@@ -17,12 +17,13 @@ import numpy as np
 import polars as pl
 
 from lab.traces.checks import (
-    amount_checks,
     checked_rows,
     code_checks,
+    google_time_checks,
     key_checks,
     row_in_input,
-    time_checks,
+    share_checks,
+    start_checks,
 )
 from lab.traces.event_reader import EventReader, Frames, TraceInput, find_tables
 from lab.traces.events import (
@@ -32,7 +33,7 @@ from lab.traces.events import (
     TRACE_START_US,
 )
 from lab.traces.google2011_lives import workload_of
-from lab.traces.repair import Check, Ledger
+from lab.traces.repair import Ledger
 from lab.traces.tables import Column, TableForm
 from lab.traces.trace_reader import CC_BY, CC_BY_URL, REDUCED, Publication, TraceReader
 from lab.traces.workload_trace import WorkloadTrace
@@ -61,7 +62,7 @@ TASKS = TableForm(
         Column("cpu_request", pl.Float32),
         Column("memory_request", pl.Float32),
         Column("disk_request", pl.Float32, required=False),
-        Column("different_machines", pl.Int8, required=False),
+        Column("different_machines", pl.Int8, required=False, flag=True),
     ),
     headerless=True,
     foreign=FOREIGN,
@@ -102,7 +103,7 @@ TASKS_WITH_PART = TableForm(
     (*TASKS.columns, Column("part", pl.Int32, required=False)),
     foreign=FOREIGN,
 )
-PARTS_GO_UP = Check("out-of-order", "part", pl.col("part_back"), "part numbers go up with time")
+STARTS = start_checks("time", TRACE_START_US)
 _PART = re.compile(r"part-([0-9]{5})-of-[0-9]{5}")
 
 
@@ -112,19 +113,17 @@ def _find(path: Path) -> TraceInput:
 
 def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
     checks = [
-        *time_checks("time"),
+        *google_time_checks("time"),
         *key_checks("job_id", "task_index"),
         *code_checks("event_type", GOOGLE_2011, NAME),
-        *amount_checks("cpu_request", "memory_request"),
+        *share_checks("cpu_request", "memory_request"),
     ]
     paths = source.tables["task_events"]
     with_part = all(path.suffix == ".parquet" for path in paths)
     form = TASKS_WITH_PART if with_part else TASKS
     segments = _Segments()
-    for path, before, frame in checked_rows(paths, form, ledger, checks, "time"):
-        numbered = segments.number(_with_part(frame, path))
-        good = ledger.judge(numbered, path.name, [PARTS_GO_UP])
-        yield good.select(
+    for path, before, frame in checked_rows(paths, form, ledger, checks, ("time", "part"), STARTS):
+        yield segments.number(_with_part(frame, path)).select(
             pl.col("time").alias("time_us"),
             pl.col("event_type").replace_strict(GOOGLE_2011, return_dtype=pl.Int8).alias("kind"),
             pl.col("job_id").alias("job"),
@@ -158,37 +157,33 @@ class _Segments:
         self._segment = 0
 
     def number(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the frame with `segment`, and with `part_back` where the part goes back."""
+        """Return the frame with `segment`."""
         part = frame["part"]
         if part.null_count() == 0:
             steps = part.to_numpy().astype(np.int64)
             before = steps[0] if self._part is None else self._part
-            change = np.diff(steps, prepend=before)
-            new = change > 1
+            new = np.diff(steps, prepend=before) > 1
             self._part = int(steps.max())
         else:
             times = frame["time"].to_numpy()
             before = times[0] if self._time is None else self._time
-            change = np.zeros(len(times), np.int64)
             earlier = np.concatenate(([before], times[:-1]))
             # The state before the trace stands at time 0; the pause after it is no hole.
             new = (times - earlier > PAUSE_US) & (earlier > 0)
         self._time = int(frame["time"][-1])
         numbers = self._segment + np.cumsum(new)
         self._segment = int(numbers[-1])
-        return frame.with_columns(
-            pl.Series("segment", numbers, pl.Int16), pl.Series("part_back", change < 0)
-        )
+        return frame.with_columns(pl.Series("segment", numbers, pl.Int16))
 
 
 def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
     checks = [
-        *time_checks("time"),
+        *google_time_checks("time"),
         *key_checks("job_id"),
         *code_checks("event_type", GOOGLE_2011, NAME),
     ]
     paths = source.tables.get("job_events", ())
-    for _, before, frame in checked_rows(paths, JOBS, ledger, checks, "time"):
+    for _, before, frame in checked_rows(paths, JOBS, ledger, checks, ("time",), STARTS):
         yield frame.select(
             pl.col("time").alias("time_us"),
             pl.col("event_type").replace_strict(GOOGLE_2011, return_dtype=pl.Int8).alias("kind"),
@@ -202,13 +197,13 @@ def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
 
 def _machine_events(source: TraceInput, ledger: Ledger) -> Iterator[pl.DataFrame]:
     checks = [
-        *time_checks("time"),
+        *google_time_checks("time"),
         *key_checks("machine_id"),
         *code_checks("event_type", GOOGLE_2011_MACHINE, NAME),
-        *amount_checks("cpus", "memory"),
+        *share_checks("cpus", "memory"),
     ]
     paths = source.tables.get("machine_events", ())
-    for _, before, frame in checked_rows(paths, MACHINES, ledger, checks, "time"):
+    for _, before, frame in checked_rows(paths, MACHINES, ledger, checks, ("time",), STARTS):
         yield frame.select(
             pl.col("time").alias("time_us"),
             pl.col("event_type").cast(pl.Int8).alias("kind"),

@@ -17,9 +17,12 @@ from lab.traces.checks import (
     amount_checks,
     checked_rows,
     code_checks,
+    google_time_checks,
     key_checks,
     row_in_input,
-    time_checks,
+    share_checks,
+    start_checks,
+    window_checks,
 )
 from lab.traces.event_reader import EventReader, Frames, TraceInput, find_tables
 from lab.traces.events import GOOGLE_2019, GOOGLE_2019_MACHINE, TRACE_START_US
@@ -100,7 +103,8 @@ def _find(path: Path) -> TraceInput:
 
 def _event_checks(*keys: str) -> list[Check]:
     return [
-        *time_checks("time"),
+        *google_time_checks("time"),
+        *start_checks("time", TRACE_START_US),
         *key_checks(*keys),
         *code_checks("type", GOOGLE_2019, NAME),
     ]
@@ -124,9 +128,9 @@ def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
         return
     checks = [
         *_event_checks("collection_id", "instance_index"),
-        *amount_checks("cpus", "memory"),
+        *share_checks("cpus", "memory"),
     ]
-    for _, before, frame in checked_rows(paths, INSTANCE_FORM, ledger, checks, None):
+    for _, before, frame in checked_rows(paths, INSTANCE_FORM, ledger, checks):
         yield frame.select(
             pl.col("time").alias("time_us"),
             _kind(),
@@ -145,7 +149,7 @@ def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
 
 def _collections_as_tasks(paths: Sequence[Path], ledger: Ledger) -> Frames:
     checks = _event_checks("collection_id")
-    for _, before, frame in checked_rows(paths, COLLECTION_FORM, ledger, checks, None):
+    for _, before, frame in checked_rows(paths, COLLECTION_FORM, ledger, checks):
         yield frame.select(
             pl.col("time").alias("time_us"),
             _kind(),
@@ -165,7 +169,7 @@ def _collections_as_tasks(paths: Sequence[Path], ledger: Ledger) -> Frames:
 def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
     checks = _event_checks("collection_id")
     paths = source.tables.get(COLLECTIONS, ())
-    for _, before, frame in checked_rows(paths, COLLECTION_FORM, ledger, checks, None):
+    for _, before, frame in checked_rows(paths, COLLECTION_FORM, ledger, checks):
         yield frame.select(
             pl.col("time").alias("time_us"),
             _kind(),
@@ -179,14 +183,15 @@ def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
 
 def _machine_events(source: TraceInput, ledger: Ledger) -> Frames:
     checks = [
-        *time_checks("time"),
+        *google_time_checks("time"),
+        *start_checks("time", TRACE_START_US),
         *key_checks("machine_id"),
         *code_checks("type", GOOGLE_2019_MACHINE, NAME),
-        *amount_checks("cpus", "memory"),
+        *share_checks("cpus", "memory"),
     ]
     kinds = pl.col("type").replace_strict(GOOGLE_2019_MACHINE, return_dtype=pl.Int8)
     paths = source.tables.get(MACHINES, ())
-    for _, before, frame in checked_rows(paths, MACHINE_FORM, ledger, checks, None):
+    for _, before, frame in checked_rows(paths, MACHINE_FORM, ledger, checks):
         yield frame.select(
             pl.col("time").alias("time_us"),
             kinds.alias("kind"),
@@ -200,12 +205,13 @@ def _machine_events(source: TraceInput, ledger: Ledger) -> Frames:
 def _usage(source: TraceInput, ledger: Ledger) -> Frames:
     amounts = ("cpu_mean", "cpu_max", "memory_mean", "memory_max")
     checks = [
-        *time_checks("end_time"),
+        *google_time_checks("end_time"),
+        *window_checks("start_time", "end_time"),
         *key_checks("collection_id", "instance_index"),
         *amount_checks(*amounts),
     ]
     paths = source.tables.get(USAGE, ())
-    for _, before, frame in checked_rows(paths, USAGE_FORM, ledger, checks, None):
+    for _, before, frame in checked_rows(paths, USAGE_FORM, ledger, checks):
         yield frame.select(
             pl.col("end_time").alias("time_us"),
             pl.col("start_time").fill_null(-1).alias("start_us"),

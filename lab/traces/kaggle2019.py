@@ -20,9 +20,12 @@ from lab.traces.checks import (
     amount_checks,
     checked_rows,
     code_checks,
+    google_time_checks,
     key_checks,
     row_in_input,
-    time_checks,
+    share_checks,
+    start_checks,
+    window_checks,
 )
 from lab.traces.event_reader import EventReader, Frames, TraceInput, missing_table
 from lab.traces.events import GOOGLE_2019, TRACE_START_US, USAGE
@@ -57,7 +60,7 @@ FORM = TableForm(
         Column("maximum_usage", pl.String),
         Column("cluster", pl.Int16),
         Column("event", pl.String),
-        Column("failed", pl.Int8),
+        Column("failed", pl.Int8, flag=True),
     ),
     foreign={"job_id": "google2011", "task_index": "google2011", "source_workload_id": "common"},
 )
@@ -66,7 +69,9 @@ _CHECKS = (
         Check("wrong-type", name, pl.col(name).round() != pl.col(name), "expected a whole number")
         for name in _WHOLE
     ),
-    *time_checks("time"),
+    *google_time_checks("time"),
+    *start_checks("time", TRACE_START_US),
+    *window_checks("start_time", "end_time"),
     *key_checks("collection_id", "instance_index", "cluster"),
     *code_checks("instance_events_type", GOOGLE_2019, NAME),
 )
@@ -108,9 +113,10 @@ def _rows(source: TraceInput, ledger: Ledger) -> Frames:
         "cpu_max": _part("maximum_usage", "cpus"),
         "memory_max": _part("maximum_usage", "memory"),
     }
-    for path, before, frame in checked_rows(source.tables[EVENTS], FORM, ledger, _CHECKS, None):
+    judged = [*amount_checks(*amounts), *share_checks("cpu_request", "memory_request")]
+    for path, before, frame in checked_rows(source.tables[EVENTS], FORM, ledger, _CHECKS):
         with_amounts = frame.with_columns(expr.alias(name) for name, expr in amounts.items())
-        good = ledger.judge(with_amounts, path.name, amount_checks(*amounts))
+        good = ledger.judge(with_amounts, path.name, judged)
         machine = pl.when(pl.col("machine_id") > 0).then(_key("machine_id"))
         yield good.with_columns(
             _key("collection_id").alias("job"),

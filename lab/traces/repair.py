@@ -50,6 +50,8 @@ class Ledger:
     _files: list[tuple[int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What a reader wants its users to know, once each."""
+    rows_set_aside: int = 0
+    """So far, of all files."""
 
     def judge(self, frame: pl.DataFrame, file: str, checks: Sequence[Check]) -> pl.DataFrame:
         """Return the good rows; column `row` counts a file's rows from 1.
@@ -82,6 +84,7 @@ class Ledger:
             return
         key = (file, check.field, check.fault)
         self._counts[key] = self._counts.get(key, 0) + rows.height
+        self.rows_set_aside += rows.height
         shown = self._examples.setdefault(key, [])
         for index in range(min(rows.height, EXAMPLES - len(shown))):
             shown.append(f"row {rows['row'][index]}: {_value(rows, index, check.field)}")
@@ -115,6 +118,21 @@ class Ledger:
             mine = repeats & frame["row"].is_between(start, end, closed="left")
             self.judge(frame.filter(mine).with_columns(pl.col("row") - (start - 1)), file, [check])
         return frame.filter(~repeats)
+
+    def refuse_ruin(self, table: str, good_rows: int, set_aside: int) -> None:
+        """Stop where more rows of a table were set aside than kept: not rows are wrong then, but how it is read.
+
+        Raises:
+            SchemaDrift: they were.
+        """
+        if set_aside <= good_rows:
+            return
+        (file, name, fault), count = max(self._counts.items(), key=lambda item: item[1])
+        rows = f"{set_aside:,} of {set_aside + good_rows:,} rows are bad"
+        most = f"{count:,} of them {fault} in {file}, {name}"
+        remedy = f"{rows}, {most}; that is more than --repair leaves out: mend the table"
+        kept = f"{good_rows:,} events"
+        raise SchemaDrift("too-many-bad" if good_rows else "empty", table, kept, remedy)
 
     def note(self, text: str) -> None:
         """Keep a note, once."""

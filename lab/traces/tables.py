@@ -7,6 +7,7 @@ of another width, a header or file of another kind is a named fault; nothing is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,13 @@ class Column:
     required: bool = True
     also: tuple[str, ...] = ()
     """Other names it is published under; `a.b` is field b of record a."""
+    flag: bool = False
+    """A number that may be written as true and false."""
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it counts microseconds, and so may be a date or duration of any unit."""
+        return re.fullmatch(r"(.*_)?(time|us)", self.name) is not None
 
 
 @dataclass(frozen=True)
@@ -149,30 +157,49 @@ def _check_names(file: str, names: Sequence[str], form: TableForm) -> dict[str, 
 
 
 def _cast_cells(frame: pl.DataFrame, form: TableForm, file: str, ledger: Ledger) -> pl.DataFrame:
-    """Cast to the form's types; cells that cannot be cast are faults of their row."""
-    checks = []
+    """Cast to the form's types; cells that cannot be cast are faults of their row.
+
+    Raises:
+        SchemaDrift: a column's own type does not mean what the form's does; or a cell, and repair is off.
+    """
+    checks, cells = [], []
     for column in form.columns:
-        if column.name in frame.columns and frame.schema[column.name] != column.dtype:
-            cell = pl.col(column.name)
-            lost = (
-                cell.is_not_null() & _cast(cell, frame.schema[column.name], column.dtype).is_null()
-            )
+        if column.name not in frame.columns:
+            cells.append(pl.lit(None, column.dtype).alias(column.name))
+            continue
+        stored = frame.schema[column.name]
+        if not _same_meaning(column, stored):
+            expected = f"expected {_word(column.dtype)}"
+            raise SchemaDrift("wrong-type", f"{file} column {column.name}", stored, expected)
+        cell = pl.col(column.name)
+        cast = _cast(cell, stored, column.dtype)
+        cells.append(cast)
+        if stored != column.dtype:
+            lost = cell.is_not_null() & cast.is_null()
             checks.append(Check("wrong-type", column.name, lost, f"expected {_word(column.dtype)}"))
-    good = ledger.judge(frame, file, checks)
-    return good.select(
-        "row",
-        *(
-            _cast(pl.col(column.name), good.schema[column.name], column.dtype)
-            if column.name in good.columns
-            else pl.lit(None, column.dtype).alias(column.name)
-            for column in form.columns
-        ),
-    )
+    return ledger.judge(frame, file, checks).select("row", *cells)
+
+
+def _same_meaning(column: Column, stored: pl.DataType) -> bool:
+    """Say whether values of a stored type can be what the column counts or names."""
+    if isinstance(stored, pl.Datetime | pl.Duration):
+        return column.is_time
+    if stored == pl.Boolean:
+        return column.flag
+    text = stored in {pl.String, pl.Null} or isinstance(stored, pl.Categorical | pl.Enum)
+    return text or stored.is_numeric()
 
 
 def _cast(cell: pl.Expr, stored_type: pl.DataType, target_type: type[pl.DataType]) -> pl.Expr:
-    if stored_type.is_float() and target_type.is_integer():
-        return pl.when(cell.round() == cell).then(cell).cast(target_type, strict=False)
+    if isinstance(stored_type, pl.Datetime):
+        cell = cell.dt.epoch("us")
+    elif isinstance(stored_type, pl.Duration):
+        cell = cell.dt.total_microseconds()
+    elif isinstance(stored_type, pl.Categorical | pl.Enum):
+        cell = cell.cast(pl.String)  # its codes are numbers, too, and mean nothing
+    elif (stored_type.is_float() or stored_type.is_decimal()) and target_type.is_integer():
+        whole = cell.cast(target_type, strict=False)
+        return pl.when(whole.cast(stored_type, strict=False) == cell).then(whole)
     return cell.cast(target_type, strict=False)
 
 

@@ -6,12 +6,24 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import combinations, pairwise
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from features.history import Kind
 from foresail.__main__ import main
+from lab.traces.cloud_neutral import FORM as COMMON_FORM
+from lab.traces.cloud_neutral import READER as COMMON
+from lab.traces.google2011 import READER
+from lab.traces.order import out_of_order
+from lab.traces.repair import Ledger, SchemaDrift
 
 GOOD = (
     "600000000,,1,0,5,0,ann,2,9,0.1,0.2,0.01,0",
@@ -94,6 +106,7 @@ def _lines(lines: Sequence[str]) -> Callable[[Path], Path]:
     return lambda folder: _csv(folder, lines)
 
 
+MAY_2011 = datetime(2011, 5, 1, tzinfo=UTC)
 PART = "part-00000-of-00500.csv.gz"
 CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "truncated gzip": (_truncated_file, f"{PART} = Compressed file ended"),
@@ -116,6 +129,14 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "text for a number": (lambda folder: _table(folder, time=["soon"]), "parquet row 1, time = soon: wrong-type"),
     "2019 parquet as 2011": (_of_2019, "instance_events.parquet column = collection_id: wrong-trace"),
     "2019 CSV as 2011": (_header_2019, f"{PART} column = collection_id: wrong-trace"),
+    "seconds": (_lines(_with(0, 0, 600)), f"{PART} row 1, time = 600: wrong-unit"),
+    "milliseconds": (_lines(_with(0, 0, 600_000)), f"{PART} row 1, time = 600000: wrong-unit"),
+    "nanoseconds": (_lines(_with(3, 0, 9 * 10**15)), f"{PART} row 4, time = {9 * 10**15}: wrong-unit"),
+    "a date": (lambda folder: _table(folder, time=[MAY_2011]), "1304208000000000: wrong-unit"),
+    "percent": (_lines(_with(1, 9, 12.5)), f"{PART} row 2, cpu_request = 12.5: wrong-unit"),
+    "a duration for an id": (lambda folder: _table(folder, job_id=[timedelta(seconds=1)]), "column job_id = Duration"),
+    "truth for a number": (lambda folder: _table(folder, priority=[True]), "column priority = Boolean: wrong-type"),
+    "a fraction for an id": (lambda folder: _table(folder, job_id=[Decimal("1.5")]), "job_id = 1.5: wrong-type"),
     "no such table": (lambda folder: folder, "missing-table"),
 }  # fmt: skip
 
@@ -167,6 +188,76 @@ def test_repair_sets_bad_rows_aside_and_counts_them(
     assert "4 task events" in printed
     for fault in ("column-count", "unknown-code", "null-key", "duplicate"):
         assert f"1 rows, {fault} (row " in printed
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+@pytest.mark.parametrize("kind", [pl.Datetime, pl.Duration])
+def test_times_of_any_unit_are_read_as_what_they_are(
+    kind: Callable[[str], pl.DataType], unit: str, tmp_path: Path
+) -> None:
+    """A column that names its unit is read in it: 700 s are 700 s."""
+    times = pl.Series([0, 700]) * {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    rows = {"event_type": pl.Series(["0", "1"], dtype=pl.Categorical), "priority": [2, 2]}
+    one = {name: [1, 1] for name in ("job_id", "task_index", "machine_id", "scheduling_class")}
+    amounts = {"cpu_request": [0.1, 0.1], "memory_request": [0.1, 0.1], "user": ["a", "a"]}
+    table = pl.DataFrame({"time": times.cast(kind(unit)), **rows, **one, **amounts})
+    table.write_parquet(tmp_path / "task_events.parquet")
+
+    frames = READER.task_events(READER.find(tmp_path), Ledger(repair=False))
+
+    read = pl.concat(frames)
+    assert read["time_us"].to_list() == [0, 700_000_000]
+    assert read["kind"].to_list() == [Kind.SUBMIT, Kind.SCHEDULE]
+
+
+def test_windows_in_milliseconds_are_refused(tmp_path: Path) -> None:
+    """Windows of five minutes that would last 0.3 s are in another unit."""
+    columns = {name: ["a"] * 3 for name in COMMON_FORM.names[:3]}
+    ends = {"window_start_us": [0, 300_000, 600_000], "window_end_us": [300_000, 600_000, 900_000]}
+    asked = {"requested_cpu": [1.0] * 3, "requested_mem": [1.0] * 3}
+    nothing = {name: [None] * 3 for name in ("terminal_event_time_us", "terminal_event_type")}
+    table = pl.DataFrame({**columns, **ends, **asked, **nothing})
+    table.write_parquet(tmp_path / "windows.parquet")
+
+    with pytest.raises(SchemaDrift, match="row 1, window_end_us = 300000: wrong-unit"):
+        list(COMMON.task_events(COMMON.find(tmp_path), Ledger(repair=False)))
+
+
+@pytest.mark.parametrize("absurd", [2_000_000_000_000, 10**15])
+def test_repair_sets_the_one_absurd_time_aside(absurd: int, tmp_path: Path) -> None:
+    """A time in the far future costs its own row, not the good ones after it."""
+    lines = [f"{600_000_000 + row},,1,{row},5,0,ann,2,9,0.1,0.2,0.01,0" for row in range(30)]
+    lines[3] = lines[3].replace("600000003", str(absurd))
+    ledger = Ledger(repair=True)
+
+    frames = list(READER.task_events(READER.find(_csv(tmp_path, lines)), ledger))
+
+    assert pl.concat(frames)["task"].to_list() == [0, 1, 2, *range(4, 30)]
+    assert [(one["rows"], one["examples"]) for one in ledger.report()] == [
+        (1, [f"row 4: {absurd}"])
+    ]
+
+
+def test_repair_stops_where_most_rows_are_bad(tmp_path: Path) -> None:
+    """What is wrong with most rows is how they are read: the commonest fault is named."""
+    source = READER.find(_csv(tmp_path, [*GOOD[:1], *_with(1, 5, 17)[1:2], *_with(2, 5, 17)[2:3]]))
+
+    with pytest.raises(SchemaDrift, match=r"2 of 3 rows are bad, 2 of them unknown-code") as fault:
+        list(READER.task_events(source, Ledger(repair=True)))
+    assert fault.value.fault == "too-many-bad"
+
+
+@given(st.lists(st.integers(0, 6), max_size=9))
+def test_the_fewest_rows_are_out_of_order(times: list[int]) -> None:
+    """What is kept never falls, and no larger choice of rows would do."""
+    bad = out_of_order(np.array(times, dtype=np.int64))
+
+    def rises(values: Sequence[int]) -> bool:
+        return all(left <= right for left, right in pairwise(values))
+
+    kept = [time for time, wrong in zip(times, bad, strict=True) if not wrong]
+    assert rises(kept)
+    assert not any(rises(larger) for larger in combinations(times, len(kept) + 1))
 
 
 @pytest.mark.parametrize("trace", ["google2011", "google2019", "kaggle2019", "common"])
