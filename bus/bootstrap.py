@@ -19,6 +19,7 @@ from bus.exit_codes import ExitCode
 from bus.login import Login
 from bus.nats_adapter import NatsBus
 from bus.streams import StreamDeclaration
+from schemas.numbers import parse_number
 
 AGAIN_SECONDS = 0.5
 WAIT_SECONDS = "60"
@@ -57,7 +58,7 @@ async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
 def _wait_seconds(environment: Mapping[str, str]) -> float:
     text = environment.get("FORESAIL_WAIT_SECONDS", WAIT_SECONDS)
     try:
-        seconds = float(text)
+        seconds = parse_number(text)
     except ValueError:
         seconds = math.nan
     if not 0.0 <= seconds <= LONGEST_WAIT_SECONDS:

@@ -22,6 +22,7 @@ from bus.exit_codes import ExitCode
 from bus.failure_detector import FailureDetector, LivenessReport
 from bus.health import LoopMonitor
 from bus.processor_time import ProcessorMeter
+from schemas.numbers import parse_number
 
 VARIABLE = "FORESAIL_HANG_SECONDS"
 HANG_SECONDS = 10.0
@@ -40,10 +41,10 @@ def hang_seconds(environment: Mapping[str, str]) -> float:
     """
     text = environment.get(VARIABLE) or str(HANG_SECONDS)
     try:
-        seconds = float(text)
+        seconds = parse_number(text)
     except ValueError:
         seconds = math.nan
-    if not 0.0 <= seconds < math.inf:
+    if not seconds >= 0.0:
         raise ConfigError(VARIABLE, text, "give a number of seconds, or 0 for never")
     return seconds
 

@@ -22,6 +22,7 @@ from bus.errors import ConfigError
 from features.baseline import MODEL_ID
 from foresail.flags import FLAG_OF
 from inputs.limited_files import BadFile, read_toml
+from schemas.numbers import parse_number
 
 PREFIX = "FORESAIL_"
 DATA_VARIABLE = "FORESAIL_DATA"
@@ -125,6 +126,7 @@ class EnvironmentSource(SourceWithOrigins):
             group, _, field = variable.removeprefix(PREFIX).lower().partition("__")
             model = self.group_model(group, variable, text)
             _check_field(group, model, field, f"{text!r} in the environment")
+            _check_number(group, model, field, text)
             values[f"{group}.{field}"] = GivenValue(_parse_text(model, field, text), origin)
         return values
 
@@ -150,6 +152,7 @@ class FileSource(SourceWithOrigins):
                 )
             for field, value in table.items():
                 _check_field(group, model, field, f"{value!r} in {self._file.name}")
+                _check_number(group, model, field, value)
                 values[f"{group}.{field}"] = GivenValue(value, f"file {self._file.name}")
         return values
 
@@ -196,6 +199,22 @@ def _check_field(group: str, model: type[BaseModel], field: str, value: str) -> 
     if field not in fields:
         remedy = f"unknown key; did you mean {_near(field, fields)}?"
         raise ConfigError(f"{group}.{field}", value, remedy)
+
+
+def _check_number(group: str, model: type[BaseModel], field: str, value: object) -> None:
+    """Refuse what pydantic takes for a number and nobody else does: `1_000`, ` 5 `, true.
+
+    Raises:
+        ConfigError: the field is a number, and the value is one of these.
+    """
+    if model.model_fields[field].annotation not in {int, float} or not isinstance(
+        value, str | bool
+    ):
+        return
+    try:
+        parse_number(str(value))
+    except ValueError as error:
+        raise ConfigError(f"{group}.{field}", value, "give a number, in plain digits") from error
 
 
 def _near(word: str, known: Mapping[str, Any]) -> str:

@@ -349,8 +349,8 @@ def parse_time(text: str) -> float:
     return round(moment.timestamp(), 6)
 
 
-_DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ns|us|µs|ms|h|m|s))+")
-_PART = re.compile(r"([\d.]+)(ns|us|µs|ms|h|m|s)")
+_DURATION = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:ns|us|µs|ms|h|m|s))+")
+_PART = re.compile(r"([0-9.]+)(ns|us|µs|ms|h|m|s)")
 _UNIT_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
+from schemas.numbers import parse_number
+
 DAY_SECONDS = 86_400.0
 MOST_REQUESTS_PER_SECOND = 1e7
 MOST_POINTS = 20_000
@@ -227,7 +229,7 @@ def _time(name: str, given: str | float) -> float:
 
 def _amount(name: str, given: str | float) -> float:
     try:
-        value = float(given)
+        value = parse_number(given) if isinstance(given, str) else float(given)
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0.0:

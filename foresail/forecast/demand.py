@@ -25,6 +25,7 @@ from lab.forecast.demand.report import as_json, as_markdown
 from lab.forecast.demand.run import DemandOptions, DemandRun, run_demand
 from lab.forecast.demand.table import MODEL, FamilyTable
 from projections.figures import percent, signed_text
+from schemas.numbers import parse_number
 
 DEFAULT_NAME = "demand"
 DEFAULT_HORIZONS = ("15m", "1h", "3h")
@@ -100,7 +101,7 @@ def share_of(text: str) -> float:
         InputError: it is neither.
     """
     try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        return parse_number(text[:-1]) / 100 if text.endswith("%") else parse_number(text)
     except ValueError as error:
         raise InputError("--target", text, "give a share such as 5% or 0.05") from error
 

@@ -38,6 +38,7 @@ from foresail.spans import moment
 from foresail.verbs import Verb
 from projections.figures import number
 from projections.times import WALL
+from schemas.numbers import parse_number
 from schemas.wording import count_text
 
 VERB = Verb(40, "play a recording as a cluster of its own, for the dashboard and taps")
@@ -151,7 +152,7 @@ def _speed(text: str) -> float | None:
     if text == "max":
         return None
     try:
-        speed = float(text.removesuffix("x"))
+        speed = parse_number(text.removesuffix("x"))
     except ValueError:
         speed = 0.0
     if not 0 < speed <= 1e9:

@@ -26,7 +26,7 @@ MOST_SEEDS = 100_000
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,60}$"
 SCORE = "score_dollars_per_hour"
 """The outcome score, as metrics name it."""
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
+_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(s|m|h|d)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 

@@ -17,9 +17,14 @@ from typing import Any
 
 from bus.errors import InputError
 from twin.port.files import COLUMNS, MOST_POINTS, MOST_REQUESTS_PER_SECOND
+from schemas.numbers import parse_number
 
 MILLISECONDS_FROM = 1e11
 """A number of seconds would be the year 5138: such times are milliseconds, as Grafana exports them."""
+
+
+_UNKNOWN = frozenset(("NaN", "nan", "null"))
+"""What exports write where nothing was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,7 @@ def read_csv(text: str, file: str) -> list[Series]:
 
 def _moment(cell: str, file: str, number: int) -> float:
     try:
-        value = float(cell)
+        value = parse_number(cell.strip(" "))
     except ValueError:
         try:
             moment = datetime.fromisoformat(cell.strip())
@@ -97,14 +102,12 @@ def _moment(cell: str, file: str, number: int) -> float:
             remedy = "write seconds since 1970, or 2026-01-01T10:00:00Z"
             raise InputError(f"{file} row {number}: time", cell, remedy) from error
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    if not math.isfinite(value):
-        raise InputError(f"{file} row {number}: time", cell, "write seconds since 1970")
     return value / 1_000.0 if value >= MILLISECONDS_FROM else value
 
 
 def _rate(cell: str, file: str, number: int) -> float:
     try:
-        return float(cell) if cell.strip() else math.nan
+        return parse_number(cell.strip(" ")) if cell.strip() and cell not in _UNKNOWN else math.nan
     except ValueError as error:
         remedy = "write requests per second as a number, or nothing where none was measured"
         raise InputError(f"{file} row {number}: rate", cell, remedy) from error

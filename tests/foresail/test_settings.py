@@ -117,6 +117,8 @@ def test_agents_take_the_thresholds_of_the_models_that_predict() -> None:
             {"run.virtual_time": True},
             r"virtual_time never ends by itself; give for_seconds",
         ),
+        ("[run]\nnodes = true\n", {}, {}, r"run\.nodes = True: give a number"),
+        ("", {"FORESAIL_RUN__NODES": "1_0"}, {}, r"run\.nodes = 1_0: give a number"),
         (
             "[agents.safety]\nmigrate_risk_ratio = 0.9\n",
             {},

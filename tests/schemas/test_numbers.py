@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from schemas.numbers import rounded
+from schemas.numbers import parse_number, rounded
 
 
 def test_rounding_is_that_of_the_language() -> None:
@@ -26,3 +26,34 @@ def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
     """They are no JSON."""
     with pytest.raises(ValueError, match="finite"):
         rounded(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1_000",
+        "\uff11\uff12",
+        "\u0661",
+        " 1",
+        "1 ",
+        "1\n",
+        "0x10",
+        "nan",
+        "inf",
+        "-Infinity",
+        "1e400",
+        "",
+        ".",
+        "1.5.2",
+    ],
+)
+def test_what_only_python_takes_for_a_number_is_none(text: str) -> None:
+    """Underscores, digits of other scripts, blanks and what is not finite are refused."""
+    with pytest.raises(ValueError, match="number"):
+        parse_number(text)
+
+
+@pytest.mark.parametrize(("text", "number"), [("-1.5e3", -1500.0), (".5", 0.5), ("7.", 7.0)])
+def test_decimal_numbers_are_read(text: str, number: float) -> None:
+    """With sign, point and exponent."""
+    assert parse_number(text) == number

@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from schemas.numbers import parse_number
 from twin.records import Object
 
 READY_SECONDS = "foresail.dev/ready-seconds"
@@ -84,7 +85,7 @@ def _period(probe: Object) -> float:
 
 def _seconds(annotations: Mapping[str, str], absent: float) -> float:
     try:
-        value = float(annotations[READY_SECONDS])
+        value = parse_number(annotations[READY_SECONDS])
     except (KeyError, ValueError):
         return absent
     return value if value >= 0.0 else absent

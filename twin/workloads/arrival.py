@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from math import fsum, isfinite
 from typing import Literal, NamedTuple
 
+from schemas.numbers import parse_number
+
 LONGEST_WINDOWS = 64
 """Windows of one pod at most; they travel as one annotation (about 1 kB)."""
 
@@ -87,7 +89,7 @@ def windows_from_text(text: str) -> tuple[UsageWindow, ...]:
     """
     if not text:
         return ()
-    parts = [[float(number) for number in part.split(":")] for part in text.split(";")]
+    parts = [[parse_number(number) for number in part.split(":")] for part in text.split(";")]
     return read_windows(parts)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from inputs.errors import InputError
 from inputs.limited_files import BadFile, read_text_limited
+from schemas.numbers import parse_number
 from twin.traffic import MOST_POINTS, MOST_REQUESTS_PER_SECOND, RATE_FILE, Recorded, recorded
 from twin.workloads.row_place import RowPlace
 
@@ -104,6 +105,6 @@ def _points(
 
 def _number(cell: str) -> float:
     try:
-        return float(cell)
+        return parse_number(cell.strip(" "))
     except ValueError:
         return nan

@@ -7,6 +7,7 @@ in silence.
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -34,6 +35,9 @@ MOST_UNKNOWN = 20
 DEEPEST = 8
 """Lists and objects inside one another in a JSON row."""
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""`str.splitlines` also ends lines where CSV and JSON do not, such as at a form feed."""
+
 Complain = Callable[[InputError], None]
 """Raises (a run must not start), or collects (somebody wants to see every bad row)."""
 PlacedRow = tuple[RowPlace, Row]
@@ -57,7 +61,7 @@ def read_rows(path: Path, comments: list[str], complain: Complain) -> Iterator[P
         remedy = f"give a readable UTF-8 file ({getattr(error, 'strerror', None) or error})"
         raise InputError(field="workload file", value=str(path), remedy=remedy) from error
     lines: list[tuple[int, str]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(_LINE_END.split(text), start=1):
         if len(line) > LONGEST_LINE:
             remedy = f"keep it below {LONGEST_LINE} characters"
             complain(
@@ -75,6 +79,7 @@ def read_rows(path: Path, comments: list[str], complain: Complain) -> Iterator[P
 def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> Iterator[PlacedRow]:
     numbers = [number for number, _ in lines]
     cells = csv.reader((line for _, line in lines), strict=True)
+    first = 0  # line of the row that is being read, where its first quote is
     try:
         header = next(cells, [])
         if len(header) > len(ALL_FIELDS):
@@ -87,8 +92,10 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> I
             complain(RowPlace(path.name, numbers[0]).error(*problem))
         if RECORD not in header:
             return
+        first = cells.line_num
         for values in cells:
-            place = RowPlace(path.name, numbers[cells.line_num - 1], folder=path.parent)
+            place = RowPlace(path.name, numbers[first], folder=path.parent)
+            first = cells.line_num
             if len(values) != len(header):
                 remedy = f"give {len(header)} cells"
                 complain(place.error("row", f"{len(values)} cells", remedy))
@@ -96,8 +103,29 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> I
             yield place, {key: value for key, value in zip(header, values, strict=True)
                           if key in ALL_FIELDS}  # fmt: skip
     except csv.Error as error:
-        line = numbers[min(cells.line_num, len(numbers)) - 1]
-        complain(RowPlace(path.name, line).error("row", str(error), "write valid CSV"))
+        opens = first + _opening_line([line for _, line in lines[first:]])
+        remedy = "write valid CSV: a quote that opens in this line is not closed before a comma"
+        complain(RowPlace(path.name, numbers[opens]).error("row", str(error), remedy))
+
+
+def _opening_line(lines: list[str]) -> int:
+    """Return in which of the lines the quote opens that is never closed, or not where a cell ends."""
+    opened: int | None = None
+    for number, line in enumerate(lines):
+        place = 0
+        while place < len(line):
+            quote, after = line[place] == '"', line[place + 1 : place + 2]
+            if opened is None:
+                opens = quote and (place == 0 or line[place - 1] == ",")
+                opened = number if opens else None
+            elif quote and after == '"':
+                place += 1
+            elif quote and after not in ("", ","):
+                return opened
+            elif quote:
+                opened = None
+            place += 1
+    return opened or 0
 
 
 def header_problems(columns: Sequence[str]) -> Iterator[tuple[str, str, str]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Literal, TypeVar
 
+from schemas.numbers import parse_number
 from twin.admission.metadata import LABEL_VALUE, MAX_LABEL, is_label_key
 from twin.traffic import RATE_FILE, read_traffic, recorded_text
 from twin.workloads.arrival import (
@@ -105,10 +106,10 @@ class RowFields:
             return default
         value = self.row[field]
         try:
-            number = float(value) if isinstance(value, str | int | float) else float("nan")
-        except (ValueError, OverflowError):
-            number = float("nan")
-        if isinstance(value, bool) or not isfinite(number) or not low <= number <= high:
+            number = _number(value)
+        except ValueError as error:
+            raise self.place.error(field, value, wanted) from error
+        if not low <= number <= high:
             raise self.place.error(field, value, wanted)
         return number
 
@@ -169,8 +170,8 @@ class RowFields:
             if value is None or isinstance(value, str):
                 return windows_from_text(value or "")
             if isinstance(value, list) and all(isinstance(part, list) for part in value):
-                return read_windows([[float(cell) for cell in part] for part in value])
-        except (ValueError, TypeError, OverflowError) as error:
+                return read_windows([[_number(cell) for cell in part] for part in value])
+        except ValueError as error:
             remedy = f"give seconds:cpu_ratio:memory_ratio;... ({error})"
             raise self.place.error("usage_windows", value, remedy) from error
         remedy = "give seconds:cpu_ratio:memory_ratio;... or a list of [seconds, cpu, memory]"
@@ -185,6 +186,21 @@ class RowFields:
         if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
             raise self.place.error("start_nodes", value, "give names of node rows: n1;n1;n2")
         return tuple(names)
+
+
+def _number(cell: Cell) -> float:
+    """Return a number of JSON, or one written as text; raises ValueError for anything else."""
+    if isinstance(cell, str):
+        return parse_number(cell)
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        raise ValueError(f"not a number: {cell!r}")
+    try:
+        number = float(cell)
+    except OverflowError as error:
+        raise ValueError("too large a number") from error
+    if not isfinite(number):
+        raise ValueError(f"not a finite number: {cell!r}")
+    return number
 
 
 def read_row(row: Row, place: RowPlace) -> NodeShape | WorkloadArrival:

@@ -57,6 +57,18 @@ def refusal_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("arrival,A_b,,,,5,task,1000,1073741824,60,succeed", "name = A_b: use a-z"),
         ("node,n1,8000,34359738368,,,,,,,", "name = n1: give every node"),
         ('arrival,"a,,,,5,task,1000,1073741824,60,succeed', "write valid CSV"),
+        ('arrival,"a,,,,5,task,1000,1073741824,60,succeed\n"x","y"', "write valid CSV"),
+        ('arrival,"a\nb,,,,5,task,1000,1073741824,60,succeed', "write valid CSV"),
+        ("arrival,a,,,,5,task,1_000,1073741824,60,succeed", "cpu_request_millicores = 1_000: give"),
+        (
+            "arrival,a,,,,5,task,\uff11,1073741824,60,succeed",
+            "cpu_request_millicores = \uff11: give",
+        ),
+        ("arrival,a,,,, 5,task,1000,1073741824,60,succeed", "time_seconds =  5: give a number"),
+        (
+            "arrival,a,,,,1e400,task,1000,1073741824,60,succeed",
+            "time_seconds = 1e400: give a number",
+        ),
     ],
 )
 def test_a_bad_workload_row(
