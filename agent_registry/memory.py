@@ -219,11 +219,11 @@ def _note_asked(services: dict[str, ServiceMemory], workload: str, replicas: int
 def _demand(view: ObservationView) -> DemandSample:
     nodes = view.nodes
     cores = math.fsum(
-        ratio * cores
+        (ratio or 0.0) * cores
         for ratio, cores in zip(nodes.cpu_requested_ratio, nodes.cpu_allocatable_cores, strict=True)
     )
     memory = math.fsum(
-        ratio * size / GIB
+        (ratio or 0.0) * size / GIB
         for ratio, size in zip(
             nodes.memory_requested_ratio, nodes.memory_allocatable_bytes, strict=True
         )

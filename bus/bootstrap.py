@@ -19,7 +19,7 @@ from bus.exit_codes import ExitCode
 from bus.login import Login
 from bus.nats_adapter import NatsBus
 from bus.streams import StreamDeclaration
-from schemas.numbers import parse_number
+from inputs.plain_numbers import parse_number
 
 AGAIN_SECONDS = 0.5
 WAIT_SECONDS = "60"

@@ -22,7 +22,7 @@ from bus.exit_codes import ExitCode
 from bus.failure_detector import FailureDetector, LivenessReport
 from bus.health import LoopMonitor
 from bus.processor_time import ProcessorMeter
-from schemas.numbers import parse_number
+from inputs.plain_numbers import parse_number
 
 VARIABLE = "FORESAIL_HANG_SECONDS"
 HANG_SECONDS = 10.0

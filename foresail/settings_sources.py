@@ -22,7 +22,7 @@ from bus.errors import ConfigError
 from features.baseline import MODEL_ID
 from foresail.flags import FLAG_OF
 from inputs.limited_files import BadFile, read_toml
-from schemas.numbers import parse_number
+from inputs.plain_numbers import parse_number
 
 PREFIX = "FORESAIL_"
 DATA_VARIABLE = "FORESAIL_DATA"

@@ -30,11 +30,12 @@ class ObservedNodes(Table):
     power_state: tuple[str, ...] = ()
     cpu_allocatable_cores: tuple[Rounded, ...] = ()
     memory_allocatable_bytes: tuple[int, ...] = ()
-    cpu_requested_ratio: tuple[Ratio, ...] = ()
-    """Requests of the pods on the node / allocatable, clipped to 1 (the baseline's cpu_util)."""
-    memory_requested_ratio: tuple[Ratio, ...] = ()
+    cpu_requested_ratio: tuple[Ratio | None, ...] = ()
+    """Requests of the pods on the node / allocatable, clipped to 1 (the baseline's cpu_util); None where the node
+    offers none, or does not say."""
+    memory_requested_ratio: tuple[Ratio | None, ...] = ()
     cpu_used_ratio: tuple[Ratio | None, ...] = ()
-    """Metrics Server usage / allocatable; None when missing."""
+    """Metrics Server usage / allocatable; None when either is missing."""
     memory_used_ratio: tuple[Ratio | None, ...] = ()
     pods: tuple[int, ...] = ()
     unhealthy_pods: tuple[int, ...] = ()

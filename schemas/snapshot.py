@@ -153,6 +153,13 @@ class AutoscalerState(DataModel):
     """Reason of the condition ScalingLimited, e.g. `TooManyReplicas` or `DesiredWithinRange`."""
     able: str = ""
     """Reason of the condition AbleToScale, e.g. `ReadyForNewScale` or `ScaleDownStabilized`."""
+    inactive: str = Field(default="", exclude_if=lambda text: not text)
+    """Message of the condition ScalingActive where it is false; `desired_replicas` is then not of now, and 0 where
+    it was never computed."""
+    missing_metrics: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """Metrics that could not be read, such as `External queue_lag`; one of several keeps it from scaling down."""
+    metrics: Count = Field(default=0, exclude_if=lambda count: not count)
+    """How many it has, where some are missing."""
 
 
 class NodesState(FramedData):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from services.kube_objects import Condition, KubeStruct, Meta
 
 
@@ -85,12 +87,34 @@ class ScaleTarget(KubeStruct, frozen=True):
     name: str = ""
 
 
+class AutoscalerMetric(KubeStruct, frozen=True):
+    """spec.metrics[] and status.currentMetrics[] of a HorizontalPodAutoscaler."""
+
+    type: str = ""
+    """Empty in a status: it could not be read."""
+    resource: dict[str, Any] | None = None
+    container_resource: dict[str, Any] | None = None
+    pods: dict[str, Any] | None = None
+    object: dict[str, Any] | None = None
+    external: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """Return its type and name, such as `External queue_lag`."""
+        sources = (self.resource, self.container_resource, self.pods, self.object, self.external)
+        source: dict[str, Any] = next(filter(None, sources), {})
+        metric = source.get("metric")
+        name = metric.get("name") if isinstance(metric, dict) else source.get("name")
+        return f"{self.type} {name or '?'}"
+
+
 class AutoscalerSpec(KubeStruct, frozen=True):
     """spec of a HorizontalPodAutoscaler."""
 
     scale_target_ref: ScaleTarget = ScaleTarget()
     min_replicas: int = 1
     max_replicas: int = 0
+    metrics: tuple[AutoscalerMetric, ...] = ()
 
 
 class AutoscalerStatus(KubeStruct, frozen=True):
@@ -99,6 +123,8 @@ class AutoscalerStatus(KubeStruct, frozen=True):
     current_replicas: int = 0
     desired_replicas: int = 0
     last_scale_time: str | None = None
+    current_metrics: tuple[AutoscalerMetric, ...] | None = None
+    """One for each of the spec, in its order; none where they were not asked for."""
     conditions: tuple[Condition, ...] = ()
 
 
@@ -108,3 +134,22 @@ class Autoscaler(KubeStruct, frozen=True):
     metadata: Meta = Meta()
     spec: AutoscalerSpec = AutoscalerSpec()
     status: AutoscalerStatus = AutoscalerStatus()
+
+    @property
+    def missing_metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that were asked for and could not be read."""
+        asked, read = self.spec.metrics, self.status.current_metrics or ()
+        if len(asked) != len(read):
+            return ()
+        return tuple(one.name for one, now in zip(asked, read, strict=True) if not now.type)
+
+    @property
+    def inactive(self) -> str:
+        """Return why it computes no replicas, in the cluster's words; empty where it does."""
+        conditions = self.status.conditions
+        said = (
+            one.message
+            for one in conditions
+            if one.type == "ScalingActive" and one.status == "False"
+        )
+        return next(said, "")

@@ -43,12 +43,13 @@ class Sample(msgspec.Struct, frozen=True):
 
 class _Vector(msgspec.Struct, frozen=True):
     metric: dict[str, str]
-    value: tuple[float, str]
+    value: tuple[float, str] = (0.0, "NaN")
+    """Absent in a series of native histograms, which is no number."""
 
 
 class _Matrix(msgspec.Struct, frozen=True):
     metric: dict[str, str]
-    values: list[tuple[float, str]]
+    values: list[tuple[float, str]] = []
 
 
 class _Data(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
-from schemas.numbers import parse_number
+from inputs.plain_numbers import parse_number
 
 DAY_SECONDS = 86_400.0
 MOST_REQUESTS_PER_SECOND = 1e7

@@ -141,7 +141,7 @@ def _cores(view: ObservationView) -> dict[str, float]:
     groups: dict[str, list[float]] = {}
     for ratio, cores, size in columns:
         name = f"nodes/{cores:.6g}-cores-{size / GIB:.6g}-gib"
-        groups.setdefault(name, []).append(ratio * cores)
+        groups.setdefault(name, []).append((ratio or 0.0) * cores)
     sums = {name: math.fsum(parts) for name, parts in groups.items()}
     return {**sums, ALL_NODES: math.fsum(part for parts in groups.values() for part in parts)}
 

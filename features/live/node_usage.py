@@ -94,7 +94,8 @@ def _use(view: ObservationView, resource: str) -> dict[str, float]:
     if _stale(view):
         measured = (None,) * len(requested)
     pairs = zip(nodes.ids[:FOLLOWED_NODES], measured, requested, strict=True)
-    return {name: request if now is None else now for name, now, request in pairs}
+    newest = {name: request if now is None else now for name, now, request in pairs}
+    return {name: share for name, share in newest.items() if share is not None}
 
 
 def _stale(view: ObservationView) -> bool:

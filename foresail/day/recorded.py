@@ -141,7 +141,7 @@ def _sample(nodes: ObservedNodes, at: float, pending: int) -> _Sample:
     return _Sample(
         at,
         math.fsum(sizes),
-        math.fsum(size * ratio for size, ratio, _ in rows),
+        math.fsum(size * (ratio or 0.0) for size, ratio, _ in rows),
         math.fsum(known) if known else math.nan,
         pending,
         dict(Counter(f"{number(size)} cores" for size in sizes)),

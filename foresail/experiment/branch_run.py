@@ -168,13 +168,14 @@ class _Branch:
 def _add_capacity(capacity: Capacity, before: ObservationView, now: ObservationView) -> Capacity:
     hours = (now.cluster_time_seconds - before.cluster_time_seconds) / 3_600.0
     nodes = before.nodes
-    cores = map(math.prod, zip(nodes.cpu_requested_ratio, nodes.cpu_allocatable_cores, strict=True))
-    memory = map(
-        math.prod, zip(nodes.memory_requested_ratio, nodes.memory_allocatable_bytes, strict=True)
+    cpu = zip(nodes.cpu_requested_ratio, nodes.cpu_allocatable_cores, strict=True)
+    memory = zip(nodes.memory_requested_ratio, nodes.memory_allocatable_bytes, strict=True)
+    cores, held_bytes = (
+        [(share or 0.0) * size for share, size in pairs] for pairs in (cpu, memory)
     )
     return Capacity(
         capacity.core_hours + math.fsum(cores) * hours,
-        capacity.memory_gib_hours + math.fsum(memory) / GIB * hours,
+        capacity.memory_gib_hours + math.fsum(held_bytes) / GIB * hours,
     )
 
 

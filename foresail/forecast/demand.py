@@ -19,13 +19,13 @@ from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.progress import doing_shares
 from foresail.workspace import workspace
+from inputs.plain_numbers import parse_number
 from lab.forecast.builds import write_text
 from lab.forecast.demand.quantile import FULL, SMALL
 from lab.forecast.demand.report import as_json, as_markdown
 from lab.forecast.demand.run import DemandOptions, DemandRun, run_demand
 from lab.forecast.demand.table import MODEL, FamilyTable
 from projections.figures import percent, signed_text
-from schemas.numbers import parse_number
 
 DEFAULT_NAME = "demand"
 DEFAULT_HORIZONS = ("15m", "1h", "3h")

@@ -36,9 +36,9 @@ from foresail.replay.player import FASTER, Player
 from foresail.replay.stage import Place, Stage, open_stage, run_name
 from foresail.spans import moment
 from foresail.verbs import Verb
+from inputs.plain_numbers import parse_number
 from projections.figures import number
 from projections.times import WALL
-from schemas.numbers import parse_number
 from schemas.wording import count_text
 
 VERB = Verb(40, "play a recording as a cluster of its own, for the dashboard and taps")

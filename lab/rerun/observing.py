@@ -105,7 +105,9 @@ class ObservingStage:
         new_event = None if made is None else made[0]
         return self._compare.pair(recorded, new_event, grounded=new_event is not None)
 
-    def _make(self, recorded: Recorded, seconds: float | None = None) -> tuple[NewEvent, FullState] | None:
+    def _make(
+        self, recorded: Recorded, seconds: float | None = None
+    ) -> tuple[NewEvent, FullState] | None:
         """Return the observation and the full state after it; None when its snapshot is not there.
 
         `seconds` is the time of the snapshot; None: as it was recorded.

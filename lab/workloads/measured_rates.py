@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import Any
 
 from bus.errors import InputError
+from inputs.plain_numbers import parse_number
 from twin.port.files import COLUMNS, MOST_POINTS, MOST_REQUESTS_PER_SECOND
-from schemas.numbers import parse_number
 
 MILLISECONDS_FROM = 1e11
 """A number of seconds would be the year 5138: such times are milliseconds, as Grafana exports them."""

@@ -10,6 +10,7 @@ from itertools import pairwise
 from agent_registry.discovery import action_label
 from projections.figures import number, number_beside, percent
 from projections.objects.answer import ObjectAnswer
+from projections.objects.autoscaler_answers import why_not_more, wish_of
 from projections.objects.entries import acts, cause_of, change_text, object_entries
 from projections.objects.history import ObjectHistory
 from projections.objects.names import ObjectKind
@@ -17,7 +18,6 @@ from projections.objects.room import NodeRoom, rooms
 from projections.times import clock
 from schemas.outcome import ExecutionPhase
 from schemas.reaction import ReactionItem, ReactionKind
-from schemas.snapshot import AutoscalerState
 from schemas.wording import count_text
 
 QUESTIONS: Mapping[ObjectKind, str] = {
@@ -211,25 +211,10 @@ def _placements(history: ObjectHistory, workload: str) -> Facts:
 
 # ---- autoscaler
 
-VALID_METRIC = "ValidMetricFound"
-NO_METRICS = frozenset(
-    (
-        "FailedComputeMetricsReplicas",
-        "FailedGetContainerResourceMetric",
-        "FailedGetExternalMetric",
-        "FailedGetObjectMetric",
-        "FailedGetPodsMetric",
-        "FailedGetResourceMetric",
-        "InvalidMetricSourceType",
-        "InvalidSelector",
-    )
-)
-STABILIZED = frozenset(("ScaleDownStabilized", "ScaleUpStabilized"))
-
 
 def _hpa_sentence(history: ObjectHistory) -> str:
     change = _newest(history, ReactionKind.HPA_CHANGE)
-    reason_text = _why_not_more(history.autoscaler)
+    reason_text = why_not_more(history.autoscaler)
     if change is None:
         return f"it changed nothing in this log{f': {reason_text}' if reason_text else ''}"
     before, after = round(change.before or 0), round(change.after or 0)
@@ -244,32 +229,10 @@ def _hpa_sentence(history: ObjectHistory) -> str:
     return f"{text}; {state}{f'; {reason_text}' if reason_text else ''}"
 
 
-def _why_not_more(state: AutoscalerState | None) -> str:
-    """Return what keeps an autoscaler at its replicas; empty when the log does not say."""
-    if state is None:
-        return ""
-    if state.active in NO_METRICS:
-        return f"it has no metrics ({state.active})"
-    if state.active == "ScalingDisabled":
-        return "its workload is scaled to 0, which switches it off"
-    if state.limited == "TooManyReplicas":
-        return f"it is at its maximum of {state.max_replicas}"
-    if state.limited == "TooFewReplicas":
-        return f"it is at its minimum of {state.min_replicas}"
-    if state.able in STABILIZED:
-        return f"it waits for its stabilization window ({state.able})"
-    if state.active == VALID_METRIC and state.current_replicas == state.desired_replicas:
-        return "its metrics are within tolerance of their targets"
-    return ""
-
-
 def _hpa_facts(history: ObjectHistory) -> Facts:
     yield f"scales {history.workload}"
     if (state := history.autoscaler) is not None:
-        yield (
-            f"wants {count_text(state.desired_replicas, 'replica')} and had {state.current_replicas}, "
-            f"between {state.min_replicas} and {state.max_replicas}"
-        )
+        yield (f"{wish_of(state)}, between {state.min_replicas} and {state.max_replicas}")
     changes = [
         reaction.item
         for reaction in history.reactions
@@ -320,6 +283,8 @@ def _node_sentence(history: ObjectHistory) -> str:
 
 def _obstacles(history: ObjectHistory) -> Iterator[str]:
     row = history.row
+    if nothing := [word for word, column in _OFFERED.items() if row[column] <= 0]:
+        yield f"it takes no pods: it offers no {' and no '.join(nothing)}, or does not say how much"
     usual = {"ready": True, "schedulable": True, "power_state": "on"}
     for column, good in usual.items():
         if row[column] == good:
@@ -344,24 +309,23 @@ _OFFERED = {
 }
 
 
+def _share(ratio: float | None) -> str:
+    return "unknown" if ratio is None else percent(ratio)
+
+
 def _node_facts(history: ObjectHistory) -> Facts:
     row, observed = history.row, history.observed
     if history.risks:
         at, ratio, alarm, seq = history.risks[-1]
         limit = "" if alarm is None else f", which acts at {number_beside(alarm, ratio)}"
         yield f"predicted risk {number_beside(ratio, alarm)} at {clock(at)} (seq {seq}){limit}"
-    small = (
-        [] if not row else [name for name, column in _OFFERED.items() if row.get(column, 1) <= 0]
-    )
-    if small:
-        yield f"says no allocatable {' and no '.join(small)}: it takes no pods, and no share of it can be told"
-    if observed and not small:
+    if observed:
         used = observed["cpu_used_ratio"]
         measured = "usage unknown" if used is None else f"{percent(used)} used"
+        cpu, memory = (observed[f"{name}_requested_ratio"] for name in ("cpu", "memory"))
         yield (
-            f"CPU {percent(observed['cpu_requested_ratio'])} requested, {measured}; memory "
-            f"{percent(observed['memory_requested_ratio'])} requested; {count_text(observed['pods'], 'pod')}, "
-            f"{observed['unhealthy_pods']} of them unhealthy"
+            f"CPU {_share(cpu)} requested, {measured}; memory {_share(memory)} requested; "
+            f"{count_text(observed['pods'], 'pod')}, {observed['unhealthy_pods']} of them unhealthy"
         )
     limits = [
         f"{name.removesuffix('_ratio').replace('_', ' ')} {number(row[name])}"

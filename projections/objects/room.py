@@ -65,6 +65,11 @@ def _room(nodes: NodeTable, number: int, used: list[float]) -> NodeRoom:
     obstacles = (
         ("not ready", not row["ready"]),
         ("cordoned", not row["schedulable"]),
+        (
+            "no CPU or memory to allocate",
+            min(row["cpu_allocatable_cores"], row["memory_allocatable_bytes"]) <= 0,
+        ),
+        ("takes no pods", row["pods_allocatable"] <= 0),
         (f"power state {row['power_state']}", row["power_state"] != "on"),
     )
     obstacle = ", ".join(text for text, holds in obstacles if holds)

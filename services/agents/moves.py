@@ -46,17 +46,22 @@ class Place:
 
 def is_awake(nodes: ObservedNodes, row: int) -> bool:
     """Say whether pods can be placed on a machine."""
-    return nodes.ready[row] and nodes.schedulable[row] and nodes.power_state[row] == "on"
+    offers = nodes.cpu_allocatable_cores[row] > 0 and nodes.memory_allocatable_bytes[row] > 0
+    return offers and nodes.ready[row] and nodes.schedulable[row] and nodes.power_state[row] == "on"
 
 
 def unrequested_cores(nodes: ObservedNodes, row: int) -> float:
     """Return the cores of a machine that no pod requests."""
-    return (1.0 - nodes.cpu_requested_ratio[row]) * nodes.cpu_allocatable_cores[row]
+    return (1.0 - (nodes.cpu_requested_ratio[row] or 0.0)) * nodes.cpu_allocatable_cores[row]
 
 
 def unrequested_gib(nodes: ObservedNodes, row: int) -> float:
     """Return the GiB of a machine that no pod requests."""
-    return (1.0 - nodes.memory_requested_ratio[row]) * nodes.memory_allocatable_bytes[row] / GIB
+    return (
+        (1.0 - (nodes.memory_requested_ratio[row] or 0.0))
+        * nodes.memory_allocatable_bytes[row]
+        / GIB
+    )
 
 
 def disruptions_left(situation: Situation) -> int:

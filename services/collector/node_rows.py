@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from inputs.plain_numbers import parse_number
 from services.kept_results import kept
 from services.kube_objects import CPU, MEMORY, Node, NodeMetrics, parse_duration, parse_time
 from services.pod_requests import count_gpus
@@ -98,7 +99,7 @@ def _node_row(node: Node) -> Row:
 def _actuator_scale(node: Node, annotation: str) -> float:
     text = node.metadata.annotations.get(annotation, "1")
     try:
-        return float(text)
+        return parse_number(text)
     except ValueError as error:
         name = node.metadata.name
         raise ValueError(f"node {name}: annotation {annotation} is no number: {text!r}") from error

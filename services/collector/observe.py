@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -189,8 +189,8 @@ def _observed_nodes(
 class _NodeCells(NamedTuple):
     """What is computed of one node, as it travels."""
 
-    cpu_requested_ratio: float
-    memory_requested_ratio: float
+    cpu_requested_ratio: float | None
+    memory_requested_ratio: float | None
     cpu_used_ratio: float | None
     memory_used_ratio: float | None
     power_watts: float
@@ -212,43 +212,47 @@ def _cell_calculator(power: PowerModel) -> Callable[..., _NodeCells]:
         clock_scale_ratio: float,
         measured: bool,
     ) -> _NodeCells:
-        cpu_requested = min(1.0, _used_ratio(cpu_micro_cores / 1_000_000, cores))
-        memory_requested = min(1.0, _used_ratio(memory_requested_bytes, memory))
-        cpu_used = None if cpu_used_cores is None else _used_ratio(cpu_used_cores, cores)
-        memory_used = None if memory_used_bytes is None else _used_ratio(memory_used_bytes, memory)
+        cpu_requested = _share(cpu_micro_cores / 1_000_000, cores, most=1.0)
+        memory_requested = _share(memory_requested_bytes, memory, most=1.0)
+        cpu_used, memory_used = _share(cpu_used_cores, cores), _share(memory_used_bytes, memory)
         known = measured and cpu_used is not None and memory_used is not None
+        cpu, of_memory = (cpu_used, memory_used) if known else (cpu_requested, memory_requested)
         watts = node_watts(
             power,
             power_state=power_state,
-            cpu_ratio=cpu_used if known and cpu_used is not None else cpu_requested,
-            memory_ratio=memory_used if known and memory_used is not None else memory_requested,
+            cpu_ratio=cpu or 0.0,
+            memory_ratio=of_memory or 0.0,
             clock_scale_ratio=clock_scale_ratio,
         )
         return _NodeCells(
             _checked_ratio(cpu_requested),
             _checked_ratio(memory_requested),
-            None if cpu_used is None else _checked_ratio(cpu_used),
-            None if memory_used is None else _checked_ratio(memory_used),
+            _checked_ratio(cpu_used),
+            _checked_ratio(memory_used),
             rounded(watts),
         )
 
     return cells_of
 
 
-def _checked_ratio(value: float) -> float:
-    """Return a ratio as it travels.
+def _checked_ratio(value: float | None) -> float | None:
+    """Return a ratio as it travels; None where it is not known.
 
     Raises:
         ValueError: it is negative or not finite.
     """
+    if value is None:
+        return None
     if value < 0:
         raise ValueError(f"a share cannot be {value}")
     return rounded(value)
 
 
-def _used_ratio(amount: float, allocatable: float) -> float:
-    """Return a share; of an unknown amount there is none, and signals except such a node."""
-    return amount / allocatable if allocatable > 0 else 0.0
+def _share(amount: float | None, allocatable: float, *, most: float = math.inf) -> float | None:
+    """Return a share of what a node offers; None where it offers nothing, or either is not known."""
+    if amount is None or allocatable <= 0:
+        return None
+    return min(most, amount / allocatable)
 
 
 def _observed_pods(snapshot: Snapshot, settings: CollectorSettings) -> ObservedPods:
@@ -294,8 +298,6 @@ def _totals(
 ) -> ClusterTotals:
     table = snapshot.nodes
     waiting = [kind for kind in pods.pending_class if kind is not None]
-    unknown = nodes_of_unknown_size(snapshot)
-    known = [name not in unknown for name in nodes.ids]
     unlisted = sum(
         count
         for namespace, count in snapshot.waiting_omitted.items()
@@ -313,8 +315,8 @@ def _totals(
         sla_violations=_sla_violations(snapshot, settings) + unlisted,
         completed_tasks=snapshot.bare_pods_succeeded + sum(snapshot.workloads.succeeded),
         pending_by_class=dict(sorted(Counter(waiting).items())),
-        cpu_requested_ratio=_mean_ratio(nodes.cpu_requested_ratio, known),
-        memory_requested_ratio=_mean_ratio(nodes.memory_requested_ratio, known),
+        cpu_requested_ratio=_mean_ratio(nodes.cpu_requested_ratio),
+        memory_requested_ratio=_mean_ratio(nodes.memory_requested_ratio),
         energy_watts=math.fsum(nodes.power_watts),
         energy_price=price,
     )
@@ -336,6 +338,6 @@ def _sla_violations(snapshot: Snapshot, settings: CollectorSettings) -> int:
     return bound + unbound
 
 
-def _mean_ratio(ratios: tuple[float, ...], known: Sequence[bool]) -> float:
-    shares = [ratio for ratio, is_known in zip(ratios, known, strict=True) if is_known]
-    return math.fsum(shares) / len(shares) if shares else 0.0
+def _mean_ratio(ratios: tuple[float | None, ...]) -> float:
+    known = [ratio for ratio in ratios if ratio is not None]
+    return math.fsum(known) / len(known) if known else 0.0

@@ -7,7 +7,6 @@ who was asked, but the snapshot says so. A question that fails makes the source 
 from __future__ import annotations
 
 import asyncio
-import math
 from typing import cast
 
 from schemas.envelope import rfc3339
@@ -18,6 +17,9 @@ from services.kube_objects import CPU, MEMORY, Meta, NodeMetrics
 from services.prometheus import SERVER, PrometheusRefused, PrometheusServer, no_value, values_by
 from services.prometheus_queries import NODE, NODE_CPU, NODE_MEMORY, NODE_SAMPLE
 from services.prometheus_settings import PrometheusSettings
+
+_LATEST_SECONDS = 253_402_300_800.0
+"""The year 10000, which no time stamp can say."""
 
 
 class PrometheusMetrics:
@@ -86,5 +88,5 @@ def _node_metrics(
             },
         )
         for node in sorted(seconds)
-        if math.isfinite(seconds[node])
+        if seconds[node] < _LATEST_SECONDS
     )

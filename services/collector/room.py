@@ -111,6 +111,7 @@ def _rooms(nodes: Mapping[str, Node], pods: Sequence[Pod]) -> dict[str, _Room]:
             parse_whole(node.status.allocatable.get(MEMORY, "0")),
         )
         for name, node in nodes.items()
+        if node.status.allocatable.get(CPU) and node.status.allocatable.get(MEMORY)
     }
     for pod in pods:
         if pod.spec.node_name in rooms and not pod.finished:

@@ -28,6 +28,9 @@ def scaling_rows(items: Sequence[Autoscaler]) -> dict[str, Scaling]:
             least=item.spec.min_replicas,
             most=item.spec.max_replicas,
             reasons={condition.type: condition.reason for condition in item.status.conditions},
+            inactive=item.inactive,
+            missing=item.missing_metrics,
+            metrics=len(item.spec.metrics),
         )
         for item in items
     }
@@ -57,11 +60,20 @@ def autoscaler_states(scalings: Mapping[str, Scaling]) -> tuple[AutoscalerState,
             (scaling.least, scaling.most),
             (scaling.current, scaling.desired),
             tuple([scaling.reasons.get(kind, "") for kind in _CONDITIONS]),
+            (
+                scaling.inactive[:MESSAGE_CHARACTERS],
+                scaling.missing[:MOST_METRICS],
+                scaling.metrics,
+            ),
         )
         for name, scaling in sorted(scalings.items())[:MOST_AUTOSCALERS]
     )
 
 
+MESSAGE_CHARACTERS = 240
+"""Longer messages of the API are cut."""
+MOST_METRICS = 8
+"""Missing ones that are named."""
 _CONDITIONS = ("ScalingActive", "ScalingLimited", "AbleToScale")
 
 
@@ -72,8 +84,10 @@ def _state_of(
     bounds: tuple[int, int],
     replicas: tuple[int, int],
     reasons: tuple[str, ...],
+    lacking: tuple[str, tuple[str, ...], int],
 ) -> AutoscalerState:
     (least, most), (current, desired), (active, limited, able) = bounds, replicas, reasons
+    inactive, missing, metrics = lacking
     return AutoscalerState(
         object=name,
         workload=f"{name.partition('/')[0]}/{target}",
@@ -84,4 +98,7 @@ def _state_of(
         active=active,
         limited=limited,
         able=able,
+        inactive=inactive,
+        missing_metrics=missing,
+        metrics=metrics if missing else 0,
     )

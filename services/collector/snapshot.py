@@ -25,6 +25,12 @@ class Scaling:
     most: int = 0
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Reason of each condition, by its type."""
+    inactive: str = ""
+    """Why it computes no replicas, in the cluster's words."""
+    missing: tuple[str, ...] = ()
+    """Metrics that could not be read."""
+    metrics: int = 0
+    """How many it has."""
 
 
 MOST_AUTOSCALERS = 200

@@ -64,8 +64,8 @@ class MetricsServerUsage:
             metrics = decode_object(PodMetrics, answer.body)
             usage = {
                 one.name: (
-                    parse_cores(one.usage.get("cpu", "0")),
-                    parse_whole(one.usage.get("memory", "0")),
+                    parse_cores(one.usage["cpu"]),
+                    parse_whole(one.usage["memory"]),
                 )
                 for one in metrics.containers
             }
@@ -76,6 +76,7 @@ class MetricsServerUsage:
             ClusterRefused,
             msgspec.DecodeError,
             ValueError,
+            KeyError,  # what a container uses is not known: that is not 0
             RecursionError,
         ):
             return None

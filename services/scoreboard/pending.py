@@ -258,4 +258,5 @@ def use_ratios(nodes: ObservedNodes) -> dict[str, float]:
             memory if memory is not None else memory_request,
         )
         for name, cpu, cpu_request, memory, memory_request in columns
+        if cpu_request is not None and memory_request is not None
     }

@@ -65,9 +65,13 @@ def situation_of(view: ObservationView) -> Situation:
 
 
 def demand_ratios(nodes: ObservedNodes) -> dict[str, float]:
-    """Return the requested demand by node."""
+    """Return the requested demand by node whose capacity is known."""
     columns = zip(nodes.ids, nodes.cpu_requested_ratio, nodes.memory_requested_ratio, strict=True)
-    return {name: CPU_WEIGHT * cpu + MEMORY_WEIGHT * memory for name, cpu, memory in columns}
+    return {
+        name: CPU_WEIGHT * cpu + MEMORY_WEIGHT * memory
+        for name, cpu, memory in columns
+        if cpu is not None and memory is not None
+    }
 
 
 def predict_situation(before: Situation, nodes: ObservedNodes | None, action: Action) -> Situation:
@@ -105,7 +109,11 @@ def _queue_step(action: Action) -> int:
 
 def _loads(nodes: ObservedNodes) -> dict[str, Load]:
     columns = zip(nodes.ids, nodes.cpu_requested_ratio, nodes.memory_requested_ratio, strict=True)
-    return {name: Load(cpu, memory) for name, cpu, memory in columns}
+    return {
+        name: Load(cpu, memory)
+        for name, cpu, memory in columns
+        if cpu is not None and memory is not None
+    }
 
 
 def _moved_loads(loads: dict[str, Load], nodes: ObservedNodes, action: Action) -> dict[str, Load]:

@@ -58,6 +58,17 @@ def state(**fields: Any) -> AutoscalerState:
         ({"desired_replicas": 10, "limited": "TooManyReplicas"}, "at its maximum of 10"),
         ({"desired_replicas": 2, "limited": "TooFewReplicas"}, "at its minimum of 2"),
         ({"active": "FailedGetResourceMetric"}, "no metrics (FailedGetResourceMetric)"),
+        ({"active": "AmbiguousSelector", "inactive": "by [a b]"}, "(AmbiguousSelector: by [a b])"),
+        (
+            {
+                "active": "FailedGetExternalMetric",
+                "missing_metrics": ("External lag",),
+                "metrics": 2,
+            },
+            "1 of its 2 metrics cannot be read, External lag (FailedGetExternalMetric); it does not scale down",
+        ),
+        ({"missing_metrics": ("External lag",), "metrics": 2}, "1 of its 2 metrics cannot be read"),
+        ({"able": "FailedGetScale"}, "(FailedGetScale)"),
         ({"active": "ScalingDisabled"}, "scaled to 0"),
         ({"able": "ScaleDownStabilized"}, "stabilization window (ScaleDownStabilized)"),
         ({}, "within tolerance"),
@@ -109,3 +120,44 @@ def test_limits_and_conditions_are_those_of_the_cluster() -> None:
     }
 
     assert autoscaler_states(scaling_rows([msgspec.convert(content, Autoscaler)])) == (state(),)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (
+            {"active": "AmbiguousSelector", "desired_replicas": 0},
+            "what it wants was never computed",
+        ),
+        ({"active": "", "desired_replicas": 0}, "what it wants was never computed"),
+        ({"active": "FailedGetResourceMetric"}, "wanted 4 replicas when it last computed that"),
+        ({"desired_replicas": 0, "min_replicas": 0}, "wants 0 replicas and had 4"),
+    ],
+)
+def test_a_wish_that_was_never_computed_is_unknown(fields: dict[str, Any], said: str) -> None:
+    """0 is a wish only where it was computed."""
+    history = ObjectHistory(ObjectKind.HPA, NAME, "shop/Deployment/web")
+    history.add(stamp_event(workloads(state(**fields)), seq=1))
+
+    assert any(fact.startswith(said) for fact in answer_of(history).facts)
+
+
+def test_the_metric_that_could_not_be_read_is_named() -> None:
+    """A status has one entry for each metric of the spec; that of an unreadable one has no type."""
+    content = {
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "metrics": [
+                {"type": "Resource", "resource": {"name": "cpu"}},
+                {"type": "External", "external": {"metric": {"name": "lag"}}},
+            ],
+        },
+        "status": {
+            "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu"}}, {"type": ""}],
+            "conditions": [{"type": "ScalingActive", "status": "False", "message": "no lag"}],
+        },
+    }
+    (seen,) = autoscaler_states(scaling_rows([msgspec.convert(content, Autoscaler)]))
+
+    assert (seen.missing_metrics, seen.metrics) == (("External lag",), 2)
+    assert seen.inactive == "no lag"

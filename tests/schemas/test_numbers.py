@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from schemas.numbers import parse_number, rounded
+from inputs.plain_numbers import parse_number
+from schemas.numbers import rounded
 
 
 def test_rounding_is_that_of_the_language() -> None:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from schemas.numbers import parse_number
+from inputs.plain_numbers import parse_number
 from twin.records import Object
 
 READY_SECONDS = "foresail.dev/ready-seconds"

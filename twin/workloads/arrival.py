@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import fsum, isfinite
 from typing import Literal, NamedTuple
 
-from schemas.numbers import parse_number
+from inputs.plain_numbers import parse_number
 
 LONGEST_WINDOWS = 64
 """Windows of one pod at most; they travel as one annotation (about 1 kB)."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from inputs.errors import InputError
 from inputs.limited_files import BadFile, read_text_limited
-from schemas.numbers import parse_number
+from inputs.plain_numbers import parse_number
 from twin.traffic import MOST_POINTS, MOST_REQUESTS_PER_SECOND, RATE_FILE, Recorded, recorded
 from twin.workloads.row_place import RowPlace
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Literal, TypeVar
 
-from schemas.numbers import parse_number
+from inputs.plain_numbers import parse_number
 from twin.admission.metadata import LABEL_VALUE, MAX_LABEL, is_label_key
 from twin.traffic import RATE_FILE, read_traffic, recorded_text
 from twin.workloads.arrival import (

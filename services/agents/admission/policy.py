@@ -141,7 +141,9 @@ def _loads(view: ObservationView) -> Loads:
     skip = excepted_rows(view, SIGNALS)
     nodes = view.nodes
     rows = zip(nodes.ids, nodes.cpu_requested_ratio, nodes.memory_requested_ratio, strict=True)
-    return tuple([(name, max(cpu, memory)) for name, cpu, memory in rows if name not in skip])
+    return tuple(
+        [(name, max(cpu or 0.0, memory or 0.0)) for name, cpu, memory in rows if name not in skip]
+    )
 
 
 def _count_overloaded(loads: Loads, thresholds: AdmissionThresholds) -> int:

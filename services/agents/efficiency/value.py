@@ -136,7 +136,7 @@ def capacity_of(situation: Situation) -> Capacity:
         empty=tuple(row for row in awake if nodes.pods[row] == 0),
         roomy=sum(
             nodes.pods[row] > 0
-            and max(nodes.cpu_requested_ratio[row], nodes.memory_requested_ratio[row])
+            and max(nodes.cpu_requested_ratio[row] or 0.0, nodes.memory_requested_ratio[row] or 0.0)
             <= 1.0 - ROOMY_RATIO
             for row in awake
         ),

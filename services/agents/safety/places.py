@@ -35,7 +35,7 @@ def pods_that_fit(situation: Situation, cores: float | None, memory_bytes: int |
     for ready, schedulable, (cpu_ratio, has_cores), (memory_ratio, has_bytes) in zip(
         nodes.ready, nodes.schedulable, cpu, memory, strict=True
     ):
-        if not (ready and schedulable):
+        if not (ready and schedulable) or cpu_ratio is None or memory_ratio is None:
             continue
         free_cores, free_bytes = (1.0 - cpu_ratio) * has_cores, (1.0 - memory_ratio) * has_bytes
         by_cores = math.floor(free_cores / cores + ROUNDING) if cores else MOST_PODS

@@ -73,7 +73,9 @@ def _steps(name: str, thresholds: SafetyThresholds) -> tuple[tuple[float, Action
 
 def _gate(view: ObservationView, name: str, thresholds: SafetyThresholds) -> tuple[Evidence, ...]:
     row = view.nodes.index()[name]
-    load = max(view.nodes.cpu_requested_ratio[row], view.nodes.memory_requested_ratio[row])
+    load = max(
+        view.nodes.cpu_requested_ratio[row] or 0.0, view.nodes.memory_requested_ratio[row] or 0.0
+    )
     totals = view.totals
     return (
         measure(view, "sla_violations", totals.sla_violations, "pods").compare(">", 0),

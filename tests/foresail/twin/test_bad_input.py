@@ -62,7 +62,7 @@ def refusal_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("arrival,a,,,,5,task,1_000,1073741824,60,succeed", "cpu_request_millicores = 1_000: give"),
         (
             "arrival,a,,,,5,task,\uff11,1073741824,60,succeed",
-            "cpu_request_millicores = \uff11: give",
+            r"cpu_request_millicores = \uff11: give",
         ),
         ("arrival,a,,,, 5,task,1000,1073741824,60,succeed", "time_seconds =  5: give a number"),
         (
