@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from services.collector.unreadable import without_unreadable
 from services.collector.reading import CycleReads
+from services.collector.unreadable import without_unreadable
 from services.collector.work_ledger import CountedObjects, WorkLedger, WorkRules, count_work
 
 

@@ -57,12 +57,13 @@ from services.collector.pod_rows import SnapshotLimits
 from services.collector.pod_sums import PodSums
 from services.collector.prometheus import PrometheusMetrics
 from services.collector.reaction import LastTables, find_reactions, update_last_tables
+from services.collector.readable_work import count_readable
 from services.collector.reading import CycleReads
 from services.collector.scalings import autoscaler_states
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
 from services.collector.unreadable import LeftOut
-from services.collector.work_ledger import CountedObjects, WorkLedger, WorkRules, count_work
+from services.collector.work_ledger import CountedObjects, WorkLedger, WorkRules
 from services.kube_follow import WatchTransport
 
 F = TypeVar("F", bound=FramedData)
@@ -290,11 +291,8 @@ class Collector:
 
     def _count_work(self, reading: CycleReads, time_seconds: float) -> None:
         rules = WorkRules(self._settings.namespaces, self._settings.overdue_seconds)
-        metrics = None if reading.work is None else reading.work.metrics
         try:
-            self._work = count_work(
-                self._work, reading, metrics, time_seconds, rules, self._counted
-            )
+            self._work = count_readable(self._work, reading, time_seconds, rules, self._counted)
         except ValueError as error:
             self._log.warning("work not counted", error=" ".join(str(error).split()))
 

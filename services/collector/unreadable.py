@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,15 +10,16 @@ from typing import Any
 from schemas.snapshot import NodeTable, SourceRead
 from schemas.tables import table_of
 from services.collector.node_rows import node_rows, usage_and_window
-from services.collector.pod_rows import pod_facts
+from services.collector.pod_rows import SnapshotLimits, pod_rows
 from services.collector.reading import CycleReads, ListRead
 from services.collector.scalings import scaling_rows
 from services.collector.workload_rows import deployment_rows, job_rows
 
+_EVERY_POD = SnapshotLimits(since_seconds=0.0, failed_pod_seconds=math.inf, listed_pods=1)
 _ROW_OF: Mapping[str, Callable[[Any], object]] = {
     "nodes": lambda item: table_of(NodeTable, node_rows((item,), {})),
     "node_metrics": lambda item: usage_and_window((item,)),
-    "pods": pod_facts,
+    "pods": lambda item: pod_rows((item,), 0.0, _EVERY_POD),
     "deployments": lambda item: deployment_rows((item,)),
     "autoscalers": lambda item: scaling_rows((item,)),
     "jobs": lambda item: job_rows((item,)),
