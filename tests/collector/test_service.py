@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from bus.clock import LoopClock
+from bus.item_errors import ItemErrors
 from bus.memory_adapter import Faults, MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
 from projections.outage import outage_of
@@ -50,6 +51,7 @@ def _run(
     log: MemoryLog | None = None,
     settings: CollectorSettings = SETTINGS,
     faults: Faults | None = None,
+    errors: ItemErrors | None = None,
 ) -> MemoryLog:
     log = log or MemoryLog()
 
@@ -58,7 +60,7 @@ def _run(
         clock = LoopClock(round(START_SECONDS * 1e9))
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await run(settings, bus, clock, ORIGIN, TwinTransport(cluster))
+                await run(settings, bus, clock, ORIGIN, TwinTransport(cluster), errors=errors)
 
     run_virtual(main)
     return log
