@@ -31,20 +31,11 @@ from schemas.model import EventData
 from schemas.numbers import rounded
 from schemas.observation import ObservedState
 from schemas.reaction import Reaction
-from schemas.snapshot import (
-    NodesState,
-    WorkloadsState,
-)
+from schemas.snapshot import NodesState, WorkloadsState
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.cluster_version import is_simulated
 from services.collector.assemble import assemble
-from services.collector.cluster import (
-    SERVICES,
-    WATCHED,
-    ListingSources,
-    Lists,
-    read_every_source,
-)
+from services.collector.cluster import SERVICES, WATCHED, ListingSources, Lists, read_every_source
 from services.collector.following import FollowedSources, SeparateSources
 from services.collector.frames import Frames
 from services.collector.looks import NAME, OWN_KINDS, Look, Memory, PublishedKinds

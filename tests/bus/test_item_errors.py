@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -10,8 +11,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from bus.clock import LoopClock
 from bus.errors import AnotherWriter, BusUnavailable, MessageTooLarge
-from bus.follow import AnyEvent
-from bus.item_errors import FAILING_AFTER, ItemErrors
+from bus.follow import AnyEvent, Publisher
+from bus.item_errors import FAILING_AFTER, ItemError, ItemErrors
 from bus.link import LinkCounts
 from bus.measured_bus import MeasuredBus
 from bus.memory_adapter import MemoryBus, MemoryLog
@@ -63,6 +64,25 @@ def test_an_event_that_cannot_be_read_is_left_out_and_told_once() -> None:
         assert [2, 4] == [position for position, _ in told(world)]
         assert all("KeyError: 'poison'" in text for _, text in told(world))
         assert not errors.stopped
+
+    in_virtual_time(scenario)
+
+
+def test_what_the_log_says_already_is_not_even_sent_again() -> None:
+    """However long ago that was: the server would know a repeated id for two minutes only."""
+
+    async def scenario(world: World) -> None:
+        sent: list[NewEvent] = []
+
+        async def publish(new_events: Sequence[NewEvent]) -> None:
+            sent.extend(new_events)
+            await Publisher(world.bus, ORIGIN, NAME).publish(new_events)
+
+        for positions in ((2, 4), (2, 4, 6)):
+            errors = ItemErrors(NAME)
+            errors.untold.extend(ItemError(position, "poison") for position in positions)
+            await errors.tell(world.bus, ORIGIN, NAME, publish, 9, 0.0)
+        assert [2, 4, 6] == [one.data.sequence for one in sent if isinstance(one.data, RunError)]
 
     in_virtual_time(scenario)
 
