@@ -12,15 +12,17 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import ValidationError
 
+from bus.backlog import Backlog
 from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
 from bus.errors import LogWentBack
-from bus.events import event_of
+from bus.events import event_of, read_entry
+from bus.item_errors import ItemErrors, ends_at_first_error
 from bus.ordered_read import matches_any
 from bus.port import Bus, Message, Messages, StoredMessage
 from schemas import subjects
@@ -35,10 +37,12 @@ from schemas.registry import UnknownEvent, encode, to_json
 S = TypeVar("S", bound=DataModel)
 AnyEvent = Event[Any]
 
-BACKLOG = 900
-"""Most messages read ahead of the handler, which takes them all at once; more wait in the bus. Fewer
-than the cycles that a handler keeps open (`schemas.view.OPEN_LIMIT`), so that it answers each of them
-before it drops the oldest."""
+RENEWED_EACH_CYCLE = frozenset(
+    {"snapshot", "observation", "untouched", "prediction", "proposal", "decision"}
+)
+"""Layers whose event is replaced by that of the next cycle: without one, a cycle lacks a part, which every handler
+knows. Without any other event (a command, a breaker, what itself has done) its state would be wrong for good."""
+
 LARGE_BYTES = 128 * 1024
 """A message of more bytes takes long to decode, so other tasks get a turn after it."""
 CHECKPOINT_BYTES_A_CYCLE = 4_000
@@ -171,9 +175,19 @@ class Follower(Generic[S]):
         act: Callable[[S], Awaitable[None]] | None = None,
         checkpoint_cycles: int = 20,
         on_progress: Callable[[str, int], None] | None = None,
+        errors: ItemErrors | None = None,
     ) -> None:
-        """Drive `handler`; `act` is called with the newest state after each step of a live service
-        that has effects.
+        """Drive `handler`.
+
+        Args:
+            handler: what the service does.
+            bus: the log.
+            clock: for the deadline.
+            publisher: who says what the handler decides.
+            act: called with the newest state after each step of a live service that has effects.
+            checkpoint_cycles: least cycles between two checkpoints.
+            on_progress: called with what it does and its position.
+            errors: where errors of single events end; None: the first one ends the follower.
         """
         self._handler = handler
         self._bus = bus
@@ -185,6 +199,7 @@ class Follower(Generic[S]):
         import structlog  # noqa: PLC0415 - a re-run imports handlers and follows nothing
 
         self._log = structlog.get_logger(handler.name)
+        self._errors = errors or ends_at_first_error(handler.name)
         self._state = handler.initial()
         self._seq = 0
         self._checkpoint_cycle = 0
@@ -219,7 +234,7 @@ class Follower(Generic[S]):
             await self._follow(messages)
 
     async def _follow(self, messages: Messages) -> None:
-        backlog = _Backlog()
+        backlog = Backlog()
         reader = asyncio.create_task(backlog.fill(messages), name=f"{self._handler.name}-reader")
         reader.add_done_callback(backlog.end)
         try:
@@ -237,6 +252,8 @@ class Follower(Generic[S]):
         if message.seq <= self._seq:
             return
         self._seq = message.seq
+        if self._errors.stopped:
+            return
         try:
             event = event_of(message)
         except UnknownEvent as error:
@@ -244,11 +261,20 @@ class Follower(Generic[S]):
                 "skipped a message that is no event", seq=message.seq, error=str(error)
             )
             return
-        self._state = self._handler.evolve(self._state, event)
+        with self._errors.item(f"read {event.type}", event.id, message.seq) as item:
+            self._state = self._handler.evolve(self._state, event)
+        if item.failed and not self._can_do_without(event):
+            self._errors.stop(
+                f"{event.type} at {message.seq} cannot be read, and nothing replaces it"
+            )
         cycle_time = getattr(event.data, "cluster_time_seconds", None)
         if cycle_time is not None:
             self._time_seconds = max(self._time_seconds, cycle_time)
             self._newest_cycle = max(self._newest_cycle, event.cycle)
+
+    def _can_do_without(self, event: AnyEvent) -> bool:
+        layer = subjects.parse(event.subject).layer
+        return layer in RENEWED_EACH_CYCLE and event.producer != self._handler.name
 
     async def _step(self) -> None:
         if self._behind_itself:
@@ -263,12 +289,31 @@ class Follower(Generic[S]):
         overdue = self._until_deadline() == 0.0
         if overdue:
             self._overdue_cycle = cycle
-        new_events = self._handler.decide(self._state, overdue=overdue)
-        if new_events:
-            await self._publisher.publish(new_events)
+        if not self._errors.stopped:
+            await self._decide(overdue=overdue)
+        await self._errors.tell(
+            self._bus,
+            self._publisher.origin,
+            self._handler.name,
+            self._publisher.publish,
+            self._seq,
+            self._time_seconds,
+        )
+
+    async def _decide(self, *, overdue: bool) -> None:
+        """Publish what is owed, act, and keep the state; a cycle that fails is superseded by the next."""
+        new_events: Sequence[NewEvent] = ()
+        with self._errors.item("decide", self._newest_cycle):
+            new_events = self._handler.decide(self._state, overdue=overdue)
+        for new_event in new_events:
+            kind = new_event.data.TYPE
+            with self._errors.item(f"publish {kind}", new_event.data.key()):
+                await self._publisher.publish([new_event])
         if self._act is not None:
-            await self._act(self._state)
-        await self._checkpoint()
+            with self._errors.item("act", self._newest_cycle):
+                await self._act(self._state)
+        with self._errors.item("checkpoint", self._newest_cycle):
+            await self._checkpoint()
 
     @property
     def _behind_itself(self) -> bool:
@@ -312,7 +357,8 @@ class Follower(Generic[S]):
         stored = await self._bus.last(subject)
         if stored is None:
             return
-        data = event_of(stored).data
+        event = read_entry(stored).event
+        data = None if event is None else event.data
         if isinstance(data, Checkpoint) and data.folded_seq >= stored.seq:
             # It was made from a longer log than this one.
             self._log.warning("ignored a checkpoint of another log", seq=data.folded_seq)
@@ -327,46 +373,3 @@ class Follower(Generic[S]):
             self._checkpoint_cycle = self._newest_cycle = data.cycle
             self._set_spacing(len(to_json(data.state)))
             self._log.info("restored", seq=self._seq, cycle=data.cycle)
-
-
-class _Backlog:
-    """Messages between the bus and the handler: read ahead up to BACKLOG, taken all at once."""
-
-    def __init__(self) -> None:
-        self._messages: list[StoredMessage] = []
-        self._change = asyncio.Event()
-        self._room = asyncio.Event()
-        self._reader: asyncio.Task[None] | None = None
-
-    async def fill(self, messages: Messages) -> None:
-        """Read until cancelled; waits while the backlog is full."""
-        async for message in messages:
-            self._messages.append(message)
-            self._change.set()
-            if len(self._messages) >= BACKLOG:
-                self._room.clear()
-                await self._room.wait()
-
-    def end(self, reader: asyncio.Task[None]) -> None:
-        """Note that the feed ended; `take` raises the reason once it has returned what came before."""
-        self._reader = reader
-        self._change.set()
-
-    async def take(self, wait_seconds: float | None) -> list[StoredMessage]:
-        """Return all that has arrived, waiting for at least one message; nothing when the time is up.
-
-        Raises:
-            ForesailError: what ended the bus' feed.
-            RuntimeError: the feed ended without an error.
-        """
-        with suppress(TimeoutError):
-            async with asyncio.timeout(wait_seconds):
-                await self._change.wait()
-        messages, self._messages = self._messages, []
-        self._room.set()
-        if self._reader is None:
-            self._change.clear()
-        elif not messages:
-            self._reader.result()
-            raise RuntimeError("the bus ended its feed")
-        return messages

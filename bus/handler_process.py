@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from bus.clock import Clock
 from bus.follow import Follower, Handler, Publisher
+from bus.item_errors import ItemErrors
 from bus.port import Bus
 from schemas.config import Config, config_hash
 from schemas.identity import Origin
@@ -39,8 +40,9 @@ async def run_handler(
     config: Config,
     *,
     on_progress: Callable[[str, int], None] | None = None,
+    errors: ItemErrors | None = None,
 ) -> None:
-    """Announce the settings, then follow the log until cancelled."""
+    """Announce the settings, then follow the log until cancelled; see `Follower`."""
     publisher = Publisher(bus, origin, handler.name)
     await publisher.publish_config(config, clock.wall_ns() / 1e9)
-    await Follower(handler, bus, clock, publisher, on_progress=on_progress).run()
+    await Follower(handler, bus, clock, publisher, on_progress=on_progress, errors=errors).run()

@@ -86,16 +86,16 @@ def _subjects_of(name: str, *kinds: Kind) -> tuple[Tokens, ...]:
 
 
 def _service_identity(name: str, purpose: str, *kinds: Kind, keeps: bool = True) -> Identity:
-    """Return a service's identity: its events, its settings, its checkpoint if it `keeps` one, its
-    heartbeat.
+    """Return a service's identity: its events, its settings, its checkpoint if it `keeps` one, what it could not
+    handle, its heartbeat.
     """
-    published = (Config, Checkpoint) if keeps else (Config,)
+    published = (Config, Checkpoint, RunError) if keeps else (Config, RunError)
     return Identity(name, purpose, _subjects_of(name, *kinds, *published), sends_heartbeats=True)
 
 
 def _agent_identity(agent: AgentName) -> Identity:
     name = f"{AGENT_PREFIX}{agent}"
-    published = (*_subjects_of(agent, Proposal), *_subjects_of(name, Config, Checkpoint))
+    published = (*_subjects_of(agent, Proposal), *_subjects_of(name, Config, Checkpoint, RunError))
     return Identity(name, f"proposes what {agent} wants", published, sends_heartbeats=True)
 
 

@@ -60,6 +60,12 @@ class ProcessMetrics:
         )
         for error in PUBLISH_FAILURES:
             self.failures.labels(error.__name__)
+        self.item_errors = Counter(
+            "foresail_item_errors_total",
+            "Items that failed while the others went on",
+            ["loop"],
+            registry=registry,
+        )
         self.decisions = Counter(
             "foresail_decisions_total",
             "Actions decided, those to do nothing too",

@@ -3,8 +3,8 @@ codes that mean something.
 
 Exit code 0: told to stop. 2: bad input, one line on stderr. 3: another process writes its subjects.
 4: its event loop hung, the stack of each thread is on stderr. 1: anything else, with the traceback
-in the log where it is not a known outage; its keeper starts it again. This is the only place
-that catches every exception.
+in the log where it is not a known outage; its keeper starts it again. This and the boundary of one item
+(`bus/item_errors.py`) are the only places that catch every exception.
 """
 
 from __future__ import annotations
@@ -30,14 +30,18 @@ from bus.child_process import PARENT_VARIABLE
 from bus.clock import Clock, SystemClock
 from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
 from bus.exit_codes import ExitCode
+from bus.follow import Handler
+from bus.handler_process import run_handler
 from bus.hang_watch import hang_watchdog
 from bus.health import HealthState, health_server
+from bus.item_errors import ItemErrors
 from bus.login import Login
 from bus.measured_bus import MeasuredBus
 from bus.metrics import ProcessMetrics
 from bus.nats_adapter import NatsBus
 from bus.port import Bus
 from inputs.parent_process import die_with_parent
+from schemas.config import Config
 from schemas.identity import Origin
 
 HEARTBEAT_SECONDS = 1.0
@@ -73,6 +77,7 @@ class ProcessContext:
     origin: Origin
     environment: Mapping[str, str]
     progress: Progress = field(default_factory=Progress)
+    errors: ItemErrors = field(default_factory=lambda: ItemErrors("process"))
 
 
 def settings_from(environment: Mapping[str, str], kind: type[AnySettings]) -> AnySettings:
@@ -88,6 +93,16 @@ def settings_from(environment: Mapping[str, str], kind: type[AnySettings]) -> An
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "FORESAIL_SETTINGS"
         raise ConfigError(where, first["input"], first["msg"]) from error
+
+
+async def run_handler_process(
+    context: ProcessContext, handler: Handler[Any], config: Config
+) -> None:
+    """Run a handler as the process of this context, until cancelled."""
+    bus, clock, progress = context.bus, context.clock, context.progress
+    await run_handler(
+        handler, bus, clock, context.origin, config, on_progress=progress, errors=context.errors
+    )
 
 
 def run_process(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> int:
@@ -150,11 +165,12 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
         )
         metrics, origin = ProcessMetrics(name, cluster, incarnation), Origin(cluster, incarnation)
         bus = MeasuredBus(connection, connection.link, metrics, clock)
-        context = ProcessContext(name, bus, clock, origin, dict(environment), progress)
+        errors = ItemErrors(name, count=lambda loop: metrics.item_errors.labels(loop).inc())
+        context = ProcessContext(name, bus, clock, origin, dict(environment), progress, errors)
         register_process_metrics(metrics, context, bus)
         try:
             async with health_server(
-                environment, clock, metrics, lambda: _health_state(context, bus)
+                environment, clock, metrics, lambda: health_state(context, bus)
             ):
                 await _run_until(stop, main, context, bus)
         finally:
@@ -206,21 +222,26 @@ def _required_variable(environment: Mapping[str, str], variable: str) -> str:
 async def _send_heartbeats(context: ProcessContext, bus: MeasuredBus) -> None:
     started_ns = context.clock.wall_ns()
     while True:
-        payload: dict[str, Any] = {
-            "process": context.name,
-            "pid": os.getpid(),
-            "state": context.progress.state,
-            "seq": context.progress.seq,
-            "lag": bus.lag(context.progress.seq),
-            "trouble": bus.link.trouble,
-            "rss_bytes": resident_bytes(),
-            "cpu_seconds": round(time.process_time(), 3),
-            "started_ns": started_ns,
-        }
-        await context.bus.send_heartbeat(
-            context.name, json.dumps(payload, separators=(",", ":")).encode()
-        )
+        with context.errors.item("heartbeat", context.progress.seq):
+            await _send_heartbeat(context, bus, started_ns)
         await context.clock.sleep(HEARTBEAT_SECONDS)
+
+
+async def _send_heartbeat(context: ProcessContext, bus: MeasuredBus, started_ns: int) -> None:
+    payload: dict[str, Any] = {
+        "process": context.name,
+        "pid": os.getpid(),
+        "state": context.progress.state,
+        "seq": context.progress.seq,
+        "lag": bus.lag(context.progress.seq),
+        "trouble": bus.link.trouble or context.errors.trouble,
+        "rss_bytes": resident_bytes(),
+        "cpu_seconds": round(time.process_time(), 3),
+        "started_ns": started_ns,
+    }
+    await context.bus.send_heartbeat(
+        context.name, json.dumps(payload, separators=(",", ":")).encode()
+    )
 
 
 def register_process_metrics(
@@ -235,11 +256,15 @@ def register_process_metrics(
     metrics.register("publish_refusals", "Refused", lambda: bus.link.refusals, counts=True)
 
 
-def _health_state(context: ProcessContext, bus: MeasuredBus) -> HealthState:
-    """Return the health of a process: ready once it has caught up with the log and is connected."""
+def health_state(context: ProcessContext, bus: MeasuredBus) -> HealthState:
+    """Return the health of a process: ready once it has caught up with the log and is connected, and while
+    no loop fails again and again.
+    """
     state, seq, connected = context.progress.state, context.progress.seq, bus.link.connected
+    trouble = context.errors.trouble
     detail = {"process": context.name, "state": state, "connected": connected, "seq": seq}
-    return HealthState(state == "live" and connected, {**detail, "lag": bus.lag(seq)})
+    detail |= {"lag": bus.lag(seq), "trouble": trouble}
+    return HealthState(state == "live" and connected and not trouble, detail)
 
 
 def resident_bytes() -> int:

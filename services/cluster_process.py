@@ -27,7 +27,7 @@ def run_cluster_process(
     Args:
         name: the process, which is also the producer of its events.
         kind: its settings, read from FORESAIL_SETTINGS; they hold `request_timeout_seconds`.
-        run: its shell, `run(settings, bus, clock, origin, transport, *, code_version, on_progress)`.
+        run: its shell, `run(settings, bus, clock, origin, transport, *, code_version, on_progress, errors)`.
         rights: what it needs of the API server, by the value of `FORESAIL_REQUIRE_RIGHTS` and its settings; where
             that variable is set, it does not start with less.
     """
@@ -54,6 +54,7 @@ def run_cluster_process(
                 transport,
                 code_version=CODE_VERSION,
                 on_progress=context.progress,
+                errors=context.errors,
             )
         finally:
             await transport.close()

@@ -19,6 +19,7 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 import structlog
 
 from bus.clock import Clock
+from bus.item_errors import ItemErrors, ends_at_first_error
 from services.byte_stream import Piece, StreamOpened
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.kube_index import ObjectIndex, WatchError, WatchExpired
@@ -109,8 +110,13 @@ class FollowedList(Generic[T]):
         time: ClusterTime,
         random: Random,
         times: FollowTimes,
+        errors: ItemErrors | None = None,
     ) -> None:
-        """Follow `path`; `random` spreads requests over time and decides nothing else."""
+        """Follow `path`; `random` spreads requests over time and decides nothing else.
+
+        An error that nobody foresaw ends here with `errors`, and the list is lost until it can be read again; without
+        them it ends `run`.
+        """
         self._path = path
         self._transport = transport
         self._clock = clock
@@ -119,6 +125,7 @@ class FollowedList(Generic[T]):
         self._times = times
         self._decoder = ListDecoder(kind)
         self._failures = 0
+        self._errors = errors or ends_at_first_error("follow")
         self._log = structlog.get_logger("follow").bind(path=path)
         self.index = ObjectIndex(kind)
         self.failure: Failure | None = None
@@ -137,25 +144,33 @@ class FollowedList(Generic[T]):
     async def run(self) -> None:
         """Follow the list until cancelled."""
         while True:
-            try:
-                if not self.index.version:
-                    await self._list()
-                await self._watch()
-            except _WatchRefused as refused:
-                self.may_not_watch = True
-                self._log.warning("watch refused, so each cycle lists", error=str(refused))
-                self.settled.set()
-                await self._clock.sleep(self._times.ask_again_seconds)
-            except WatchExpired as expired:
-                self._log.info("list expired", message=str(expired))
+            with self._errors.item(f"follow {self._path}", self.index.version) as item:
+                await self._follow()
+            if item.failed:
+                self.index.version = ""  # how much of it was applied is not known
+                await self._fail(ClusterRefused(200, "Unreadable", f"{self._path}: {item.text}"))
+
+    async def _follow(self) -> None:
+        """List unless that is known, and watch to the end; wait after what servers and networks do."""
+        try:
+            if not self.index.version:
+                await self._list()
+            await self._watch()
+        except _WatchRefused as refused:
+            self.may_not_watch = True
+            self._log.warning("watch refused, so each cycle lists", error=str(refused))
+            self.settled.set()
+            await self._clock.sleep(self._times.ask_again_seconds)
+        except WatchExpired as expired:
+            self._log.info("list expired", message=str(expired))
+            await self._expire()
+        except ClusterRefused as refused:
+            if refused.status == 410:
                 await self._expire()
-            except ClusterRefused as refused:
-                if refused.status == 410:
-                    await self._expire()
-                else:
-                    await self._fail(refused)
-            except ClusterUnavailable as unavailable:
-                await self._fail(unavailable)
+            else:
+                await self._fail(refused)
+        except ClusterUnavailable as unavailable:
+            await self._fail(unavailable)
 
     async def _list(self) -> None:
         listed = await read_list(self._transport, self._path, self._decoder)

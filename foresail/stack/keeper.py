@@ -24,7 +24,9 @@ from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
 from bus.errors import ForesailError, InputError
 from bus.failure_detector import FailureDetector, LivenessReport
+from bus.item_errors import ItemErrors
 from bus.processor_time import ProcessorMeter, ReadThreads, read_threads
+from foresail.output import print_error
 from foresail.stack.kept_processes import KeptProcess
 from foresail.stack.restarts import MOST_FAILED_STARTS, Backoff, ProcessEnd, process_end
 from projections.figures import duration
@@ -74,6 +76,7 @@ class Keeper:
         self._on_change: Listener = _ignore
         self._on_frozen: Listener = _ignore
         self._children: dict[str, _Child] = {}
+        self._errors = ItemErrors("keeper", report=print_error)
         self._failure: asyncio.Future[InputError] = asyncio.get_running_loop().create_future()
 
     @property
@@ -140,19 +143,28 @@ class Keeper:
         await child.process.stop()
 
     async def _keep(self, child: _Child) -> None:
-        while True:
-            end = await self._run_once(child)
-            child.last_end = f"{end.text} at {rfc3339(self._clock.wall_ns() / 1e9)}"
-            name = child.process.name
-            if end.refused:
-                self._give_up(name, child.process.last_words())
-                return
-            if child.failed_starts >= MOST_FAILED_STARTS:
-                self._give_up(name, end.start_error)
-                return
-            pause = child.backoff.pause_seconds(end)
-            self._on_change(name, f"ended with {end.text}; starting again in {duration(pause)}")
-            await self._clock.sleep(pause)
+        going_on = True
+        while going_on:
+            with self._errors.item("keep", child.process.name) as item:
+                going_on = await self._keep_once(child)
+            if item.failed:
+                await self._clock.sleep(ROUND_SECONDS)
+
+    async def _keep_once(self, child: _Child) -> bool:
+        """Run a process to its end and wait until it may start again; False: it is given up."""
+        end = await self._run_once(child)
+        child.last_end = f"{end.text} at {rfc3339(self._clock.wall_ns() / 1e9)}"
+        name = child.process.name
+        if end.refused:
+            self._give_up(name, child.process.last_words())
+            return False
+        if child.failed_starts >= MOST_FAILED_STARTS:
+            self._give_up(name, end.start_error)
+            return False
+        pause = child.backoff.pause_seconds(end)
+        self._on_change(name, f"ended with {end.text}; starting again in {duration(pause)}")
+        await self._clock.sleep(pause)
+        return True
 
     async def _run_once(self, child: _Child) -> ProcessEnd:
         """Start a process unless it runs, wait for its end, and return how it ended."""
@@ -164,8 +176,9 @@ class Keeper:
                 child.failed_starts += 1
                 return ProcessEnd(f"an error ({error})", start_error=str(error))
             child.failed_starts = 0
-            self._on_change(process.name, "started again" if child.started else "started")
+            what = "started again" if child.started else "started"
             child.running = child.started = True
+            self._on_change(process.name, what)
         began = self._clock.monotonic()
         code = await process.wait()
         child.running, ran_seconds = False, self._clock.monotonic() - began
@@ -189,7 +202,9 @@ class Keeper:
                 meters = [ProcessorMeter(one, self._read) for one in (pid, os.getpid())]
             began = self._clock.monotonic()
             await self._clock.sleep(ROUND_SECONDS)
-            report = await ask(process) if pid else None
+            report = None
+            with self._errors.item("watch", process.name):
+                report = await ask(process) if pid else None
             if not pid or process.pid != pid:
                 continue
             elapsed = self._clock.monotonic() - began

@@ -10,6 +10,7 @@ from typing import Any
 from bus.clock import Clock
 from bus.errors import BusUnavailable, LogWentBack
 from bus.events import read_entry
+from bus.item_errors import ItemErrors, ends_at_first_error
 from bus.port import Bus, StoredMessage
 from bus.recording import RecordingWriter
 from projections.cycle_record import CycleRecords
@@ -47,6 +48,7 @@ class Watch:
         self._shown = overview
         self._counted = () if overview else COUNTED
         self._bus = bus
+        self._errors = ends_at_first_error("watch")
         self._pattern = subjects.pattern(cluster, (">",))
         self._recording = recording
         self.overview = _empty_overview()
@@ -62,7 +64,10 @@ class Watch:
                 self._take(message)
 
     async def run_through_outages(self, clock: Clock) -> None:
-        """Follow the log until cancelled; wait out a server that does not answer."""
+        """Follow the log until cancelled; wait out a server that does not answer, and go on after an event that
+        cannot be counted or shown.
+        """
+        self._errors = ItemErrors("watch", report=self.notes.append)
         while True:
             try:
                 await self.run()
@@ -90,6 +95,10 @@ class Watch:
         if message.seq <= self.seq:
             return
         self.seq = message.seq
+        with self._errors.item("watch", message.seq):
+            self._take_part(message)
+
+    def _take_part(self, message: StoredMessage) -> None:
         self._record(message)
         layer = parse(message.subject).layer
         if layer in self._counted:

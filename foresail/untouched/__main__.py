@@ -36,6 +36,7 @@ async def main(context: ProcessContext) -> None:
         context.origin,
         world,
         on_progress=context.progress,
+        errors=context.errors,
     )
 
 

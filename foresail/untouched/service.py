@@ -12,6 +12,7 @@ from typing import Any
 
 from bus.clock import Clock
 from bus.follow import Follower
+from bus.item_errors import ItemErrors
 from bus.port import Bus
 from foresail.untouched.world import World
 from schemas.config import CODE_VERSION
@@ -90,6 +91,7 @@ async def run(
     *,
     code_version: str = CODE_VERSION,
     on_progress: Callable[[str, int], None] | None = None,
+    errors: ItemErrors | None = None,
 ) -> None:
     """Look at the untouched world once per observation until cancelled.
 
@@ -111,5 +113,11 @@ async def run(
             await collector.collect_once(cycle=newest.cycle, causes=(newest.id,), look=known)
 
     await Follower(
-        UntouchedHandler(), bus, clock, collector.publisher, act=look, on_progress=on_progress
+        UntouchedHandler(),
+        bus,
+        clock,
+        collector.publisher,
+        act=look,
+        on_progress=on_progress,
+        errors=errors,
     ).run()

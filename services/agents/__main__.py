@@ -7,8 +7,8 @@ import argparse
 import sys
 
 from agent_registry.discovery import agent_names
-from bus.handler_process import config_of, run_handler
-from bus.process import ProcessContext, run_process, settings_from
+from bus.handler_process import config_of
+from bus.process import ProcessContext, run_handler_process, run_process, settings_from
 from schemas.config import CODE_VERSION
 from services.agents.service import build
 from services.agents.settings import AgentSettings
@@ -24,14 +24,7 @@ def main() -> int:
         settings = settings_from(context.environment, AgentSettings).with_measured()
         handler = build(settings, context.origin, agent)
         config = config_of(handler.name, settings.announcement(agent), CODE_VERSION)
-        await run_handler(
-            handler,
-            context.bus,
-            context.clock,
-            context.origin,
-            config,
-            on_progress=context.progress,
-        )
+        await run_handler_process(context, handler, config)
 
     return run_process(f"agent-{agent}", run)
 

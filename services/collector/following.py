@@ -17,6 +17,7 @@ from typing import Any, cast
 import structlog
 
 from bus.clock import Clock
+from bus.item_errors import ItemErrors
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.cluster import ClusterRefused, ClusterUnavailable
@@ -33,6 +34,22 @@ from services.collector.settings import CollectorSettings
 from services.kube_follow import ClusterTime, FollowedList, FollowTimes, WatchTransport
 
 
+class SeparateSources:
+    """Lists of which one that raises is a failed source, and the others are read as ever."""
+
+    def __init__(self, lists: Lists, errors: ItemErrors) -> None:
+        """Read from `lists`."""
+        self._lists = lists
+        self._errors = errors
+
+    async def read(self, source: ApiList[T], otherwise_time_seconds: float) -> ListRead[T]:
+        """Return a list, or its failure."""
+        with self._errors.item(f"source {source.name}", otherwise_time_seconds) as item:
+            return await self._lists.read(source, otherwise_time_seconds)
+        failed = ClusterRefused(200, "Unreadable", item.text)
+        return ListRead(read_failure(source, failed, otherwise_time_seconds))
+
+
 class FollowedSources:
     """Answers reads of lists from what watches have brought; within `running` they are kept up to date."""
 
@@ -44,6 +61,7 @@ class FollowedSources:
         settings: CollectorSettings,
         random: Random,
         metrics_from: Lists | None = None,
+        errors: ItemErrors | None = None,
     ) -> None:
         """Follow `sources`; `random` spreads requests over time and decides nothing else.
 
@@ -63,7 +81,7 @@ class FollowedSources:
         times = FollowTimes(silent_seconds=settings.watch_silence_seconds)
         self.lists: dict[str, FollowedList[Any]] = {
             source.name: FollowedList(
-                source.path, source.kind, transport, clock, self._time, random, times
+                source.path, source.kind, transport, clock, self._time, random, times, errors
             )
             for source in sources
         }

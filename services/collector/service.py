@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
-from typing import TypeVar
 
 import structlog
 
@@ -22,32 +21,23 @@ from bus.errors import Temporary
 from bus.events import event_of
 from bus.follow import Publisher
 from bus.handler_process import config_of
+from bus.item_errors import ItemErrors, ends_at_first_error
 from bus.port import Bus
 from schemas import subjects
 from schemas.config import CODE_VERSION
 from schemas.envelope import NewEvent
-from schemas.frames import FramedData, FullState, frame_of
 from schemas.identity import Origin
 from schemas.model import EventData
 from schemas.numbers import rounded
 from schemas.observation import ObservedState
 from schemas.reaction import Reaction
-from schemas.snapshot import (
-    NodesState,
-    WorkloadsState,
-)
-from schemas.tables import Table
+from schemas.snapshot import NodesState, WorkloadsState
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.cluster_version import is_simulated
 from services.collector.assemble import assemble
-from services.collector.cluster import (
-    SERVICES,
-    WATCHED,
-    ListingSources,
-    Lists,
-    read_every_source,
-)
-from services.collector.following import FollowedSources
+from services.collector.cluster import SERVICES, WATCHED, ListingSources, Lists, read_every_source
+from services.collector.following import FollowedSources, SeparateSources
+from services.collector.frames import Frames
 from services.collector.looks import NAME, OWN_KINDS, Look, Memory, PublishedKinds
 from services.collector.means import NewestMeans
 from services.collector.measuring import MeasuredSources
@@ -66,7 +56,6 @@ from services.collector.unreadable import LeftOut
 from services.collector.work_ledger import CountedObjects, WorkLedger, WorkRules
 from services.kube_follow import WatchTransport
 
-F = TypeVar("F", bound=FramedData)
 Progress = Callable[[str, int], None]
 
 
@@ -80,22 +69,25 @@ async def run(
     code_version: str = CODE_VERSION,
     on_progress: Progress | None = None,
     on_look: Callable[[Look], None] | None = None,
+    errors: ItemErrors | None = None,
 ) -> None:
-    """Publish one cycle per interval until cancelled; `on_look` is given each before it is published.
+    """Publish one cycle per interval until cancelled; `on_look` is given each before it is published, and an error
+    of one source or cycle ends at `errors`.
 
     Raises:
         AnotherWriter: a second collector writes the same log.
     """
     collector = Collector(settings, bus, clock, origin, transport, code_version=code_version)
     collector.on_look = on_look
+    errors = errors or ends_at_first_error(NAME)
     metrics = PrometheusMetrics(settings.prometheus) if settings.prometheus.url else None
-    collector.lists_from = ListingSources(transport, metrics)
+    collector.lists_from = SeparateSources(ListingSources(transport, metrics), errors)
     progress = on_progress or (lambda _state, _cycle: None)
     await collector.resume()
     progress("live", collector.cycle)
     if settings.speed != 1.0 or not isinstance(transport, WatchTransport):
         # In time lapse a bookmark a minute would be an hour old.
-        await _collect(collector, settings, clock, progress)
+        await _collect(collector, settings, clock, progress, errors)
         return
     simulated = await collector.learn_provenance()
     followed = FollowedSources(
@@ -105,21 +97,28 @@ async def run(
         settings,
         Random(f"{origin.cluster} {NAME}"),
         metrics,
+        errors,
     )
-    collector.lists_from = collector.followed = followed
+    collector.lists_from, collector.followed = SeparateSources(followed, errors), followed
     async with followed.running():
         await followed.settle(settings.request_timeout_seconds)
-        await _collect(collector, settings, clock, progress)
+        await _collect(collector, settings, clock, progress, errors)
 
 
 async def _collect(
-    collector: Collector, settings: CollectorSettings, clock: Clock, progress: Progress
+    collector: Collector,
+    settings: CollectorSettings,
+    clock: Clock,
+    progress: Progress,
+    errors: ItemErrors,
 ) -> None:
     """Publish one cycle per interval."""
     due = clock.monotonic()
     while True:
-        if await collector.collect_once():
-            progress("live", collector.cycle)
+        with errors.item("cycle", collector.cycle + 1):
+            if await collector.collect_once():
+                progress("live", collector.cycle)
+        await collector.tell(errors)
         late = max(0.0, clock.monotonic() - due)
         due += settings.interval_seconds * (1 + math.floor(late / settings.interval_seconds))
         await clock.sleep(max(0.0, due - clock.monotonic()))
@@ -158,7 +157,7 @@ class Collector:
         self._left_out = LeftOut(self._log.warning)
         self._announced = False
         self._simulated: bool | None = None
-        self._frames: dict[str, FullState] = {}
+        self._frames = Frames(settings.keyframe_cycles)
         self._failing_since: Mapping[str, float] = {}
         self._seen = LastTables()
         self._newest_answer: tuple[float, float] | None = None
@@ -225,8 +224,17 @@ class Collector:
             self._log.warning("cycle not published", cycle=self.cycle, error=str(error))
             self._frames.clear()
             return False
+        except Exception:
+            self._frames.clear()  # what of it was stored is not known
+            self._seen = LastTables(failing=self._failing_since)
+            raise
         self._seen = update_last_tables(self._seen, snapshot)
         return True
+
+    async def tell(self, errors: ItemErrors) -> None:
+        """Publish what failed; see `ItemErrors.tell`."""
+        publish, at = self.publisher.publish, self._newest_time_seconds
+        await errors.tell(self._bus, self._origin, NAME, publish, self.cycle, at)
 
     def _memory(self) -> Memory:
         return Memory(
@@ -319,7 +327,8 @@ class Collector:
         new_events = [NewEvent(data, self.cycle, at, before) for data in layer1]
         causes = tuple(event.id for event in await self.publisher.publish(new_events))
         observed = interpret_snapshot(snapshot, self._settings)
-        observation = self._frame(
+        observation = self._frames.next(
+            self.cycle,
             self._kinds.observation,
             {"nodes": observed.nodes, "pods": observed.pods},
             cluster_time_seconds=at,
@@ -345,7 +354,8 @@ class Collector:
     def _snapshot_data(self, snapshot: Snapshot) -> tuple[EventData, ...]:
         at = snapshot.cluster_time_seconds
         return (
-            self._frame(
+            self._frames.next(
+                self.cycle,
                 self._kinds.nodes,
                 {"nodes": snapshot.nodes},
                 cluster_time_seconds=at,
@@ -353,12 +363,14 @@ class Collector:
                 sources=snapshot.sources,
                 measured=snapshot.measured,
             ),
-            self._frame(
+            self._frames.next(
+                self.cycle,
                 self._kinds.placements,
                 {"placements": snapshot.placements},
                 cluster_time_seconds=at,
             ),
-            self._frame(
+            self._frames.next(
+                self.cycle,
                 self._kinds.workloads,
                 {"workloads": snapshot.workloads, "pods": snapshot.pods},
                 cluster_time_seconds=at,
@@ -373,22 +385,6 @@ class Collector:
                 missing_means=snapshot.missing_means,
             ),
         )
-
-    def _frame(self, kind: type[F], tables: Mapping[str, Table], **fields: object) -> F:
-        """Build a keyframe or delta and remember the state after it."""
-        data = frame_of(
-            kind,
-            tables,
-            cycle=self.cycle,
-            previous=self._frames.get(kind.TYPE),
-            keyframe_every=self._settings.keyframe_cycles,
-            **fields,
-        )
-        frame = data.frame
-        self._frames[kind.TYPE] = FullState(
-            self.cycle, frame.keyframe_cycle, tables, frame.state_hash
-        )
-        return data
 
     async def _publish_config(self, time_seconds: float) -> None:
         if self._announced:

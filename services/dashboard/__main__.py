@@ -13,7 +13,14 @@ from services.dashboard.settings import DashboardSettings
 async def main(context: ProcessContext) -> None:
     """Serve the page until told to stop."""
     settings = settings_from(context.environment, DashboardSettings)
-    await run(settings, context.bus, context.clock, context.origin, on_progress=context.progress)
+    await run(
+        settings,
+        context.bus,
+        context.clock,
+        context.origin,
+        on_progress=context.progress,
+        errors=context.errors,
+    )
 
 
 if __name__ == "__main__":

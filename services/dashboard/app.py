@@ -7,6 +7,7 @@ before it is routed.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import (
     FileResponse,
     JSONResponse,
@@ -28,6 +29,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bus.errors import BusUnavailable
+from bus.item_errors import ItemErrors
 from bus.port import StoredMessage
 from inputs.limited_json import BadJson, load_json
 from schemas.envelope import attributes_of
@@ -46,14 +48,17 @@ SAFE_HEADERS = {
 BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 SEQ_DIGITS = 18
 """Digits of a position or cycle in an address; more fit no counter of the log."""
+PATH_SHOWN = 100
+"""Characters of a path that a line of the log shows."""
 NOT_KEPT = {"cache-control": "no-store"}
 
 
 class ReadOnly:
-    """Refuses everything but GET and HEAD, and puts the safe headers on every answer."""
+    """Refuses everything but GET and HEAD, puts the safe headers on every answer, and answers 500 where one fails."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, errors: ItemErrors) -> None:
         self._app = app
+        self._errors = errors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -65,8 +70,12 @@ class ReadOnly:
         scope["headers"] = [header for header in scope["headers"] if header[0] != b"range"]
         has_body = any(name in BODY_HEADERS and value != b"0" for name, value in scope["headers"])
 
+        started = False
+
         async def send_safely(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(scope=message)
                 if has_body:
                     headers["connection"] = "close"  # nobody reads it
@@ -78,7 +87,14 @@ class ReadOnly:
         app: ASGIApp = self._app
         if scope["method"] not in {"GET", "HEAD"}:
             app = PlainTextResponse("this page only reads\n", 405, {"allow": "GET, HEAD"})
-        await app(scope, receive, send_safely)
+        with (
+            self._errors.item("page", scope["path"][:PATH_SHOWN]) as item,
+            suppress(ClientDisconnect),
+        ):
+            await app(scope, receive, send_safely)
+        if item.failed and not started:
+            failed = JSONResponse({"error": "this page cannot be shown"}, 500)
+            await failed(scope, receive, send_safely)
 
 
 class DashboardRoutes:
@@ -172,7 +188,7 @@ def make_app(hub: Hub) -> Starlette:
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
         middleware=[
-            Middleware(ReadOnly),
+            Middleware(ReadOnly, errors=hub.errors),
             Middleware(
                 TrustedHostMiddleware,
                 allowed_hosts=list(hub.settings.host_names),

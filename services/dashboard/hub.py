@@ -13,12 +13,13 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
 from bus.clock import Clock
+from bus.item_errors import ItemErrors
 from bus.port import Bus, StoredMessage
 from projections.operating import EXECUTOR
 from schemas import subjects
 from schemas.control import Control
 from schemas.identity import Origin
-from schemas.registry import to_json
+from schemas.registry import LAYERS, to_json
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
 from services.dashboard.page import Page, evolve, with_operating_state
@@ -52,7 +53,9 @@ class Hub:
         origin: Origin,
         on_progress: Progress | None = None,
         replay_text: Callable[[], str] | None = None,
+        errors: ItemErrors | None = None,
     ) -> None:
+        self.errors = errors or ItemErrors("dashboard")
         self.settings = settings
         self._bus = bus
         self._clock = clock
@@ -82,7 +85,8 @@ class Hub:
             await self._read_operating_state(start)
         async with aclosing(self._bus.read([self._pattern], start_seq=start)) as messages:
             async for message in messages:
-                self._page = evolve(self._page, arrival_of(message))
+                with self.errors.item(f"read {_layer(message)}", message.seq):
+                    self._page = evolve(self._page, arrival_of(message))
                 self._report("live" if message.seq >= info.last_seq else "catching_up")
                 if len(message.data) > LARGE_BYTES:
                     await asyncio.sleep(0)  # pages are served between two large messages
@@ -96,12 +100,14 @@ class Hub:
         ]
         async with aclosing(self._bus.history(patterns, end_seq=before_seq - 1)) as messages:
             async for message in messages:
-                self._page = with_operating_state(self._page, arrival_of(message))
+                with self.errors.item("read operating state", message.seq):
+                    self._page = with_operating_state(self._page, arrival_of(message))
 
     async def render(self) -> None:
         """Bring the pages up to date, at most every `update_seconds`, until cancelled."""
         while True:
-            self._render()
+            with self.errors.item("render", self._page.overview.seq):
+                self._render()
             await self._clock.sleep(self.settings.update_seconds)
 
     async def updates(self, last_seq: int = 0) -> AsyncIterator[bytes]:
@@ -210,3 +216,9 @@ class Hub:
 
     def _now_ms(self) -> int:
         return self._clock.wall_ns() // MILLISECOND_NS
+
+
+def _layer(message: StoredMessage) -> str:
+    """Return a message's layer where it is one of ours; names that anybody may invent are one."""
+    layer = message.subject.split(".")[2:3]
+    return layer[0] if layer and layer[0] in LAYERS else "other"

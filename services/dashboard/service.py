@@ -13,6 +13,7 @@ import uvicorn
 from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
 from bus.errors import ConfigError
+from bus.item_errors import ItemErrors
 from bus.port import Bus
 from schemas.identity import Origin
 from services.dashboard.app import make_app
@@ -40,15 +41,18 @@ async def run(
     *,
     on_progress: Callable[[str, int], None] | None = None,
     replay_text: Callable[[], str] | None = None,
+    errors: ItemErrors | None = None,
 ) -> None:
     """Serve the page until cancelled; `replay_text` says how far a replay is.
+
+    An event that cannot be shown, and a request that cannot be answered, end nothing; `errors` counts them.
 
     Raises:
         ConfigError: the address cannot be listened on.
         BusUnavailable: the log cannot be read.
     """
     listening = listen(settings)
-    hub = Hub(settings, bus, clock, origin, on_progress, replay_text)
+    hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors)
     address, port = listening.getsockname()[:2]
     structlog.get_logger("dashboard").info("serving", url=f"http://{address}:{port}")
     tasks = [

@@ -15,6 +15,10 @@ KEPT_ATTEMPTS = 10_000
 """Attempts kept; by then the events of older ones have long been applied."""
 
 
+MOST_TRIES = 5
+"""How often an effect is tried that raises: after 1, 2, 4 and 8 more cycles, by which a stored plan is too old."""
+
+
 class Effect(Enum):
     """What the executor does for one part of a cycle's decision."""
 
@@ -30,6 +34,9 @@ class Attempts:
     def __init__(self) -> None:
         """Begin without any attempt."""
         self._begun: OrderedDict[tuple[Effect, Place, int], None] = OrderedDict()
+        self._failed: OrderedDict[tuple[Effect, Place, int], tuple[int, int | None]] = OrderedDict()
+        """Tries so far of what raised, and the cycle in which another is allowed; None: it is under way, or
+        there is none."""
 
     def begin(self, effect: Effect, place: Place, retry: int = 0) -> bool:
         """Note an attempt; return whether it is the first of this try."""
@@ -43,3 +50,18 @@ class Attempts:
     def allow_retry(self, effect: Effect, place: Place, retry: int = 0) -> None:
         """Forget an attempt that could not be made, so that the next step makes it."""
         del self._begun[effect, place, retry]
+
+    def note_failure(self, cycle: int, effect: Effect, place: Place, retry: int = 0) -> None:
+        """Note that an attempt raised in a cycle; `allow_failed` gives it another, unless it was the last."""
+        tries = self._failed.pop((effect, place, retry), (0, None))[0] + 1
+        due = cycle + 2 ** (tries - 1) if tries < MOST_TRIES else None
+        self._failed[effect, place, retry] = (tries, due)
+        while len(self._failed) > KEPT_ATTEMPTS:
+            self._failed.popitem(last=False)
+
+    def allow_failed(self, cycle: int) -> None:
+        """Let what raised be tried once more, if the time for that has come."""
+        for key, (tries, due) in self._failed.items():
+            if due is not None and cycle >= due:
+                self._begun.pop(key, None)
+                self._failed[key] = (tries, None)

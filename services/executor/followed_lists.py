@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Final
 
 from bus.clock import Clock
+from bus.item_errors import ItemErrors
 from services.byte_stream import Piece
 from services.cluster import JSON, ApiResponse, Json, Method
 from services.executor.reach import AUTOSCALERS, WRITTEN
@@ -47,6 +48,7 @@ class FollowedLists:
         clock: Clock,
         random: Random,
         followed: Mapping[str, type[KubeStruct]] = FOLLOWED,
+        errors: ItemErrors | None = None,
     ) -> None:
         """Ask through `transport`; `random` spreads requests over time and decides nothing else."""
         self._transport = transport
@@ -54,7 +56,9 @@ class FollowedLists:
         self._time = ClusterTime(clock)
         self._written: dict[str, str] = {}
         self._lists: dict[str, FollowedList[Any]] = {
-            path: FollowedList(path, kind, transport, clock, self._time, random, self._times)
+            path: FollowedList(
+                path, kind, transport, clock, self._time, random, self._times, errors
+            )
             for path, kind in followed.items()
         }
 

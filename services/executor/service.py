@@ -6,8 +6,10 @@ so after a crash a started plan is simply applied again or, when it is too old, 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from random import Random
+from typing import TypeVar
 
 import structlog
 
@@ -15,6 +17,7 @@ from bus.clock import Clock
 from bus.events import cycle_of_message, event_of
 from bus.follow import Follower, Publisher
 from bus.handler_process import config_of
+from bus.item_errors import ItemErrors, ends_at_first_error
 from bus.port import Bus
 from schemas import subjects
 from schemas.control import Control
@@ -31,7 +34,7 @@ from services.executor.effects.verify import verify
 from services.executor.followed_lists import FollowedLists
 from services.executor.guard_discovery import registered_guards
 from services.executor.handler import NAME, ExecutorHandler
-from services.executor.ledger import Ledger
+from services.executor.ledger import Execution, Ledger, Place
 from services.executor.looks import Looks
 from services.executor.means_reading import MeansWatch
 from services.executor.pod_reading import PodReader
@@ -41,6 +44,8 @@ from services.executor.writing import OperationWriter
 from services.kube_follow import WatchTransport
 
 __all__ = ["NAME", "Executor", "ExecutorHandler", "run"]
+
+T = TypeVar("T")
 
 
 async def run(
@@ -52,6 +57,7 @@ async def run(
     *,
     code_version: str = "",
     on_progress: Callable[[str, int], None] | None = None,
+    errors: ItemErrors | None = None,
 ) -> None:
     """Execute decisions until cancelled.
 
@@ -59,13 +65,18 @@ async def run(
         ConfigError: a file in `services/executor/guards/` declares no guard that can be used.
     """
     registered_guards()
+    errors = errors or ends_at_first_error(NAME)
     # In time lapse the server's time between two answers is not known well enough to date a plan.
     if settings.speed == 1.0 and isinstance(transport, WatchTransport):
-        followed = FollowedLists(transport, clock, Random(f"{origin.cluster} {NAME}"))
+        followed = FollowedLists(
+            transport, clock, Random(f"{origin.cluster} {NAME}"), errors=errors
+        )
         async with followed.running():
-            await _execute(settings, bus, clock, origin, followed, code_version, on_progress)
+            await _execute(
+                settings, bus, clock, origin, followed, code_version, on_progress, errors
+            )
     else:  # or the embedded cluster in process, whose lists cost what has changed anyway
-        await _execute(settings, bus, clock, origin, transport, code_version, on_progress)
+        await _execute(settings, bus, clock, origin, transport, code_version, on_progress, errors)
 
 
 async def _execute(
@@ -76,6 +87,7 @@ async def _execute(
     transport: Transport,
     code_version: str,
     on_progress: Callable[[str, int], None] | None,
+    errors: ItemErrors,
 ) -> None:
     publisher = Publisher(bus, origin, NAME)
     await publisher.publish_config(
@@ -97,9 +109,15 @@ async def _execute(
         stored = await bus.last(subjects.build(origin.cluster, Observation.PATTERN))
         return None if stored is None else cycle_of_message(stored)
 
-    executor = Executor(settings, publisher, transport, newest_control, newest_cycle)
+    executor = Executor(settings, publisher, transport, newest_control, newest_cycle, errors)
     await Follower(
-        ExecutorHandler(), bus, clock, publisher, act=executor.act, on_progress=on_progress
+        ExecutorHandler(),
+        bus,
+        clock,
+        publisher,
+        act=executor.act,
+        on_progress=on_progress,
+        errors=errors,
     ).run()
 
 
@@ -113,10 +131,14 @@ class Executor:
         transport: Transport,
         newest_control: Callable[[], Awaitable[Control | None]] | None = None,
         newest_cycle: Callable[[], Awaitable[int | None]] | None = None,
+        errors: ItemErrors | None = None,
     ) -> None:
         """Execute through `transport`; the log is asked for the newest command and the newest cycle
         before every single write.
+
+        An error of one effect ends there with `errors`; without them it goes on to whoever lets this act.
         """
+        self._errors = errors or ends_at_first_error(NAME)
         writer = OperationWriter(settings, transport, newest_control, newest_cycle)
         log = structlog.get_logger(NAME)
         reader = PodReader(transport, settings)
@@ -132,29 +154,61 @@ class Executor:
         Only one: its event may have waited for the server through an outage, so what follows is
         judged by the state in which that event, and all that came before it, has been read.
         """
-        context, attempts = self._context, self._attempts
-        await self._say_means(state)
-        await context.pod_reader.follow(state.seen.cycle, state.seen.cluster_time_seconds)
+        context, attempts, cycle = self._context, self._attempts, state.seen.cycle
+        attempts.allow_failed(cycle)
+        with self._errors.item("means", cycle):
+            await self._say_means(state)
+        with self._errors.item("pods", cycle) as pods:
+            await context.pod_reader.follow(cycle, state.seen.cluster_time_seconds)
         for execution in state.executions:
-            if execution.phase is ExecutionPhase.STARTED and attempts.begin(
-                Effect.EXECUTE, execution.place
-            ):
-                return await resume(context, state, execution)
-        for due in state.due:
+            place = execution.place
+            if execution.phase is ExecutionPhase.STARTED and attempts.begin(Effect.EXECUTE, place):
+                resumed = resume(context, state, execution)
+                return await self._attempt(resumed, cycle, Effect.EXECUTE, place)
+        for due in () if pods.failed else state.due:
             if attempts.begin(Effect.EXECUTE, due.place):
-                return await execute(context, state, due)
-        for execution in due_for_verification(state, context.settings.verify_cycles):
-            if attempts.begin(Effect.VERIFY, execution.place):
-                if await verify(context, self._looks, state, execution):
+                executed = execute(context, state, due)
+                return await self._attempt(executed, cycle, Effect.EXECUTE, due.place)
+        for effect, execution, retry, doing in self._afterwards(state):
+            place = execution.place
+            if attempts.begin(effect, place, retry):
+                settled = await self._attempt(doing(), cycle, effect, place, retry)
+                if settled:
                     return None
-                attempts.allow_retry(Effect.VERIFY, execution.place)
+                if settled is False:
+                    attempts.allow_retry(effect, place, retry)
+        return None
+
+    def _afterwards(
+        self, state: Ledger
+    ) -> Iterator[tuple[Effect, Execution, int, Callable[[], Awaitable[bool]]]]:
+        """Yield what is due of executions that have finished: effect, execution, number of the retry, how."""
+        context = self._context
+        for execution in due_for_verification(state, context.settings.verify_cycles):
+            yield (
+                Effect.VERIFY,
+                execution,
+                0,
+                partial(verify, context, self._looks, state, execution),
+            )
         for execution in () if state.killed else rollback_order(context, state):
             cause = rollback_cause(context, state, execution)
-            retry = execution.rollbacks_failed
-            if cause and attempts.begin(Effect.ROLL_BACK, execution.place, retry):
-                if await roll_back(context, state, execution, cause):
-                    return None
-                attempts.allow_retry(Effect.ROLL_BACK, execution.place, retry)
+            if cause:
+                yield (
+                    Effect.ROLL_BACK,
+                    execution,
+                    execution.rollbacks_failed,
+                    partial(roll_back, context, state, execution, cause),
+                )
+
+    async def _attempt(
+        self, doing: Awaitable[T], cycle: int, effect: Effect, place: Place, retry: int = 0
+    ) -> T | None:
+        """Return what an effect returns; None when it raised, and a later cycle may try it again."""
+        key = f"{place} seen in cycle {cycle}"
+        with self._errors.item(f"{effect.name.lower()} effect", key):
+            return await doing
+        self._attempts.note_failure(cycle, effect, place, retry)
         return None
 
     async def _say_means(self, state: Ledger) -> None:

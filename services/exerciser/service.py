@@ -17,6 +17,7 @@ from bus.clock import Clock
 from bus.errors import Temporary
 from bus.follow import Follower, Publisher
 from bus.handler_process import config_of
+from bus.item_errors import ItemErrors
 from bus.port import Bus
 from schemas.config import CODE_VERSION
 from schemas.envelope import Event, NewEvent
@@ -77,12 +78,19 @@ async def run(
     *,
     code_version: str = CODE_VERSION,
     on_progress: Callable[[str, int], None] | None = None,
+    errors: ItemErrors | None = None,
 ) -> None:
     """Go through the phases until cancelled, then remove the load."""
     publisher = Publisher(bus, origin, NAME)
     exerciser = Exerciser(settings, publisher, transport, code_version)
     follower = Follower(
-        ExerciserHandler(), bus, clock, publisher, act=exerciser.act, on_progress=on_progress
+        ExerciserHandler(),
+        bus,
+        clock,
+        publisher,
+        act=exerciser.act,
+        on_progress=on_progress,
+        errors=errors,
     )
     try:
         await follower.run()

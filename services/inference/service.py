@@ -5,6 +5,8 @@ Older open cycles are superseded.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from schemas.envelope import Event, NewEvent
@@ -44,6 +46,8 @@ class InferenceHandler:
         demand_bands: bool = False,
     ) -> None:
         """Predict with the same models for the whole life of the process."""
+        self.item: Callable[[str, object], AbstractContextManager[object]] = _every_error_ends_it
+        """The boundary around each prediction: one model that fails costs no other its output."""
         self._models = models
         self._limits = limits
         slots = tuple(str(slot) for slot in range(1, len(models.shadows) + 1))
@@ -99,12 +103,16 @@ class InferenceHandler:
         for number in sorted(cycles):
             reason = Reason.SUPERSEDED if number != newest else None
             builder = PredictionBuilder(self._models, self._limits, cycles[number], state, reason)
-            new_events.extend(
-                _draft(builder.build(output), cycles[number])
-                for output in self._wanted.outputs
-                if any(cycle.cycle == number for cycle in state.owed.get(output, ()))
-            )
+            for output in self._wanted.outputs:
+                if any(cycle.cycle == number for cycle in state.owed.get(output, ())):
+                    with self.item(f"predict {output}", number):
+                        new_events.append(_draft(builder.build(output), cycles[number]))
         return tuple(new_events)
+
+
+def _every_error_ends_it(loop: str, key: object) -> AbstractContextManager[object]:
+    del loop, key
+    return nullcontext()
 
 
 def _draft(data: EventData, cycle: OpenCycle) -> NewEvent:

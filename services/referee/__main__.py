@@ -5,8 +5,8 @@ from __future__ import annotations
 import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import sys
 
-from bus.handler_process import config_of, run_handler
-from bus.process import ProcessContext, run_process, settings_from
+from bus.handler_process import config_of
+from bus.process import ProcessContext, run_handler_process, run_process, settings_from
 from schemas.config import CODE_VERSION
 from services.referee.service import build
 from services.referee.settings import RefereeSettings
@@ -17,9 +17,7 @@ async def main(context: ProcessContext) -> None:
     settings = settings_from(context.environment, RefereeSettings)
     handler = build(settings, context.origin)
     config = config_of(handler.name, settings.announcement(), CODE_VERSION)
-    await run_handler(
-        handler, context.bus, context.clock, context.origin, config, on_progress=context.progress
-    )
+    await run_handler_process(context, handler, config)
 
 
 if __name__ == "__main__":

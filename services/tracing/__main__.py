@@ -14,7 +14,12 @@ async def main(context: ProcessContext) -> None:
     """Send spans until told to stop."""
     settings = settings_from(context.environment, TracingSettings)
     await run(
-        settings, context.bus, context.clock, context.origin.cluster, on_progress=context.progress
+        settings,
+        context.bus,
+        context.clock,
+        context.origin.cluster,
+        on_progress=context.progress,
+        errors=context.errors,
     )
 
 

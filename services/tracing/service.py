@@ -15,6 +15,7 @@ import structlog
 
 from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
+from bus.item_errors import ItemErrors
 from bus.port import Bus, Messages
 from projections.spans import CycleSpan, SpanBuilder
 from schemas import subjects
@@ -35,8 +36,9 @@ async def run(
     cluster: str,
     *,
     on_progress: Progress | None = None,
+    errors: ItemErrors | None = None,
 ) -> None:
-    """Send the spans of what is stored until cancelled.
+    """Send the spans of what is stored until cancelled; `errors` counts what fails alone.
 
     Raises:
         ConfigError: the receiver's address is no HTTP address.
@@ -46,7 +48,7 @@ async def run(
     try:
         start_seq = max(1, (await bus.info()).last_seq + 1 - OVERLAP_MESSAGES)
         messages = bus.read([subjects.pattern(cluster, (">",))], start_seq=start_seq)
-        await trace(messages, sender, settings, clock, on_progress=on_progress)
+        await trace(messages, sender, settings, clock, on_progress=on_progress, errors=errors)
     finally:
         sender.close()
 
@@ -58,16 +60,19 @@ async def trace(
     clock: Clock,
     *,
     on_progress: Progress | None = None,
+    errors: ItemErrors | None = None,
 ) -> None:
     """Send the spans of messages to their end; open cycles are closed there."""
     progress = on_progress or (lambda _state, _seq: None)
-    batch, builder = _Batch(sender, settings), SpanBuilder()
+    errors = errors or ItemErrors(NAME)
+    batch, builder = _Batch(sender, settings, errors), SpanBuilder()
     progress("live", 0)
     ticking = asyncio.create_task(batch.tick(clock), name="tracing-tick")
     try:
         async with aclosing(messages):
             async for message in messages:
-                await batch.add(builder.build(message))
+                with errors.item("read", message.seq):
+                    await batch.add(builder.build(message))
                 progress("live", message.seq)
         await batch.add(builder.finish())
         await batch.flush()
@@ -78,8 +83,9 @@ async def trace(
 class _Batch:
     """Spans that wait for others: until there are enough, or for a while."""
 
-    def __init__(self, sender: SpanSender, settings: TracingSettings) -> None:
+    def __init__(self, sender: SpanSender, settings: TracingSettings, errors: ItemErrors) -> None:
         self._sender = sender
+        self._errors = errors
         self._settings = settings
         self._waiting: list[CycleSpan] = []
         self._sending = asyncio.Lock()
@@ -95,8 +101,11 @@ class _Batch:
         """Send what waits."""
         async with self._sending:
             spans, self._waiting = self._waiting, []
-            if spans and not await self._sender.send(spans):
-                self._log.warning("the receiver took no spans", lost=self._sender.lost)
+            with self._errors.item("send", f"{len(spans)} spans") as item:
+                if spans and not await self._sender.send(spans):
+                    self._log.warning("the receiver took no spans", lost=self._sender.lost)
+            if item.failed:
+                self._sender.lost += len(spans)
 
     async def tick(self, clock: Clock) -> None:
         """Send what waits, again and again, until cancelled."""

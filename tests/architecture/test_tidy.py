@@ -43,6 +43,21 @@ BOUNDARIES = {
     "twin/controllers/loop.py",  # one object
 }
 """Where an error of any kind ends one item, is told, and lets the others go on."""
+LOOPS = {
+    "bus/follow.py",
+    "bus/process.py",
+    "foresail/stack/keeper.py",
+    "foresail/stack/watch.py",
+    "services/collector/following.py",
+    "services/collector/service.py",
+    "services/dashboard/app.py",
+    "services/dashboard/hub.py",
+    "services/executor/service.py",
+    "services/inference/service.py",
+    "services/kube_follow.py",
+    "services/tracing/service.py",
+}
+"""Loops whose items end at `bus/item_errors.py`; ADR 0031 has what each does after an error."""
 # Each word is split so that this file does not find itself.
 MACHINE_PATHS = re.compile(
     r"(?<![\w.$}/])/(?:wo" r"rk|ro" r"ot|op" r"t/pypi|op" r"t/wheels|tmp/no" r"tes)\b"
@@ -161,6 +176,35 @@ def test_only_boundaries_between_items_catch_everything() -> None:
     ]
 
     assert [] == actual
+
+
+def test_only_loops_have_boundaries_between_items() -> None:
+    """Who opens a boundary is named here; elsewhere an error goes on to the loop that has one."""
+    actual = {
+        path.relative_to(ROOT).as_posix()
+        for path in python_files(*PACKAGES)
+        for node in nodes_of(path)
+        if isinstance(node, ast.withitem)
+        and isinstance(node.context_expr, ast.Call)
+        and isinstance(node.context_expr.func, ast.Attribute)
+        and node.context_expr.func.attr == "item"
+    }
+
+    assert actual == LOOPS
+
+
+def test_every_process_counts_its_errors() -> None:
+    """Each service is given where errors of single items end; without it the first one would end the process."""
+    mains = [*ROOT.glob("services/*/__main__.py"), ROOT / "foresail/untouched/__main__.py"]
+    given = re.compile(r"errors=context\.errors|run_(cluster|handler)_process\(")
+    actual = [place(path) for path in mains if not given.search(path.read_text(encoding="utf-8"))]
+
+    assert [] == actual
+    assert "handler.item = context.errors.item" in (
+        ROOT / "services/inference/__main__.py"
+    ).read_text(encoding="utf-8")
+    for shared in ("services/cluster_process.py", "bus/process.py"):
+        assert "errors=context.errors" in (ROOT / shared).read_text(encoding="utf-8")
 
 
 def _catches_everything(handler: ast.ExceptHandler) -> bool:

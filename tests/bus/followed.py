@@ -10,6 +10,7 @@ from typing import Any
 
 from bus.clock import LoopClock
 from bus.follow import AnyEvent, Follower, Publisher
+from bus.item_errors import ItemErrors
 from bus.memory_adapter import Faults, MemoryBus, MemoryLog
 from bus.port import Message, Messages, StoredMessage
 from bus.virtual_loop import run_virtual
@@ -131,6 +132,8 @@ class World:
         self.stored_when_acting: list[int] = []
         """How many messages the log held at each of these."""
         self.progress: list[tuple[str, int]] = []
+        self.fails_acting = 0
+        """How often acting raises from now on."""
         self._collector = Publisher(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, "collector")
 
     async def observe(self, *cycles: int) -> None:
@@ -163,7 +166,12 @@ class World:
 
     @asynccontextmanager
     async def following(
-        self, handler: TallyHandler, *, acts: bool = False, checkpoint_cycles: int = 100
+        self,
+        handler: TallyHandler,
+        *,
+        acts: bool = False,
+        checkpoint_cycles: int = 100,
+        errors: ItemErrors | None = None,
     ) -> AsyncIterator[asyncio.Task[None]]:
         """Run a follower inside the block."""
         follower = Follower(
@@ -174,6 +182,7 @@ class World:
             act=self._act if acts else None,
             checkpoint_cycles=checkpoint_cycles,
             on_progress=lambda state, seq: self.progress.append((state, seq)),
+            errors=errors,
         )
         task = asyncio.create_task(follower.run())
         await asyncio.sleep(0.01)
@@ -185,6 +194,9 @@ class World:
                 await task
 
     async def _act(self, state: Tally) -> None:
+        if self.fails_acting:
+            self.fails_acting -= 1
+            raise RuntimeError("the effect failed")
         self.acted.append(state)
         self.stored_when_acting.append(self.log.last_seq)
 

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bus.backlog import BACKLOG, Backlog
 from bus.errors import BusUnavailable
-from bus.follow import BACKLOG, _Backlog
 from bus.port import StoredMessage
 from schemas.view import OPEN_LIMIT
 
@@ -27,7 +27,7 @@ async def ending(count: int) -> AsyncIterator[StoredMessage]:
 
 async def test_everything_comes_in_order_before_the_failure() -> None:
     """However much waits, nothing is dropped, and the bus' failure comes last."""
-    backlog, taken = _Backlog(), []
+    backlog, taken = Backlog(), []
     reader = asyncio.create_task(backlog.fill(ending(3 * BACKLOG)))
     reader.add_done_callback(backlog.end)
     while len(taken) < 3 * BACKLOG:
@@ -42,7 +42,7 @@ async def test_everything_comes_in_order_before_the_failure() -> None:
 
 async def test_waiting_ends_with_the_time() -> None:
     """Without a message `take` returns nothing when its time is up, and goes on afterwards."""
-    backlog = _Backlog()
+    backlog = Backlog()
 
     assert [] == await backlog.take(0.0)
     backlog._messages.append(message(1))

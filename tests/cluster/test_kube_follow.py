@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bus.item_errors import ItemErrors
 from bus.virtual_loop import run_virtual
 from services.byte_stream import Piece, StreamOpened
 from services.cluster import ApiResponse, ClusterRefused, ClusterUnavailable
@@ -154,13 +155,13 @@ EXPIRED = b'{"type":"ERROR","object":{"code":410,"reason":"Expired","message":"t
 Check = Callable[[ScriptedServer, FollowedList[Pod]], Awaitable[None]]
 
 
-def follow(server: ScriptedServer, check: Check) -> None:
+def follow(server: ScriptedServer, check: Check, errors: ItemErrors | None = None) -> None:
     """Follow the server's pods in virtual time while `check` runs."""
 
     async def run() -> None:
         clock = LoopClock()
         followed = FollowedList(
-            PODS, Pod, server, clock, ClusterTime(clock), Random(1), FollowTimes()
+            PODS, Pod, server, clock, ClusterTime(clock), Random(1), FollowTimes(), errors
         )
         task = asyncio.create_task(followed.run())
         try:

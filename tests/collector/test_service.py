@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from bus.clock import LoopClock
+from bus.item_errors import ItemErrors
 from bus.memory_adapter import Faults, MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
 from projections.outage import outage_of
@@ -53,6 +54,7 @@ def _run(
     log: MemoryLog | None = None,
     settings: CollectorSettings = SETTINGS,
     faults: Faults | None = None,
+    errors: ItemErrors | None = None,
 ) -> MemoryLog:
     log = log or MemoryLog()
 
@@ -61,7 +63,7 @@ def _run(
         clock = LoopClock(round(START_SECONDS * 1e9))
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await run(settings, bus, clock, ORIGIN, TwinTransport(cluster))
+                await run(settings, bus, clock, ORIGIN, TwinTransport(cluster), errors=errors)
 
     run_virtual(main)
     return log

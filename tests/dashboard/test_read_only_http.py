@@ -15,8 +15,10 @@ import pytest
 from bus.clock import SystemClock
 from bus.errors import ConfigError
 from schemas.control import Command
+from services.dashboard import hub as hub_module
 from services.dashboard.app import STATIC, make_app
 from services.dashboard.hub import Hub
+from services.dashboard.page import Page
 from services.dashboard.service import listen
 from services.dashboard.settings import DashboardSettings
 from tests import builders
@@ -257,3 +259,41 @@ def _stream(http: httpx.Client, url: str) -> Iterator[Iterator[str]]:
             yield answer.iter_lines()
             return
         assert SystemClock().monotonic() < deadline
+
+
+async def test_an_error_in_one_request_or_event_costs_that_one(
+    filled_log: FilledLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event that cannot be shown is left out, a page that fails is a 500 of its own, and an open page goes on."""
+    filled_log.fill(cycles(2))
+    evolve, last = hub_module.evolve, filled_log.log.last_seq
+
+    def poisoned(page: Page, arrival: Any) -> Page:
+        if arrival.seq == last - 1:
+            raise KeyError("poison")
+        return evolve(page, arrival)
+
+    monkeypatch.setattr(hub_module, "evolve", poisoned)
+    async with running(filled_log) as hub, client(hub) as browser:
+        stream = aiter(hub.updates())
+        await anext(stream)
+        with monkeypatch.context() as patched:
+            patched.setattr(Hub, "now", lambda _hub: 1 / 0)
+            failed = await browser.get("/api/state")
+        healthy = await browser.get("/healthz")
+        state = await browser.get("/api/state")
+        rendering = hub._render
+        monkeypatch.setattr(hub, "_render", lambda: 1 / 0)
+        while not hub.errors.counts["render"]:
+            await asyncio.sleep(0.001)
+        monkeypatch.setattr(hub, "_render", rendering)
+        still = await anext(stream)
+        counts = dict(hub.errors.counts)
+
+    assert (500, {"error": "this page cannot be shown"}) == (failed.status_code, failed.json())
+    assert "default-src 'self'" in failed.headers["content-security-policy"]
+    assert [200, 200] == [healthy.status_code, state.status_code]
+    assert last == healthy.json()["seq"]
+    assert still
+    assert 1 == counts["page"]
+    assert 1 == sum(count for loop, count in counts.items() if loop.startswith("read "))

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
+import pytest
+
+from bus.item_errors import ItemErrors
 from bus.memory_adapter import MemoryLog
 from schemas.actions import ActionKind
 from schemas.control import Command
@@ -12,11 +18,13 @@ from schemas.outcome import (
     VerificationStatus,
 )
 from schemas.reasons import Reason
+from services.executor.attempts import Attempts, Effect
 from services.executor.cluster import apply_operation, read_facts
 from services.executor.ledger import Ledger, evolve
 from services.executor.plans import PLANS
 from services.executor.plans.planned import OperationPlan
 from services.executor.settings import ExecutorSettings
+from services.executor.writing import OperationWriter
 from tests.builders import (
     make_action,
     make_control,
@@ -202,3 +210,42 @@ async def test_an_undo_waits_for_the_active_mode() -> None:
     await plant.act()
     assert plant.executions()[-1].rollback_of
     assert not plant.shown()["spec"].get("unschedulable")
+
+
+async def test_an_effect_that_raises_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was begun is completed in the next cycle, as after a restart."""
+    plant = Plant()
+    errors = plant.executor._errors = ItemErrors("executor")
+    written, calls = OperationWriter.write, itertools.count(1)
+
+    async def poisoned(*arguments: Any, **keywords: Any) -> Any:
+        if next(calls) == 1:
+            raise AttributeError("poison")
+        return await written(*arguments, **keywords)
+
+    monkeypatch.setattr(OperationWriter, "write", poisoned)
+    plant.see(1)
+    plant.decide(plant.sleep(), 1)
+    await plant.act()
+    before = [execution.phase for execution in plant.executions()]
+    plant.see(2)
+    await plant.act()
+
+    assert [ExecutionPhase.STARTED] == before
+    assert {"execute effect": 1} == errors.counts
+    assert plant.executions()[-1].succeeded
+    assert plant.shown()["spec"]["unschedulable"] is True
+
+
+def test_a_failed_attempt_is_allowed_again_after_growing_pauses() -> None:
+    """After 1, 2, 4 and 8 cycles, once each time; the fifth failure is the last."""
+    attempts, place = Attempts(), (1, 0)
+    tried = []
+    for cycle in range(1, 100):
+        attempts.allow_failed(cycle)
+        for _ in range(2):  # a follower acts more than once in a cycle
+            if attempts.begin(Effect.EXECUTE, place):
+                tried.append(cycle)
+                attempts.note_failure(cycle, Effect.EXECUTE, place)
+
+    assert [1, 2, 4, 8, 16] == tried

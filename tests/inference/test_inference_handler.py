@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from bus.errors import ConfigError
+from bus.item_errors import ItemErrors
 from schemas.envelope import Event, NewEvent
 from schemas.frames import apply_frame
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from services.inference.models import load
+from services.inference.prediction import PredictionBuilder
 from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState
@@ -219,3 +221,27 @@ def test_the_state_survives_a_checkpoint(handler: InferenceHandler) -> None:
 
     assert handler.decide(restored, overdue=False) == handler.decide(state, overdue=False)
     assert restored == state
+
+
+def test_a_model_that_fails_costs_its_own_output(
+    handler: InferenceHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other predictions of the cycle are made; by the next cycle, the one that is missing is superseded."""
+    errors = ItemErrors("inference")
+    handler.item = errors.item
+
+    def poisoned(_builder: PredictionBuilder) -> Any:
+        raise FloatingPointError("poison")
+
+    state = state_after(handler, stamp_event(make_observation(1, cycle=1)))
+    with monkeypatch.context() as patched:
+        patched.setattr(PredictionBuilder, "_formula_demand", poisoned)
+        first = handler.decide(state, overdue=False)
+    for new_event in first:
+        state = handler.evolve(state, stamp_event(data_of(new_event)))
+    state = handler.evolve(state, stamp_event(make_observation(1, cycle=2)))
+    second = handler.decide(state, overdue=False)
+
+    assert summaries(first) == [(1, "risk", "result", None)]
+    assert summaries(second)[0] == (1, "demand", "skipped", Reason.SUPERSEDED)
+    assert {"predict demand": 1} == errors.counts

@@ -195,3 +195,23 @@ def test_another_writer_waits_long() -> None:
 
     assert Backoff(0.2).pause_seconds(end) == LONGEST_PAUSE_SECONDS
     assert "stop one of the two" in end.text
+
+
+async def test_an_error_in_keeping_one_process_leaves_none_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What raises when an end is told is one line, and the process is started again all the same."""
+    server, other = Scripted(ends=[-9]), Scripted(ends=[-9], name="q")
+    keeper, told = Keeper(ManualClock(), patience_seconds=0.0), list[str]()
+
+    def tell(name: str, what: str) -> None:
+        told.append(name)
+        if told.count(name) == 1 and name == "p":
+            raise ValueError("poison")
+
+    keeper.add(server, other)
+    keeper.keep(tell, lambda *_: None)
+    await until(lambda: server.pid == 101 and other.pid == 101)
+    await keeper.stop()
+
+    assert "keep, p: ValueError: poison" in capsys.readouterr().err

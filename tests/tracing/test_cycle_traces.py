@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bus.clock import SystemClock
+from bus.item_errors import ItemErrors
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.port import Message, Messages, StoredMessage
@@ -123,6 +126,33 @@ async def test_a_receiver_that_refuses_costs_spans_and_nothing_else(recording: P
     assert sender.lost > 100
 
 
+async def test_an_error_in_one_message_or_batch_costs_that_one(
+    recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other spans are sent, those of the failed batch are counted as lost."""
+    build, send, errors = SpanBuilder.build, SpanSender.send, ItemErrors("tracing")
+    batches = itertools.count(1)
+
+    def poisoned(builder: SpanBuilder, message: StoredMessage) -> Any:
+        if message.seq == 40:
+            raise KeyError("poison")
+        return build(builder, message)
+
+    async def lost(sender: SpanSender, spans: Any) -> bool:
+        if next(batches) == 1:
+            raise UnicodeEncodeError("utf-8", "", 0, 1, "poison")
+        return await send(sender, spans)
+
+    monkeypatch.setattr(SpanBuilder, "build", poisoned)
+    monkeypatch.setattr(SpanSender, "send", lost)
+    with OtlpReceiver() as receiver:
+        sender = await _trace(open_recording(recording), receiver.url, errors)
+
+    assert {"read": 1, "send": 1} == errors.counts
+    assert sender.sent > 100
+    assert sender.lost > 0
+
+
 def test_a_span_lasts_from_its_newest_cause_to_its_own_storing() -> None:
     """The referee's span is the time the referee took; an event without causes is a point."""
     observation = stamp_event(make_observation(cycle=2))
@@ -199,13 +229,13 @@ def _stored_message(event: object, seq: int, time_ns: int) -> StoredMessage:
     return StoredMessage(seq, time_ns, encoded.subject, encoded.headers, encoded.data)
 
 
-async def _trace(messages: object, url: str) -> SpanSender:
+async def _trace(messages: object, url: str, errors: ItemErrors | None = None) -> SpanSender:
     async def stored() -> Messages:
         for message in messages:  # type: ignore[attr-defined]
             yield message
 
-    settings = TracingSettings(otlp_url=url)
+    settings = TracingSettings(otlp_url=url, batch_spans=50)
     sender = SpanSender(settings, "c")
-    await trace(stored(), sender, settings, SystemClock())
+    await trace(stored(), sender, settings, SystemClock(), errors=errors)
     sender.close()
     return sender

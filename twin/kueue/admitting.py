@@ -98,8 +98,9 @@ class Admitting(Part):
                 name = queues.get(seen.local, "")
                 if name in snapshot.queues:
                     seen.info.queue = name
+                    seen.info.sticky = seen.info.preempts and not snapshot.queues[name].strict
                     found.append(seen.info)
-        return sorted(found, key=lambda info: info.rank)
+        return sorted(found, key=lambda info: info.place)
 
     def _look(self) -> Iterable[ReadWorkload]:
         """Return what matters of every Workload; those that have not changed are not read again."""

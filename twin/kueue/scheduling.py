@@ -88,7 +88,7 @@ class Scheduler:
         for info in waiting:
             self._lines.setdefault(info.queue, []).append(info)
         for line in self._lines.values():
-            line.sort(key=lambda info: info.rank, reverse=True)  # the head is the last one
+            line.sort(key=lambda info: info.place, reverse=True)  # the head is the last one
         self._victims: set[str] = set()
         self._held: list[tuple[Queue, Mapping[FlavorResource, int]]] = []
         self._hopeless: dict[Kind, tuple[str, str]] = {}

@@ -44,11 +44,25 @@ class Info:
     """Equal for Workloads that request the same for the same kinds of pods; empty: not known."""
     usage: dict[FlavorResource, int] = field(default_factory=dict)
     """What it holds; empty for one that waits."""
+    sticky: bool = False
+    """Whether it stays at the head of its queue while those that it preempts give way, so that nobody who does not fit
+    gets before it and lets them in again (since Kueue 0.15; only with BestEffortFIFO)."""
 
     @property
     def rank(self) -> tuple[int, float, str, str]:
-        """What Workloads of a queue are ordered by."""
+        """What Workloads are ordered by."""
         return (-self.priority, self.since, self.record.namespace, self.record.name)
+
+    @property
+    def place(self) -> tuple[bool, int, float, str, str]:
+        """What the order of its queue goes by."""
+        return (not self.sticky, *self.rank)
+
+    @property
+    def preempts(self) -> bool:
+        """Whether others were told to give way to it."""
+        found = condition(self.record, "QuotaReserved")
+        return found is not None and found["reason"] == "WaitingForPreemptedWorkloads"
 
     @property
     def evicted(self) -> bool:
