@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = Path(__file__).with_name("architecture.md")
 SHARED = "services/*.py"
 """The room of the files that all services share."""
-MOST_LINES = 2_640
+MOST_LINES = 2_660
 """Lines from snapshot to decision by the baseline's rules, so that a newcomer reads them in a day."""
 MOST_VALUE_LINES = 1_200
 """Lines on top of them that judge by expected value."""
