@@ -148,6 +148,8 @@ def _name(command: str) -> str:
     if "-m" in words:
         module = words[words.index("-m") + 1]
         rest = words[words.index("-m") + 2 :]
+        if module == "foresail.twin_server":
+            return "twin"
         return (
             f"agent {rest[0]}" if module == "services.agents" else module.removeprefix("services.")
         )
