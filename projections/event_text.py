@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from heapq import nsmallest
 from typing import Any
 
-from agent_registry.discovery import letter_of
 from projections.band_text import band_text
 from projections.figures import duration, number, score, signed_score
 from projections.measure_names import UNHEALTHY_PODS
@@ -17,6 +16,7 @@ from projections.score.text import difference_text, score_text
 from projections.switchback.text import switchback_text
 from projections.times import CLUSTER
 from schemas.actions import Action
+from schemas.agents import letter_of
 from schemas.breaker import OutcomeBreaker
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
