@@ -80,11 +80,11 @@ class HistoryBlock(EventData):
     """End of the newest step that it holds."""
     ids: tuple[str, ...]
     """Series, sorted."""
-    values: str
+    packed_values: str
     """float32 by series and step of five minutes, NaN where unknown: little-endian, the bytes of equal places
     together, compressed by zlib, in base64.
     """
-    sources: str
+    packed_sources: str
     """A byte each, in the same form: 1 observed, 2 Prometheus, 3 a table, 4 a recording; 0 where unknown."""
 
     def key(self) -> str:

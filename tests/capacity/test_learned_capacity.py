@@ -7,16 +7,16 @@ from random import Random
 
 import pytest
 
-from features.capacity.curve import Capacity, cpu_capacity, fit_capacity
-from features.capacity.evidence import Bin, CpuSums, add_cpu, add_window
-from features.capacity.learned import (
+from features.live.capacity.curve import Capacity, cpu_capacity, fit_capacity
+from features.live.capacity.evidence import Bin, CpuSums, add_cpu, add_window
+from features.live.capacity.learned import (
     LearnedCapacity,
     LearnedWorkload,
     learn_observation,
     learn_usage,
     statements,
 )
-from features.capacity.windows import Objective
+from features.live.capacity.windows import Objective
 from schemas.observation import ObservedServices
 from schemas.snapshot import SnapshotUsage, UsageTable
 from schemas.view import ObservationView, update_view

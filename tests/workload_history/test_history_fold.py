@@ -9,7 +9,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from features.workload_history.blocks import block_of, due_chunk
+from features.live.followed_history import (
+    FollowedHistory,
+    after_block,
+    after_filling,
+    after_observation,
+    after_usage,
+)
+from features.live.history_blocks import block_of, due_chunk
+from features.live.packed_history import decode_followed, encode_followed
 from features.workload_history.grid import (
     CHUNK_STEPS,
     KEPT_STEPS,
@@ -19,14 +27,6 @@ from features.workload_history.grid import (
     to_kept_precision,
 )
 from features.workload_history.history import WorkloadHistory, push_step
-from features.workload_history.observed import (
-    FollowedHistory,
-    after_block,
-    after_filling,
-    after_observation,
-    after_usage,
-)
-from features.workload_history.packed import decode_followed, encode_followed
 from schemas.history import FilledSeries, HistoryFilled
 from schemas.snapshot import SnapshotUsage, UsageTable
 from schemas.view import update_view

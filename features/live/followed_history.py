@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from features.live.history_blocks import Written, merge_block
 from features.live.machine_sizes import requested_cores
-from features.workload_history.blocks import Written, merge_block
 from features.workload_history.grid import SOURCES, STEP_SECONDS, step_at
 from features.workload_history.history import WorkloadHistory, advance, merge, push_step
 from features.workload_history.sums import NO_STEPS, OpenSteps, add_levels, add_rates, close_steps

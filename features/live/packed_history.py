@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from features.live.compressed_text import inflate
-from features.workload_history.blocks import Written, array_of, text_of
+from features.live.followed_history import FollowedHistory
+from features.live.history_blocks import Written, array_of, text_of
 from features.workload_history.grid import CHUNK_STEPS, MISSING, OBSERVED, Chunk
 from features.workload_history.history import WorkloadHistory, merge
-from features.workload_history.observed import FollowedHistory
 from features.workload_history.sums import OpenSteps
 
 VERSION = 1

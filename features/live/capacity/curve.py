@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from features.capacity.evidence import Bin, CpuSums, rate_of
+from features.live.capacity.evidence import Bin, CpuSums, rate_of
 
 Source = Literal["seen", "prior", "borne"]
 UTILISATION = 0.8

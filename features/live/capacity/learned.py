@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from features.capacity.curve import Capacity, cpu_capacity, fit_capacity
-from features.capacity.evidence import Bin, CpuSums, add_cpu, add_window
-from features.capacity.windows import (
+from features.live.capacity.curve import Capacity, cpu_capacity, fit_capacity
+from features.live.capacity.evidence import Bin, CpuSums, add_cpu, add_window
+from features.live.capacity.windows import (
     FEWEST_REQUESTS,
     SETTLED_LOOKS,
     Counts,

@@ -85,8 +85,8 @@ def block_of(
         block=chunk.number,
         known_until_seconds=chunk_end(history, chunk) * STEP_SECONDS,
         ids=tuple(history.ids[row] for row in rows),
-        values=text_of(chunk.values[rows].astype("<f4")),
-        sources=text_of(chunk.sources[rows]),
+        packed_values=text_of(chunk.values[rows].astype("<f4")),
+        packed_sources=text_of(chunk.sources[rows]),
     )
 
 
@@ -97,8 +97,8 @@ def merge_block(history: WorkloadHistory, block: HistoryBlock) -> WorkloadHistor
         ValueError: it does not hold what it says.
     """
     shape = (len(block.ids), CHUNK_STEPS)
-    values = array_of(block.values, "<f4", shape).astype(np.float64)
-    sources = array_of(block.sources, "u1", shape)
+    values = array_of(block.packed_values, "<f4", shape).astype(np.float64)
+    sources = array_of(block.packed_sources, "u1", shape)
     if sources.size and int(sources.max()) >= len(SOURCES):
         raise ValueError("a block has values of an unknown source")
     if len(set(block.ids)) < len(block.ids):
