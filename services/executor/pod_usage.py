@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from inputs.quantities import parse_cores, parse_whole
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.executor.pod_amounts import PodMetrics
 from services.executor.usage_peaks import Sample
@@ -16,7 +17,6 @@ from services.kube_objects import parse_duration, parse_time
 from services.prometheus import SERVER, PrometheusRefused, PrometheusServer, values_by
 from services.prometheus_queries import POD, POD_CPU, POD_MEMORY, POD_SAMPLE, PODS
 from services.prometheus_settings import PrometheusSettings
-from services.quantities import parse_cores, parse_whole
 
 METRICS = "/apis/metrics.k8s.io/v1beta1"
 METRICS_SERVER = "metrics_server"
