@@ -1,4 +1,4 @@
-"""Guard rails: what may keep a decision from being executed, each in a file of this folder, asked in the order they declare.
+"""Guard rails: what may keep a decision from being executed, each in a file of this folder, in the order they declare.
 
 The files are read once a process. They are imported by their path and not by their name, so no file
 has to be edited for a new one.
