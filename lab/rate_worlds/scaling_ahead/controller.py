@@ -9,13 +9,14 @@ from random import Random
 
 import numpy as np
 
+from inputs.quantities import parse_millicores
 from lab.experiments.arms import ScalingAhead
 from lab.rate_worlds.rate_sets import Floats
 from lab.rate_worlds.scaling_ahead.crane import CraneForecast
 from lab.rate_worlds.scaling_ahead.forecasts import Forecast, Shuffled, Truth
 from twin.port.engine import ApiError, Engine
 from twin.port.files import Recorded, read_traffic
-from twin.port.objects import TRAFFIC, ObjectRecord, millicores, read_request_settings
+from twin.port.objects import TRAFFIC, ObjectRecord, read_request_settings
 
 SYNC_SECONDS = 30.0
 """Of the controller; EffectiveHPA's own metric is read as often as the HPA syncs, every 15 s."""
@@ -115,4 +116,4 @@ def cores_of(deployment: ObjectRecord) -> float:
     """Return the CPU that a replica asks for."""
     containers = deployment.body["spec"]["template"]["spec"]["containers"]
     asked = [one.get("resources", {}).get("requests", {}).get("cpu", "0") for one in containers]
-    return math.fsum(millicores(cpu) for cpu in asked) / 1_000.0
+    return math.fsum(parse_millicores(cpu) for cpu in asked) / 1_000.0
