@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -16,14 +16,12 @@ from random import Random
 import numpy as np
 
 from lab.rate_worlds.families import FAMILIES, Family, disturbed
-from lab.rate_worlds.pieces import Piece, pieces_of
-from lab.rate_worlds.rate_sets import Floats
+from lab.rate_worlds.pieces import HISTORY_MINUTES, WEEK, Piece, pieces_of
+from lab.rate_worlds.rate_sets import MINUTE, Floats
 
 GIB = 2**30
 SIZED_USE = 0.6
 """CPU use of its request at which a replica counts as busy enough, by those who size."""
-SHIFT_HOURS = (-2, -1, 0, 1, 2)
-"""By how much a Service's users may live east or west of the others'."""
 SERVICES = (10, 14)
 PEAK_REPLICAS = (6, 30)
 REQUESTS_MILLICORES = (500, 1_000, 2_000)
@@ -35,11 +33,10 @@ READY_SECONDS = (20, 120)
 DEPLOYED_QUANTILES = (0.25, 0.7)
 """Of the week's rates, for which replicas were deployed: what a team set once, and what an HPA begins with."""
 PEAK_QUANTILE = 0.995
+FIRST_MINUTES = 5
+"""Of a world that begins later in its day, for whose mean rate its replicas are deployed."""
 MACHINES = (20, 40)
 MACHINE_CORES = (4, 8, 16, 32)
-ROOMY, TIGHT = (1.05, 1.35), (0.4, 0.7)
-"""Cores of the machines that nobody rents, over what all Services request in the fullest minute when each is sized
-well: enough for the day without a node autoscaler, or too few."""
 MACHINE_FREE = 0.9
 """Share of a machine's cores that its replicas fill, where sizes do not divide evenly."""
 
@@ -100,14 +97,40 @@ def draw_world(folder: Path, family: str, seed: int) -> RateWorld:
         for hours, pieces in shifted.items()
     }
     services = tuple(_service(number, kind, alike, rng) for number in range(rng.randint(*SERVICES)))
-    machines, cores = _machines(services, rng)
+    machines, cores = _machines(services, kind.rooms, rng)
     return RateWorld(family, seed, first.week_second, machines, cores, services)
+
+
+def from_minute(world: RateWorld, first: int, minutes: int) -> RateWorld:
+    """Return a world that begins later in its day, with the week before that and the replicas of its first minutes.
+
+    Args:
+        world: of a whole day.
+        first: minute of its day from which on it is played.
+        minutes: how many are played.
+    """
+    services = []
+    for service in world.services:
+        rates = np.concatenate((service.history, service.day))
+        begin = first + HISTORY_MINUTES
+        day = rates[begin : begin + minutes]
+        needed = float(service.replicas_for(day[:FIRST_MINUTES]).mean())
+        services.append(
+            replace(
+                service,
+                replicas=max(2, math.ceil(needed)),
+                history=rates[first:begin],
+                day=day,
+            )
+        )
+    week_second = (world.week_second + first * MINUTE) % WEEK
+    return replace(world, week_second=week_second, services=tuple(services))
 
 
 @lru_cache(maxsize=2)
 def _pieces_by_shift(folder: Path, family: str) -> dict[int, list[Piece]]:
-    sets = FAMILIES[family].sets
-    return {hours: pieces_of(folder, sets, 3_600 * hours) for hours in SHIFT_HOURS}
+    kind = FAMILIES[family]
+    return {hours: pieces_of(folder, kind.sets, 3_600 * hours) for hours in kind.shift_hours}
 
 
 def _service(
@@ -141,14 +164,16 @@ def _peak(day: Floats) -> float:
     return max(float(np.quantile(five_minutes, PEAK_QUANTILE)), float(five_minutes.max()) / 2.0)
 
 
-def _machines(services: Sequence[RateService], rng: Random) -> tuple[int, int]:
+def _machines(
+    services: Sequence[RateService], rooms: Sequence[tuple[float, float]], rng: Random
+) -> tuple[int, int]:
     """Return how many machines there are, and their cores."""
     needed = sum(
         np.ceil(service.replicas_for(service.day)) * service.request_millicores / 1_000.0
         for service in services
     )
     deployed = sum(service.replicas * service.request_millicores for service in services) / 1_000.0
-    room = rng.choice((ROOMY, TIGHT))
+    room = rng.choice(rooms)
     wanted = max(float(np.max(needed)) * rng.uniform(*room), deployed) / MACHINE_FREE
     cores = next(cores for cores in MACHINE_CORES if wanted / cores <= MACHINES[1])
     return max(MACHINES[0], math.ceil(wanted / cores)), cores

@@ -13,6 +13,8 @@ from lab.rate_worlds.rate_sets import Floats
 
 Disturb = Callable[[Floats, Floats, Random], tuple[Floats, Floats]]
 """From history and played day to what the world has, with chance of its own."""
+ROOMY, TIGHT, SPACIOUS = (1.05, 1.35), (0.4, 0.7), (1.5, 1.7)
+"""Enough machines for the day without a node autoscaler, or too few, or enough for those who want much room."""
 HOLIDAY_LEVELS = (0.25, 0.55)
 """Level of a holiday, of what the day would have been; invented, as wide as English Christmas Days seem to be."""
 OUTAGE_MINUTES = (120, 420)
@@ -31,6 +33,11 @@ class Family:
     shaped: bool
     """Whether the day is like those before, so that foresight should help; else it must only not harm."""
     disturb: Disturb | None = None
+    rooms: tuple[tuple[float, float], ...] = (ROOMY, TIGHT)
+    """Ranges of the cores of the machines that nobody rents, over what all Services request in the fullest minute when
+    each is sized well."""
+    shift_hours: tuple[int, ...] = (-2, -1, 0, 1, 2)
+    """By how much a Service's users may live east or west of the others'."""
 
 
 def _flatten(history: Floats, day: Floats, rng: Random) -> tuple[Floats, Floats]:
@@ -81,6 +88,7 @@ FAMILIES: Mapping[str, Family] = {
     "wikipedia": Family({"wikipedia": ()}, shaped=True),
     "servegen": Family({"servegen": ()}, shaped=True),
     "crane": Family({"crane": ("crane_02", "crane_10")}, shaped=True),
+    "opening": Family({"crane": ("crane_02",)}, shaped=True, rooms=(SPACIOUS,), shift_hours=(0,)),
     "bursts": Family({"nab": ("tweets_FB", "tweets_UPS"), "crane": ("crane_05",)}, shaped=False),
     "flat": Family(_DAILY, shaped=False, disturb=_flatten),
     "holiday": Family(_DAILY, shaped=False, disturb=_holiday),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +28,8 @@ def start_seconds(world: RateWorld) -> int:
     )  # 2026-01-01 is a Thursday, as the first day of Unix time
 
 
-def write_world(world: RateWorld, folder: Path) -> Path:
-    """Write a world into a folder that exists, and return its workload file."""
+def write_world(world: RateWorld, folder: Path, notes: Sequence[str] = ()) -> Path:
+    """Write a world into a folder that exists, and return its workload file; notes are its first lines."""
     rows = [
         {
             "record": "node",
@@ -43,14 +44,15 @@ def write_world(world: RateWorld, folder: Path) -> Path:
         rates.write_text(rate_text(service.day), encoding="utf-8")
         rows.append(_arrival(service, rates.name))
     path = folder / WORKLOAD
-    notes = (
+    about = (
+        *(f"# {note}" for note in notes),
         f"# World {world.seed} of family {world.family}: one day of real request rates, and the week before it.",
         *(f"# {service.name}: {service.source}" for service in world.services),
         f"# history: {HISTORY}",
     )
-    lines = (*notes, *(json.dumps(row) for row in rows))
+    lines = (*about, *(json.dumps(row) for row in rows))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    history_table(world).write_parquet(folder / HISTORY)
+    history_table(world).write_parquet(folder / HISTORY, compression_level=19)
     return path
 
 
@@ -96,7 +98,8 @@ def history_table(world: RateWorld) -> pl.DataFrame:
                     "series": [f"service/default/{service.name}"] * int((count > 0).sum()),
                     "t_s": times[count > 0],
                     "value": means[count > 0],
-                }
+                },
+                schema_overrides={"value": pl.Float32},
             )
         )
     return pl.concat(parts)

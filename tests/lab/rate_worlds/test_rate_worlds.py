@@ -12,7 +12,8 @@ import pytest
 
 from foresail.experiment.controllers import horizontal_spec
 from lab.experiments.arms import Arm, Autoscaling, ScalingAhead
-from lab.rate_worlds.draw import draw_world
+from lab.rate_worlds.__main__ import main
+from lab.rate_worlds.draw import draw_world, from_minute
 from lab.rate_worlds.families import FAMILIES
 from lab.rate_worlds.files import HISTORY, read_history, start_seconds, write_world
 from lab.rate_worlds.rate_sets import DAY, SETS, read_set
@@ -149,6 +150,34 @@ def test_an_outage_and_a_holiday_are_unlike_what_was(data: Path) -> None:
         assert lowest < 0.2 * usual
     for service in draw_world(data, "holiday", 1).services:
         assert service.day.max() < 0.6 * np.nanmax(service.history)
+
+
+def test_a_world_that_begins_later_knows_the_hours_before(data: Path) -> None:
+    """Its history ends where it begins, its rates are those of that hour, its replicas those of its first minutes."""
+    whole = draw_world(data, "opening", 1)
+    late = from_minute(whole, 588, 60)
+
+    assert start_seconds(late) - start_seconds(whole) == 588 * 60
+    for before, service in zip(whole.services, late.services, strict=True):
+        assert service.history[-588:] == pytest.approx(before.day[:588])
+        assert service.day == pytest.approx(before.day[588:648])
+        assert service.replicas >= service.replicas_for(service.day[:5]).mean()
+        assert len(service.history) == len(before.history)
+
+
+def test_the_command_writes_a_world_and_refuses_what_it_cannot_use(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that the twin takes; a bad hour, or more minutes than the day has left, is one line and exit code 2."""
+    monkeypatch.setenv("FORESAIL_DATA", str(data))
+    out = ["--out", str(tmp_path / "world")]
+
+    assert main(["opening", "1", "--from", "09:48", "--minutes", "60", *out]) == 0
+    workload = open_workload(str(tmp_path / "world" / "world.jsonl"), nodes=1, seed=1)
+    assert len(list(workload.arrivals)) >= 10
+    for bad in (["--from", "9h"], ["--from", "23:30", "--minutes", "60"]):
+        assert main(["opening", "1", *bad, *out]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_crane_repeats_a_day_and_forecasts_nothing_without_one() -> None:
