@@ -38,6 +38,7 @@ from services.collector.assemble import assemble
 from services.collector.cluster import SERVICES, WATCHED, ListingSources, Lists, read_every_source
 from services.collector.following import FollowedSources, SeparateSources
 from services.collector.frames import Frames
+from services.collector.history_filling import WorkloadEvents
 from services.collector.looks import NAME, OWN_KINDS, Look, Memory, PublishedKinds
 from services.collector.means import NewestMeans
 from services.collector.measuring import MeasuredSources
@@ -151,6 +152,7 @@ class Collector:
         self._code_version = code_version
         self._kinds = kinds
         self._measuring = MeasuredSources(settings, clock, ask=kinds.reactions)
+        self._workloads = WorkloadEvents(settings, tells=kinds.reactions)
         self._means = NewestMeans(bus, origin, known=kinds.reactions)
         self.publisher = Publisher(bus, origin, kinds.producer)
         self._log = structlog.get_logger(kinds.producer)
@@ -181,6 +183,7 @@ class Collector:
 
     async def resume(self) -> None:
         """Continue the numbering of the log."""
+        await self._workloads.resume(self._bus, self._origin)
         for kind in self._kinds.numbered:
             subject = subjects.build(self._origin.cluster, kind.PATTERN)
             stored = await self._bus.last(subject)
@@ -287,6 +290,7 @@ class Collector:
         )
         self._newest_time_seconds = at
         self._count_work(reading, at)
+        await self._workloads.read(self.lists_from, reading, at)
         simulated = bool(self._simulated)
         snapshot = assemble(
             reading, at, cuts, self._work, simulated=simulated, pod_sums=self._pod_sums
@@ -323,6 +327,7 @@ class Collector:
     async def _publish(self, snapshot: Snapshot, before: tuple[str, ...]) -> None:
         at = snapshot.cluster_time_seconds
         await self._publish_config(at)
+        await self.publisher.publish(self._workloads.new_events(self.cycle))
         layer1 = self._snapshot_data(snapshot)
         new_events = [NewEvent(data, self.cycle, at, before) for data in layer1]
         causes = tuple(event.id for event in await self.publisher.publish(new_events))
