@@ -62,7 +62,9 @@ def test_the_prices_choose_the_quantile() -> None:
     dear = cheapest_number(demand, SURE, STAKES, now=10, least=1, most=40)
     cheap = cheapest_number(demand, SURE, Stakes(0.2, 0.05), now=10, least=1, most=40)
     worthless = cheapest_number(demand, SURE, Stakes(0.0, 0.05), now=10, least=2, most=40)
-    assert dear and cheap and worthless
+    assert dear is not None
+    assert cheap is not None
+    assert worthless is not None
     assert (dear.replicas, dear.chance_before) == (14, pytest.approx(0.5))
     assert dear.chance_after == pytest.approx(0.0228, rel=0.05)
     assert worthless.replicas == 2
@@ -84,7 +86,9 @@ def test_bounds_hold_and_doubt_of_a_replica_asks_for_more() -> None:
     unsure = cheapest_number(demand, ReplicaRate(6.0, 10.0, 14.0), STAKES, now=8, least=1, most=40)
     sure = cheapest_number(demand, SURE, STAKES, now=8, least=1, most=40)
     capped = cheapest_number(demand, SURE, STAKES, now=8, least=1, most=9)
-    assert unsure and sure and capped
+    assert unsure is not None
+    assert sure is not None
+    assert capped is not None
     assert (capped.replicas, sure.replicas < unsure.replicas) == (9, True)
     assert (
         cheapest_number(demand, ReplicaRate(0.0, 10.0, 14.0), STAKES, now=8, least=1, most=9)
