@@ -102,7 +102,6 @@ def lane_svgs(lanes: Sequence[Lane]) -> list[Any]:
 def _lanes(workload: str, lanes: Sequence[Lane]) -> Any:
     size = (WIDTH, LANE_HEIGHT * len(lanes) + 40)
     figure, rows = new_figure(size, (LEFT, RIGHT, 8, 32), len(lanes))
-    figure.subplots_adjust(hspace=0.35)
     most = max(max(lane.high) for lane in lanes) or 1.0
     for axes, lane in zip(rows, lanes, strict=True):
         hours = [second / 3_600 for second in lane.seconds]
@@ -115,6 +114,8 @@ def _lanes(workload: str, lanes: Sequence[Lane]) -> Any:
         axes.set_ylim(0.0, most)
         axes.set_yticks([0.0, most])
         axes.margins(x=0)
+        if axes is not rows[-1]:
+            axes.tick_params("x", labelbottom=False)
         axes.text(20 - LEFT, 0.6, lane.arm, transform=_pixels_from_left(axes))
         text = f"{lane.seeds} seeds"
         axes.text(20 - LEFT, 0.3, text, color=COLOURS["soft"], transform=_pixels_from_left(axes))

@@ -32,6 +32,7 @@ COLOURS: Mapping[str, str] = {name: f"#fe01{place:02x}" for place, name in enume
 LINES = ("demand", "prediction", "autoscaler", "scheduler", "damage", "kubelet", "foresail", "node")
 """Colours of arms or series, by their place."""
 DPI = 72
+ROW_GAP = 16
 TIP = "tip:"
 STYLE = {
     "svg.fonttype": "none", "svg.hashsalt": "foresail", "font.size": 12.0, "axes.grid": True, "axes.axisbelow": True,
@@ -70,20 +71,30 @@ def page_style(draw: Callable[P, T]) -> Callable[P, T]:
 
 
 def new_figure(
-    size: tuple[float, float], margins: tuple[float, float, float, float], rows: int = 1
+    size: tuple[int, int], margins: tuple[int, int, int, int], rows: int = 1
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure of that size and its axes, below each other within (left, right, top, bottom), in pixels."""
+    left, right, top, bottom = margins
+    width, height = size[0] - left - right, (size[1] - top - bottom + ROW_GAP) // rows
+    figure, add_axes = empty_figure(*size)
+    axes = [add_axes(left, top + row * height, width, height - ROW_GAP) for row in range(rows)]
+    return figure, axes
+
+
+def empty_figure(width: int, height: int) -> tuple[Figure, Callable[[int, int, int, int], Axes]]:
+    """Return a figure and what adds axes to it, by left, top, width and height; all in pixels."""
     from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415
 
-    width, height = size
-    left, right, top, bottom = margins
     figure = NewFigure(figsize=(width / DPI, height / DPI), dpi=DPI)
-    axes = figure.subplots(rows, 1, squeeze=False, sharex=rows > 1)[:, 0]
-    for one in axes:
-        one.xaxis.set_major_formatter(lambda value, _: number(value))
-        one.yaxis.set_major_formatter(lambda value, _: number(value))
-    figure.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - top / height)
-    return figure, list(axes)
+
+    def add_axes(left: int, top: int, wide: int, high: int) -> Axes:
+        place = (left / width, 1 - (top + high) / height, wide / width, high / height)
+        axes = figure.add_axes(place)
+        axes.xaxis.set_major_formatter(lambda value, _: number(value))
+        axes.yaxis.set_major_formatter(lambda value, _: number(value))
+        return axes
+
+    return figure, add_axes
 
 
 def set_tip(artist: Artist, text: str) -> None:
@@ -105,6 +116,9 @@ def svg_of(figure: Figure, label: str) -> Any:
     text = re.sub(r' id="[a-z]\w*_\d+"', "", text).replace("xlink:href", "href")
     text = re.sub(r"font-(size|family): [^;\"]*;? ?", "", text)  # the page's own
     text = re.sub(r"\s*\n\s*", " ", re.sub(r"<g/>", "", text))
+    text = re.sub(
+        r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), text
+    )  # a tenth of a pixel
     for name, stand_in in COLOURS.items():
         text = text.replace(stand_in, f"var(--{name})")
     size = " ".join(str(round(edge * DPI)) for edge in figure.get_size_inches())
