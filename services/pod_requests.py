@@ -27,8 +27,8 @@ from services.kube_objects import (
     ResourceRequirements,
 )
 
-RESIZE_PENDING = "PodResizePending"
-"""Condition of a pod whose resize its node has not begun."""
+RESIZE_PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
+"""Conditions of a pod whose resize its node has not begun, or not ended."""
 _INFEASIBLE = "Infeasible"
 Amounts = Mapping[str, str]
 N = TypeVar("N", int, Decimal)

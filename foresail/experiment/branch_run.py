@@ -9,7 +9,6 @@ import asyncio
 import math
 from dataclasses import dataclass
 
-from agent_registry.memory import GIB
 from bus.events import event_of
 from bus.memory_adapter import MemoryBus, MemoryLog
 from foresail.experiment.branching import BranchPoint
@@ -25,13 +24,15 @@ from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.outcome import Operation, OperationResult, OutcomeExecution
 from schemas.view import ObservationView, update_view
+from services.agents.memory import GIB
 from services.cluster import TwinTransport
 from services.collector.looks import Look
 from services.collector.service import Collector
-from services.executor.cluster import apply_operation, read_facts
 from services.executor.plans import PLANS
 from services.executor.plans.planned import PlanRefusal
+from services.executor.reading.facts import read_facts
 from services.executor.settings import ExecutorSettings
+from services.executor.writing.operations import apply_operation
 from twin.port.api import InProcessTwin
 from twin.port.engine import Engine
 

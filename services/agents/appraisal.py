@@ -1,0 +1,92 @@
+"""How an agent judges by expected value: what it sees, remembers and returns.
+
+Beside the newest observation such a policy sees a memory: a fold of observations and of the agent's own
+proposals, both of which stand in the log before its answer, so a recording is judged again with the same result.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from schemas.actions import Action, Evidence
+from schemas.effect import Effect
+from schemas.prediction import DemandBands
+from schemas.reasons import Reason
+from schemas.view import ObservationView
+from services.agents.memory import Memory
+from services.agents.value_settings import ValueSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Everything that such a policy may look at."""
+
+    view: ObservationView
+    memory: Memory
+    settings: ValueSettings
+    bands: tuple[DemandBands, ...] = ()
+    """Demand foreseen, by horizon; empty while nothing is known, and where `agents.value.forecast` is off."""
+
+
+class Band(NamedTuple):
+    """What one series is expected to be at one horizon; see `schemas.prediction.BandTable`."""
+
+    low: float
+    middle: float
+    high: float
+    rule: str
+    basis: str
+
+
+def bands_of(situation: Situation, series: str) -> dict[float, Band]:
+    """Return a series' bands by horizon in seconds, the shortest first; none of those that rest on a guess alone."""
+    found: dict[float, Band] = {}
+    for bands in situation.bands:
+        table = bands.series
+        row = bisect_left(table.ids, series)
+        if row < len(table) and table.ids[row] == series and table.basis[row] != "assumed":
+            found[bands.horizon_seconds] = Band(
+                table.low[row],
+                table.middle[row],
+                table.high[row],
+                table.rule[row],
+                table.basis[row],
+            )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An action with what it is expected to change."""
+
+    action: Action
+    effect: Effect
+    decisive: tuple[Evidence, ...]
+    """The comparisons that made it a candidate."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Appraisal:
+    """What an agent thinks of one observation."""
+
+    candidates: tuple[Candidate, ...]
+    """Those that are possible, in any order; doing nothing, which gains nothing, is always one more."""
+    text: str
+    """Why there is none, or what was looked at."""
+    reason: Reason = Reason.NOTHING_TO_DO
+    """Why nothing is wanted, where there is no candidate."""
+
+
+Appraise = Callable[[Situation], Appraisal]
+
+
+def pods_without_capacity(situation: Situation) -> int:
+    """Return how many pods wait because no machine has room for them."""
+    waiting = situation.view.totals.pending_by_class
+    lacking = (waiting[name] for name in waiting if name.startswith("insufficient_"))
+    return int(math.fsum(lacking))
