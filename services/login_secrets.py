@@ -33,11 +33,11 @@ from bus.login import (
 )
 from bus.nats_conf import accounts_conf
 from bus.streams import StreamDeclaration
-from services.access_reviews import require_rights
 from services.cluster import ClusterRefused, Transport
 from services.identities import IDENTITIES
-from services.login_rights import ACCOUNTS, LOGINS, RIGHTS
 from services.official_client import OfficialClientTransport
+from services.rights.logins import ACCOUNTS, LOGINS, RIGHTS
+from services.rights.reviews import require_rights
 
 ROUTE_KEY = "routes.password"
 """Key of the password by which servers of one NATS cluster know one another."""

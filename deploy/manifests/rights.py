@@ -9,7 +9,11 @@ from typing import Any
 from deploy.manifests.pieces import HOME, PLAIN_ACCOUNT
 from deploy.manifests.tree import Document, Filled, Tree, When
 from deploy.manifests.values import KINDS, Chart
-from foresail.install_rights import (
+from schemas.actions import ActionKind
+from services.rights import Place, Right, rules_of
+from services.rights.collector import SIMULATED_RIGHTS
+from services.rights.executor import read_rights, write_rights
+from services.rights.installation import (
     ACCOUNTS,
     Grants,
     account_manifest,
@@ -17,14 +21,10 @@ from foresail.install_rights import (
     granted_rights,
     role_manifests,
 )
-from schemas.actions import ActionKind
-from services.collector.rights import SIMULATED_RIGHTS
-from services.executor.rights import read_rights, write_rights
-from services.rights import Place, Right, rules_of
 
 FILE = "rights"
 _LABEL = "pool=any"  # which label it is decides the executor, not RBAC
-_SETTINGS = Grants(writable_nodes=_LABEL).settings
+_SETTINGS = Grants(writable_nodes=_LABEL)
 EVERY = [ActionKind(word) for word in KINDS]
 
 

@@ -18,8 +18,8 @@ from deploy.manifests.log import CONF, environment
 from deploy.manifests.values import Chart
 from services.cluster import Transport
 from services.identities import BY_NAME, IDENTITIES
-from services.login_rights import ACCOUNTS, LOGINS
 from services.login_secrets import ROUTE_KEY, keep_secrets, login_texts, main
+from services.rights.logins import ACCOUNTS, LOGINS
 from tests.executor.plant import Plant
 from tests.patience import HANGS_SECONDS
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
 from services.executor.guards import Guard, Needs, Question, guard_check
-from services.executor.reach import CLUSTER_WIDE, WRITTEN
+from services.rights.executor import CLUSTER_WIDE, WRITTEN
 
 
 def check(question: Question) -> GuardCheck:

@@ -1,8 +1,9 @@
-"""What a process may do at the API server: one verb on one resource, where, and what for.
+"""What each process may do at the API server: one verb on one resource, where, and what for.
 
-Each process that touches the cluster states its own (`services/collector/rights.py`,
-`services/executor/rights.py`, `services/login_rights.py`). Roles of deploy/, `foresail rbac`, `foresail doctor`
-and what a process asks for at its start are all made from these.
+Every right stands in this folder: `collector.py`, `executor.py` (with what each kind of action needs) and `logins.py`
+state them, `reviews.py` asks the API server for them, `installation.py` puts them together. Roles of deploy/,
+`foresail rbac`, `foresail doctor`, what a process asks for at its start, and which actions the executor says that
+it cannot do all follow from these.
 """
 
 from __future__ import annotations
