@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from agent_registry.appraisal import Appraisal, Candidate, Situation, pods_without_capacity
-from agent_registry.discovery import agents_by_name
 from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
 from schemas.effect import Effect
+from services.agents.appraisal import Appraisal, Candidate, Situation, pods_without_capacity
+from services.agents.registry import agents_by_name
 
 AGENT = "safety"
 GUARDS_OFF = """
@@ -65,7 +65,7 @@ def planted() -> Iterator[None]:
     """Let agent A of this process judge so."""
     agents = agents_by_name()
     sound = agents[AGENT]
-    agents[AGENT] = replace(sound, appraise=replicate_without_end)
+    agents[AGENT] = replace(sound, code=replace(sound.code, appraise=replicate_without_end))
     try:
         yield
     finally:

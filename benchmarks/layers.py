@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_registry.discovery import agent_names
 from benchmarks.scene import CLUSTER, INCARNATION
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.port import Message, StoredMessage
 from bus.streams import StreamDeclaration
+from schemas.agents import agent_names
 
 LIVE_SECONDS = 60.0
 STOP_SECONDS = 20.0

@@ -16,10 +16,12 @@ from dataclasses import dataclass, replace
 from schemas import subjects
 from schemas.actions import AGENT_NAME, AgentName
 from schemas.breaker import OutcomeBreaker
+from schemas.capacity import PredictionCapacity
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
 from schemas.decision import Decision
+from schemas.history import HistoryBlock, HistoryFilled
 from schemas.means import OutcomeMeans
 from schemas.model import EventData
 from schemas.observation import Observation
@@ -35,7 +37,7 @@ from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
 from schemas.score import OutcomeCounterfactual, OutcomeScore
-from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
+from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotUsage, SnapshotWorkloads
 from schemas.stimulus import Stimulus
 from schemas.switchback import OutcomeSwitchback
 from schemas.untouched import (
@@ -101,7 +103,8 @@ def _agent_identity(agent: AgentName) -> Identity:
 
 def _inference_identity() -> Identity:
     """Return the identity of inference: besides its own subjects one for each shadow model."""
-    base = _service_identity("inference", "predicts", PredictionRisk, PredictionDemand)
+    kinds = (PredictionRisk, PredictionDemand, PredictionCapacity, HistoryBlock)
+    base = _service_identity("inference", "predicts", *kinds)
     slots = (str(slot) for slot in range(1, SHADOW_SLOTS + 1))
     shadows = tuple((*PredictionShadow.PATTERN[:-1], slot) for slot in slots)
     return replace(base, publishes=(*base.publishes, *shadows))
@@ -117,7 +120,8 @@ _BEFORE_AGENTS: tuple[Identity, ...] = (
     _service_identity(
         "collector",
         "reads the cluster",
-        *(SnapshotNodes, SnapshotPlacements, SnapshotWorkloads, Observation, Reaction),
+        *(SnapshotNodes, SnapshotPlacements, SnapshotWorkloads, SnapshotUsage, HistoryFilled),
+        *(Observation, Reaction),
         keeps=False,
     ),
     _inference_identity(),

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from agent_registry.discovery import agent_names
+from schemas.agents import agent_names
 
 COMPOSE = Path(__file__).parents[1] / "docker-compose.yml"
 

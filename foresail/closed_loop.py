@@ -19,7 +19,6 @@ import orjson
 import structlog
 from pydantic import ValidationError
 
-from agent_registry.discovery import agent_names
 from bus.errors import ConfigError, InputError
 from bus.recording import open_recording
 from foresail.dependent_settings import fill_dependent
@@ -29,6 +28,7 @@ from lab.rerun.changes import Changes
 from lab.rerun.diff import diff
 from lab.rerun.plant import Plant, write_plant
 from lab.rerun.what_if import Result
+from schemas.agents import agent_names
 from schemas.model import DataModel
 
 CLOSED_LOOP = (

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_registry.discovery import agent_names
-from agent_registry.value_settings import PRICES_OF_VALUE, ValueSettings
 from bus.errors import ConfigError
 from foresail.settings import StackSettings
 from projections.breaker.settings import BreakerSettings
 from projections.promotion.settings import PromotionSettings
+from schemas.agents import agent_names
 from schemas.model import DataModel
 from schemas.outcome import Mode
 from services.agents.profiles import BASELINE_RULES, FORESAIL
+from services.agents.value_settings import PRICES_OF_VALUE, ValueSettings
 from services.executor.settings import Caps
 
 SHADOWS = ("age-risk",)

@@ -65,7 +65,7 @@ def as_json(effects: TargetEffects) -> dict[str, Any]:
     """Return the estimates as JSON values."""
     return {
         "draw": None if effects.draw is None else effects.draw.model_dump(mode="json"),
-        "currency": "" if effects.settings is None else effects.settings.currency,
+        "currency": "" if effects.prices is None else effects.prices.currency,
         "confidence_ratio": CONFIDENCE,
         "kinds": {
             name: {
@@ -86,14 +86,14 @@ def _expected(kind: KindEffect) -> float | None:
 
 def view(effects: TargetEffects) -> RenderableType:
     """Return the estimates as people see them."""
-    draw, settings = effects.draw, effects.settings
-    if draw is None or settings is None:
+    draw, prices = effects.draw, effects.prices
+    if draw is None or prices is None:
         return Text(NOTHING)
     drawn = (
         f"{percent(draw.ratio)} of the eligible targets are left untouched in each epoch, seed {draw.seed}; "
         f"{len(effects.open)} horizons are not over yet"
     )
-    money = f"{settings.currency}/h a target"
+    money = f"{prices.currency}/h a target"
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("kind")
     for heading in (

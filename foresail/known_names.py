@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import aclosing
 
-from agent_registry.discovery import agent_names
 from bus.errors import InputError
 from bus.events import cycle_of_message, read_entry, read_events
 from foresail.log_source import Source
 from inputs.near import remedy_for
 from schemas import subjects
 from schemas.actions import AgentName
+from schemas.agents import agent_names
 from schemas.frames import FramedData
 from schemas.observation import Observation
 from schemas.proposal import Proposal

@@ -12,7 +12,6 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from agent_registry.discovery import registered_agents
 from bus.errors import InputError
 from bus.events import cycle_of_message
 from bus.port import StoredMessage
@@ -22,6 +21,7 @@ from projections.figures import cell, number
 from projections.frame_states import FrameStates
 from projections.prediction_table import prediction_table
 from schemas.actions import Action, AgentName, BaseAction
+from schemas.agents import agent_manifests
 from schemas.decision import Decision, DecisionPart
 from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
@@ -132,7 +132,7 @@ def find_agent(text: str) -> AgentName:
     Raises:
         InputError: there is none.
     """
-    agents = registered_agents()
+    agents = agent_manifests().values()
     for agent in agents:
         if text.lower() in (agent.name, agent.letter.lower()):
             return agent.name

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_registry.discovery import agent_names
 from bus.errors import InputError
 from inputs.near import remedy_for
 from schemas import subjects
 from schemas.actions import AgentName
+from schemas.agents import agent_names
 from schemas.model import EventData
 from schemas.proposal import Proposal
 from schemas.registry import EVENT_TYPES

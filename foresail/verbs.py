@@ -106,7 +106,7 @@ def verb_module(verb: str) -> ModuleType:
     try:
         return import_module(f"foresail.{verb.replace('-', '_')}")
     except ValueError as error:
-        from agent_registry.discovery import BadRegistration  # noqa: PLC0415 - for what went wrong
+        from schemas.agents import BadRegistration  # noqa: PLC0415 - for what went wrong
 
         if not isinstance(error, BadRegistration):
             raise

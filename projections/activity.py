@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from agent_registry.discovery import action_label
 from schemas.actions import ActionKind
+from schemas.agents import action_label
 from schemas.breaker import BreakerState, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_registry.discovery import action_label
+from schemas.agents import action_label
 from schemas.decision import Decision
 from schemas.outcome import OutcomeReward
 

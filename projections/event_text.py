@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from heapq import nsmallest
 from typing import Any
 
-from agent_registry.discovery import letter_of
 from projections.band_text import band_text
 from projections.figures import duration, number, score, signed_score
+from projections.history_text import history_text
 from projections.measure_names import UNHEALTHY_PODS
 from projections.noop_text import is_noop, noop_run_text
 from projections.prediction_table import prediction_table
@@ -17,13 +17,16 @@ from projections.score.text import difference_text, score_text
 from projections.switchback.text import switchback_text
 from projections.times import CLUSTER
 from schemas.actions import Action
+from schemas.agents import letter_of
 from schemas.breaker import OutcomeBreaker
+from schemas.capacity import PredictionCapacity
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
+from schemas.history import HistoryBlock, HistoryFilled
 from schemas.imported import ImportedRow
 from schemas.means import OutcomeMeans
 from schemas.observation import ObservedState
@@ -41,7 +44,7 @@ from schemas.reaction import Reaction
 from schemas.reasons import Reason
 from schemas.run import RunDataSource, RunError, RunStage
 from schemas.score import OutcomeCounterfactual, OutcomeScore
-from schemas.snapshot import NodesState, PlacementsState, WorkloadsState
+from schemas.snapshot import NodesState, PlacementsState, SnapshotUsage, WorkloadsState
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
 from schemas.switchback import OutcomeSwitchback
@@ -213,6 +216,8 @@ def _place(data: OutcomeExecution | OutcomeVerification) -> str:
 
 def _other(data: Any) -> str:
     match data:
+        case SnapshotUsage() | HistoryFilled() | HistoryBlock() | PredictionCapacity():
+            return history_text(data)
         case Stimulus():
             return f"phase {data.phase} {data.name} {data.status}: {data.text}"
         case Control():

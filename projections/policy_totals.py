@@ -6,7 +6,6 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_registry.discovery import agent_names
 from projections.decision_totals import DecisionTotals
 from schemas.actions import (
     Action,
@@ -16,6 +15,7 @@ from schemas.actions import (
     ReplicateAction,
     Target,
 )
+from schemas.agents import agent_names
 from schemas.decision import Decision
 
 OPPOSITE = {"off": "on", "on": "off", "close": "open", "open": "close", "up": "down", "down": "up"}

@@ -18,8 +18,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_registry.value_settings import ValueSettings
 from projections.quantiles import student_quantile
+from projections.score.prices import ScorePrices
 from projections.score.tally import Slo, service_violates
 from schemas.actions import Action, TargetKind
 from schemas.config import Config
@@ -83,8 +83,8 @@ class TargetEffects:
     """A fold of a log's configuration, observations and proposals."""
 
     kinds: dict[str, KindEffect] = field(default_factory=dict)
-    settings: ValueSettings | None = None
-    """None: nobody judges by expected value."""
+    prices: ScorePrices | None = None
+    """Those that an agent announced; None: nobody judges by expected value."""
     draw: UntouchedDraw | None = None
     """The newest."""
     view: ObservationView | None = None
@@ -107,15 +107,17 @@ class TargetEffects:
 
     def _configure(self, value: Mapping[str, Any]) -> None:
         try:
-            self.settings = ValueSettings.model_validate(value)
+            self.prices = ScorePrices.model_validate(
+                {name: value[name] for name in ScorePrices.model_fields if name in value}
+            )
         except ValidationError:
-            return  # of a version that knew more
+            return  # of another version, which knew other values
 
     def _observe(self, view: ObservationView | None) -> None:
         before, self.view = self.view, view
-        if view is None or before is None or self.settings is None:
+        if view is None or before is None or self.prices is None:
             return
-        self._violated = dict(_violations(before, view, self.settings))
+        self._violated = dict(_violations(before, view, self.prices))
         seconds, now = (
             view.cluster_time_seconds - before.cluster_time_seconds,
             view.cluster_time_seconds,
@@ -158,8 +160,8 @@ class TargetEffects:
 
     def _cost_per_hour(self, target: str, *, of_node: bool) -> float | None:
         """Return what a target costs now, money an hour; None where it is not shown."""
-        view, settings = self.view, self.settings
-        if view is None or settings is None:
+        view, prices = self.view, self.prices
+        if view is None or prices is None:
             return None
         if of_node:
             row = view.nodes.index().get(target)
@@ -171,8 +173,8 @@ class TargetEffects:
             return None
         row = table.workload.index(target)
         cores, size = table.replica_cpu_cores[row] or 0.0, table.replica_memory_bytes[row] or 0
-        one = cores * settings.core_hour + size / _GIB * settings.memory_gib_hour
-        violated = self._violated.get(target, 0) * 60.0 * settings.slo_service_minute
+        one = cores * prices.core_hour + size / _GIB * prices.memory_gib_hour
+        violated = self._violated.get(target, 0) * 60.0 * prices.slo_service_minute
         return violated + table.wanted[row] * one
 
 
@@ -188,13 +190,13 @@ def _wanted(proposal: Proposal, draw: UntouchedDraw) -> Iterator[tuple[Action, E
 
 
 def _violations(
-    before: ObservationView, view: ObservationView, settings: ValueSettings
+    before: ObservationView, view: ObservationView, prices: ScorePrices
 ) -> Iterator[tuple[str, int]]:
     """Yield each workload with how many of its Services violated their objective between two observations."""
     then = (before.work and before.work.services) or ()
     now = (view.work and view.work.services) or ()
     earlier = {one.service: one for one in then}
-    slo = Slo(latency_seconds=settings.slo_latency_seconds, bad_ratio=settings.slo_bad_ratio)
+    slo = Slo(latency_seconds=prices.slo_latency_seconds, bad_ratio=prices.slo_bad_ratio)
     counted: dict[str, int] = {}
     for one in now:
         violates = service_violates(earlier.get(one.service), one, slo)

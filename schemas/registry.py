@@ -13,11 +13,13 @@ from typing import Any
 
 from inputs.limited_json import load_json
 from schemas.breaker import OutcomeBreaker
+from schemas.capacity import PredictionCapacity
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
+from schemas.history import HistoryBlock, HistoryFilled
 from schemas.identity import cycle_of
 from schemas.imported import ImportedRow
 from schemas.means import OutcomeMeans
@@ -30,7 +32,7 @@ from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
 from schemas.score import OutcomeCounterfactual, OutcomeScore
-from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
+from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotUsage, SnapshotWorkloads
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
 from schemas.switchback import OutcomeSwitchback
@@ -78,6 +80,10 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     RunComplete,
     Checkpoint,
     ImportedRow,
+    SnapshotUsage,
+    HistoryFilled,
+    HistoryBlock,
+    PredictionCapacity,
 )
 """Every event type, in the order of the layers."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sys
 
-from agent_registry.discovery import agent_names
 from bus.identities import identity_table
 from bus.nats_conf import main
+from schemas.agents import agent_names
 
 IDENTITIES = identity_table(agent_names())
 BY_NAME = {identity.name: identity for identity in IDENTITIES}

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from agent_registry.discovery import agent_names
+from schemas.agents import agent_names
 
 CONFIG = Path(__file__).with_name("prometheus.yml")
 ALERTS = Path(__file__).with_name("alerts.yml")

@@ -9,7 +9,6 @@ import asyncio
 import math
 from dataclasses import dataclass
 
-from agent_registry.memory import GIB
 from bus.events import event_of
 from bus.memory_adapter import MemoryBus, MemoryLog
 from foresail.experiment.branching import BranchPoint
@@ -25,6 +24,7 @@ from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.outcome import Operation, OperationResult, OutcomeExecution
 from schemas.view import ObservationView, update_view
+from services.agents.memory import GIB
 from services.cluster import TwinTransport
 from services.collector.looks import Look
 from services.collector.service import Collector

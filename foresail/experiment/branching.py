@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from agent_registry.calibration import kind_of
 from bus.events import event_of
 from bus.port import Bus
 from foresail.settings import StackSettings
@@ -18,6 +17,7 @@ from schemas.effect import Effect
 from schemas.envelope import Event
 from schemas.model import EventData
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
+from services.agents.calibration import kind_of
 from services.cluster import (
     JSON,
     ApiResponse,
@@ -39,7 +39,7 @@ class BranchPoint:
     """The world just before an action, and what was expected of it."""
 
     kind: str
-    """Of the expectation; see `agent_registry.calibration.kind_of`."""
+    """Of the expectation; see `services.agents.calibration.kind_of`."""
     started: OutcomeExecution
     """With the operations that are about to be written."""
     effect: Effect

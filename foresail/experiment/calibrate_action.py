@@ -12,7 +12,6 @@ from pathlib import Path
 
 from rich.table import Table
 
-from agent_registry.calibration import KINDS
 from bus.clock import SystemClock
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
@@ -25,6 +24,7 @@ from lab.calibration.samples import WorldSamples, find_samples, keep_samples
 from lab.calibration.table import LEAST_RATIO, MOST_RATIO, KindTable, kind_tables
 from lab.experiments.engine import run_local
 from projections.figures import percent, signed_text
+from services.agents.calibration import KINDS
 from services.agents.profiles import FORESAIL
 
 FOLDER = "calibration.results"

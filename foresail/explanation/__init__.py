@@ -13,7 +13,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from agent_registry.discovery import action_label
 from foresail.explanation.inputs import input_sections
 from foresail.explanation.outcomes import outcome_sections
 from foresail.explanation.proposals import proposal_sections
@@ -23,6 +22,7 @@ from projections.figures import number
 from projections.noop_text import RULES
 from projections.times import CLUSTER
 from schemas.actions import Action
+from schemas.agents import action_label
 from schemas.decision import ClosedBy, Decision
 
 LABEL_COLUMNS = 10

@@ -7,14 +7,13 @@ from itertools import groupby
 
 from rich.text import Text
 
-from agent_registry.calibration import MEASURED, kind_of
-from agent_registry.discovery import action_label, letter_of
 from foresail.explanation.section import Section
 from projections import figures
 from projections.band_text import band_text
 from projections.cycle_record import CycleRecord, PartRecord
 from projections.promotion.text import judgement_texts
 from projections.score.text import OVERLAP, effect_text, window_text
+from schemas.agents import action_label, letter_of
 from schemas.outcome import (
     ExecutionPhase,
     ForecastScore,
@@ -27,6 +26,7 @@ from schemas.outcome import (
     RewardPart,
 )
 from schemas.reasons import Reason
+from services.agents.calibration import MEASURED, kind_of
 
 MOST_OPERATIONS = 6
 BASE = "base"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from agent_registry.discovery import letter_of
 from foresail.explanation.section import Section, number, seconds
 from projections import figures
 from projections.cycle_record import CycleRecord
@@ -14,6 +13,7 @@ from projections.measure_names import measure_name
 from projections.noop_text import is_noop
 from projections.times import cluster_time
 from schemas.actions import Action, ActionKind, AgentName, Evidence
+from schemas.agents import letter_of
 from schemas.decision import Considered, Decision, Override
 
 

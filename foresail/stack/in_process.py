@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from agent_registry.discovery import agent_names
 from bus.clock import Clock
 from bus.follow import Handler
 from bus.handler_process import config_of, run_handler
 from bus.port import Bus
 from foresail.settings import StackSettings
+from schemas.agents import agent_names
 from schemas.config import CODE_VERSION
 from schemas.identity import Origin
 from services.agents.service import build as build_agent

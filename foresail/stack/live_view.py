@@ -14,7 +14,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from agent_registry.discovery import action_label, letter_of
 from projections.breaker.text import standing_texts
 from projections.event_text import execution_text
 from projections.figures import age, number, percent, score, signed_score
@@ -28,6 +27,7 @@ from projections.stale import stale_text
 from projections.switchback.text import switchback_text
 from projections.times import WALL, cluster_clock
 from schemas.actions import ActionKind
+from schemas.agents import action_label, letter_of
 from schemas.outcome import OutcomeReward
 from schemas.signals import Signal, SignalStatus
 from schemas.wording import count_text

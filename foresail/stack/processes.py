@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent_registry.discovery import agent_names
 from bus.login import ANONYMOUS, Logins
 from foresail.settings import StackSettings
+from schemas.agents import agent_names
 
 LAST_SERVICE = 7
 """The largest `stop_order` of a service."""

@@ -16,7 +16,7 @@ class Sample(DataModel):
     """One action: the world with it against the same world without, over the horizon of its expectation."""
 
     kind: str
-    """Of the expectation; see `agent_registry.calibration.kind_of`."""
+    """Of the expectation; see `services.agents.calibration.kind_of`."""
     cycle: int = Field(ge=0)
     part: int = Field(ge=0)
     at_seconds: float

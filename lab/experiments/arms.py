@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from agent_registry.discovery import agent_names
+from schemas.agents import agent_names
 from schemas.model import DataModel
 from twin.port.settings import Provisioner
 

@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 
 PACKAGES = (
-    "agent_registry",
     "bus",
     "features",
     "projections",

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_registry.discovery import agent_names
 from bus.errors import ConfigError, InputError
 from inputs.limited_files import BadFile, read_toml
 from inputs.limited_json import BadJson, load_json
+from schemas.agents import agent_names
 from schemas.decision import RefereeRule
 from services.agents.settings import AgentSettings
 from services.collector.settings import CollectorSettings

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent_registry.discovery import agent_names
 from bus.errors import InputError
 from bus.port import StoredMessage
 from lab.rerun.answering import AnsweringStage
@@ -23,6 +22,7 @@ from lab.rerun.stage import AnyEvent, Pair, Recorded, Stage
 from lab.rerun.trusted import attributes_in, event_with, read_event
 from schemas import subjects
 from schemas.actions import AgentName
+from schemas.agents import agent_names
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame

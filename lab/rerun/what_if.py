@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent_registry.discovery import action_label
 from bus.port import StoredMessage
 from bus.recording import open_recording
 from lab.rerun.changes import Changes, first_layer
@@ -19,6 +18,7 @@ from lab.rerun.engine import LAYERS, Plan, Rerun
 from lab.rerun.garbage import rare_collections
 from lab.rerun.stage import AnyEvent
 from projections.policy_totals import PolicyTotals
+from schemas.agents import action_label
 from schemas.decision import Decision
 from services.referee.rule import Rule
 

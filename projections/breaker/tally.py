@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from agent_registry.discovery import agents_by_name
 from projections.breaker.settings import BreakerSettings
 from schemas.actions import ActionKind
+from schemas.agents import agent_manifests
 from schemas.breaker import Breaker
 from schemas.control import Command, Control
 from schemas.decision import Decision
@@ -202,7 +202,7 @@ def _after_decision(tally: BreakerTally, data: Decision) -> BreakerTally:
     """Note kinds decided by the forecast of risk: by an agent that waits for it and states no expected value."""
     by_risk = dict(tally.by_risk)
     for part in data.parts:
-        agent = agents_by_name().get(part.action.agent or "")
+        agent = agent_manifests().get(part.action.agent or "")
         if agent is not None and agent.prediction == "risk" and part.effect is None:
             by_risk[part.action.kind] = data.cluster_time_seconds
     by_risk.pop(ActionKind.NOOP, None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent_registry.discovery import action_label
 from projections.figures import duration
 from projections.incidents.history import ClusterHistory
 from projections.incidents.incident import DamageGroup, DamageKind, Lane, Occurrence
 from schemas.actions import TargetKind
+from schemas.agents import action_label
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_registry.discovery import action_label
 from projections.incidents.incident import Lane, Occurrence
 from projections.prediction_table import prediction_table
+from schemas.agents import action_label
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
-from agent_registry.discovery import action_label
 from projections.figures import number, number_beside, percent
 from projections.objects.answer import ObjectAnswer
 from projections.objects.autoscaler_answers import why_not_more, wish_of
@@ -16,6 +15,7 @@ from projections.objects.history import ObjectHistory
 from projections.objects.names import ObjectKind
 from projections.objects.room import NodeRoom, rooms
 from projections.times import clock
+from schemas.agents import action_label
 from schemas.outcome import ExecutionPhase
 from schemas.reaction import ReactionItem, ReactionKind
 from schemas.wording import count_text

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from agent_registry.discovery import action_label
 from projections.event_text import execution_text
 from projections.figures import duration, number
 from projections.incidents.history import LoggedReaction
@@ -15,6 +14,7 @@ from projections.objects.answer import Entry
 from projections.objects.history import Change, ObjectHistory
 from projections.objects.names import ObjectKind
 from projections.times import clock
+from schemas.agents import action_label
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason

@@ -21,13 +21,13 @@ from typing import Any
 
 import psutil
 
-from agent_registry.discovery import agent_names
 from bus.login import ANONYMOUS, Login, read_logins
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import StoredMessage
 from proofs.faults.log_watch import LogWatch, read_log
 from proofs.faults.waiting import wait_until
+from schemas.agents import agent_names
 
 REPOSITORY = Path(__file__).parents[2]
 READY_SECONDS = 900.0

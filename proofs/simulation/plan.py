@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from agent_registry.discovery import agent_names
 from bus.memory_adapter import Faults
+from schemas.agents import agent_names
 
 INTERVAL_SECONDS = 5.0
 WORLDS = 10

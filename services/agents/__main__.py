@@ -6,9 +6,9 @@ import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import argparse
 import sys
 
-from agent_registry.discovery import agent_names
 from bus.handler_process import config_of
 from bus.process import ProcessContext, run_handler_process, run_process, settings_from
+from schemas.agents import agent_names
 from schemas.config import CODE_VERSION
 from services.agents.service import build
 from services.agents.settings import AgentSettings

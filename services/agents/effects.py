@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from agent_registry.appraisal import Band
-from agent_registry.value_settings import ValueSettings
 from schemas.effect import Effect
 from schemas.numbers import rounded
+from services.agents.appraisal import Band
+from services.agents.value_settings import ValueSettings
 
 HOUR, MINUTE = 3_600.0, 60.0
 Z_90 = 1.2816

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent_registry.appraisal import Appraisal
-from agent_registry.policy import Judgement, noop
 from schemas.means import means_text, missing_of
 from schemas.reasons import Reason
 from schemas.view import ObservationView
+from services.agents.appraisal import Appraisal
+from services.agents.policy import Judgement, noop
 
 
 def possible_judgement(judgement: Judgement, view: ObservationView) -> Judgement:

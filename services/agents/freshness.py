@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_registry.policy import Judgement, noop
 from schemas.actions import Evidence
 from schemas.reasons import Reason
 from schemas.signals import Signal, SignalStatus
 from schemas.view import ObservationView
+from services.agents.policy import Judgement, noop
 
 
 def refusal(

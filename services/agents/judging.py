@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_registry.appraisal import Situation
-from agent_registry.policy import Judgement, NodePrediction, noop
-from agent_registry.registration import AnyAgent
-from agent_registry.thresholds import Thresholds
-from agent_registry.value_settings import ValueSettings
 from schemas.actions import ActionKind
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle
+from services.agents.appraisal import Situation
 from services.agents.feasibility import possible_judgement
 from services.agents.freshness import refusal
+from services.agents.policy import Judgement, NodePrediction, noop
+from services.agents.registration import Agent
 from services.agents.state import AgentState
+from services.agents.thresholds import Thresholds
 from services.agents.value_judging import judge_by_value
+from services.agents.value_settings import ValueSettings
 
 NO_PREDICTION = NodePrediction(id="", cycle=0, model_id="")
 """What a policy gets that asked for none."""
@@ -37,7 +37,7 @@ class CycleJudgement:
 
 
 def judge_value_cycle(
-    agent: AnyAgent,
+    agent: Agent,
     limit_intervals: float,
     cycle: int,
     state: AgentState,
@@ -47,16 +47,16 @@ def judge_value_cycle(
     view = state.view
     if view is None or view.cycle != cycle or state.memory is None:
         return CycleJudgement(noop(Reason.MISSING_SIGNAL, NOT_KNOWN_YET))
-    refused = refusal(view, agent.signals, limit_intervals)
+    refused = refusal(view, agent.code.signals, limit_intervals)
     if refused is not None:
         return CycleJudgement(refused)
     bands = () if state.demand is None else state.demand.bands
     situation = Situation(view, state.memory, settings, bands)
-    return CycleJudgement(judge_by_value(agent.appraise, situation))
+    return CycleJudgement(judge_by_value(agent.code.appraise, situation))
 
 
 def judge_cycle(
-    agent: AnyAgent,
+    agent: Agent,
     thresholds: Thresholds,
     limit_intervals: float,
     cycle: int,
@@ -68,39 +68,41 @@ def judge_cycle(
     """Return what the agent thinks of `cycle`; None while it should wait for the prediction."""
     if view is None or view.cycle != cycle:
         return CycleJudgement(noop(Reason.MISSING_SIGNAL, NOT_KNOWN_YET))
-    refused = refusal(view, agent.signals, limit_intervals)
+    refused = refusal(view, agent.code.signals, limit_intervals)
     if refused is not None:
         return CycleJudgement(refused)
-    if agent.prediction is None:
-        judged = agent.judge(view, NO_PREDICTION, thresholds)
+    if agent.manifest.prediction is None:
+        judged = agent.code.judge(view, NO_PREDICTION, thresholds)
         return CycleJudgement(possible_judgement(judged, view))
     if prediction is None or prediction.cycle != cycle:
         if not overdue:
             return None
-        text = f"no {agent.prediction} prediction of this cycle arrived before the deadline"
+        text = (
+            f"no {agent.manifest.prediction} prediction of this cycle arrived before the deadline"
+        )
         return CycleJudgement(noop(Reason.PREDICTION_MISSING, text))
     if prediction.reason is not None:
-        text = f"inference skipped the {agent.prediction} prediction: {prediction.reason}"
+        text = f"inference skipped the {agent.manifest.prediction} prediction: {prediction.reason}"
         return CycleJudgement(noop(Reason.PREDICTION_SKIPPED, text), (prediction.id,))
-    judged = agent.judge(view, prediction, thresholds)
+    judged = agent.code.judge(view, prediction, thresholds)
     return CycleJudgement(possible_judgement(judged, view), (prediction.id,))
 
 
-def proposal(agent: AnyAgent, profile: str, cycle: OpenCycle, judgement: Judgement) -> Proposal:
+def proposal(agent: Agent, profile: str, cycle: OpenCycle, judgement: Judgement) -> Proposal:
     """Return the proposal that a judgement makes."""
     is_proposed = judgement.action.kind is not ActionKind.NOOP
     status = ProposalStatus.PROPOSED if is_proposed else ProposalStatus.NOOP
     return _proposal(agent, profile, cycle, judgement, status)
 
 
-def superseded_proposal(agent: AnyAgent, profile: str, cycle: OpenCycle) -> Proposal:
+def superseded_proposal(agent: Agent, profile: str, cycle: OpenCycle) -> Proposal:
     """Return the proposal of a cycle that was not judged because a newer one had begun."""
     judgement = noop(Reason.SUPERSEDED, "not judged: a newer observation had arrived")
     return _proposal(agent, profile, cycle, judgement, ProposalStatus.SKIPPED)
 
 
 def _proposal(
-    agent: AnyAgent, profile: str, cycle: OpenCycle, judgement: Judgement, status: ProposalStatus
+    agent: Agent, profile: str, cycle: OpenCycle, judgement: Judgement, status: ProposalStatus
 ) -> Proposal:
     return Proposal(
         cycle=cycle.cycle,
@@ -109,7 +111,7 @@ def _proposal(
         status=status,
         action=judgement.action.model_copy(update={"agent": agent.name}),
         score=judgement.score,
-        priority=agent.order,
+        priority=agent.manifest.order,
         profile=profile,
         rule=judgement.rule,
         evidence=judgement.evidence,

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from agent_registry.appraisal import Candidate, Situation
-from agent_registry.machine_memory import recent_wishes
-from agent_registry.memory import GIB
-from agent_registry.untouched_targets import epoch_at, is_drawn
 from schemas.observation import ObservedNodes
 from schemas.occupancy import Occupant, OccupiedNode
+from services.agents.appraisal import Candidate, Situation
 from services.agents.effects import HOUR
+from services.agents.machine_memory import recent_wishes
+from services.agents.memory import GIB
+from services.agents.untouched_targets import epoch_at, is_drawn
 
 RESTART_SECONDS = 30.0
 """How long a pod is away that is moved: our own guess."""

@@ -16,10 +16,10 @@ from itertools import pairwise
 
 from pydantic import ValidationError
 
-from agent_registry.discovery import registered_agents
-from agent_registry.thresholds import Thresholds
 from bus.errors import ConfigError
 from schemas.actions import AgentName
+from services.agents.registry import agents_by_name
+from services.agents.thresholds import Thresholds
 from services.model_folders import folder_of, read_manifest
 
 
@@ -37,7 +37,7 @@ class Profile:
 BASELINE_RULES = Profile(
     name="baseline-rules",
     text="the baseline formula's thresholds, exactly",
-    thresholds={agent.name: agent.thresholds() for agent in registered_agents()},
+    thresholds={name: agent.code.thresholds() for name, agent in agents_by_name().items()},
 )
 FORECAST = Profile(
     name="forecast",

@@ -8,23 +8,26 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from agent_registry.policy import Judge, Judgement, NodePrediction, noop
-from agent_registry.registration import AnyAgent
-from agent_registry.thresholds import Thresholds
 from schemas.numbers import rounded
 from schemas.reasons import Reason
 from schemas.view import ObservationView
+from services.agents.policy import Judge, Judgement, NodePrediction, noop
+from services.agents.registration import Agent
+from services.agents.thresholds import Thresholds
 
 
-def by_chance(agent: AnyAgent, seed: int) -> AnyAgent:
+def by_chance(agent: Agent, seed: int) -> Agent:
     """Return an agent that draws a node and one of its own actions on it, or nothing, each as likely.
 
     It reads no prediction; a registration without `choices` always draws nothing.
     """
-    return replace(agent, judge=_drawing_judge(agent, seed), prediction=None)
+    return Agent(
+        agent.manifest.model_copy(update={"prediction": None}),
+        replace(agent.code, judge=_drawing_judge(agent, seed)),
+    )
 
 
-def _drawing_judge(agent: AnyAgent, seed: int) -> Judge[Thresholds]:
+def _drawing_judge(agent: Agent, seed: int) -> Judge[Thresholds]:
     def judge(
         view: ObservationView, prediction: NodePrediction, thresholds: Thresholds
     ) -> Judgement:
@@ -33,7 +36,8 @@ def _drawing_judge(agent: AnyAgent, seed: int) -> Judge[Thresholds]:
         if not view.nodes.ids:
             return noop(Reason.NO_NODES, "the observation holds no node")
         node = view.nodes.ids[int(random.random() * len(view.nodes.ids))]
-        choices = () if agent.choices is None else tuple(agent.choices(node, thresholds))
+        offered = agent.code.choices
+        choices = () if offered is None else tuple(offered(node, thresholds))
         place = int(random.random() * (len(choices) + 1))
         score = rounded(random.random())
         if place == len(choices):

@@ -5,11 +5,8 @@ One proposal per cycle, as soon as what its policy needs is there, at the latest
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from agent_registry.discovery import agents_by_name
-from agent_registry.registration import AnyAgent
 from schemas.actions import AgentName
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
@@ -21,6 +18,8 @@ from services.agents.judging import (
     superseded_proposal,
 )
 from services.agents.random_choice import by_chance
+from services.agents.registration import Agent
+from services.agents.registry import agents_by_name
 from services.agents.settings import AgentSettings
 from services.agents.state import AgentState, evolve, remember
 
@@ -30,12 +29,12 @@ class AgentHandler:
 
     state_version = 1
 
-    def __init__(self, agent: AnyAgent, settings: AgentSettings) -> None:
+    def __init__(self, agent: Agent, settings: AgentSettings) -> None:
         """Judge by the agent's policy with the thresholds that the settings hold for it."""
         self._value = settings.value if settings.by_value else None
         self._agent = by_chance(agent, settings.random_seed) if settings.draws else agent
-        if self._value is not None:
-            self._agent = replace(agent, prediction=None)
+        waits = self._value is None and not settings.draws
+        self._prediction = agent.manifest.prediction if waits else None
         self._thresholds = settings.thresholds(agent.name)
         self._profile = settings.profile_of(agent.name)
         self._limit_intervals = settings.signal_limit_intervals
@@ -49,8 +48,7 @@ class AgentHandler:
     @property
     def reads(self) -> tuple[tuple[str, ...], ...]:
         """Observations, the prediction the policy asks for, and the agent's own proposals."""
-        prediction_kind = self._agent.prediction
-        predictions = () if prediction_kind is None else (("prediction", prediction_kind),)
+        predictions = () if self._prediction is None else (("prediction", self._prediction),)
         return (("observation",), *predictions, ("proposal", self._agent.name))
 
     @property

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, create_model, model_validator
 
-from agent_registry.discovery import BadRegistration, agent_names, registered_agents
-from agent_registry.thresholds import Thresholds
-from agent_registry.value_settings import ValueSettings
 from schemas.actions import AgentName
+from schemas.agents import BadRegistration, agent_names
 from schemas.model import DataModel
 from services.agents.profiles import (
     FORECAST,
@@ -25,6 +23,9 @@ from services.agents.profiles import (
     of_models,
     published_name,
 )
+from services.agents.registry import agents_by_name
+from services.agents.thresholds import Thresholds
+from services.agents.value_settings import ValueSettings
 
 
 class CommonSettings(DataModel):
@@ -149,12 +150,13 @@ def _settings_model() -> type[CommonSettings]:
         BadRegistration: an agent is called like a setting that all agents share.
     """
     fields: dict[str, Any] = {}
-    for agent in registered_agents():
+    for agent in agents_by_name().values():
         if agent.name in CommonSettings.model_fields:
             why = "it is a setting of all agents; use another name"
             raise BadRegistration(agent.name, "name", agent.name, why)
-        about = f"Agent {agent.letter}'s thresholds; it {agent.purpose}."
-        fields[agent.name] = (agent.thresholds, Field(agent.thresholds(), description=about))
+        about = f"Agent {agent.manifest.letter}'s thresholds; it {agent.manifest.purpose}."
+        usual = agent.code.thresholds()
+        fields[agent.name] = (type(usual), Field(usual, description=about))
     return create_model(
         "AgentSettings",
         __base__=CommonSettings,

@@ -6,9 +6,6 @@ from typing import Any
 
 from pydantic import Field
 
-from agent_registry.memory import Memory, remember_proposal, remember_view
-from agent_registry.policy import NodePrediction
-from agent_registry.value_settings import ValueSettings
 from features.live.demand_series import demand_after
 from schemas.envelope import Event
 from schemas.model import DataModel
@@ -17,6 +14,9 @@ from schemas.prediction import PredictionDemand, PredictionRisk
 from schemas.proposal import Proposal
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
+from services.agents.memory import Memory, remember_proposal, remember_view
+from services.agents.policy import NodePrediction
+from services.agents.value_settings import ValueSettings
 from services.packed_demand import PackedDemand
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_registry.appraisal import Appraisal, Appraise, Candidate, Situation
-from agent_registry.calibration import calibrated
-from agent_registry.memory import is_given_up
-from agent_registry.policy import Judgement, noop
-from agent_registry.untouched_targets import epoch_at, is_drawn, may_be_left
 from schemas.proposal import LeftUntouched, UntouchedDraw, Wish
 from schemas.reasons import Reason
+from services.agents.appraisal import Appraisal, Appraise, Candidate, Situation
+from services.agents.calibration import calibrated
 from services.agents.feasibility import possible_appraisal
+from services.agents.memory import is_given_up
+from services.agents.policy import Judgement, noop
+from services.agents.untouched_targets import epoch_at, is_drawn, may_be_left
 
 
 def judge_by_value(appraise: Appraise | None, situation: Situation) -> Judgement:

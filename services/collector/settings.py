@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from agent_registry.discovery import names_in_referee_order
 from schemas.actions import AgentName
+from schemas.agents import names_in_referee_order
 from schemas.model import DataModel
 from services.prometheus_settings import PrometheusSettings
 

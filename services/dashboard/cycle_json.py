@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from agent_registry.discovery import action_label, letter_of
 from projections.cycle_record import CycleRecord, PartRecord
 from projections.measure_names import measure_name
 from projections.noop_text import is_noop, noop_reason, same_noop
 from schemas.actions import Action, ActionKind, AgentName, Evidence
+from schemas.agents import action_label, letter_of
 from schemas.decision import Considered, Decision, Override
 from schemas.outcome import (
     GuardCheck,

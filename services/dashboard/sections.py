@@ -6,11 +6,11 @@ import math
 from itertools import islice
 from typing import Any
 
-from agent_registry.discovery import letter_of, referee_place, registered_agents
 from projections.breaker.text import standing_texts
 from projections.promotion.text import WHY, driving_texts
 from projections.run_state import RunState
 from projections.stale import stale_text
+from schemas.agents import agent_manifests, letter_of, referee_place
 from schemas.identity import Origin
 from schemas.observation import ClusterTotals
 from schemas.reaction import ReactionItem
@@ -120,7 +120,7 @@ def _agents() -> list[Json]:
             "colour": agent.colour,
             "dark_colour": agent.dark_colour,
         }
-        for agent in registered_agents()
+        for agent in agent_manifests().values()
     ]
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from agent_registry.discovery import action_label, agents_by_name, referee_place
-from agent_registry.registration import AnyAgent
 from schemas.actions import Action, ActionKind, AdmissionAction
+from schemas.agents import AgentManifest, action_label, agent_manifests, referee_place
 from schemas.decision import Considered
 from schemas.envelope import Event
 from schemas.model import DataModel
@@ -37,9 +36,9 @@ class Candidate(DataModel):
     """What else its agent wants in this cycle."""
 
     @property
-    def agent(self) -> AnyAgent | None:
-        """Its agent's registration; None where that agent is not installed here."""
-        return agents_by_name().get(self.considered.agent)
+    def agent(self) -> AgentManifest | None:
+        """Its agent; None where that agent is not installed here."""
+        return agent_manifests().get(self.considered.agent)
 
     @property
     def preempts(self) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import model_validator
 
-from agent_registry.discovery import referee_place
 from schemas.actions import Action, AgentName
+from schemas.agents import referee_place
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.model import DataModel

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from agent_registry.reward import Situation
 from schemas.actions import (
     Action,
     AdmissionAction,
@@ -23,6 +22,7 @@ from schemas.actions import (
 )
 from schemas.observation import ObservedNodes
 from schemas.view import ObservationView
+from services.agent_rewards import RewardInput
 
 CPU_WEIGHT, MEMORY_WEIGHT = 0.55, 0.35
 WATTS_PER_CPU, WATTS_PER_MEMORY = 120.0, 60.0
@@ -52,9 +52,9 @@ class Load:
         return Load(_clip_ratio(self.cpu_ratio + step[0]), _clip_ratio(self.memory_ratio + step[1]))
 
 
-def situation_of(view: ObservationView) -> Situation:
+def situation_of(view: ObservationView) -> RewardInput:
     """Return what the terms read of an observation."""
-    return Situation(
+    return RewardInput(
         queue_length=view.totals.queue_length,
         sla_violations=view.totals.sla_violations,
         completed_tasks=view.totals.completed_tasks,
@@ -74,7 +74,9 @@ def demand_ratios(nodes: ObservedNodes) -> dict[str, float]:
     }
 
 
-def predict_situation(before: Situation, nodes: ObservedNodes | None, action: Action) -> Situation:
+def predict_situation(
+    before: RewardInput, nodes: ObservedNodes | None, action: Action
+) -> RewardInput:
     """Return the situation that the model expects after `action`.
 
     Args:
@@ -100,7 +102,7 @@ def predict_situation(before: Situation, nodes: ObservedNodes | None, action: Ac
         "max_demand_ratio": max(demands.values(), default=None),
         "energy_watts": max(0.0, before.energy_watts + watts),
     }
-    return Situation(**{**before.model_dump(), **changed})
+    return RewardInput(**{**before.model_dump(), **changed})
 
 
 def _queue_step(action: Action) -> int:

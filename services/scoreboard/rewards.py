@@ -1,6 +1,6 @@
 """The one score scale: what a situation after an action is worth, agent by agent and in all.
 
-Each agent's registration says what it is rewarded for. The same functions pay for the observed and
+Each agent's code says what it is rewarded for. The same functions pay for the observed and
 for the predicted situation, so the two totals can be compared.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from agent_registry.discovery import ORIGINAL, agents_by_name
-from agent_registry.reward import Situation
 from schemas.actions import Action, AgentName
+from schemas.agents import ORIGINAL
 from schemas.numbers import rounded
 from schemas.outcome import AgentRewards, RewardPart
+from services.agent_rewards import RewardInput, reward_terms_of
 
 SCALE = "seed-rewards/1"
 """Name and version of the original agents' terms; other terms get another version."""
@@ -30,7 +30,7 @@ def scale_of(weights: Weights) -> str:
 
 
 def reward_parts(
-    action: Action, after: Situation, max_risk_ratio: float | None, agents: Iterable[AgentName]
+    action: Action, after: RewardInput, max_risk_ratio: float | None, agents: Iterable[AgentName]
 ) -> tuple[RewardPart, ...]:
     """Return every term that applies, agent by agent.
 
@@ -41,11 +41,10 @@ def reward_parts(
             prediction, and then no term that needs it applies.
         agents: who is rewarded.
     """
-    registered = agents_by_name()
     return tuple(
         RewardPart(agent=name, term=term.name, amount=term.amount, text=term.text)
         for name in agents
-        for term in registered[name].reward(action, after, max_risk_ratio)
+        for term in reward_terms_of(name)(action, after, max_risk_ratio)
     )
 
 

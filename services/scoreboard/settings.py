@@ -6,7 +6,6 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from agent_registry.discovery import agent_names, registered_agents
 from bus.errors import ConfigError
 from projections.breaker.settings import OFF as OFF_BREAKER
 from projections.breaker.settings import BreakerSettings
@@ -15,13 +14,14 @@ from projections.promotion.settings import PromotionSettings
 from projections.score.prices import ScorePrices
 from projections.switchback.schedule import OFF, SwitchbackSettings
 from schemas.actions import AgentName
+from schemas.agents import agent_manifests, agent_names
 from schemas.model import DataModel
 from schemas.upcast import WEIGHT_NAMES
 from services.scoreboard.rewards import Weights, scale_of
 
 
 def _registered_weights() -> dict[AgentName, float]:
-    return {agent.name: agent.reward_weight for agent in registered_agents()}
+    return {agent.name: agent.reward_weight for agent in agent_manifests().values()}
 
 
 class ScoreboardSettings(DataModel):

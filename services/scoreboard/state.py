@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import Field
 
-from agent_registry.reward import Situation
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.model import DataModel
@@ -35,6 +34,7 @@ from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.switchback import OutcomeSwitchback
 from schemas.untouched import UntouchedObservation
 from schemas.view import ObservationView, update_view
+from services.agent_rewards import RewardInput
 from services.scoreboard.bands import ScoredBands
 from services.scoreboard.breakers import Breakers
 from services.scoreboard.forecast import Running, score_forecast
@@ -222,7 +222,7 @@ def _foreseen(
 def _settle(
     state: ScoreboardState,
     view: ObservationView,
-    situation: Situation,
+    situation: RewardInput,
     settings: ScoreboardSettings,
 ) -> ScoreboardState:
     """Pay the decisions whose effect this observation is the first to show."""
@@ -244,7 +244,7 @@ def _settle_reward(
     state: ScoreboardState,
     pending: PendingDecision,
     view: ObservationView,
-    situation: Situation | None,
+    situation: RewardInput | None,
     settings: ScoreboardSettings,
 ) -> ScoreboardState:
     sums = state.sum_total, state.scored

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from agent_registry.reward import Situation
 from schemas.actions import Action, AgentName
 from schemas.model import DataModel
 from schemas.numbers import Cycle, Ratio, rounded
 from schemas.outcome import OutcomeReward, RewardPart
 from schemas.reasons import Reason
 from schemas.view import ObservationView
+from services.agent_rewards import RewardInput
 from services.scoreboard.rewards import Weights, agent_rewards, reward_parts, scale_of
 
 
@@ -17,7 +17,7 @@ class Before(DataModel):
 
     cycle: Cycle
     observation_id: str
-    situation: Situation
+    situation: RewardInput
     max_risk_ratio: Ratio | None = None
     """Highest risk predicted for it; None as long as there is no prediction."""
 
@@ -32,13 +32,13 @@ class PendingDecision(DataModel):
     action: Action
     selected_agent: AgentName | None
     max_risk_ratio: Ratio | None
-    predicted: Situation
+    predicted: RewardInput
 
 
 def reward_of(
     pending: PendingDecision,
     view: ObservationView,
-    situation: Situation | None,
+    situation: RewardInput | None,
     weights: Weights,
     sums: tuple[float, int],
 ) -> tuple[OutcomeReward, float]:
@@ -52,7 +52,7 @@ def reward_of(
         sums: the observed totals so far, and how many they are.
     """
 
-    def parts_of(after: Situation) -> tuple[RewardPart, ...]:
+    def parts_of(after: RewardInput) -> tuple[RewardPart, ...]:
         return reward_parts(pending.action, after, pending.max_risk_ratio, weights)
 
     predicted_parts = parts_of(pending.predicted)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent_registry.discovery import agent_names
 from schemas.actions import ActionKind, AgentName
+from schemas.agents import agent_names
 from schemas.envelope import Event
 from schemas.frames import apply_frame
 from schemas.proposal import Proposal, ProposalStatus

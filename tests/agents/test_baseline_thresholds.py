@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from agent_registry.discovery import agent_names
-from agent_registry.policy import Judgement, NodePrediction
 from schemas.actions import ActionKind, AgentName, TargetKind
+from schemas.agents import agent_names
 from schemas.reasons import Reason
 from schemas.view import ObservationView, update_view
 from services.agents.admission import policy as admission
 from services.agents.admission.thresholds import AdmissionThresholds
 from services.agents.efficiency import policy as efficiency
 from services.agents.efficiency.thresholds import EfficiencyThresholds
+from services.agents.policy import Judgement, NodePrediction
 from services.agents.safety import policy as safety
 from services.agents.safety.thresholds import SafetyThresholds
 from services.agents.settings import AgentSettings

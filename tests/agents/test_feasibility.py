@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from agent_registry.appraisal import Appraisal, Candidate
-from agent_registry.policy import Judgement, node
-from agent_registry.value_settings import ValueSettings
 from schemas.actions import ActionKind, MigrateAction, PowerStateAction
 from schemas.means import MissingMeans
 from schemas.proposal import ProposalStatus
 from schemas.reasons import Reason
 from schemas.view import ObservationView, update_view
+from services.agents.appraisal import Appraisal, Candidate
 from services.agents.effects import effect_of
 from services.agents.feasibility import possible_appraisal, possible_judgement
+from services.agents.policy import Judgement, node
+from services.agents.value_settings import ValueSettings
 from tests.agents.test_agent_handler import handler_of, proposals, state_after
 from tests.builders import make_observation, make_risk, stamp_event
 

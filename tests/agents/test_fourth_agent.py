@@ -223,11 +223,7 @@ def test_recordings_verify_with_and_without_it(product: Product) -> None:
 def test_a_folder_that_registers_nothing_usable_stops_the_start(product: Product) -> None:
     """One line names the folder, the field and what to do, with exit code 2; no traceback."""
     folder = product.folder / "services/agents/zealous"
-    registration = (EXAMPLE / "__init__.py").read_text(encoding="utf-8")
-    folder.mkdir()
-    (folder / "__init__.py").write_text(
-        registration.replace('name="unhealthy"', 'name="zealous"'), encoding="utf-8"
-    )
+    shutil.copytree(EXAMPLE, folder)
     try:
         printed = product.run("foresail", "up", code=2, errors=True)
     finally:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agent_registry.machine_memory import MachineMemory, remember_machines, sleep_seconds
-from agent_registry.value_settings import ValueSettings
 from schemas.actions import MigrateAction, PowerStateAction
 from schemas.occupancy import Occupancy, Occupant, OccupiedNode
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.view import update_view
+from services.agents.machine_memory import MachineMemory, remember_machines, sleep_seconds
+from services.agents.value_settings import ValueSettings
 from tests.agents.value_world import ScriptedService, ValueWorld
 from tests.builders import GIB, START_SECONDS, make_observation, stamp_event
 

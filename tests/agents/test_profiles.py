@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent_registry.discovery import agent_names
 from bus.errors import ConfigError, InputError
+from schemas.agents import agent_names
 from services.agents.settings import AgentSettings
 
 

@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from agent_registry.discovery import agents_by_name
-from agent_registry.policy import NodePrediction
 from bus.errors import ConfigError
 from foresail.settings import resolve
 from foresail.stack.real_cluster import check_namespaces_named
@@ -15,7 +13,9 @@ from lab.rerun.settings import agent_settings
 from schemas.actions import AgentName
 from schemas.config import Config
 from schemas.view import ObservationView, update_view
+from services.agents.policy import NodePrediction
 from services.agents.random_choice import by_chance
+from services.agents.registry import agents_by_name
 from services.agents.settings import AgentSettings
 from tests.builders import make_observation, stamp_event
 
@@ -39,9 +39,9 @@ def _view(cycle: int) -> ObservationView:
 
 def _drawn(agent: AgentName, seed: int, cycles: int = 60) -> list[tuple[str, str]]:
     drawing = by_chance(agents_by_name()[agent], seed)
-    assert drawing.prediction is None
+    assert drawing.manifest.prediction is None
     judged = [
-        drawing.judge(_view(cycle), NO_PREDICTION, drawing.thresholds())
+        drawing.code.judge(_view(cycle), NO_PREDICTION, drawing.code.thresholds())
         for cycle in range(1, cycles + 1)
     ]
     return [(one.action.full_kind, one.action.target.name) for one in judged]
@@ -63,8 +63,9 @@ def test_the_seed_decides() -> None:
 
 def test_an_agent_without_choices_draws_nothing() -> None:
     """An agent that does not say what it may want wants nothing."""
-    silent = by_chance(replace(agents_by_name()["safety"], choices=None), 1)
-    judged = silent.judge(_view(1), NO_PREDICTION, silent.thresholds())
+    safety = agents_by_name()["safety"]
+    silent = by_chance(replace(safety, code=replace(safety.code, choices=None)), 1)
+    judged = silent.code.judge(_view(1), NO_PREDICTION, silent.code.thresholds())
     assert judged.action.full_kind == "noop"
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agent_registry.memory import Memory
-from agent_registry.untouched_targets import is_drawn, may_be_left
-from agent_registry.value_settings import ValueSettings
 from lab.rerun.settings import agent_settings
 from schemas.actions import ActionKind, Target, TargetKind
 from schemas.proposal import ProposalStatus
 from schemas.reasons import Reason
+from services.agents.memory import Memory
 from services.agents.settings import AgentSettings
+from services.agents.untouched_targets import is_drawn, may_be_left
+from services.agents.value_settings import ValueSettings
 from tests.agents.value_world import ScriptedService, ValueWorld
 from tests.builders import make_action, make_config
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from agent_registry.appraisal import Band, Situation
-from agent_registry.value_settings import ValueSettings
 from lab.rerun.settings import agent_settings
 from schemas.actions import ReplicateAction
 from schemas.config import Config
 from schemas.prediction import BandTable, DemandBands
+from services.agents.appraisal import Band, Situation
 from services.agents.effects import chance_above
 from services.agents.efficiency.value import capacity_of
+from services.agents.value_settings import ValueSettings
 from tests.agents.test_value_efficiency import machines
 from tests.agents.value_world import ScriptedService, ValueWorld
 

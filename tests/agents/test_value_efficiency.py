@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent_registry.memory import DemandSample
-from agent_registry.value_settings import ValueSettings
 from schemas.actions import AdmissionAction, PowerStateAction
 from schemas.proposal import Proposal, ProposalStatus
 from services.agents.efficiency.value import rises_within
+from services.agents.memory import DemandSample
+from services.agents.value_settings import ValueSettings
 from tests.agents.value_world import ValueWorld
 
 EMPTY: dict[str, Any] = {"pods": 0, "cpu_requested_ratio": 0.0, "memory_requested_ratio": 0.0}

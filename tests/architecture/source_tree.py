@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "inputs",
     "schemas",
-    "agent_registry",
     "projections",
     "bus",
     "features",

@@ -12,7 +12,7 @@ from importlinter import cli  # noqa: F401 - registers the built-in contract typ
 from importlinter.application import use_cases
 from importlinter.application.user_options import UserOptions
 
-from agent_registry.discovery import agent_names
+from schemas.agents import agent_names
 from tests.architecture.source_tree import PACKAGES, ROOT, python_files
 
 CONFIG = ROOT / "pyproject.toml"

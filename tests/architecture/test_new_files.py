@@ -20,8 +20,6 @@ PLANTED = {
     "inputs/new_upward.py": ("import schemas.envelope", "The twin needs"),
     "schemas/new_clock.py": ("import time", "What may travel"),
     "schemas/new_upward.py": ("import bus.errors", "Layers"),
-    "agent_registry/new_chance.py": ("import random", "What may travel"),
-    "agent_registry/new_upward.py": ("import services.agents", "Layers"),
     "projections/new_loop.py": ("import asyncio", "Read models are pure"),
     "projections/incidents/new_reader.py": ("import bus.events", "Read models are pure"),
     "features/new_layer.py": ("", "Inside features"),

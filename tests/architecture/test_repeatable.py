@@ -30,6 +30,7 @@ OUTSIDE = (
     "twin/exporters/",  # what clients are shown; nothing in the cluster reads it
 )
 INTS = (
+    "services/agents/memory.py: max(0, getattr(one, name) - getattr(before[key], name))",
     "services/collector/observe.py: count",
     "services/collector/observe.py: ready and open_",
     "services/collector/observe.py: snapshot.workloads.succeeded",

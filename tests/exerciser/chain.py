@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agent_registry.discovery import agent_names
 from schemas import subjects
+from schemas.agents import agent_names
 from schemas.decision import Decision
 from schemas.envelope import Event
 from services.agents.service import build as build_agent

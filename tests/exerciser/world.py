@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_registry.discovery import agent_names
 from bus.clock import LoopClock
 from bus.handler_process import config_of, run_handler
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
+from schemas.agents import agent_names
 from schemas.envelope import Event
 from schemas.identity import Origin
 from schemas.registry import decode

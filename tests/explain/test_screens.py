@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from agent_registry.discovery import agent_names
 from schemas.actions import ActionKind
+from schemas.agents import agent_names
 from schemas.effect import Effect
 from schemas.proposal import LeftUntouched, UntouchedDraw
 from schemas.reasons import Reason

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from agent_registry.value_settings import ValueSettings
 from foresail.effects import NOTHING, as_json, view
+from projections.score.prices import ScorePrices
 from projections.target_effects import KindEffect, TargetEffects
 from schemas.proposal import UntouchedDraw
 
@@ -27,7 +27,7 @@ def drawn() -> TargetEffects:
         "migrate": KindEffect([1.0]),
     }
     draw = UntouchedDraw(seed=7, ratio=0.05, epoch=1, ends_seconds=7_200.0)
-    return TargetEffects(kinds=kinds, settings=ValueSettings(), draw=draw)
+    return TargetEffects(kinds=kinds, prices=ScorePrices(), draw=draw)
 
 
 def test_each_kind_has_its_counts_its_effect_and_what_was_expected() -> None:

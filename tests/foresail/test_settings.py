@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_registry.calibration import FACTORS
 from bus.errors import ConfigError
 from features.baseline import MODEL_ID
 from foresail.dependent_settings import fill_dependent
 from foresail.flags import seconds
 from foresail.settings import StackSettings, resolve
+from services.agents.calibration import FACTORS
 
 
 def test_a_later_source_wins_and_is_named(tmp_path: Path) -> None:

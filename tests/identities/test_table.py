@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_registry.discovery import agent_names
 from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.cluster import CLUSTER_SERVICES
 from foresail.stack.processes import Connections, process_specs
 from foresail.stack.virtual import run_virtual_stack
+from schemas.agents import agent_names
 from schemas.envelope import attributes_of
 from schemas.model import EventData
 from schemas.registry import EVENT_TYPES

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from agent_registry.value_settings import ValueSettings
 from projections.target_effects import KindEffect, TargetEffects, estimate_of
 from schemas.actions import ActionKind
 from schemas.effect import Effect
@@ -14,6 +13,7 @@ from schemas.observation import ObservedServices
 from schemas.proposal import LeftUntouched, UntouchedDraw
 from schemas.tables import table_of
 from schemas.work import LATENCY_BOUNDS, ServiceCounters, WorkCounters
+from services.agents.value_settings import ValueSettings
 from tests.builders import (
     START_SECONDS,
     make_action,

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from agent_registry.discovery import action_label, agent_names
 from bus.clock import LoopClock
 from bus.follow import Handler, Publisher
 from bus.handler_process import config_of, run_handler
 from bus.memory_adapter import Faults, MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
+from schemas.agents import action_label, agent_names
 from schemas.decision import ClosedBy, Decision, RefereeRule
 from schemas.envelope import Event, NewEvent
 from schemas.frames import FullState, apply_frame

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agent_registry.reward import Situation
 from schemas.actions import Action, ActionKind
 from schemas.view import update_view
+from services.agent_rewards import RewardInput
 from services.scoreboard.predicted import predict_situation, situation_of
 from tests.builders import make_action, make_observation, stamp_event
 
@@ -23,7 +23,7 @@ ROWS = {
 DEMAND = 0.55 * 0.8 + 0.35 * 0.6
 
 
-def after(action: Action, **totals: Any) -> tuple[Situation, Situation]:
+def after(action: Action, **totals: Any) -> tuple[RewardInput, RewardInput]:
     """Return the situations before and after an action on three nodes."""
     view = update_view(
         None, stamp_event(make_observation(ROWS, totals={"queue_length": 1, **totals}))

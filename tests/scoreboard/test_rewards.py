@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agent_registry.reward import Situation
 from schemas.actions import Action, ActionKind, AgentName
 from schemas.outcome import RewardPart
+from services.agent_rewards import RewardInput
 from services.scoreboard.rewards import agent_rewards, reward_parts
 from tests.builders import make_action
 
@@ -16,7 +16,7 @@ A, B, C = "safety", "efficiency", "admission"
 AGENTS = (A, B, C)
 
 
-def situation(**fields: Any) -> Situation:
+def situation(**fields: Any) -> RewardInput:
     """Return a situation in which only the base terms apply."""
     default: dict[str, Any] = {
         "queue_length": 100,
@@ -26,7 +26,7 @@ def situation(**fields: Any) -> Situation:
         "max_demand_ratio": 0.5,
         "energy_watts": 900.0,
     }
-    return Situation(**{**default, **fields})
+    return RewardInput(**{**default, **fields})
 
 
 def terms(

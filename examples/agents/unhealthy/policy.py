@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from services.agents.unhealthy.thresholds import UnhealthyThresholds
 
-from agent_registry.policy import Judgement, NodePrediction, node, noop
 from schemas.actions import ThrottleAction
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.evidence import measure
+from services.agents.policy import Judgement, NodePrediction, node, noop
 
 
 def judge(

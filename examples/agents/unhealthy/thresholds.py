@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from agent_registry.thresholds import Thresholds
+from services.agents.thresholds import Thresholds
 
 
 class UnhealthyThresholds(Thresholds):

@@ -11,13 +11,13 @@ memory) by requests; ties go to the first by name.
 
 from __future__ import annotations
 
-from agent_registry.policy import QUEUE, Judgement, NodePrediction, node, noop
 from schemas.actions import Action, AdmissionAction, AdmissionWord, Evidence, ResourceCapAction
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.admission.thresholds import AdmissionThresholds
 from services.agents.evidence import measure
 from services.agents.freshness import excepted_rows
+from services.agents.policy import QUEUE, Judgement, NodePrediction, node, noop
 
 SIGNALS = ("node_requests", "pods")
 

@@ -12,14 +12,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from agent_registry.appraisal import Candidate, Situation
-from agent_registry.machine_memory import recent_wishes
-from agent_registry.memory import GIB, ServiceMemory
-from agent_registry.policy import node
 from schemas.actions import Evidence, MigrateAction
 from schemas.numbers import rounded
 from schemas.occupancy import Occupant, OccupiedNode, WaitingPod
+from services.agents.appraisal import Candidate, Situation
 from services.agents.effects import HOUR, effect_of
+from services.agents.machine_memory import recent_wishes
+from services.agents.memory import GIB, ServiceMemory
 from services.agents.moves import (
     ROUNDING,
     disruptions_left,
@@ -31,6 +30,7 @@ from services.agents.moves import (
     up_to_the_first_touched,
     why_pod_kept,
 )
+from services.agents.policy import node
 
 BRIEF_RATIO = 1.1
 """A replica bears so many times the rate that it was seen to bear, for half a minute: our own guess."""

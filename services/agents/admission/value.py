@@ -6,12 +6,12 @@ could not have it by its PriorityClass, which the scheduler sees to. So nothing 
 
 from __future__ import annotations
 
-from agent_registry.appraisal import Appraisal, Candidate, Situation
-from agent_registry.policy import QUEUE
 from schemas.actions import AdmissionAction, Evidence
 from schemas.numbers import rounded
 from services.agents.admission.room import room_for_waiting
+from services.agents.appraisal import Appraisal, Candidate, Situation
 from services.agents.effects import HOUR, effect_of
+from services.agents.policy import QUEUE
 
 
 def appraise(situation: Situation) -> Appraisal:

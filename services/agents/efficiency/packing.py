@@ -12,15 +12,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from agent_registry.appraisal import Candidate, Situation
-from agent_registry.machine_memory import recent_wishes, sleep_seconds
-from agent_registry.memory import GIB
-from agent_registry.policy import node
 from schemas.actions import Evidence, MigrateAction, PowerStateAction
 from schemas.numbers import rounded
 from schemas.occupancy import OccupiedNode
 from schemas.wording import count_text
+from services.agents.appraisal import Candidate, Situation
 from services.agents.effects import HOUR, effect_of
+from services.agents.machine_memory import recent_wishes, sleep_seconds
+from services.agents.memory import GIB
 from services.agents.moves import (
     disruptions_left,
     homeless,
@@ -29,6 +28,7 @@ from services.agents.moves import (
     up_to_the_first_touched,
     why_kept,
 )
+from services.agents.policy import node
 
 WATT_SECONDS_PER_KWH = 3_600_000.0
 PODS_PER_SHORTFALL = 10

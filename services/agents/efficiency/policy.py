@@ -8,13 +8,13 @@ first node by name. The score is 1 - demand.
 
 from __future__ import annotations
 
-from agent_registry.policy import Judgement, NodePrediction, node, noop
 from schemas.actions import Action, DvfsAction, Evidence, MemoryBalloonAction, PowerStateAction
 from schemas.numbers import rounded
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.efficiency.thresholds import EfficiencyThresholds
 from services.agents.evidence import measure
+from services.agents.policy import Judgement, NodePrediction, node, noop
 
 
 def judge(

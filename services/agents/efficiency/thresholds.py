@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_registry.thresholds import Thresholds
+from services.agents.thresholds import Thresholds
 
 
 class EfficiencyThresholds(Thresholds):

@@ -14,19 +14,16 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent_registry.appraisal import (
+from schemas.actions import Evidence, PowerStateAction
+from schemas.numbers import rounded
+from schemas.reasons import Reason
+from services.agents.appraisal import (
     Appraisal,
     Candidate,
     Situation,
     bands_of,
     pods_without_capacity,
 )
-from agent_registry.machine_memory import recent_wishes, sleep_seconds
-from agent_registry.memory import GIB, DemandSample
-from agent_registry.policy import node
-from schemas.actions import Evidence, PowerStateAction
-from schemas.numbers import rounded
-from schemas.reasons import Reason
 from services.agents.effects import HOUR, effect_of
 from services.agents.efficiency.packing import (
     PODS_PER_SHORTFALL,
@@ -35,6 +32,8 @@ from services.agents.efficiency.packing import (
     packing,
     returned_marks,
 )
+from services.agents.machine_memory import recent_wishes, sleep_seconds
+from services.agents.memory import GIB, DemandSample
 from services.agents.moves import (
     disruptions_left,
     is_awake,
@@ -42,6 +41,7 @@ from services.agents.moves import (
     unrequested_cores,
     unrequested_gib,
 )
+from services.agents.policy import node
 
 ROOMY_RATIO = 0.75
 """Free share from which a machine with pods is as good a reserve as an empty one."""

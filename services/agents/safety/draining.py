@@ -13,17 +13,17 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from agent_registry.appraisal import Candidate, Situation
-from agent_registry.machine_memory import recent_wishes
-from agent_registry.memory import ServiceMemory
-from agent_registry.policy import node
 from schemas.actions import Evidence, MigrateAction, ReplicateAction, Target, TargetKind
 from schemas.effect import Effect
 from schemas.numbers import rounded
 from schemas.occupancy import Occupant, OccupiedNode
 from schemas.wording import count_text
+from services.agents.appraisal import Candidate, Situation
 from services.agents.effects import HOUR, MINUTE, effect_of
+from services.agents.machine_memory import recent_wishes
+from services.agents.memory import ServiceMemory
 from services.agents.moves import homeless, lost_core_hours, movable, moving_costs, open_places
+from services.agents.policy import node
 
 ENDS_RATIO = 0.95
 """Chance that a machine goes of which its cloud says so: our own guess."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from agent_registry.appraisal import Situation, pods_without_capacity
 from schemas.surge import surge_limit
+from services.agents.appraisal import Situation, pods_without_capacity
 
 MOST_PODS = 110
 """Pods of one machine at most: the kubelet's default."""

@@ -8,11 +8,11 @@ The score is the risk.
 
 from __future__ import annotations
 
-from agent_registry.policy import Judgement, NodePrediction, node, noop
 from schemas.actions import Action, Evidence, MigrateAction, ReplicateAction, ThrottleAction
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.evidence import measure
+from services.agents.policy import Judgement, NodePrediction, node, noop
 from services.agents.safety.thresholds import SafetyThresholds
 
 

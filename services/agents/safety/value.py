@@ -19,22 +19,22 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent_registry.appraisal import (
+from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
+from schemas.numbers import rounded
+from schemas.observation import ObservedServices
+from services.agents.appraisal import (
     Appraisal,
     Band,
     Candidate,
     Situation,
     bands_of,
 )
-from agent_registry.memory import GIB, GROWN_STEPS, ServiceMemory
-from agent_registry.raise_memory import is_vain
-from agent_registry.value_settings import ValueSettings
-from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
-from schemas.numbers import rounded
-from schemas.observation import ObservedServices
 from services.agents.effects import HOUR, MINUTE, chance_above, effect_of, share_with_spread
+from services.agents.memory import GIB, GROWN_STEPS, ServiceMemory
+from services.agents.raise_memory import is_vain
 from services.agents.safety.draining import drains
 from services.agents.safety.places import finds_machines, pods_that_fit, surge_pods_left
+from services.agents.value_settings import ValueSettings
 
 TREND_STEPS = 8
 """Newest steps that a trend is read from."""

@@ -13,9 +13,9 @@ import math
 from decimal import Decimal
 from typing import Any
 
+from inputs.quantities import cpu_text, memory_text, parse_quantity
 from services.executor.facts import ContainerFacts, PodFacts
 from services.pod_requests import IN_PROGRESS, RESIZE_PENDING
-from services.quantities import bytes_text, millicores_text, parse_quantity
 
 Amounts = dict[str, dict[str, str]]
 """`requests` and `limits` of a container, only what changes."""
@@ -40,7 +40,7 @@ def lowered_cpu(pod: PodFacts, container: ContainerFacts, ratio: float, margin: 
         wanted = max(wanted, _millicores(request or limit) + 1)
     if wanted >= now:
         return {}
-    text = millicores_text(wanted)
+    text = cpu_text(wanted)
     both = {"requests": {"cpu": text}} if pod.qos == "Guaranteed" else {}
     return {**both, "limits": {"cpu": text}}
 
@@ -57,7 +57,7 @@ def lowered_memory(
     whole = math.ceil(round(wanted / _MEBIBYTE, 6)) * _MEBIBYTE
     if whole >= now or (pod.qos == "Guaranteed" and not limits_fall):
         return {}
-    text = bytes_text(whole)
+    text = memory_text(whole)
     both = {"limits": {"memory": text}} if pod.qos == "Guaranteed" else {}
     return {**both, "requests": {"memory": text}}
 

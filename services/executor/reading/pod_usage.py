@@ -10,13 +10,13 @@ from typing import Protocol
 
 import msgspec
 
+from inputs.quantities import parse_cores, parse_whole
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.kube_decoding import decode_object
 from services.kube_objects import KubeStruct, parse_duration, parse_time
 from services.prometheus import SERVER, PrometheusRefused, PrometheusServer, values_by
 from services.prometheus_queries import POD, POD_CPU, POD_MEMORY, POD_SAMPLE, PODS
 from services.prometheus_settings import PrometheusSettings
-from services.quantities import parse_cores, parse_whole
 
 MOST_GAP_SECONDS = 120.0
 """Samples further apart leave it open what was used in between; what came before counts no more."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
+from inputs.quantities import parse_quantity
 from services.executor.facts import QuotaRoom
 from services.kube_objects import CPU, MEMORY, KubeStruct, Meta, PodSpec
 from services.pod_requests import template_amount
-from services.quantities import parse_quantity
 
 NOT_BEST_EFFORT = "NotBestEffort"
 COUNTED = frozenset({"NotTerminating", NOT_BEST_EFFORT})

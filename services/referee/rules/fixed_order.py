@@ -8,7 +8,7 @@ C.
 
 from __future__ import annotations
 
-from agent_registry.discovery import ORIGINAL, letter_of, referee_place
+from schemas.agents import ORIGINAL, letter_of, referee_place
 from schemas.decision import RefereeRule
 from services.referee.rule import Candidates, Choice, Rule
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_registry.calibration import KINDS, kind_of
 from foresail.__main__ import main
 from foresail.experiment import calibrate_action
 from foresail.experiment.calibration_run import played_code
@@ -16,6 +15,7 @@ from lab.calibration.samples import Sample, WorldSamples, find_samples, keep_sam
 from lab.calibration.table import KindTable, kind_tables, ratio_interval
 from schemas.actions import Action, MigrateAction, PowerStateAction, ReplicateAction, Target
 from schemas.effect import Effect
+from services.agents.calibration import KINDS, kind_of
 from twin.port.files import read_scenario
 from twin.port.workloads import open_workload
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from agent_registry.calibration import Measured
 from foresail.explanation import outcomes
 from foresail.explanation.outcomes import outcome_sections
 from projections.cycle_record import CycleRecord
@@ -17,6 +16,7 @@ from schemas.actions import ReplicateAction, Target
 from schemas.decision import DecisionPart
 from schemas.effect import Effect
 from schemas.score import OutcomeCounterfactual
+from services.agents.calibration import Measured
 from tests.builders import make_decision, stamp_event
 from tests.projections.score.score_builders import PRICES, make_look, tally_of
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from agent_registry.thresholds import Thresholds
 from schemas.actions import Action, Evidence, NoopAction, Target, TargetKind
 from schemas.effect import Effect
 from schemas.model import DataModel
 from schemas.proposal import UntouchedDraw, Wish
 from schemas.reasons import Reason
 from schemas.view import ObservationView
+from services.agents.thresholds import Thresholds
 
 T = TypeVar("T", bound=Thresholds)
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 
-from agent_registry.memory import Memory
-from agent_registry.value_settings import ValueSettings
 from schemas.actions import (
     Action,
     AdmissionAction,
@@ -18,6 +16,8 @@ from schemas.actions import (
     Target,
     TargetKind,
 )
+from services.agents.memory import Memory
+from services.agents.value_settings import ValueSettings
 
 ELIGIBLE = frozenset({TargetKind.NODE, TargetKind.WORKLOAD})
 """There is one queue, so nothing could be compared with it."""

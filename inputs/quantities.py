@@ -1,6 +1,7 @@
 """Kubernetes quantities: `100m`, `1.5`, `2Gi`, `1e3`, read exactly and rounded up like the API.
 
-As in apimachinery, an amount has no bound as text, and at most 2^63-1 as a number: `100E` is such an amount.
+As in apimachinery, an amount has no bound as text, and at most 2^63-1 as a number: `100E` is such an amount. The
+reader of the `kubernetes` package takes `NaN`, ` 1`, `1_0` and `1K`, too, which an API server refuses.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ _PATTERN = re.compile(
 )
 MOST = (1 << 63) - 1
 """The largest number that an amount is."""
+_MOST_CORES = Decimal(MOST) / 1_000
 _LARGEST = Decimal("1e27")
 """Beyond it, texts mean the same."""
 _KIBI = 1_024
@@ -32,22 +34,30 @@ _FACTORS: dict[str, Decimal] = {
 
 @lru_cache(maxsize=65_536)
 def parse_quantity(text: str | float) -> Decimal:
-    """Return the exact value; raises ValueError with the bad text."""
+    """Return the exact amount (cores for CPU, bytes for memory); raises ValueError with the bad text."""
     match = _PATTERN.fullmatch(str(text))
     if match is None:
-        raise ValueError(f"not a quantity: {text!r}")
+        raise ValueError(f"not a Kubernetes quantity: {text!r}")
     number, unit = match[1], match[2] or ""
     factor = _FACTORS.get(unit)
     value = Decimal(number + unit) if factor is None else Decimal(number) * factor
     return max(-_LARGEST, min(_LARGEST, value))
 
 
-def millicores(text: str | float) -> int:
+@lru_cache(maxsize=8_192)
+def parse_cores(text: str) -> float:
+    """Return a CPU quantity in cores, to six decimals (a micro-core), at most 2^63-1 millicores."""
+    return round(float(max(-_MOST_CORES, min(_MOST_CORES, parse_quantity(text)))), 6)
+
+
+@lru_cache(maxsize=8_192)
+def parse_millicores(text: str | float) -> int:
     """Return a CPU quantity in millicores, rounded up, at most 2^63-1."""
     return _number(parse_quantity(text) * 1000)
 
 
-def whole(text: str | float) -> int:
+@lru_cache(maxsize=8_192)
+def parse_whole(text: str | float) -> int:
     """Return a quantity in whole units (bytes, devices, pods), rounded up, at most 2^63-1."""
     return _number(parse_quantity(text))
 

@@ -9,21 +9,21 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from agent_registry.bearing import after_step, in_time_after_step
-from agent_registry.machine_memory import (
-    MachineMemory,
-    remember_disruptions,
-    remember_machines,
-)
-from agent_registry.raise_memory import RaiseMemory, Sight, remember_raise, serves_more
-from agent_registry.request_steps import bad_shares, requests_between
-from agent_registry.value_settings import ValueSettings
 from schemas.actions import Action, ReplicateAction
 from schemas.model import DataModel
 from schemas.numbers import Rounded, Seconds, rounded
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.view import ObservationView
 from schemas.work import ServiceCounters
+from services.agents.bearing import after_step, in_time_after_step
+from services.agents.machine_memory import (
+    MachineMemory,
+    remember_disruptions,
+    remember_machines,
+)
+from services.agents.raise_memory import RaiseMemory, Sight, remember_raise, serves_more
+from services.agents.request_steps import bad_shares, requests_between
+from services.agents.value_settings import ValueSettings
 
 KEPT_RATES = 60
 """Steps of a Service's rate: a quarter of an hour at 15 s."""

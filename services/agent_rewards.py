@@ -1,20 +1,22 @@
 """What an agent's reward is computed from, and what it is made of.
 
 The scoreboard calls the same function for the observed and for the predicted situation, so that the
-two totals can be compared.
+two totals can be compared. It finds the function in the agent's folder by its path, as services do not import
+one another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import NamedTuple
 
-from schemas.actions import Action
+from schemas.actions import Action, AgentName
 from schemas.model import DataModel
 from schemas.numbers import Count, Ratio, Rounded
 
 
-class Situation(DataModel):
+class RewardInput(DataModel):
     """What rewards read of an observation, seen or predicted."""
 
     queue_length: Count
@@ -27,7 +29,7 @@ class Situation(DataModel):
     energy_watts: Rounded
 
 
-class Term(NamedTuple):
+class RewardTerm(NamedTuple):
     """One term of a reward."""
 
     name: str
@@ -36,8 +38,14 @@ class Term(NamedTuple):
     """The numbers it comes from."""
 
 
-BASE = Term("base", 1.0, "every step")
+BASE = RewardTerm("base", 1.0, "every step")
 """The term that every agent earns in every cycle."""
 
-RewardTerms = Callable[[Action, Situation, float | None], Iterable[Term]]
+RewardTerms = Callable[[Action, RewardInput, float | None], Iterable[RewardTerm]]
 """(action, situation after it, highest predicted risk or None) -> the terms that apply."""
+
+
+def reward_terms_of(agent: AgentName) -> RewardTerms:
+    """Return the function that the folder of a registered agent names as its reward."""
+    terms: RewardTerms = import_module(f"services.agents.{agent}").AGENT.reward
+    return terms

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agent_registry.memory import Memory
-from agent_registry.value_settings import ValueSettings
 from schemas.actions import Action, Evidence
 from schemas.effect import Effect
 from schemas.prediction import DemandBands
 from schemas.reasons import Reason
 from schemas.view import ObservationView
+from services.agents.memory import Memory
+from services.agents.value_settings import ValueSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from agent_registry.calibration import FACTORS, KINDS
 from schemas.model import DataModel
 from schemas.surge import SURGE_PODS
+from services.agents.calibration import FACTORS, KINDS
 
 PRICES_OF_VALUE = (
     *("currency", "slo_service_minute", "slo_latency_seconds", "slo_bad_ratio"),

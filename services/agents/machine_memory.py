@@ -1,17 +1,17 @@
 """What an agent remembers of machines: which it wished to empty or put to sleep, and how long they sleep.
 
-A pure fold of observations and own proposals, part of `agent_registry.memory`.
+A pure fold of observations and own proposals, part of `services.agents.memory`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from agent_registry.value_settings import ValueSettings
 from schemas.actions import Action, MigrateAction, PowerStateAction
 from schemas.model import DataModel
 from schemas.numbers import Rounded, Seconds, rounded
 from schemas.view import ObservationView
+from services.agents.value_settings import ValueSettings
 
 KEPT_SECONDS = 3_600.0
 """How long a wish is remembered."""
@@ -79,7 +79,7 @@ def remember_disruptions(
     for action in actions:
         name = action.target.name
         if isinstance(action, MigrateAction):
-            moved |= dict.fromkeys(_workloads_moved(action, view), now_seconds)
+            moved |= dict.fromkeys(sorted(_workloads_moved(action, view)), now_seconds)
             disrupted[name] = now_seconds
         elif isinstance(action, PowerStateAction):
             (woken if action.power_state == "on" else disrupted)[name] = now_seconds
