@@ -23,14 +23,8 @@ from pathlib import Path
 from bus.errors import ConfigError, ForesailError, InputError
 from bus.exit_codes import ExitCode
 from bus.identities import Identity
-from bus.login import (
-    FILE_VARIABLE,
-    PASSWORD_BYTES,
-    env_lines,
-    new_logins,
-    parse_login,
-    write_private,
-)
+from bus.login import FILE_VARIABLE
+from bus.logins import PASSWORD_BYTES, env_lines, new_logins, parse_login, write_private
 from bus.nats_conf import accounts_conf
 from bus.streams import StreamDeclaration
 from services.cluster import ClusterRefused, Transport

@@ -10,7 +10,7 @@ from deploy.manifests.pieces import HOME, PLAIN_ACCOUNT
 from deploy.manifests.tree import Document, Filled, Tree, When
 from deploy.manifests.values import KINDS, Chart
 from schemas.actions import ActionKind
-from services.rights import Place, Right, rules_of
+from services.rights import Place, Right
 from services.rights.collector import SIMULATED_RIGHTS
 from services.rights.executor import read_rights, write_rights
 from services.rights.installation import (
@@ -20,6 +20,7 @@ from services.rights.installation import (
     binding,
     granted_rights,
     role_manifests,
+    rules_of,
 )
 
 FILE = "rights"

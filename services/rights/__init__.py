@@ -78,24 +78,3 @@ def places_to_ask(
         where = {Place.NAMED: namespaces, Place.OWN: (own,)}.get(right.place, ("",))
         asked.extend((right, namespace) for namespace in where)
     return asked
-
-
-def rules_of(rights: Iterable[Right]) -> list[dict[str, Any]]:
-    """Return rights as a Role's rules, those with the same verbs together, in a fixed order."""
-    verbs: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for right in rights:
-        seen = verbs.setdefault((right.group, right.resource, right.names), [])
-        if right.verb not in seen:
-            seen.append(right.verb)
-    together: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for (group, resource, names), own in sorted(verbs.items()):
-        together.setdefault((group, tuple(sorted(own)), names), []).append(resource)
-    rules = []
-    for (group, allowed, names), resources in together.items():
-        rule: dict[str, Any] = {
-            "apiGroups": [group],
-            "resources": sorted(resources),
-            "verbs": list(allowed),
-        }
-        rules.append({**rule, "resourceNames": list(names)} if names else rule)
-    return rules

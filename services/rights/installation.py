@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from schemas.actions import ActionKind
-from services.rights import Place, Right, rules_of
+from services.rights import Place, Right
 from services.rights.collector import RIGHTS as COLLECTOR_RIGHTS
 from services.rights.executor import read_rights, write_rights
 from services.rights.logins import RIGHTS as LOGINS_RIGHTS
@@ -111,3 +111,24 @@ def binding(role: str, kind: str, account: str, home: str, namespace: str) -> Ma
         "roleRef": {"apiGroup": RBAC, "kind": kind, "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": home}],
     }
+
+
+def rules_of(rights: Iterable[Right]) -> list[dict[str, Any]]:
+    """Return rights as a Role's rules, those with the same verbs together, in a fixed order."""
+    verbs: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for right in rights:
+        seen = verbs.setdefault((right.group, right.resource, right.names), [])
+        if right.verb not in seen:
+            seen.append(right.verb)
+    together: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for (group, resource, names), own in sorted(verbs.items()):
+        together.setdefault((group, tuple(sorted(own)), names), []).append(resource)
+    rules = []
+    for (group, allowed, names), resources in together.items():
+        rule: dict[str, Any] = {
+            "apiGroups": [group],
+            "resources": sorted(resources),
+            "verbs": list(allowed),
+        }
+        rules.append({**rule, "resourceNames": list(names)} if names else rule)
+    return rules

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bus.errors import ConfigError
-from bus.login import parse_login
+from bus.logins import parse_login
 from bus.nats_server import server_binary
 from deploy.manifests.log import CONF, environment
 from deploy.manifests.values import Chart
