@@ -1,8 +1,8 @@
 """Draw the rooms in docs/architecture.md from the imports: `python -m docs.make_rooms`.
 
-A room is a top-level package, or a service: a folder of `services/` that runs as a process. The command refuses to draw a cycle or an arrow
-upwards, and prints how many lines one reads from a snapshot to a decision; a test fails when the
-picture is out of date or the path is too long.
+A room is a top-level package, or a service: a folder of `services/` that runs as a process. The command refuses
+to draw a cycle or an arrow upwards, and prints how many lines one reads from a snapshot to a decision; a test fails
+when the picture is out of date or the path is too long.
 """
 
 from __future__ import annotations
