@@ -2,8 +2,8 @@
 
 Live, an answer depends on how far the process had read when it answered. The recording says what
 matters of that: an answer to a cycle was made when that cycle was the newest, a superseded one when
-a newer had arrived, and `prediction_missing` (or `prediction_overdue`) before the prediction was there. So each answer is
-computed from the inputs up to its own cycle and nothing else.
+a newer had arrived, and `prediction_missing` (or `prediction_overdue`) before the prediction was
+there. So each answer is computed from the inputs up to its own cycle and nothing else.
 """
 
 from __future__ import annotations

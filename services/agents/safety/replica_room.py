@@ -28,10 +28,12 @@ class ReplicaRoom:
 
     @property
     def name(self) -> str:
+        """The Service."""
         return self.table.ids[self.row]
 
     @property
     def service(self) -> ServiceMemory:
+        """What is remembered of it."""
         return self.situation.memory.services[self.name]
 
     def limit(self) -> int:
