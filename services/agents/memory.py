@@ -87,9 +87,7 @@ class ServiceMemory(DataModel):
     broken_rate: Rounded = 0.0
     """Smallest rate of one ready replica at which it was violated for a while; 0: none was seen."""
     leads: tuple[Seconds, ...] = Field(default=(), exclude_if=lambda leads: not leads)
-    """How long the newest raises took from the change of the number until all pods were ready, with the machines that
-    they waited for; only where a forecast is acted on.
-    """
+    """How long the newest raises took until all pods were ready; only where a forecast is acted on."""
 
     @property
     def overloaded_ratio(self) -> float:
