@@ -8,7 +8,7 @@ from typing import Any
 
 from projections.band_text import band_text
 from projections.figures import duration, number, score, signed_score
-from projections.history_text import history_text
+from projections.history_text import capacity_score_text, history_text
 from projections.measure_names import UNHEALTHY_PODS
 from projections.noop_text import is_noop, noop_run_text
 from projections.prediction_table import prediction_table
@@ -204,6 +204,8 @@ def _outcome(
                 if forecast.bands is None
                 else [band_text(forecast.horizon_seconds, forecast.bands)]
             )
+            if forecast.capacity_so_far is not None:
+                scored.append(capacity_score_text(forecast.capacity_so_far))
             return (
                 f"cycle {forecast.cycle}: {forecast.model_id} {'; '.join(scored) or 'not scored'}"
             )

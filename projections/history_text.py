@@ -7,6 +7,7 @@ from heapq import nlargest
 from projections.figures import duration, number
 from schemas.capacity import PredictionCapacity
 from schemas.history import HistoryBlock, HistoryFilled
+from schemas.outcome import CapacityScore
 from schemas.snapshot import SnapshotUsage
 from schemas.wording import count_text
 
@@ -45,6 +46,16 @@ def capacity_text(data: PredictionCapacity, row: int) -> str:
     high = table.high[row]
     upper = "or more" if high is None else f"({number(table.low[row])} to {number(high)})"
     return f"{table.ids[row]} {number(table.replica_rate[row])} requests/s {upper}"
+
+
+def capacity_score_text(score: CapacityScore) -> str:
+    """Return how statements of what replicas bear did."""
+    parts = (
+        (score.held_below, score.below, "held below"),
+        (score.broke_above, score.above, "broke above"),
+    )
+    told = [f"the objective {what} it in {part} of {of} minutes" for part, of, what in parts if of]
+    return "what replicas bear: " + (", ".join(told) or "no minute was judged")
 
 
 def capacity_sentence(data: PredictionCapacity, workload: str) -> str:

@@ -302,6 +302,24 @@ class BandScore(DataModel):
         return 1.0 - self.error_ratio / simple if simple > 0.0 else None
 
 
+class CapacityScore(DataModel):
+    """How statements of what one replica bears did, in windows of a minute of settled requests."""
+
+    below: Count
+    """Windows in which a replica got no more than it was said to bear."""
+    held_below: Count
+    """Those of them in which the objective held."""
+    above: Count
+    """Windows in which it got more."""
+    broke_above: Count
+    """Those of them in which the objective broke."""
+
+    @property
+    def windows(self) -> int:
+        """How many there were."""
+        return self.below + self.above
+
+
 class OutcomeForecast(EventData):
     """Predictions scored when their horizon has passed."""
 
@@ -323,17 +341,27 @@ class OutcomeForecast(EventData):
     reason: Reason | None = None
     slot: Count = 0
     """0: the active models; otherwise the shadow model's place in the settings."""
-    part: Literal["", "risk", "demand", "bands"] = ""
-    """Which of the cycle's predictions this is about, where their horizons differ; `bands` by horizon."""
+    part: Literal["", "risk", "demand", "bands", "capacity"] = ""
+    """Which of the cycle's predictions this is about, where their horizons differ; `bands` by horizon, `capacity`
+    by the cycle in which it was seen.
+    """
     demand_model_id: str = ""
     """The model of the demand, where it is another one than `model_id`."""
     bands: BandScore | None = Field(default=None, exclude_if=lambda bands: bands is None)
     """Bands of demand: how they did in this minute."""
     bands_so_far: BandScore | None = Field(default=None, exclude_if=lambda bands: bands is None)
     """The same over every minute scored so far at this horizon."""
+    capacity: CapacityScore | None = Field(default=None, exclude_if=lambda score: score is None)
+    """What replicas bear: how it did in the windows that ended with the observed cycle."""
+    capacity_so_far: CapacityScore | None = Field(
+        default=None, exclude_if=lambda score: score is None
+    )
+    """The same over every window so far."""
 
     def key(self) -> str:
         """Return the shadow model's slot or the part, of bands with the horizon; empty for both active models."""
         if self.part == "bands":
             return f"bands-{self.horizon_seconds:g}"
+        if self.part == "capacity":
+            return f"capacity-{self.observed_cycle}"
         return str(self.slot) if self.slot else self.part
