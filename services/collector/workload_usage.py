@@ -65,8 +65,9 @@ def use_of_pods(
             continue  # what a container uses is not known: that is not 0
         use = used.setdefault(pod.workload(), WorkloadUse())
         use.pods += 1
-        use.cores.extend(cores for cores, _ in amounts)
-        use.memory_bytes += sum(size for _, size in amounts)
+        for cores, size in amounts:
+            use.cores.append(cores)
+            use.memory_bytes += size
         use.request_micro_cores += requested
     return used
 
