@@ -8,7 +8,7 @@ from schemas.capacity import PredictionCapacity
 from schemas.model import DataModel
 from schemas.outcome import CapacityScore, OutcomeForecast
 from schemas.view import ObservationView
-from services.scoreboard.owed import Owed
+from services.scoreboard.unpublished import UnpublishedOutcome
 
 CAPACITY_ID = "replica-capacity/1"
 NOTHING = CapacityScore(below=0, held_below=0, above=0, broke_above=0)
@@ -22,7 +22,9 @@ class ScoredCapacity(DataModel):
     seen: LearnedCapacity = LearnedCapacity()
     so_far: CapacityScore = NOTHING
 
-    def with_view(self, view: ObservationView) -> tuple[ScoredCapacity, tuple[Owed, ...]]:
+    def with_view(
+        self, view: ObservationView
+    ) -> tuple[ScoredCapacity, tuple[UnpublishedOutcome, ...]]:
         """Return this after an observation, and the score of the windows that ended with it."""
         told = self.statement
         objective = Objective(latency_seconds=told.latency_seconds, bad_ratio=told.bad_ratio)
@@ -62,7 +64,9 @@ def _plus(one: CapacityScore, other: CapacityScore) -> CapacityScore:
     )
 
 
-def _scored(scored: ScoredCapacity, view: ObservationView, new: CapacityScore) -> Owed:
+def _scored(
+    scored: ScoredCapacity, view: ObservationView, new: CapacityScore
+) -> UnpublishedOutcome:
     told = scored.statement
     outcome = OutcomeForecast(
         cycle=told.cycle,
@@ -76,7 +80,7 @@ def _scored(scored: ScoredCapacity, view: ObservationView, new: CapacityScore) -
         capacity=new,
         capacity_so_far=scored.so_far,
     )
-    return Owed(
+    return UnpublishedOutcome(
         cycle=told.cycle,
         cluster_time_seconds=view.cluster_time_seconds,
         causes=(scored.statement_id, view.id),
