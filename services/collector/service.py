@@ -247,12 +247,8 @@ class Collector:
 
     def _memory(self) -> CollectorState:
         return CollectorState(
-            self._simulated,
-            self._failing_since,
-            self._newest_answer,
-            self._newest_time_seconds,
-            self._work,
-        )
+            self._simulated, self._failing_since, self._newest_answer, self._newest_time_seconds, self._work
+        )  # fmt: skip
 
     def _take_over(self, look: CollectedCycle) -> Snapshot:
         memory = look.memory
@@ -291,9 +287,8 @@ class Collector:
         reading = self._measuring.complete(replace(reading, measured=measured), services, at)
         cuts = SnapshotLimits(
             since_seconds=self._seen.pods_seconds or at,
-            failed_pod_seconds=self._settings.failed_pod_seconds,
-            listed_pods=self._settings.listed_pods,
-        )
+            failed_pod_seconds=self._settings.failed_pod_seconds, listed_pods=self._settings.listed_pods,
+        )  # fmt: skip
         self._newest_time_seconds = at
         self._count_work(reading, at)
         await self._workloads.read(self.lists_from, reading, at)

@@ -15,11 +15,11 @@ from schemas.history import HistoryFilled
 from schemas.observation import Observation
 from schemas.registry import decode
 from schemas.snapshot import SnapshotUsage
-from services.cluster import TwinTransport
 from services.collector.history_table import filled_events, filled_steps, read_history_file
 from services.collector.service import Collector
 from services.collector.settings import CollectorSettings
 from services.prometheus_settings import PrometheusSettings
+from services.twin_transport import TwinTransport
 from tests.builders import ORIGIN, START_SECONDS
 from tests.collector.scripted_cluster import ScriptedCluster, node, pod
 from tests.served_prometheus import served_prometheus
