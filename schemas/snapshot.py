@@ -19,6 +19,7 @@ from schemas.numbers import Count, Rounded, Seconds
 from schemas.occupancy import Occupancy
 from schemas.reasons import Reason
 from schemas.tables import Table
+from schemas.wording import count_text
 from schemas.work import WorkCounters
 
 
@@ -175,12 +176,18 @@ class NodesState(FramedData):
     """Power that was measured, and the price of energy where it is no constant."""
     nodes: NodeTable | None
 
+    @property
+    def summary(self) -> str:
+        """Which sources gave no answer."""
+        failed = [read.source for read in self.sources if not read.ok]
+        return f"no answer for {', '.join(failed)}" if failed else "all answered"
+
 
 class SnapshotNodes(NodesState):
     """Nodes with their allocatable resources, usage and actuator state."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.nodes.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "nodes")
 
 
@@ -192,12 +199,27 @@ class PlacementsState(FramedData):
     cluster_time_seconds: Seconds
     placements: PlacementTable | None
 
+    @property
+    def summary(self) -> str:
+        """How much changed."""
+        deltas = self.frame.deltas
+        if deltas is None:
+            return "every row"
+        rows = {
+            row
+            for delta in deltas.values()
+            for change in delta.cells.values()
+            for row in change.rows
+        }
+        removed = sum(len(delta.removed) for delta in deltas.values())
+        return f"{count_text(len(rows), 'row')} changed, {removed} removed"
+
 
 class SnapshotPlacements(PlacementsState):
     """What runs where, by node and workload."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.placements.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "placements")
 
 
@@ -228,10 +250,15 @@ class WorkloadsState(FramedData):
     workloads: WorkloadTable | None
     pods: PodTable | None
 
+    @property
+    def summary(self) -> str:
+        """How many pods run."""
+        return f"{self.pods_running} of {self.pods_total} pods running"
+
 
 class SnapshotWorkloads(WorkloadsState):
     """Workloads, and the single pods that need a look."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.workloads.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "workloads")
