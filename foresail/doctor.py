@@ -307,7 +307,7 @@ async def _nats(url: str) -> str:
 
 async def _means(kubeconfig: str, context: str | None, namespaces: tuple[str, ...]) -> Finding:
     """Ask which kinds of action could be done in active mode, without doing anything."""
-    from services.executor.means_reading import read_missing_means  # noqa: PLC0415 - likewise
+    from services.executor.reading.capabilities import read_missing_means  # noqa: PLC0415 - likewise
     from services.official_client import OfficialClientTransport  # noqa: PLC0415 - as below
 
     try:

@@ -7,20 +7,25 @@ batch. Nothing is interpreted here: ratios, classes and judgements belong to the
 
 from __future__ import annotations
 
-from typing import ClassVar
+from heapq import nlargest
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from schemas.figures import number
 from schemas.frames import FramedData
 from schemas.means import MissingMeans
 from schemas.measured import Measured
-from schemas.model import DataModel
-from schemas.numbers import Count, Rounded, Seconds
+from schemas.model import DataModel, EventData
+from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.occupancy import Occupancy
 from schemas.reasons import Reason
 from schemas.tables import Table
 from schemas.wording import count_text
 from schemas.work import WorkCounters
+
+MOST_IN_LINE = 3
+"""Workloads that a line names."""
 
 
 class SourceRead(DataModel):
@@ -262,3 +267,41 @@ class SnapshotWorkloads(WorkloadsState):
     TYPE: ClassVar[str] = "foresail.snapshot.workloads.v1"
     WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "workloads")
+
+
+class UsageTable(Table):
+    """What the pods of each workload use together; `ids` are `<namespace>/<kind>/<name>`."""
+
+    version: tuple[str, ...] = ()
+    """Of the pods that run: the number of a Deployment's rollout (`deployment.kubernetes.io/revision`), which each
+    change of the pod template raises; empty where nothing says it.
+    """
+    pods: tuple[int, ...] = ()
+    """Pods that were measured."""
+    cpu_used_cores: tuple[Rounded, ...] = ()
+    memory_used_bytes: tuple[int, ...] = ()
+    cpu_request_cores: tuple[Rounded, ...] = ()
+    """What these pods request together."""
+
+
+class SnapshotUsage(EventData):
+    """CPU and memory used by workloads, once a minute."""
+
+    TYPE: ClassVar[str] = "foresail.snapshot.usage.v1"
+    WRITER: ClassVar[str] = "collector"
+    PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "usage")
+
+    cycle: Cycle
+    cluster_time_seconds: Seconds
+    source: Literal["metrics_server", "prometheus"]
+    """Who measured it."""
+    omitted: Count = 0
+    """Workloads beyond those listed, which are those that use the most CPU."""
+    workloads: UsageTable
+
+    def line(self) -> str:
+        """Return the workloads that use most."""
+        table = self.workloads
+        most = nlargest(MOST_IN_LINE, zip(table.cpu_used_cores, table.ids, strict=True))
+        listed = ", ".join(f"{name} {number(cores)} cores" for cores, name in most)
+        return f"{count_text(len(table), 'workload')} measured: {listed or 'none'}"

@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from inputs.quantities import parse_cores, parse_quantity, parse_whole
 from services.kube_objects import (
     CPU,
     GPU_SUFFIX,
@@ -25,10 +26,9 @@ from services.kube_objects import (
     PodStatus,
     ResourceRequirements,
 )
-from services.quantities import parse_cores, parse_quantity, parse_whole
 
-RESIZE_PENDING = "PodResizePending"
-"""Condition of a pod whose resize its node has not begun."""
+RESIZE_PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
+"""Conditions of a pod whose resize its node has not begun, or not ended."""
 _INFEASIBLE = "Infeasible"
 Amounts = Mapping[str, str]
 N = TypeVar("N", int, Decimal)

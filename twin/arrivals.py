@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from inputs.quantities import cpu_text
 from twin.behaviour.pod_work import (
     CPU_USAGE_RATIO,
     DEADLINE_SECONDS,
@@ -23,7 +24,6 @@ from twin.copying import copy_object
 from twin.errors import ApiError
 from twin.intake import GPU
 from twin.part import Kept, Part
-from twin.quantity import cpu_text
 from twin.records import Object, Record
 from twin.request_settings import CPU_SECONDS, CV, TIMEOUT_SECONDS, TRAFFIC, WORKERS
 from twin.tape import Tape

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from structlog.typing import FilteringBoundLogger
 
+from inputs.quantities import cpu_text, memory_text
 from twin.arrivals import Arrivals
 from twin.behaviour.contention import Contention
 from twin.behaviour.impairments import Impairments
@@ -51,7 +52,6 @@ from twin.machines.catalogue import catalogue_of
 from twin.machines.cloud import Cloud
 from twin.part import Kept, parts_of
 from twin.provisioners import build_provisioner
-from twin.quantity import cpu_text, memory_text
 from twin.rbac.aggregation import RoleAggregation
 from twin.rbac.default_roles import add_default_roles
 from twin.rbac.extension import add_extension_trust

@@ -10,9 +10,9 @@ from weakref import WeakValueDictionary
 
 import orjson
 
+from inputs.quantities import canonical_text, parse_millicores, parse_quantity, parse_whole
 from twin.needs import BASIC_RESOURCES, GPU, MOST_AMOUNT, read_needs
 from twin.part_writes import STATUS_LABELS_STAY, writes_metadata
-from twin.quantity import canonical_text, millicores, parse_quantity, whole
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, Record, Resize
 
 __all__ = ["DEFAULT_PODS_PER_NODE", "GPU", "apply", "new_record", "pod_shape", "resources_of"]
@@ -362,13 +362,17 @@ def _set_node_spec(node: NodeRecord, obj: Object) -> None:
 
 def _set_amounts(node: NodeRecord, obj: Object) -> None:
     amounts = _amounts(node, obj.get("status") or {})
-    node.allocatable_cpu_millicores = millicores(
+    node.allocatable_cpu_millicores = parse_millicores(
         amounts.get("cpu", f"{node.allocatable_cpu_millicores}m")
     )
-    node.allocatable_memory_bytes = whole(amounts.get("memory", node.allocatable_memory_bytes))
-    node.allocatable_pods = whole(amounts.get("pods", node.allocatable_pods))
-    node.gpus = whole(amounts.get(GPU, node.gpus))
-    others = {name: whole(value) for name, value in amounts.items() if name not in BASIC_RESOURCES}
+    node.allocatable_memory_bytes = parse_whole(
+        amounts.get("memory", node.allocatable_memory_bytes)
+    )
+    node.allocatable_pods = parse_whole(amounts.get("pods", node.allocatable_pods))
+    node.gpus = parse_whole(amounts.get(GPU, node.gpus))
+    others = {
+        name: parse_whole(value) for name, value in amounts.items() if name not in BASIC_RESOURCES
+    }
     node.extended = {**node.extended, **others}
 
 
@@ -382,14 +386,14 @@ def _amounts(node: NodeRecord, status: Object) -> Object:
         node.said = {**node.said, "capacity": _texts(capacity)}
         return amounts
     known = {
-        "cpu": (node.allocatable_cpu_millicores, millicores),
-        "memory": (node.allocatable_memory_bytes, whole),
-        "pods": (node.allocatable_pods, whole),
-        GPU: (node.gpus, whole),
-        **{name: (amount, whole) for name, amount in node.extended.items()},
+        "cpu": (node.allocatable_cpu_millicores, parse_millicores),
+        "memory": (node.allocatable_memory_bytes, parse_whole),
+        "pods": (node.allocatable_pods, parse_whole),
+        GPU: (node.gpus, parse_whole),
+        **{name: (amount, parse_whole) for name, amount in node.extended.items()},
     }
     for name, value in capacity.items():
-        amount, measure = known.get(name, (None, whole))
+        amount, measure = known.get(name, (None, parse_whole))
         if name not in amounts or (amount is not None and measure(amounts[name]) == amount):
             amounts[name] = value
     return amounts

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from twin.quantity import millicores, whole
+from inputs.quantities import parse_millicores, parse_whole
 
 Spec = dict[str, Any]
 """A part of a pod's JSON."""
@@ -170,7 +170,7 @@ def total_request(spec: Spec, resource: str, missing: int = 0) -> int:
 
     `missing` counts for each container without a request.
     """
-    read = millicores if resource == "cpu" else whole
+    read = parse_millicores if resource == "cpu" else parse_whole
 
     def of(container: Spec) -> int:
         requests = (container.get("resources") or {}).get("requests") or {}

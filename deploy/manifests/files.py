@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
+from jsonpatch import JsonPatch
 
 import foresail
 from deploy.manifests import log, monitoring, network, rights, workloads
@@ -91,7 +92,7 @@ def _overlay(name: str, overlay: Overlay, base: Mapping[Key, tuple[str, Object]]
     for key, (_, one) in base.items():
         if key not in wanted:
             raise ValueError(f"overlay {name} leaves out {key}, which a patch cannot say")
-        if steps := json_patch(one, wanted[key][1]):
+        if steps := JsonPatch.from_diff(one, wanted[key][1], optimization=False).patch:
             kind, _, own = key
             target = {"kind": kind, "name": own}
             patches.append({"target": target, "patch": yaml.safe_dump(steps, sort_keys=False)})
@@ -102,25 +103,6 @@ def _overlay(name: str, overlay: Overlay, base: Mapping[Key, tuple[str, Object]]
         content["images"] = [{"name": "foresail", "newName": new, "newTag": tag}]
     files[f"{folder}/kustomization.yaml"] = f"# {overlay.purpose}\n" + _kustomization(content)
     return files
-
-
-def json_patch(one: Any, other: Any, path: str = "") -> list[dict[str, Any]]:
-    """Return the JSON Patch that makes one tree the other."""
-    if type(one) is type(other) and isinstance(one, dict):
-        steps = []
-        for key in sorted({*one, *other}):
-            below = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
-            if key not in other:
-                steps.append({"op": "remove", "path": below})
-            elif key not in one:
-                steps.append({"op": "add", "path": below, "value": other[key]})
-            else:
-                steps += json_patch(one[key], other[key], below)
-        return steps
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        pairs = enumerate(zip(one, other, strict=True))
-        return [step for place, pair in pairs for step in json_patch(*pair, f"{path}/{place}")]
-    return [] if one == other else [{"op": "replace", "path": path, "value": other}]
 
 
 def overlay_values(name: str) -> dict[str, Any]:

@@ -18,19 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from features.live.compressed_text import inflate
+from features.live.machine_sizes import requested_cores
 from features.series.band_state import ARRAYS, BASES, MINUTES, RULES, BandState, empty_bands
 from features.series.bands import forecast_bands, push_minute
 from schemas.numbers import rounded
 from schemas.prediction import BandTable, DemandBands
-from schemas.signals import SignalStatus
 from schemas.view import ObservationView
 from schemas.work import ServiceCounters
 
 MINUTE_SECONDS = 60.0
 HELD_CYCLES = 2
 """Minutes between two observations hold the value before, for at most so many cycles."""
-GIB = 2**30
-ALL_NODES = "nodes/all"
 VERSION = 1
 
 
@@ -86,10 +84,10 @@ def sums_after(
     # A rate is that of the time since the look before: its middle says which minute it belongs to.
     minute = math.floor((now - view.interval_seconds / 2.0) / MINUTE_SECONDS)
     if sums is None:
-        return MinuteSums(minute, _added({}, _cores(view)), requests, now), ()
+        return MinuteSums(minute, _added({}, requested_cores(view)), requests, now), ()
     if now <= sums.seen_seconds:
         return sums, ()
-    samples = _rates(sums, requests, now) | _cores(view)
+    samples = _rates(sums, requests, now) | requested_cores(view)
     if minute <= sums.minute:
         return MinuteSums(sums.minute, _added(sums.totals, samples), requests, now), ()
     means = {name: total / count for name, (total, count) in sums.totals.items()}
@@ -126,24 +124,6 @@ def _rates(sums: MinuteSums, requests: Mapping[str, float], now: float) -> dict[
         for name, count in requests.items()
         if count >= sums.requests.get(name, math.inf)  # fewer: they began anew
     }
-
-
-def _cores(view: ObservationView) -> dict[str, float]:
-    signal, nodes = view.signal("node_requests"), view.nodes
-    if signal is None or signal.status is SignalStatus.MISSING or not nodes.ids:
-        return {}
-    columns = zip(
-        nodes.cpu_requested_ratio,
-        nodes.cpu_allocatable_cores,
-        nodes.memory_allocatable_bytes,
-        strict=True,
-    )
-    groups: dict[str, list[float]] = {}
-    for ratio, cores, size in columns:
-        name = f"nodes/{cores:.6g}-cores-{size / GIB:.6g}-gib"
-        groups.setdefault(name, []).append((ratio or 0.0) * cores)
-    sums = {name: math.fsum(parts) for name, parts in groups.items()}
-    return {**sums, ALL_NODES: math.fsum(part for parts in groups.values() for part in parts)}
 
 
 @lru_cache(maxsize=4)

@@ -28,10 +28,11 @@ from services.agents.memory import GIB
 from services.cluster import TwinTransport
 from services.collector.looks import Look
 from services.collector.service import Collector
-from services.executor.cluster import apply_operation, read_facts
 from services.executor.plans import PLANS
 from services.executor.plans.planned import PlanRefusal
+from services.executor.reading.facts import read_facts
 from services.executor.settings import ExecutorSettings
+from services.executor.writing.operations import apply_operation
 from twin.port.api import InProcessTwin
 from twin.port.engine import Engine
 

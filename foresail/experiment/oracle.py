@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from foresail.experiment.controllers import DeploymentControllers
+from inputs.quantities import parse_millicores
 from lab.experiments.arms import Arm, Foresight
 from lab.experiments.worth import Outlook, play
 from projections.score.prices import ScorePrices
@@ -31,7 +32,6 @@ from twin.port.objects import (
     ObjectRecord,
     PodRecord,
     is_daemon,
-    millicores,
     read_request_settings,
 )
 
@@ -183,4 +183,4 @@ def _cores(deployment: ObjectRecord) -> float:
     """Return the CPU that a replica asks for."""
     containers = deployment.body["spec"]["template"]["spec"]["containers"]
     asked = [one.get("resources", {}).get("requests", {}).get("cpu", "0") for one in containers]
-    return math.fsum(millicores(cpu) for cpu in asked) / 1_000.0
+    return math.fsum(parse_millicores(cpu) for cpu in asked) / 1_000.0

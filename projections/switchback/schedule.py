@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -63,6 +63,10 @@ class SwitchbackSettings(DataModel):
     def unit_of(self, namespace: str) -> str:
         """Return the unit of an object by its namespace; of one without, such as a node, the cluster's."""
         return namespace if namespace in self.units else CLUSTER
+
+    def units_of(self, namespaces: Iterable[str]) -> tuple[str, ...]:
+        """Return the units of objects by their namespaces, each once."""
+        return tuple(dict.fromkeys(self.unit_of(namespace) for namespace in namespaces))
 
     def block_at(self, time_seconds: float) -> int:
         """Return the number of the block at a moment, unix seconds of cluster time."""

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import bus.follow
 import bus.memory_adapter
-import services.executor.guard_discovery
+import services.executor.guards
 import services.referee.service
 from bus.errors import AnotherWriter
 from bus.follow import Publisher
@@ -26,8 +26,8 @@ from proofs.simulation.plan import DERIVED, FaultPlan
 from proofs.simulation.world import RunResult, run
 from schemas.decision import ClosedBy
 from schemas.envelope import Event, NewEvent, stamp
-from services.executor.guard_discovery import registered_guards
-from services.executor.writing import OperationWriter
+from services.executor.guards import registered_guards
+from services.executor.writing.writer import OperationWriter
 
 SEEDS = range(1, 13)
 """A defect must be caught by one of these."""
@@ -101,7 +101,7 @@ def acting_on_an_old_observation() -> Iterator[None]:
         return None
 
     with (
-        patch.object(services.executor.guard_discovery, "registered_guards", lambda: guards),
+        patch.object(services.executor.guards, "registered_guards", lambda: guards),
         patch.object(OperationWriter, "_cycle_beyond", never_beyond),
         patch.object(services.referee.service, "closings", all_closed),
     ):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from inputs.plain_numbers import parse_number
+from inputs.quantities import parse_cores, parse_whole
 from services.kept_results import kept
 from services.kube_objects import CPU, MEMORY, Node, NodeMetrics, parse_duration, parse_time
 from services.pod_requests import count_gpus
-from services.quantities import parse_cores, parse_whole
 
 SIMULATED_LABEL = "foresail.dev/simulated"
 POWER_STATE = "foresail.dev/power-state"

@@ -10,13 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from inputs.quantities import parse_cores, parse_whole
 from schemas.occupancy import WaitingPod
 from services.collector.pending import pending_class
 from services.kept_results import kept
 from services.kube_objects import CPU, MEMORY, Node, Pod, parse_time
 from services.node_selection import asks_for_nodes, has_other_rules
 from services.pod_requests import EffectiveRequest, effective_request
-from services.quantities import parse_cores, parse_whole
 
 MOVED_PODS = 4
 """Pods that one migration moves that names them, as `executor.named_pods_per_migration`."""

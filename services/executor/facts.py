@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from schemas.model import DataModel
 from schemas.numbers import Count, Rounded, Seconds
 
@@ -181,31 +179,3 @@ class Facts(DataModel):
     def workload(self, workload_id: str) -> WorkloadFacts | None:
         """Return one workload."""
         return next((workload for workload in self.workloads if workload.id == workload_id), None)
-
-
-def apply_merge_patch(target: Any, patch: Any) -> Any:
-    """Return the result of a JSON merge patch (RFC 7396)."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            result.pop(name, None)
-        else:
-            result[name] = apply_merge_patch(result.get(name), value)
-    return result
-
-
-def already_shows(current: Any, patch: Any) -> bool:
-    """Say whether an object is already as a merge patch wants it.
-
-    The API leaves out what is empty, so absent, null, false and empty are one.
-    """
-    return bool(_without_empty(apply_merge_patch(current, patch)) == _without_empty(current))
-
-
-def _without_empty(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    filled = {name: _without_empty(inner) for name, inner in value.items()}
-    return {name: inner for name, inner in filled.items() if inner not in (None, False, [], {}, "")}

@@ -1,11 +1,15 @@
-"""What one operation would touch: its object, the pods and nodes it acts on, and who protects them.
+"""Where the executor may write, and what one operation would touch there: its object, pods, nodes, who protects them.
 
 Read just before each write, so that guards judge the cluster as it is, not as it was decided about.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from schemas.model import DataModel
+from schemas.outcome import Mode
+from services.executor.settings import ExecutorSettings
 
 AUTOSCALERS = "horizontalpodautoscalers"
 NODE_CLAIMS = "nodeclaims"
@@ -104,3 +108,41 @@ class Reach(DataModel):
     def key(self) -> str:
         """`<resource> <namespace>/<name>`, or `<resource> <name>`."""
         return f"{self.resource} {self.namespace}/{self.name}".replace(" /", " ")
+
+
+class Scope(DataModel):
+    """What may be written."""
+
+    namespaces: tuple[str, ...] | None
+    """Exact names; None: every namespace and every node."""
+    nodes: str
+    """`key=value` of the label that makes a node writable; empty: none is."""
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is out of bounds by its name."""
+        return self.namespaces is None
+
+    def has_namespace(self, name: str) -> bool:
+        """Say whether objects of a namespace may be written."""
+        return self.namespaces is None or (bool(name) and name in self.namespaces)
+
+    def has_node(self, labels: Mapping[str, str]) -> bool:
+        """Say whether a node with these labels may be written."""
+        key, _, value = self.nodes.partition("=")
+        return self.namespaces is None or (bool(key) and labels.get(key) == value)
+
+
+EVERYWHERE = Scope(namespaces=None, nodes="")
+"""Nothing is out of bounds by its name."""
+
+
+def scope_of(settings: ExecutorSettings, mode: Mode, *, simulated: bool) -> Scope:
+    """Return what may be written in a mode.
+
+    Names hold in both modes, so that a dry run is refused where the write would be. Without any
+    name, dry runs go everywhere, and writes only in the embedded cluster that nobody depends on.
+    """
+    names = settings.namespaces
+    free = not names if mode is Mode.SHADOW else names is None and simulated
+    return Scope(namespaces=None if free else names or (), nodes=settings.writable_nodes)

@@ -25,22 +25,22 @@ from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, Mode
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.executor.attempts import Attempts, Effect
-from services.executor.effects.context import EffectContext
-from services.executor.effects.execute import execute, resume
-from services.executor.effects.object_events import ObjectEvents
-from services.executor.effects.roll_back import roll_back, rollback_cause, rollback_order
-from services.executor.effects.verify import verify
-from services.executor.followed_lists import FollowedLists
-from services.executor.guard_discovery import registered_guards
-from services.executor.handler import NAME, ExecutorHandler
+from services.executor.execution.attempts import Attempts, Effect
+from services.executor.execution.context import EffectContext
+from services.executor.execution.execute import execute, resume
+from services.executor.guards import registered_guards
 from services.executor.ledger import Execution, Ledger, Place
-from services.executor.looks import Looks
-from services.executor.means_reading import MeansWatch
-from services.executor.pod_reading import PodReader
+from services.executor.ledger.handler import NAME, ExecutorHandler
+from services.executor.reading.capabilities import MeansWatch
+from services.executor.reading.followed_lists import FollowedLists
+from services.executor.reading.pod_amounts import PodReader
 from services.executor.settings import ExecutorSettings
-from services.executor.verification import due_for_verification
-from services.executor.writing import OperationWriter
+from services.executor.undo.causes import rollback_cause
+from services.executor.undo.roll_back import roll_back, rollback_order
+from services.executor.verification.judging import due_for_verification
+from services.executor.verification.verify import Looks, verify
+from services.executor.writing.object_events import ObjectEvents
+from services.executor.writing.writer import OperationWriter
 from services.kube_follow import WatchTransport
 
 __all__ = ["NAME", "Executor", "ExecutorHandler", "run"]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from inputs.quantities import cpu_text, memory_text, parse_cores, parse_whole
 from services.cluster import ClusterRefused, Transport
 from services.exerciser.plan import NodeLoad, PlannedLoad
 from services.kube_lists import list_decoder, read_list
@@ -17,7 +18,6 @@ from services.kube_objects import CPU, FIELD_MANAGER, MEMORY, Node, Pod
 from services.kube_workloads import Deployment
 from services.pod_requests import effective_request
 from services.protection import DO_NOT_DISRUPT, OWN_NAMESPACES, control_plane_mark
-from services.quantities import bytes_text, millicores_text, parse_cores, parse_whole
 
 NAMESPACE = "foresail-exercise"
 PART_OF = "app.kubernetes.io/part-of"
@@ -171,7 +171,7 @@ async def _remove(transport: Transport, names: Sequence[str], namespace: str) ->
 def load_manifest(load: PlannedLoad, image: str, hostnames: Mapping[str, str]) -> dict[str, Any]:
     """Return the Deployment of one load."""
     labels = {PART_OF: PART_OF_VALUE, LOAD_LABEL: load.name}
-    requests = {CPU: millicores_text(load.cpu_millicores), MEMORY: bytes_text(load.memory_bytes)}
+    requests = {CPU: cpu_text(load.cpu_millicores), MEMORY: memory_text(load.memory_bytes)}
     pod: dict[str, Any] = {
         "containers": [{"name": "load", "image": image, "resources": {"requests": requests}}],
         "terminationGracePeriodSeconds": 0,

@@ -31,7 +31,7 @@ PLANTED = {
     "services/new_reader.py": ("import bus.clock", "Services are pure"),
     "services/executor/guards/new_guard.py": ("import os", "Services are pure"),
     "services/referee/new_rule.py": ("import services.referee.service", "What is pure in services"),
-    "services/collector/new_source.py": ("import services.executor.scope", "Services never"),
+    "services/collector/new_source.py": ("import services.executor.reach", "Services never"),
     "services/dashboard/new_spans.py": ("import opentelemetry.trace", "Only the tracing process"),
     "twin/new_events.py": ("import schemas.envelope", "The twin needs"),
     "twin/controllers/new_totals.py": ("import projections.figures", "The twin needs"),

@@ -32,7 +32,6 @@ INSIDE = {
     "tests/executor/api_server.py": "its API server patches as the twin does",
     "tests/executor/test_taints.py": "patches are applied as the twin does",
     "tests/fuzz/test_hostile_files.py": "it lowers a limit of the twin's reader",
-    "tests/fuzz/test_quantities.py": "two readers of quantities agree",
 }
 """Who may know the inside of the twin, and why."""
 

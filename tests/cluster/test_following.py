@@ -32,7 +32,7 @@ from services.collector.cluster import (
 )
 from services.collector.following import FollowedSources
 from services.collector.settings import CollectorSettings
-from services.executor.followed_lists import FollowedLists
+from services.executor.reading.followed_lists import FollowedLists
 from services.exerciser.cluster import NAMESPACE, create_load, deployments_path, remove_all
 from services.exerciser.plan import PlannedLoad
 from services.kube_follow import WatchTransport

@@ -12,7 +12,7 @@ from typing import Any
 from services.access_reviews import REVIEWS
 from services.cluster import JSON, JSON_PATCH, ApiResponse, ClusterRefused, Json, Method
 from services.cluster_version import SIMULATED_VERSION
-from services.executor.facts import apply_merge_patch
+from services.executor.plans.planned import apply_merge_patch
 from twin.api.json_patch import apply_json_patch
 from twin.port.engine import ApiError
 

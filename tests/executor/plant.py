@@ -16,7 +16,8 @@ from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
 from schemas.registry import decode
 from schemas.work import WorkCounters
 from services.cluster import Transport, TwinTransport
-from services.executor.ledger import Ledger, evolve
+from services.executor.ledger import Ledger
+from services.executor.ledger.handler import evolve
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
 from tests.builders import ORIGIN, make_action, make_decision, make_observation, stamp_event

@@ -14,7 +14,7 @@ from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, VerificationStatus
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
-from services.executor.ledger import evolve
+from services.executor.ledger.handler import evolve
 from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import Plant, on

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from services.executor import attempts as module
-from services.executor.attempts import Attempts, Effect
+from services.executor.execution import attempts as module
+from services.executor.execution.attempts import Attempts, Effect
 
 
 def test_an_effect_of_a_cycle_begins_once() -> None:

@@ -10,7 +10,8 @@ from schemas.actions import ActionKind
 from schemas.breaker import BreakerCause, BreakerState
 from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason
-from services.executor.ledger import Ledger, evolve
+from services.executor.ledger import Ledger
+from services.executor.ledger.handler import evolve
 from tests.builders import cycle_time, make_action, stamp_event
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import Plant, on

@@ -18,13 +18,15 @@ from schemas.outcome import (
     VerificationStatus,
 )
 from schemas.reasons import Reason
-from services.executor.attempts import Attempts, Effect
-from services.executor.cluster import apply_operation, read_facts
-from services.executor.ledger import Ledger, evolve
+from services.executor.execution.attempts import Attempts, Effect
+from services.executor.ledger import Ledger
+from services.executor.ledger.handler import evolve
 from services.executor.plans import PLANS
 from services.executor.plans.planned import OperationPlan
+from services.executor.reading.facts import read_facts
 from services.executor.settings import ExecutorSettings
-from services.executor.writing import OperationWriter
+from services.executor.writing.operations import apply_operation
+from services.executor.writing.writer import OperationWriter
 from tests.builders import (
     make_action,
     make_control,

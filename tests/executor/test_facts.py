@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from schemas.actions import ActionKind
-from services.executor.cluster import read_facts
-from services.executor.facts import Facts, already_shows, apply_merge_patch
+from services.executor.ends import already_shows
+from services.executor.facts import Facts
+from services.executor.plans.planned import apply_merge_patch
+from services.executor.reading.facts import read_facts
 from services.held import HELD
 from tests.builders import make_action
 from tests.executor.api_server import ApiServer

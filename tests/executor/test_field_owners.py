@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from schemas.outcome import Operation, Verb
-from services.executor.field_owners import OwnedObject, applied_fields
+from services.executor.reading.field_owners import OwnedObject, applied_fields
 
 REPLICAS = {"f:spec": {"f:replicas": {}}}
 CONTAINER = {"f:spec": {"f:containers": {'k:{"name":"main"}': {"f:resources": {}}}}}

@@ -16,7 +16,7 @@ from bus.virtual_loop import run_virtual
 from schemas.identity import Origin
 from services.byte_stream import Piece
 from services.cluster import ApiResponse, ClusterRefused, ClusterUnavailable
-from services.executor.followed_lists import FOLLOWED, FollowedLists
+from services.executor.reading.followed_lists import FOLLOWED, FollowedLists
 from services.executor.service import run
 from services.executor.settings import ExecutorSettings
 from services.kube_lists import list_decoder, read_list

@@ -9,11 +9,10 @@ import pytest
 from schemas.actions import ActionKind, ReplicateAction, Target, TargetKind
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Stage, ask_guards
+from services.executor.guards import Question, Stage, ask_guards
 from services.executor.guards.budget import schedule_applies
 from services.executor.ledger import ClusterSummary, Execution, Ledger, PendingDecision
 from services.executor.plans.planned import OperationPlan
-from services.executor.question import Question
 from services.executor.settings import Budget, ExecutorSettings
 from tests.builders import make_action
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from schemas.actions import Action, ActionKind
 from schemas.outcome import ExecutionPhase
-from services.executor.guard_discovery import Stage, ask_guards
-from services.executor.ledger import Ledger, evolve
+from services.executor.guards import Question, Stage, ask_guards
+from services.executor.ledger import Ledger
+from services.executor.ledger.handler import evolve
 from services.executor.plans.planned import OperationPlan
-from services.executor.question import Question
 from services.executor.settings import ExecutorSettings
 from tests.builders import make_action, make_decision, make_execution, make_observation, stamp_event
 

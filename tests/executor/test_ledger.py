@@ -18,7 +18,8 @@ from schemas.outcome import (
     Verb,
     VerificationStatus,
 )
-from services.executor.ledger import Ledger, evolve
+from services.executor.ledger import Ledger
+from services.executor.ledger.handler import evolve
 from tests.builders import (
     make_action,
     make_control,

@@ -10,15 +10,15 @@ from bus.errors import ConfigError
 from schemas.actions import ActionKind
 from schemas.outcome import OutcomeExecution
 from schemas.reasons import Reason
-from services.executor.guard_discovery import (
+from services.executor.guards import (
     Guard,
+    Question,
     Stage,
     ask_guards,
     check_guards,
     registered_guards,
 )
 from services.executor.ledger import ClusterSummary, Ledger, PendingDecision
-from services.executor.question import Question
 from services.executor.settings import ExecutorSettings
 from tests.builders import make_action
 from tests.executor.example_guard import files_added

@@ -11,10 +11,10 @@ from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, OperationResult, OutcomeExecution
 from services.cluster import ClusterRefused, ClusterUnavailable
-from services.executor.effects.object_events import BURST, SECONDS_EACH, ObjectEvents, event_body
-from services.executor.ledger import evolve
+from services.executor.ledger.handler import evolve
 from services.executor.rights import write_rights
 from services.executor.settings import ExecutorSettings
+from services.executor.writing.object_events import BURST, SECONDS_EACH, ObjectEvents, event_body
 from services.official_client import OfficialClientTransport
 from tests.builders import cycle_time, make_control, make_execution, stamp_event
 from tests.executor.api_server import ApiServer

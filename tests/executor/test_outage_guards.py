@@ -9,11 +9,11 @@ from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from services.executor.facts import Facts, NodeFacts, PodFacts
-from services.executor.guards import settling, unready_nodes
-from services.executor.ledger import ClusterSummary, Ledger, PendingDecision, evolve
+from services.executor.guards import Question, settling, unready_nodes
+from services.executor.ledger import ClusterSummary, Ledger, PendingDecision
+from services.executor.ledger.handler import evolve
 from services.executor.plans import migrate
 from services.executor.plans.planned import OperationPlan, PlanRefusal
-from services.executor.question import Question
 from services.executor.settings import BUDGETS_BY_KIND, Budget, ExecutorSettings
 from tests.builders import cycle_time, make_action, make_observation, stamp_event
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from services.cluster import ApiResponse, ClusterRefused, ClusterUnavailable
-from services.executor.marked_objects import MarkedMeta, OwnerRef
-from services.executor.owners import LONGEST_CHAIN, ObjectReader
+from services.executor.reading.marked_objects import MarkedMeta, OwnerRef
+from services.executor.reading.objects import LONGEST_CHAIN, ObjectReader
 
 MARK = {"karpenter.sh/do-not-disrupt": "true"}
 SPACE = "/api/v1/namespaces/shop"

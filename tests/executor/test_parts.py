@@ -11,7 +11,8 @@ from schemas.control import Command
 from schemas.identity import event_id
 from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason
-from services.executor.ledger import Ledger, evolve
+from services.executor.ledger import Ledger
+from services.executor.ledger.handler import evolve
 from services.executor.settings import Budget
 from tests.builders import ORIGIN, cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer

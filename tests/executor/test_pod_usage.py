@@ -9,9 +9,13 @@ import pytest
 
 from foresail.dependent_settings import fill_dependent
 from foresail.settings import StackSettings
-from services.executor.pod_usage import MetricsServerUsage, PrometheusUsage, usage_source
+from services.executor.reading.pod_usage import (
+    MetricsServerUsage,
+    PrometheusUsage,
+    Sample,
+    usage_source,
+)
 from services.executor.settings import ExecutorSettings
-from services.executor.usage_peaks import Sample
 from services.prometheus_settings import PrometheusSettings
 from tests.served_prometheus import AT, ServedPrometheus, served_prometheus
 

@@ -16,8 +16,8 @@ from services.executor.facts import AutoscalerFacts, Facts, PodFacts, WorkloadFa
 from services.executor.facts import NodeFacts as Node
 from services.executor.plans import PLANS
 from services.executor.plans.planned import OperationPlan, PlanRefusal
-from services.executor.quotas import Quota, QuotaSpec, QuotaStatus, ScopeSelector, room_for
-from services.executor.raises import Raise, added_pods, read_raise
+from services.executor.plans.raises import Raise, added_pods, read_raise
+from services.executor.reading.quotas import Quota, QuotaSpec, QuotaStatus, ScopeSelector, room_for
 from services.executor.settings import Caps, ExecutorSettings
 from services.kube_objects import Container, PodSpec, ResourceRequirements
 from tests.builders import make_action

@@ -10,9 +10,10 @@ from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, Verb
 from schemas.reasons import Reason
-from services.executor.harm import AffectedPods, harm_checks
-from services.executor.ledger import Execution, Ledger, evolve
+from services.executor.ledger import Execution, Ledger
+from services.executor.ledger.handler import evolve
 from services.executor.settings import Caps, ExecutorSettings
+from services.executor.verification.harm import AffectedPods, harm_checks
 from tests.builders import ORIGIN, make_action, make_control, stamp_event
 from tests.executor.shop import AUTOSCALERS, DEPLOYMENTS, LONG_SECONDS, NAMESPACE, Shop
 

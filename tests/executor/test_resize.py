@@ -18,10 +18,10 @@ from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, Verb, VerificationStatus
 from schemas.reasons import Reason
 from services.cluster import MERGE_PATCH
-from services.executor.harm import AffectedPods, harm_checks
-from services.executor.ledger import evolve
-from services.executor.resizing import resize_trouble
-from services.executor.usage_peaks import MOST_PODS, Sample, UsagePeaks
+from services.executor.ledger.handler import evolve
+from services.executor.plans.resizing import resize_trouble
+from services.executor.reading.pod_usage import MOST_PODS, Sample, UsagePeaks
+from services.executor.verification.harm import AffectedPods, harm_checks
 from services.official_client import OfficialClientTransport
 from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer

@@ -12,8 +12,8 @@ from schemas.control import Command
 from schemas.outcome import Mode, Verb, VerificationStatus
 from schemas.reasons import Reason
 from services.cluster import ApiResponse, Transport
-from services.executor.ledger import evolve
-from services.executor.means_reading import read_missing_means
+from services.executor.ledger.handler import evolve
+from services.executor.reading.capabilities import read_missing_means
 from services.executor.settings import ExecutorSettings
 from tests.builders import make_control, stamp_event
 from tests.executor.ground import PODS, Ground

@@ -13,11 +13,11 @@ from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Stage, ask_guards
-from services.executor.ledger import ClusterSummary, Ledger, PendingDecision, evolve
+from services.executor.guards import Question, Stage, ask_guards
+from services.executor.ledger import ClusterSummary, Ledger, PendingDecision
+from services.executor.ledger.handler import evolve
 from services.executor.plans.planned import OperationPlan
-from services.executor.question import Question
-from services.executor.raises import OWNER_REPLICAS, Raise
+from services.executor.plans.raises import OWNER_REPLICAS, Raise
 from services.executor.settings import ExecutorSettings
 from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused
-from services.executor.cluster import apply_operation
-from services.executor.taints import shows_taints, taint_patch
+from services.executor.plans.taints import shows_taints, taint_patch
+from services.executor.writing.operations import apply_operation
 from tests.executor.api_server import ApiServer
 from twin.api.json_patch import apply_json_patch
 

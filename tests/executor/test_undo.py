@@ -10,7 +10,8 @@ from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused
-from services.executor.ledger import KEPT_EXECUTIONS, Ledger, evolve, what_stands
+from services.executor.ledger import Ledger
+from services.executor.ledger.handler import KEPT_EXECUTIONS, evolve, what_stands
 from tests.builders import (
     cycle_time,
     make_action,

@@ -13,8 +13,8 @@ from schemas.envelope import rfc3339
 from schemas.outcome import Mode, OutcomeVerification, VerificationStatus
 from schemas.reasons import Reason
 from schemas.work import LATENCY_BOUNDS, ServiceCounters, WorkCounters
-from services.executor.harm import HARMS
-from services.executor.verification import GRACE_SECONDS
+from services.executor.verification.harm import HARMS
+from services.executor.verification.judging import GRACE_SECONDS
 from tests.builders import INTERVAL_SECONDS, cycle_time, make_action
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import Plant, on

@@ -9,16 +9,14 @@ import pytest
 
 from schemas.outcome import Mode, Operation, Verb
 from schemas.reasons import Reason
+from services.executor.execution.planning import strike_out_forbidden
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
-from services.executor.guard_discovery import Stage, ask_guards
+from services.executor.guards import Question, Stage, ask_guards
 from services.executor.ledger import Ledger, PendingDecision
-from services.executor.marked_objects import WorkloadSpec
-from services.executor.question import Question
-from services.executor.reach import Marked, Reach, ReachedNode, ReachedPod
-from services.executor.reading import removes_pods
-from services.executor.scope import Scope, scope_of
+from services.executor.reach import Marked, Reach, ReachedNode, ReachedPod, Scope, scope_of
+from services.executor.reading.marked_objects import WorkloadSpec
+from services.executor.reading.reach import removes_pods
 from services.executor.settings import ExecutorSettings
-from services.executor.strike import strike_out_forbidden
 from services.protection import control_plane_mark, do_not_disrupt_mark
 from tests.builders import make_action
 

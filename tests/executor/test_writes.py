@@ -10,11 +10,11 @@ import pytest
 from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
-from services.executor import cluster
+from services.executor.writing.operations import apply_operation
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import nothing_forbidden
 
-apply = partial(cluster.apply_operation, check_guards=nothing_forbidden)
+apply = partial(apply_operation, check_guards=nothing_forbidden)
 
 NODE = "/api/v1/nodes/n1"
 POD = "/api/v1/namespaces/shop/pods/p1"

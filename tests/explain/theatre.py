@@ -24,7 +24,7 @@ from schemas.signals import SignalStatus
 from services.agents.service import build as build_agent
 from services.agents.settings import AgentSettings
 from services.cluster import JSON, ApiResponse, ClusterRefused, ClusterUnavailable, TwinTransport
-from services.executor.handler import ExecutorHandler
+from services.executor.ledger.handler import ExecutorHandler
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
 from services.inference.service import build as build_inference

@@ -26,7 +26,7 @@ from services.dashboard.cycle_json import cycle_json
 from services.dashboard.page import Page
 from services.dashboard.page import evolve as evolve_page
 from services.dashboard.sections import row_json, sections_of
-from services.executor.handler import ExecutorHandler
+from services.executor.ledger.handler import ExecutorHandler
 from services.exerciser.service import ExerciserHandler
 from services.inference.service import build as build_inference
 from services.inference.settings import InferenceSettings

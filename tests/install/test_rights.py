@@ -22,8 +22,8 @@ from services.access_reviews import missing_rights, require_rights
 from services.collector.cluster import NODE_METRICS, WATCHED, read_one_list
 from services.collector.rights import required_rights as collector_rights
 from services.collector.settings import CollectorSettings
-from services.executor.followed_lists import FollowedLists
-from services.executor.ledger import evolve
+from services.executor.ledger.handler import evolve
+from services.executor.reading.followed_lists import FollowedLists
 from services.executor.rights import required_rights as executor_rights
 from services.executor.rights import write_rights
 from services.executor.settings import ExecutorSettings, HandBack

@@ -13,7 +13,8 @@ from schemas.control import Command, Control
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, Mode, Operation, OutcomeExecution
 from schemas.registry import decode
-from services.executor.ledger import Ledger, evolve
+from services.executor.ledger import Ledger
+from services.executor.ledger.handler import evolve
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
 from services.official_client import OfficialClientTransport

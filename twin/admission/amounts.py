@@ -5,9 +5,9 @@ Upstream: pkg/apis/core/validation/validation.go of kubernetes/kubernetes.
 
 from __future__ import annotations
 
+from inputs.quantities import canonical_text, parse_quantity
 from twin.admission import metadata
 from twin.admission.findings import Findings
-from twin.quantity import canonical_text, parse_quantity
 from twin.records import Object
 
 _OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")

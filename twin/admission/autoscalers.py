@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import copy
 
+from inputs.quantities import parse_quantity
 from twin.admission import rules as values
 from twin.admission.findings import Findings
 from twin.admission.metadata import path_segment_problem
-from twin.quantity import parse_quantity
 from twin.records import Object
 
 _UP: Object = {

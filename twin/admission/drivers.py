@@ -5,10 +5,10 @@ Upstream: pkg/apis/{storage,resource}/validation/validation.go and defaults.go o
 
 from __future__ import annotations
 
+from inputs.quantities import parse_quantity
 from twin.admission import rules
 from twin.admission.findings import Findings
 from twin.admission.placement import check_selector
-from twin.quantity import parse_quantity
 from twin.records import Object
 
 _SHORTEST_TOKEN = 600

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
+from inputs.quantities import parse_quantity
 from twin.errors import invalid
 from twin.kinds import Kind
-from twin.quantity import parse_quantity
 
 
 class Findings:

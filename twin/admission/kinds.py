@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from inputs.quantities import canonical_text, parse_quantity
 from twin.admission import (
     api_services,
     autoscalers,
@@ -31,7 +32,6 @@ from twin.admission.custom import definitions
 from twin.admission.findings import Findings
 from twin.admission.placement import check_selector
 from twin.admission.services import check_cidr
-from twin.quantity import canonical_text, parse_quantity
 from twin.records import Object
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

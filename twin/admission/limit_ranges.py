@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
+from inputs.quantities import parse_quantity
 from twin.admission import rules
 from twin.admission.amounts import STANDARD
 from twin.admission.findings import Findings
-from twin.quantity import parse_quantity
 from twin.records import Object
 
 ANNOTATION = "kubernetes.io/limit-ranger"

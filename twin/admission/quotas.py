@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from decimal import ROUND_CEILING, Decimal
 
+from inputs.quantities import cpu_text, memory_text, parse_quantity
 from twin.errors import ApiError, forbidden
 from twin.kinds import Kind
-from twin.quantity import cpu_text, memory_text, parse_quantity
 from twin.records import Object
 
 Amounts = dict[str, Decimal]

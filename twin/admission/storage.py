@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from inputs.quantities import parse_quantity
 from twin.admission import rules
 from twin.admission.findings import Findings
 from twin.admission.volumes import check_claim_spec, check_volume_spec
-from twin.quantity import parse_quantity
 from twin.records import Object
 
 LARGEST_BYTES = 1 << 20

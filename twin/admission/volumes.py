@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 
+from inputs.quantities import parse_quantity
 from twin.admission import rules
 from twin.admission.containers import check_amount_name
 from twin.admission.findings import Findings
 from twin.admission.placement import check_selector
-from twin.quantity import parse_quantity
 from twin.records import Object
 
 _FILE_FIELDS = (

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from inputs.quantities import memory_text
 from twin.behaviour.usage_table import UsageTable
 from twin.part import Part
-from twin.quantity import memory_text
 from twin.records import NodeRecord
 from twin.scheduling.node_table import NodeTable
 from twin.world import World

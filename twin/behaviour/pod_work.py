@@ -11,9 +11,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from inputs.quantities import parse_millicores, parse_whole
 from twin.behaviour.commands import course_of
 from twin.config import TwinConfig
-from twin.quantity import millicores, whole
 from twin.records import PodRecord
 from twin.workloads.arrival import UsageWindow, windows_from_text
 
@@ -113,7 +113,7 @@ def _usage_requests(pod: PodRecord) -> tuple[int, int]:
         return cpu, memory
     try:
         amounts = dict(part.split("=", 1) for part in text.split(",") if part)
-        return millicores(amounts.get("cpu", "0")), whole(amounts.get("memory", "0"))
+        return parse_millicores(amounts.get("cpu", "0")), parse_whole(amounts.get("memory", "0"))
     except (ValueError, ArithmeticError):
         return cpu, memory
 

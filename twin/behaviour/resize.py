@@ -15,12 +15,12 @@ import json
 import math
 from dataclasses import replace
 
+from inputs.quantities import parse_quantity
 from twin.behaviour.kubelet import Kubelet
 from twin.behaviour.usage_table import UsageTable
 from twin.changes import Change
 from twin.intake import resources_of
 from twin.part import Part
-from twin.quantity import parse_quantity
 from twin.records import NodeRecord, Object, PodRecord, PodShape, Resize, ResizeCondition
 from twin.world import World
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+from inputs.quantities import parse_quantity
 from twin.changes import Change
 from twin.controllers.autoscaler_status import (
     Status,
@@ -37,7 +38,6 @@ from twin.controllers.scaling_policy import (
 )
 from twin.kinds import KINDS
 from twin.part import Part
-from twin.quantity import parse_quantity
 from twin.records import Object, ObjectRecord, PodRecord, PodShape
 from twin.selectors import matches, selector_text
 from twin.serving.request_metrics import RequestMetrics

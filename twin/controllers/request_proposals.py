@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from inputs.quantities import parse_quantity
 from twin.controllers.replica_calculator import NoProposal, Proposal, Rules, ScaledPod, by_average
 from twin.controllers.total_metrics import by_share, by_value
-from twin.quantity import parse_quantity
 from twin.records import Object
 from twin.selectors import matches
 from twin.serving.request_metrics import RequestMetrics

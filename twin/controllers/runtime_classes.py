@@ -5,9 +5,9 @@ Upstream: plugin/pkg/admission/runtimeclass/admission.go of kubernetes/kubernete
 
 from __future__ import annotations
 
+from inputs.quantities import parse_quantity
 from twin.errors import ApiError, forbidden
 from twin.kinds import Kind
-from twin.quantity import parse_quantity
 from twin.records import Object, ObjectRecord
 from twin.store import Store
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import re2
 
-from twin.quantity import parse_quantity
+from inputs.quantities import parse_quantity
 
 Value = dict[str, Any]
 _SEMVER = re.compile(

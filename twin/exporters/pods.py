@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from inputs.quantities import parse_quantity
 from twin.exporters.family import KUBE_STATE, Family, ObjectFamilies, Row
-from twin.quantity import parse_quantity
 from twin.records import PodRecord, Record
 from twin.render.init_containers import waiting_reason
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from inputs.quantities import parse_quantity
 from twin.exporters.family import Family, ObjectFamilies, Row
 from twin.exporters.pods import TARGET
-from twin.quantity import parse_quantity
 from twin.records import ObjectRecord, Record
 from twin.timestamps import unix
 

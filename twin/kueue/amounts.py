@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from decimal import ROUND_CEILING, Decimal
 
+from inputs.quantities import cpu_text, memory_text, parse_millicores, parse_quantity, parse_whole
 from twin.admission import limit_ranges
 from twin.config.kueue import KueueConfig
-from twin.quantity import cpu_text, memory_text, millicores, parse_quantity, whole
 from twin.records import Object
 
 Amounts = dict[str, int]
@@ -22,7 +22,7 @@ _BINARY = ("memory", "storage", "hugepages-")
 
 def amount_of(resource: str, quantity: str | float) -> int:
     """Return a quantity as a whole number, rounded up; raises ValueError for another text."""
-    return millicores(quantity) if resource == "cpu" else whole(quantity)
+    return parse_millicores(quantity) if resource == "cpu" else parse_whole(quantity)
 
 
 def amount_text(resource: str, amount: int) -> str:

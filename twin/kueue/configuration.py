@@ -16,8 +16,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from inputs.errors import InputError
 from inputs.limited_files import BadFile, read_limited
 from inputs.limited_yaml import MOST_BYTES, BadYaml, load_yaml
+from inputs.quantities import parse_quantity
 from twin.config.kueue import KueueConfig, PodsReadyConfig, Transformation
-from twin.quantity import parse_quantity
 
 FIELD = "kueue configuration"
 PASSED_OVER = frozenset(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING
 from pathlib import PurePosixPath
 
-from twin.quantity import parse_quantity
+from inputs.quantities import parse_quantity
 from twin.records import Object
 
 ENTRYPOINT = ("python", "-m")

@@ -12,13 +12,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from inputs.quantities import cpu_text, memory_text
 from twin.chance import Chance
 from twin.changes import Change
 from twin.controllers.spot import Spot
 from twin.intake import GPU
 from twin.machines.catalogue import SPOT, Catalogue, Offering
 from twin.part import Part, keepable
-from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object
 from twin.world import World
 

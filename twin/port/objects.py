@@ -20,7 +20,6 @@ from twin.kueue.objects import (
 )
 from twin.node_settings import CLOCK_SCALE, CPU_CAP, MEMORY_CAP, MEMORY_SCALE, POWER_STATE
 from twin.provisioners.client import is_daemon
-from twin.quantity import millicores, parse_quantity
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, Record
 from twin.request_settings import TRAFFIC, read_request_settings
 
@@ -54,8 +53,6 @@ __all__ = [
     "is_daemon",
     "is_finished",
     "is_succeeded",
-    "millicores",
-    "parse_quantity",
     "read_request_settings",
     "texts",
 ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from inputs.quantities import cpu_text, memory_text
 from twin.kinds import KUBERNETES_VERSION
-from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object
 from twin.render.metadata import render_metadata
 from twin.timestamps import rfc3339

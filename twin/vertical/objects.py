@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from inputs.quantities import cpu_text, memory_text, parse_millicores, parse_whole
 from twin.kinds import KINDS
 from twin.provisioners.client import Client, controller_of
-from twin.quantity import cpu_text, memory_text, millicores, whole
 from twin.records import Object, ObjectRecord, PodRecord
 from twin.selectors import matches
 from twin.vertical.estimation import Amounts
@@ -181,7 +181,7 @@ def merged(resources: Object, wanted: Mapping[str, Object]) -> Object:
 
 def amount_of(resource: str, text: Any) -> int:
     """Return millicores of CPU, and bytes of memory."""
-    return millicores(text) if resource == "cpu" else whole(text)
+    return parse_millicores(text) if resource == "cpu" else parse_whole(text)
 
 
 def text_of(resource: str, amount: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from twin.quantity import parse_quantity
+from inputs.quantities import parse_quantity
 from twin.records import Object, ObjectRecord
 from twin.selectors import matches
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from inputs.quantities import parse_quantity
 from lab.fidelity.cluster import Cluster, Object, ask
-from twin.port.objects import parse_quantity
 
 RATIO = "foresail.dev/cpu-usage-ratio"
 SCRAPE_SECONDS = 15.0

@@ -1,7 +1,159 @@
-"""Guard rails: what must hold before a decision is executed. One file each, and no other file knows it.
+"""Guard rails: what may keep a decision from being executed, each in a file of this folder, in the order they declare.
 
-A file holds pure checks, `check(question) -> GuardCheck`, and declares them as `GUARDS`: name, stage and
-place (`services.executor.guard_discovery`). All guards of a stage are asked for every decision that
-comes so far, so that the log shows every number against its limit; the first that fails gives the
-reason of the refusal.
+The files are read once a process. They are imported by their path and not by their name, so no file
+has to be edited for a new one.
 """
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from bus.errors import ConfigError
+from schemas.outcome import GuardCheck
+from schemas.reasons import Reason
+from services.executor.ledger import Execution, Ledger, PendingDecision
+from services.executor.plans.planned import OperationPlan
+from services.executor.reach import EVERYWHERE, Reach, Scope
+from services.executor.settings import ExecutorSettings
+
+PARENT = "services.executor.guards"
+
+
+class Stage(Enum):
+    """When a guard is asked; stages come in this order."""
+
+    BEFORE_READING = 1
+    """Before the cluster is read."""
+    BEFORE_WRITING = 2
+    """With what the operations touch: of the whole plan, and again of each operation right before it is
+    written, also where it takes something back or completes an older plan.
+    """
+    BEFORE_ACTING = 3
+    """With the plan at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One guard rail, as its file declares it."""
+
+    name: str
+    """The name in the log, as its answers give it (`GuardCheck.guard`)."""
+    stage: Stage
+    order: int
+    """Its place within the stage; smaller is asked first, and of several that fail the first gives
+    the reason."""
+    check: Callable[[Question], GuardCheck | None]
+    """None: the guard has nothing to say here, and the log holds nothing of it."""
+
+
+@lru_cache(maxsize=1)
+def registered_guards() -> tuple[Guard, ...]:
+    """Return every guard, by stage and place.
+
+    Raises:
+        ConfigError: a file that declares no guard that can be used.
+    """
+    parent = importlib.import_module(PARENT)
+    files = sorted(module_info.name for module_info in pkgutil.iter_modules(parent.__path__))
+    return check_guards(
+        (name, getattr(importlib.import_module(f"{PARENT}.{name}"), "GUARDS", None))
+        for name in files
+    )
+
+
+def check_guards(declared: Iterable[tuple[str, object]]) -> tuple[Guard, ...]:
+    """Return guards by stage and place, after seeing that they can stand beside one another.
+
+    Args:
+        declared: file names, without suffix, with what each declares as `GUARDS`.
+
+    Raises:
+        ConfigError: a file without guards, or a name or place that two have.
+    """
+    guards: list[Guard] = []
+    for file, own in declared:
+        where = f"services/executor/guards/{file}.py"
+        if (
+            not isinstance(own, tuple)
+            or not own
+            or not all(isinstance(guard, Guard) for guard in own)
+        ):
+            raise ConfigError(f"{where}: GUARDS", own, "set it to a tuple of Guard")
+        for guard in own:
+            for other in guards:
+                if other.name == guard.name:
+                    raise ConfigError(f"{where}: name", guard.name, "another guard has it already")
+                if (other.stage, other.order) == (guard.stage, guard.order):
+                    remedy = f"{other.name} has it already in {guard.stage.name}"
+                    raise ConfigError(f"{where}: order", guard.order, remedy)
+            guards.append(guard)
+    return tuple(sorted(guards, key=lambda guard: (guard.stage.value, guard.order)))
+
+
+def ask_guards(stage: Stage, question: Question) -> tuple[GuardCheck, ...]:
+    """Return the answer of every guard of a stage that has one.
+
+    Raises:
+        ConfigError: a file declares no guard that can be used.
+    """
+    asked = (guard.check(question) for guard in registered_guards() if guard.stage is stage)
+    return tuple(check for check in asked if check is not None)
+
+
+@dataclass(frozen=True)
+class Question:
+    """May this decision be executed now?"""
+
+    due: PendingDecision
+    state: Ledger
+    settings: ExecutorSettings
+    now_seconds: float
+    """Cluster time."""
+    planned: OperationPlan | None = None
+    reaches: tuple[Reach, ...] = ()
+    """What each operation to be written touches, read just before."""
+    scope: Scope = EVERYWHERE
+    """What may be written."""
+
+    def recent(self, seconds: float) -> list[Execution]:
+        """Return executions that began within the last `seconds` of cluster time."""
+        return [
+            execution
+            for execution in self.state.executions
+            if self.now_seconds - execution.time_seconds < seconds
+        ]
+
+    def on_target(self, executions: list[Execution]) -> list[Execution]:
+        """Return those that hit the same target."""
+        return [
+            execution
+            for execution in executions
+            if execution.action.target == self.due.action.target
+        ]
+
+
+def guard_check(
+    guard: str,
+    *,
+    passed: bool,
+    reason: Reason,
+    measured: float | None = None,
+    limit: float | None = None,
+    unit: str = "",
+    text: str = "",
+) -> GuardCheck:
+    """Return a guard's answer; the reason is kept only when it failed."""
+    return GuardCheck(
+        guard=guard,
+        passed=passed,
+        measured=measured,
+        limit=limit,
+        unit=unit,
+        reason=None if passed else reason,
+        text=text,
+    )

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from projections.breaker.text import standing_text
 from projections.standing import GIVES_BACK
-from schemas.breaker import Breaker, BreakerState
+from schemas.breaker import WHOLE, Breaker, BreakerState
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.breaker import breakers_of, tried_since
-from services.executor.guard_discovery import Guard, Stage
-from services.executor.question import Question, guard_check
+from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.ledger import Execution
 
 
 def check(question: Question) -> GuardCheck | None:
     """Fail while a breaker holds this kind, or everything; what gives back is never held."""
     planned = question.planned
-    breakers = breakers_of(question.state, question.due.action.kind)
+    breakers = question.state.breakers_of(question.due.action.kind)
     if not breakers or planned is None or planned.direction in GIVES_BACK:
         return None
     answers = [_check_breaker(question, breaker) for breaker in breakers]
@@ -26,7 +27,7 @@ def _check_breaker(question: Question, breaker: Breaker) -> GuardCheck:
     text = standing_text(breaker)
     if breaker.state is BreakerState.SHADOW:
         return guard_check("breaker", passed=False, reason=Reason.BREAKER, text=text)
-    tried = tried_since(breaker, question.state.executions)
+    tried = _tried_since(breaker, question.state.executions)
     if not tried:
         return guard_check("breaker", passed=True, reason=Reason.BREAKER, text=text)
     age = round(question.now_seconds - tried[-1].time_seconds, 6)
@@ -38,6 +39,17 @@ def _check_breaker(question: Question, breaker: Breaker) -> GuardCheck:
         limit=breaker.spacing_seconds,
         unit="seconds",
         text=text,
+    )
+
+
+def _tried_since(breaker: Breaker, executions: Iterable[Execution]) -> tuple[Execution, ...]:
+    """Return the executions of a breaker's unit since its state began, which probation counts."""
+    return tuple(
+        one
+        for one in executions
+        if breaker.unit in (WHOLE, one.action.kind)
+        and one.direction not in GIVES_BACK
+        and one.time_seconds >= breaker.since_seconds
     )
 
 

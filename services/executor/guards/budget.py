@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Guard, Stage
-from services.executor.question import Question, guard_check
+from services.executor.guards import Guard, Question, Stage, guard_check
 from services.executor.settings import Budget
 
 

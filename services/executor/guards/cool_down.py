@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Guard, Stage
+from services.executor.guards import Guard, Question, Stage, guard_check
 from services.executor.ledger import Execution
-from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:

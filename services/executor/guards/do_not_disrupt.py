@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Guard, Stage
-from services.executor.question import Question, guard_check
+from services.executor.guards import Guard, Question, Stage, guard_check
 
 
 def check(question: Question) -> GuardCheck:

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck, Operation
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Guard, Stage
+from services.executor.guards import Guard, Question, Stage, guard_check
 from services.executor.ledger import Execution
-from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck | None:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Guard, Stage
-from services.executor.question import Question, guard_check
+from services.executor.guards import Guard, Question, Stage, guard_check
 
 
 def check(question: Question) -> GuardCheck:

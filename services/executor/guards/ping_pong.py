@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Guard, Stage
+from services.executor.guards import Guard, Question, Stage, guard_check
 from services.executor.ledger import Execution
 from services.executor.plans.planned import OPPOSITE
-from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:

@@ -8,10 +8,9 @@ from typing import Any
 from schemas.outcome import GuardCheck, Mode
 from schemas.reasons import Reason
 from schemas.surge import surge_limit
-from services.executor.guard_discovery import Guard, Stage
+from services.executor.guards import Guard, Question, Stage, guard_check
 from services.executor.ledger import Execution
-from services.executor.question import Question, guard_check
-from services.executor.raises import read_raise
+from services.executor.plans.raises import read_raise
 
 
 def check_ratio(question: Question) -> GuardCheck | None:

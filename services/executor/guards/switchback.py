@@ -7,9 +7,7 @@ from projections.switchback.text import acting_text, held_text
 from schemas.actions import ActionKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Guard, Stage
-from services.executor.question import Question, guard_check
-from services.executor.switchback import touched_units
+from services.executor.guards import Guard, Question, Stage, guard_check
 
 
 def check(question: Question) -> GuardCheck | None:
@@ -25,7 +23,7 @@ def check_namespaces(question: Question) -> GuardCheck | None:
     settings = question.settings.switchback
     if settings.unit != "namespace" or question.planned is None:
         return None
-    units = touched_units(settings, question.planned.operations)
+    units = settings.units_of(operation.namespace for operation in question.planned.operations)
     return _check_units("switchback_namespaces", question, units)
 
 

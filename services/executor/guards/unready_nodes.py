@@ -7,8 +7,7 @@ from __future__ import annotations
 from projections.standing import GIVES_BACK
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Guard, Stage
-from services.executor.question import Question, guard_check
+from services.executor.guards import Guard, Question, Stage, guard_check
 
 LEAST_NODES = 3
 """As the node controller: fewer unready nodes are no outage of a zone."""

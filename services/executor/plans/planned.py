@@ -10,8 +10,8 @@ from schemas.model import DataModel
 from schemas.numbers import Count
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
-from services.executor.facts import Facts, NodeFacts, WorkloadFacts, apply_merge_patch
-from services.executor.taints import Taint, has_taint
+from services.executor.facts import Facts, NodeFacts, WorkloadFacts
+from services.executor.plans.taints import Taint, has_taint
 
 
 class Surge(DataModel):
@@ -115,6 +115,19 @@ def workload_patch(
         undo=canonical_json(undo),
         text=text,
     )
+
+
+def apply_merge_patch(target: Any, patch: Any) -> Any:
+    """Return the result of a JSON merge patch (RFC 7396)."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = apply_merge_patch(result.get(name), value)
+    return result
 
 
 def undo_patch(current: Any, patch: dict[str, Any]) -> dict[str, Any]:

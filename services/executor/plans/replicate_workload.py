@@ -17,7 +17,7 @@ from schemas.reasons import Reason
 from schemas.surge import OWNER_REPLICAS
 from services.executor.facts import AutoscalerFacts, Facts, WorkloadFacts
 from services.executor.plans.planned import OperationPlan, PlanRefusal, Surge, canonical_json
-from services.executor.raises import Raise, read_raise
+from services.executor.plans.raises import Raise, read_raise
 from services.executor.reach import AUTOSCALERS
 from services.executor.settings import ExecutorSettings
 from services.held import HELD

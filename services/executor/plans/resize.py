@@ -20,7 +20,7 @@ from services.executor.plans.planned import (
     change_taints,
     node_of,
 )
-from services.executor.resizing import (
+from services.executor.plans.resizing import (
     Amounts,
     former_amounts,
     lowered_cpu,

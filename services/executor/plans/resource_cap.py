@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from inputs.quantities import cpu_text, memory_text
 from schemas.actions import ResourceCapAction
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
@@ -17,7 +18,6 @@ from services.executor.facts import Facts, NamespaceFacts
 from services.executor.plans import node_limits
 from services.executor.plans.planned import OperationPlan, PlanRefusal, canonical_json, node_of
 from services.executor.settings import ExecutorSettings
-from services.quantities import bytes_text, millicores_text
 
 QUOTA = "foresail-cap"
 """The name of our quota; one in a namespace."""
@@ -69,8 +69,8 @@ def plan(
 
 def _quota(space: NamespaceFacts, facts: Facts, settings: ExecutorSettings) -> Operation:
     hard = {
-        "requests.cpu": millicores_text(space.used_millicores + space.most_millicores),
-        "requests.memory": bytes_text(space.used_bytes + space.most_bytes),
+        "requests.cpu": cpu_text(space.used_millicores + space.most_millicores),
+        "requests.memory": memory_text(space.used_bytes + space.most_bytes),
     }
     ends = facts.time_seconds + settings.limit_seconds
     notes = {DECISION: facts.decision_id}

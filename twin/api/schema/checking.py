@@ -10,9 +10,9 @@ import re
 from base64 import b64decode
 from typing import Any
 
+from inputs.quantities import canonical_text
 from twin.api.schema.model import Field
 from twin.errors import ApiError, bad_request
-from twin.quantity import canonical_text
 
 DEEPEST = 64
 _SCALARS = frozenset({"string", "int32", "int64", "bool"})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from inputs.quantities import cpu_text, memory_text
 from twin.config.provisioning import NodeGroup, ProvisioningConfig
 from twin.intake import new_record
 from twin.machines.catalogue import ON_DEMAND, SPOT, Catalogue, Offering
@@ -15,7 +16,6 @@ from twin.machines.cloud import Cloud, CloudRefusal
 from twin.names import suffix
 from twin.part import Part, keepable
 from twin.provisioners.client import Client
-from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object
 
 GROUP_LABEL = "foresail.dev/node-group"

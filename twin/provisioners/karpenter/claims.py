@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from inputs.quantities import cpu_text, memory_text
 from twin.controllers.conditions import find, remove_condition, set_condition
 from twin.machines.catalogue import Offering
 from twin.provisioners.client import Client
@@ -19,7 +20,6 @@ from twin.provisioners.karpenter.names import (
 from twin.provisioners.karpenter.pools import HASH_VERSION as VERSION
 from twin.provisioners.karpenter.requirements import add, expressions, one_of
 from twin.provisioners.karpenter.solver import MOST_TYPES, NewMachine, Solver
-from twin.quantity import cpu_text, memory_text
 from twin.records import Object, ObjectRecord
 from twin.timestamps import rfc3339, unix
 

@@ -4,6 +4,7 @@ objects (pkg/controllers/controllers.go).
 
 from __future__ import annotations
 
+from inputs.quantities import cpu_text, memory_text
 from twin.changes import Change
 from twin.controllers.conditions import set_condition
 from twin.machines.cloud import Cloud
@@ -33,7 +34,6 @@ from twin.provisioners.karpenter.requirements import conflict, of_labels
 from twin.provisioners.karpenter.state import ClusterState
 from twin.provisioners.karpenter.state_node import StateNode
 from twin.provisioners.karpenter.termination import Termination
-from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord
 from twin.timestamps import rfc3339
 from twin.world import World

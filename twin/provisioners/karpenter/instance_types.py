@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from inputs.quantities import cpu_text, memory_text
 from twin.config.provisioning import MachineType
 from twin.machines.catalogue import Catalogue, Offering
 from twin.needs import BASIC_RESOURCES
@@ -16,7 +17,6 @@ from twin.provisioners.karpenter.requirements import (
     listed,
     one_of,
 )
-from twin.quantity import cpu_text, memory_text
 
 Available = Callable[[Offering], bool]
 _Wanted = tuple[str | Requirement | None, ...]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from inputs.quantities import cpu_text, memory_text
 from twin.chance import Chance
 from twin.changes import Change
 from twin.config.provisioning import KarpenterConfig
@@ -34,7 +35,6 @@ from twin.provisioners.karpenter.names import REGISTERED as REGISTERED_LABEL
 from twin.provisioners.karpenter.pools import read_duration
 from twin.provisioners.karpenter.recorder import Recorder
 from twin.provisioners.karpenter.requirements import Requirements, of_expressions
-from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object, ObjectRecord
 from twin.world import World
 

@@ -11,6 +11,7 @@ from datetime import UTC
 
 import orjson
 
+from inputs.quantities import parse_millicores, parse_whole
 from twin.cron_schedule import parse_schedule
 from twin.provisioners.karpenter.names import POOL
 from twin.provisioners.karpenter.requirements import (
@@ -20,7 +21,6 @@ from twin.provisioners.karpenter.requirements import (
     of_labels,
     one_of,
 )
-from twin.quantity import millicores, whole
 from twin.records import Object, ObjectRecord
 
 HASH_VERSION = "v3"
@@ -139,7 +139,7 @@ def open_requirements(pool: Pool) -> Requirements:
 
 
 def _amount(name: str, value: str | int) -> int:
-    return millicores(value) if name == "cpu" else whole(value)
+    return parse_millicores(value) if name == "cpu" else parse_whole(value)
 
 
 def _budget(row: Object) -> Budget:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from inputs.quantities import parse_quantity
 from twin.config.behaviour import MetricsConfig
 from twin.engine import Engine
-from twin.quantity import parse_quantity
 from twin.records import PodRecord
 
 Build = Callable[..., Engine]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from inputs.quantities import parse_quantity
 from twin.behaviour.variation import CPU_WAVES, MEMORY_WAVES, variation
 from twin.chance import Chance
 from twin.engine import Engine
-from twin.quantity import parse_quantity
 
 Build = Callable[..., dict[str, Any]]
 

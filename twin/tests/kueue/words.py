@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from twin.quantity import parse_quantity
+from inputs.quantities import parse_quantity
 
 Object = dict[str, Any]
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from inputs.quantities import parse_millicores, parse_whole
 from twin.api.messages import Request, Response
 from twin.api.router import Router
 from twin.config import TwinConfig
 from twin.engine import Engine
-from twin.quantity import millicores, whole
 from twin.workloads.arrival import NodeShape
 
 Object = dict[str, Any]
@@ -82,8 +82,12 @@ class VerticalRun:
         limits = {key: app[f"{key}_limit"] for key in requests if f"{key}_limit" in app}
         resources = {"requests": requests, **({"limits": limits} if limits else {})}
         notes = {
-            "foresail.dev/cpu-usage-ratio": str(app["uses_cpu"] * 1000 / millicores(app["cpu"])),
-            "foresail.dev/memory-usage-ratio": str(app["uses_memory"] * MIB / whole(app["memory"])),
+            "foresail.dev/cpu-usage-ratio": str(
+                app["uses_cpu"] * 1000 / parse_millicores(app["cpu"])
+            ),
+            "foresail.dev/memory-usage-ratio": str(
+                app["uses_memory"] * MIB / parse_whole(app["memory"])
+            ),
         }
         container = {"name": "c", "image": "app:1", "resources": resources}
         head = {"labels": {"app": "app"}, "annotations": notes}
@@ -152,7 +156,9 @@ class VerticalRun:
         found = []
         for pod in self.pods():
             amount = pod["spec"]["containers"][0]["resources"][field][resource]
-            found.append(millicores(amount) if resource == "cpu" else whole(amount) // MIB)
+            found.append(
+                parse_millicores(amount) if resource == "cpu" else parse_whole(amount) // MIB
+            )
         return found
 
     def status(self) -> Object:
@@ -198,7 +204,7 @@ def _some_cpu(run: VerticalRun, wanted: list[int]) -> Any:
 
 
 def _cpu(field: str) -> Callable[[VerticalRun], list[int]]:
-    return lambda run: [millicores(run.recommended(field).get("cpu", "0"))]
+    return lambda run: [parse_millicores(run.recommended(field).get("cpu", "0"))]
 
 
 def _conditions(run: VerticalRun, wanted: Object) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from inputs.quantities import parse_millicores
 from twin.api.messages import Request, Response
 from twin.config.vertical import VerticalConfig
-from twin.quantity import millicores
 from twin.tests.vertical.case_runner import TABLE, VerticalRun
 from twin.vertical.estimation import ContainerState, Estimate, History, estimates
 from twin.vertical.objects import text_of
@@ -47,7 +47,10 @@ def test_estimate(case: Object) -> None:
         name, _, least = bound.partition("_")
         amounts = getattr(found, name)
         if least:
-            assert (amounts["cpu"] >= millicores(cpu), amounts["memory"] >= memory) == (True, True)
+            assert (amounts["cpu"] >= parse_millicores(cpu), amounts["memory"] >= memory) == (
+                True,
+                True,
+            )
         else:
             assert (text_of("cpu", amounts["cpu"]), amounts["memory"]) == (cpu, memory), bound
 

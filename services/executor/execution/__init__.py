@@ -1,0 +1,1 @@
+"""Carrying out a decision: read, plan within the guards, store `started`, write, store `finished`."""

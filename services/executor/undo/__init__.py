@@ -1,0 +1,1 @@
+"""Taking executions back: why, in which order, and by which writes."""

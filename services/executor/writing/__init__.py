@@ -1,0 +1,1 @@
+"""One write: asked about again, sent with its preconditions, and told on its object."""
