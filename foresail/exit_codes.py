@@ -82,6 +82,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
     "twin machines": {},
     "twin show": {},
     "twin validate": {},
+    "forecast backtest": {},
     "forecast check-leaks": {
         DIFFERS: "a feature knows what had not happened yet",
         NOTHING: "no row was compared",

@@ -1,0 +1,72 @@
+"""Foretell a table of rates as it would have been foretold then, and judge it beside simple rules.
+
+Origins roll through the whole table, every 15 minutes or each step where that is longer. The model, where one is
+used, follows each series online; predictions and report appear whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.table import Table
+
+from bus.exit_codes import ExitCode
+from foresail.forecast._cost import cost, cost_text
+from foresail.output import console, print_json
+from foresail.progress import doing_shares
+from lab.forecast.builds import write_text
+from lab.forecast.rates.backtest import NO_MODEL, run_backtest
+from lab.forecast.rates.report import about, as_json, as_markdown, head_row, row, rows_of
+from lab.forecast.rates.table import RateTable
+
+EXAMPLES = (
+    (
+        "forecast backtest --rates rates.parquet --predictions out.parquet",
+        "every forecast, and how good it was",
+    ),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument(
+        "--rates",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="parquet table with columns series, t_s and value or requests_per_min",
+    )
+    parser.add_argument(
+        "--predictions", type=Path, metavar="FILE", help="parquet file to write every forecast to"
+    )
+    parser.add_argument(
+        "--value", metavar="COLUMN", help="column to foretell (default: value, requests_per_min)"
+    )
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="markdown file to write the report to"
+    )
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Roll, judge, write."""
+    table = RateTable(arguments.rates, arguments.value)
+    with doing_shares("backtest") as progress:
+        found = run_backtest(table, None, arguments.predictions, progress)
+    if arguments.report is not None:
+        write_text(arguments.report, as_markdown(found, NO_MODEL))
+    if arguments.json:
+        print_json({**as_json(found, NO_MODEL), **cost()})
+        return ExitCode.GOOD
+    out = console()
+    for line in about(found):
+        out.print(line, markup=False)
+    for name, part in found.parts.items():
+        shown = Table(title=f"part {name}, weighted quantile loss", box=None)
+        for head in ("horizon", *head_row()):
+            shown.add_column(head, justify="right")
+        for title, figures in rows_of(part):
+            shown.add_row(title, *row(figures))
+        out.print(shown)
+    out.print(cost_text())
+    return ExitCode.GOOD
