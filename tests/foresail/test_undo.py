@@ -18,7 +18,7 @@ from foresail.stack.giving_back import GivenBack, summary_of, why_kept
 from foresail.stack.state_folder import StackFile
 from foresail.undo import undo
 from projections.overview import Overview
-from projections.standing import Standing
+from projections.standing_actions import Standing
 from schemas.control import EVERYTHING, Command, Control
 from schemas.envelope import NewEvent
 from schemas.outcome import ExecutionPhase, OperationResult
