@@ -56,7 +56,7 @@ class ForecastGround(DataModel):
     """Replicas that would be wanted without the forecast; None: nothing would be."""
 
 
-class Wish(DataModel):
+class FurtherAction(DataModel):
     """A further action that an agent wants in the same cycle, should there be room for it."""
 
     action: Action
@@ -123,7 +123,7 @@ class Proposal(EventData):
     """One sentence for people."""
     effect: Effect | None = None
     """What the action is expected to change; None where the profile judges by thresholds."""
-    further: tuple[Wish, ...] = ()
+    further: tuple[FurtherAction, ...] = ()
     """What else it wants in this cycle, best first; every one gains by its own estimate."""
     forecast: ForecastGround | None = Field(default=None, exclude_if=lambda ground: ground is None)
     """The forecast that the action rests on, where it does."""

@@ -13,7 +13,7 @@ from schemas.actions import ActionKind
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle
-from services.agents.appraisal import Situation
+from services.agents.appraisal import PolicyInput
 from services.agents.feasibility import possible_judgement
 from services.agents.foreseen import NOTHING_FORESEEN
 from services.agents.freshness import refusal
@@ -61,7 +61,7 @@ def judge_value_cycle(
     is_late = settings.forecast and (foreseen is None or foreseen.cycle != cycle)
     if is_late and not overdue:
         return None
-    situation = Situation(view, state.memory, settings, foreseen or NOTHING_FORESEEN)
+    situation = PolicyInput(view, state.memory, settings, foreseen or NOTHING_FORESEEN)
     judgement = judge_by_value(agent.code.appraise, situation)
     return CycleJudgement(judgement, predictions_behind(judgement), is_late)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from schemas.actions import ThrottleAction
 from schemas.reasons import Reason
-from services.agents.appraisal import Appraisal, Candidate, Situation
+from services.agents.appraisal import Appraisal, Candidate, PolicyInput
 from services.agents.effects import HOUR, effect_of
 from services.agents.evidence import measure
 from services.agents.policy import node
@@ -18,7 +18,7 @@ CURED_RATIO = 0.3
 """Share of a node's unhealthy pods that become ready within the horizon by it: our own guess."""
 
 
-def appraise(situation: Situation) -> Appraisal:
+def appraise(situation: PolicyInput) -> Appraisal:
     """Return a throttle of each node with unhealthy pods, and what it would be worth."""
     view, settings = situation.view, situation.settings
     if not view.nodes.ids:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from schemas.actions import Evidence
 from schemas.numbers import rounded
 from schemas.proposal import ForecastGround
-from services.agents.appraisal import Band, Candidate, Situation, bands_of
+from services.agents.appraisal import Band, Candidate, PolicyInput, bands_of
 from services.agents.effects import HOUR, MINUTE, effect_of
 from services.agents.memory import ServiceMemory
 from services.agents.safety.ahead import (
@@ -84,7 +84,7 @@ class Foresight:
 
 
 def foresight_of(
-    situation: Situation, name: str, service: ServiceMemory, replica_hourly: float
+    situation: PolicyInput, name: str, service: ServiceMemory, replica_hourly: float
 ) -> Foresight | None:
     """Return what is foreseen of a Service; None while its demand or what a replica bears is unknown.
 
@@ -109,7 +109,7 @@ def foresight_of(
     )
 
 
-def replica_rate(situation: Situation, service: ServiceMemory) -> tuple[ReplicaRate | None, str]:
+def replica_rate(situation: PolicyInput, service: ServiceMemory) -> tuple[ReplicaRate | None, str]:
     """Return what one replica bears, and the id of the event that says so, empty where the agent's own memory does.
 
     What inference has learned comes first; else what was seen to be too much, or at least to be borne. Some of it is

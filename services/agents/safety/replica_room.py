@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from schemas.actions import ReplicateAction, Target, TargetKind
 from schemas.observation import ObservedServices
-from services.agents.appraisal import Situation
+from services.agents.appraisal import PolicyInput
 from services.agents.memory import GIB, ServiceMemory
-from services.agents.raise_memory import is_vain
 from services.agents.safety.places import finds_machines, pods_that_fit
+from services.agents.scale_up_memory import is_ineffective
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaRoom:
     """How far the workload of one Service may grow, after those that gain more by a pod."""
 
-    situation: Situation
+    situation: PolicyInput
     table: ObservedServices
     row: int
     """Of the table."""
@@ -58,11 +58,11 @@ class ReplicaRoom:
         return self.service.rate / max(1, self.limit())
 
     @property
-    def is_vain(self) -> bool:
+    def is_ineffective(self) -> bool:
         """Whether more replicas would not end the violation, by what the newest raise changed."""
         newest = self.service.newest_raise
         least_rate = 0.0 if newest.curing_rate is None else self.least_rate  # which is dear to know
-        return is_vain(newest, self.service.replica_rate, least_rate)
+        return is_ineffective(newest, self.service.replica_rate, least_rate)
 
     @property
     def hourly_cost(self) -> float:

@@ -24,7 +24,7 @@ from schemas.observation import ObservedServices
 from services.agents.appraisal import (
     Appraisal,
     Candidate,
-    Situation,
+    PolicyInput,
 )
 from services.agents.effects import HOUR, MINUTE, effect_of, share_with_spread
 from services.agents.memory import GROWN_STEPS, ServiceMemory
@@ -49,7 +49,7 @@ UNSEEN_RATIO = 0.5
 """Chance that a rate which was not enough before is not enough again: our own guess."""
 
 
-def appraise(situation: Situation) -> Appraisal:
+def appraise(situation: PolicyInput) -> Appraisal:
     """Return more replicas for Services that need them, and fewer for those that no longer do."""
     table = situation.view.services
     services = situation.memory.services
@@ -66,7 +66,7 @@ def appraise(situation: Situation) -> Appraisal:
     return Appraisal(tuple(candidates), "; ".join([_summary(situation), *missing]))
 
 
-def _raises(situation: Situation, table: ObservedServices) -> Iterator[Candidate]:
+def _raises(situation: PolicyInput, table: ObservedServices) -> Iterator[Candidate]:
     """Yield the raises that fit together, those that gain most by a pod first."""
     whole = surge_pods_left(situation)
     gains: dict[int, float] = {}
@@ -141,7 +141,7 @@ def replicas_by_bad_ratio(service: ServiceMemory, headroom_ratio: float) -> int:
     return math.ceil(max(1, service.ready) / (in_time * (1.0 - headroom_ratio)))
 
 
-def cured_ratio(service: ServiceMemory, situation: Situation) -> tuple[float, float]:
+def cured_ratio(service: ServiceMemory, situation: PolicyInput) -> tuple[float, float]:
     """Return the chance that more replicas end this Service's violation, and its standard deviation.
 
     What was seen of all Services stands for `OWN_PRIOR` raises of this one.
@@ -195,7 +195,7 @@ def _may_grow(room: ReplicaRoom) -> bool:
     if now - service.grown_seconds < GROWN_STEPS * situation.view.interval_seconds:
         return False
     recent = [at for at in service.own_changes if now - at < settings.changes_seconds]
-    return not room.is_vain and len(recent) < settings.changes
+    return not room.is_ineffective and len(recent) < settings.changes
 
 
 def _more_by_what_is_seen(room: ReplicaRoom) -> tuple[Candidate, int] | None:
@@ -249,7 +249,7 @@ def _fewer(room: ReplicaRoom) -> Iterator[Candidate]:
         name="quiet_seconds", value=rounded(quiet), comparison=">=", holds=quiet >= settings.quiet_seconds,
         threshold=settings.quiet_seconds, subject=name, signal="requests",
     )  # fmt: skip
-    vain = _in_vain(room, now)
+    vain = _ineffective_scale_ups(room, now)
     if not service.raised or not (rested.holds or vain.holds):
         return
     peak = max(service.rates, default=0.0)
@@ -275,7 +275,7 @@ def _fewer(room: ReplicaRoom) -> Iterator[Candidate]:
     yield Candidate(replicate_action(service.workload, replicas), effect, decisive, text)
 
 
-def _in_vain(room: ReplicaRoom, now: float) -> Evidence:
+def _ineffective_scale_ups(room: ReplicaRoom, now: float) -> Evidence:
     """Return whether replicas are to be given back since they did not help; not before guard rails let them go."""
     service, newest = room.service, room.service.newest_raise
     rested = now - service.changed_seconds >= room.situation.settings.quiet_seconds
@@ -284,7 +284,7 @@ def _in_vain(room: ReplicaRoom, now: float) -> Evidence:
         value, comparison, threshold = rounded(room.least_rate), ">", newest.curing_rate
     return Evidence(
         name="replica_rate_at_most" if comparison == ">" else "raises_in_vain", value=value, comparison=comparison,
-        threshold=threshold, subject=room.name, signal="requests", holds=rested and room.is_vain,
+        threshold=threshold, subject=room.name, signal="requests", holds=rested and room.is_ineffective,
     )  # fmt: skip
 
 
@@ -295,7 +295,7 @@ def _compare(bad_ratio: float, limit: float, name: str) -> Evidence:
     )  # fmt: skip
 
 
-def _summary(situation: Situation) -> str:
+def _summary(situation: PolicyInput) -> str:
     limit = situation.settings.slo_bad_ratio
     services = situation.memory.services
     violating = sum(service.bad_ratio > limit for service in services.values())
