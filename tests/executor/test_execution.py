@@ -198,6 +198,16 @@ async def test_a_pause_between_plan_and_write_lets_the_plan_end() -> None:
     assert plant.shown()["spec"].get("unschedulable")
 
 
+async def test_while_paused_what_the_operator_wants_back_is_taken_back() -> None:
+    """A pause keeps decisions from being executed, not executions from being undone."""
+    plant = await asleep()
+    for control in (make_control(Command.PAUSE), make_control(Command.UNDO, value="1")):
+        plant.state = evolve(plant.state, stamp_event(control, cycle=0))
+    await plant.act()
+    assert plant.executions()[-1].succeeded
+    assert not plant.shown()["spec"].get("unschedulable")
+
+
 async def test_a_plan_of_the_active_mode_is_completed_dry_in_shadow_mode() -> None:
     """A process that comes back in shadow mode writes nothing, whatever an earlier one began."""
     other = await asleep()
