@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from foresail.sweep_page import Axis
-from lab.experiments.effects import Interval, Verdict
+from lab.experiments.effects import ConfidenceInterval, Verdict
 from lab.experiments.metrics import METRICS
 from lab.experiments.pressure import Lane
 from lab.experiments.profiles import TAUS, Profile
@@ -62,7 +62,7 @@ class Forest:
 
 
 def draw_forest(
-    metric: str, entries: Sequence[tuple[str, Interval, Verdict, str]]
+    metric: str, entries: Sequence[tuple[str, ConfidenceInterval, Verdict, str]]
 ) -> Forest | None:
     """Return the picture of (name, difference, verdict, text) entries; None where no difference is a number."""
     scale = 100.0 if unit_of(metric) == "ratio" else 1.0
@@ -86,7 +86,7 @@ def draw_forest(
     )
 
 
-def _ends(one: Interval) -> tuple[float, float, float]:
+def _ends(one: ConfidenceInterval) -> tuple[float, float, float]:
     """Return low, high and value; without an interval the value for all three."""
     if one.known:
         return one.low, one.high, one.value

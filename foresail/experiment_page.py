@@ -12,7 +12,7 @@ from foresail.experiment_drawing import (
     draw_tradeoff,
 )
 from foresail.html_page import render
-from lab.experiments.effects import Interval, Verdict
+from lab.experiments.effects import ConfidenceInterval, Verdict
 from lab.experiments.report import Report, about, as_json
 from lab.experiments.section import Section
 from lab.experiments.tables import sections
@@ -52,7 +52,7 @@ def _forest(report: Report, part: Section) -> Forest | None:
     return None
 
 
-def _draw(metric: str, rows: Sequence[tuple[str, Interval, Verdict]]) -> Forest | None:
+def _draw(metric: str, rows: Sequence[tuple[str, ConfidenceInterval, Verdict]]) -> Forest | None:
     unit = unit_of(metric)
     return draw_forest(
         metric,

@@ -18,7 +18,7 @@ ENDED_BY = {"off": "on", "move": "on", "close": "open", "up": "down"}
 """The direction that ends another one on the same object."""
 
 
-class Acted(Protocol):
+class ExecutionLike(Protocol):
     """An execution, whoever keeps it."""
 
     @property
@@ -37,10 +37,10 @@ class Acted(Protocol):
         ...
 
 
-A = TypeVar("A", bound=Acted)
+A = TypeVar("A", bound=ExecutionLike)
 
 
-def is_reversible(acted: Acted) -> bool:
+def is_reversible(acted: ExecutionLike) -> bool:
     """Say whether an execution leaves something on the cluster that can be taken back."""
     reversible = any(operation.undo for operation in acted.operations)
     return acted.mode is Mode.ACTIVE and acted.direction not in GIVES_BACK and reversible

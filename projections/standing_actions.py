@@ -43,7 +43,7 @@ class StandingAction:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingActions:
     """Everything that stands, oldest first."""
 
     actions: tuple[StandingAction, ...] = ()
@@ -53,7 +53,7 @@ class Standing:
         count = count_text(len(self.actions), "action stands", "actions stand")
         return f"{count} on the cluster: `foresail undo --list`" if self.actions else ""
 
-    def after(self, event: Event[Any]) -> Standing:
+    def after(self, event: Event[Any]) -> StandingActions:
         """Return what stands after one event; most events change nothing."""
         data = event.data
         if not isinstance(data, OutcomeExecution) or data.mode is not Mode.ACTIVE:
@@ -73,7 +73,7 @@ class Standing:
             case _:  # what is begun may stand, even where its end is never told
                 return self
 
-    def _after_rollback(self, data: OutcomeExecution) -> Standing:
+    def _after_rollback(self, data: OutcomeExecution) -> StandingActions:
         place = data.cycle, data.part
         if data.phase is ExecutionPhase.STARTED:
             return self
@@ -89,7 +89,7 @@ class Standing:
             ),
         )
 
-    def _without(self, place: tuple[int, int]) -> Standing:
+    def _without(self, place: tuple[int, int]) -> StandingActions:
         kept = tuple(one for one in self.actions if (one.cycle, one.part) != place)
         return replace(self, actions=kept)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from foresail.day.day import FAULTS, LEVELS, MARKS, Day, Moment, Span
+from foresail.day.day import FAULTS, LEVELS, MARKS, Day, Moment, Period
 from projections.figures import number
 from projections.times import clock
 
@@ -293,7 +293,7 @@ def _lanes(day: Day, top: float) -> Iterable[Lane]:
             title_of, y = "", y + LANE
 
 
-def _span_blocks(day: Day, spans: Sequence[Span]) -> Iterable[Block]:
+def _span_blocks(day: Day, spans: Sequence[Period]) -> Iterable[Block]:
     """Yield the blocks of a lane; those that have room behind them are named there."""
     ordered = sorted(spans, key=lambda span: span.begin)
     for place, span in enumerate(ordered):

@@ -27,7 +27,7 @@ from schemas.untouched import (
     UntouchedPlacements,
     UntouchedWorkloads,
 )
-from services.collector.looks import PublishedKinds
+from services.collector.collected import PublishedKinds
 from services.collector.service import Collector
 from services.collector.settings import CollectorSettings
 from services.twin_transport import TwinTransport

@@ -11,8 +11,8 @@ from typing import Literal, Protocol
 
 from bus.errors import ConfigError
 from schemas.actions import ActionKind
-from schemas.means import MissingMeans
-from services.rights import READ, REQUIRED, Place, Right
+from schemas.capabilities import MissingCapability
+from services.rights import READ, REQUIRED, Right, RightScope
 
 AUTOSCALERS = "horizontalpodautoscalers"
 NODE_CLAIMS = "nodeclaims"
@@ -130,7 +130,7 @@ def all_needs(settings: WriteSettings, *, simulated: bool) -> tuple[Need, ...]:
 
 def missing_means(
     unmet: Mapping[Need, Why], settings: WriteSettings, *, simulated: bool
-) -> tuple[MissingMeans, ...]:
+) -> tuple[MissingCapability, ...]:
     """Return the kinds of which no way is open, by name, each with what its first way lacks.
 
     Args:
@@ -144,7 +144,7 @@ def missing_means(
         lacking = [[need for need in way if need in unmet] for way in ways]
         if lacking and all(lacking):
             first = lacking[0][0]
-            missing.append(MissingMeans(kind=kind, needs=first.text, why=unmet[first]))
+            missing.append(MissingCapability(kind=kind, needs=first.text, why=unmet[first]))
     return tuple(missing)
 
 
@@ -223,7 +223,7 @@ def write_rights(kinds: Collection[ActionKind], settings: WriteSettings) -> tupl
             verb,
             resource,
             group,
-            Place.NODES if resource in cluster else Place.NAMED,
+            RightScope.NODES if resource in cluster else RightScope.NAMED,
             why=", ".join(kinds_of_it),
         )
         for (verb, resource, group), kinds_of_it in found.items()
@@ -235,7 +235,9 @@ def _event_rights(settings: WriteSettings) -> tuple[Right, ...]:
     """Return what events on objects need: in the named namespaces, and about nodes in `default`."""
     if not settings.object_events:
         return ()
-    places = (Place.NAMED, Place.NODES) if settings.writable_nodes else (Place.NAMED,)
+    places = (
+        (RightScope.NAMED, RightScope.NODES) if settings.writable_nodes else (RightScope.NAMED,)
+    )
     why = "events on what was changed"
     return tuple(Right("create", "events", EVENTS, place, why=why) for place in places)
 
