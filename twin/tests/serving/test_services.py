@@ -33,19 +33,6 @@ def test_requests_are_served_by_ready_pods(mode: str) -> None:
     assert mean == pytest.approx(0.02 / (1.0 - 0.4), rel=0.05)  # M/M/1 at load 0.4
 
 
-def test_both_modes_agree_in_the_cluster() -> None:
-    """p50, p95 and p99 of a Service with four pods of two workers differ by less than 5 %."""
-    found = []
-    for mode in MODES:
-        web = Web("constant requests_per_second=240", mode=mode, replicas=4, limit="2")
-        web.run(60)
-        web.forget()
-        web.run(3_600)
-        found.append([web.latency(share) for share in (0.5, 0.95, 0.99)])
-    for aggregate, exact in zip(*found, strict=True):
-        assert aggregate == pytest.approx(exact, rel=0.05)
-
-
 def test_usage_follows_the_requests() -> None:
     """A pod behind a Service uses the CPU of its requests and its idle share, nothing else."""
     web = Web(replicas=2)
