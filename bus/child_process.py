@@ -12,7 +12,7 @@ from functools import partial
 from typing import IO, Any, TypeVar
 
 from bus.cancellation import cancel_and_wait
-from bus.child_patience import START_SECONDS, StartPatience, StopPatience
+from bus.child_timeouts import START_SECONDS, StartTimeout, StopTimeout
 from bus.errors import NeverReady
 from bus.processor_time import ProcessorMeter, ProcessorTime
 from inputs.parent_process import die_with_parent
@@ -91,14 +91,14 @@ class ChildProcess:
     async def wait_ready(
         self, ready: Coroutine[Any, Any, T], most_seconds: float = START_SECONDS
     ) -> T:
-        """Wait until `ready` returns, as it does once the child is ready; see `StartPatience`.
+        """Wait until `ready` returns, as it does once the child is ready; see `StartTimeout`.
 
         Raises:
             NeverReady: the child ended, hangs, or was busy for `most_seconds`; it may still run.
         """
         getting_ready = asyncio.create_task(ready)
         try:
-            why = await self._wait_for(getting_ready, StartPatience(most_seconds).observe)
+            why = await self._wait_for(getting_ready, StartTimeout(most_seconds).observe)
             if getting_ready.done():
                 return getting_ready.result()
             raise NeverReady(why or "ended at once")
@@ -106,11 +106,11 @@ class ChildProcess:
             await cancel_and_wait(getting_ready)
 
     async def stop(self, patience_seconds: float) -> None:
-        """Stop it with SIGTERM and wait; kill it when it does not end in time, see `StopPatience`."""
+        """Stop it with SIGTERM and wait; kill it when it does not end in time, see `StopTimeout`."""
         if self._process is None or not self.runs:
             return
         self._process.send_signal(signal.SIGTERM)
-        if await self._wait_for(None, StopPatience(patience_seconds).observe):
+        if await self._wait_for(None, StopTimeout(patience_seconds).observe):
             self.kill()
             await self._process.wait()
 

@@ -25,9 +25,9 @@ MOST_LINES = 2_540
 MOST_VALUE_LINES = 2_920
 """Lines on top of them that judge by expected value."""
 VALUE_FILES = re.compile(
-    r"services/agents/(appraisal|bearing|calibration|effects|memory|machine_memory|moves|raise_memory|request_steps|untouched_targets|feasibility)\.py|"
+    r"services/agents/(appraisal|replica_capacity|calibration|effects|memory|machine_memory|moves|scale_up_memory|request_steps|untouched_targets|feasibility)\.py|"
     r"services/agents/value_(judging|settings)\.py|services/(kube_budgets|collector/observed_services)\.py|"
-    r"services/agents/[a-z_]+/(value|packing|draining|places|room)\.py|services/referee/rules/highest_value\.py"
+    r"services/agents/[a-z_]+/(value|packing|draining|places|headroom)\.py|services/referee/rules/highest_value\.py"
 )
 """What judges by expected value: the profile `foresail`."""
 _BLOCK = re.compile(r"(<!-- begin rooms -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -33,7 +33,7 @@ from foresail.status import collect_heartbeats, troubles
 from foresail.verbs import Verb
 from projections.figures import size
 from schemas.actions import ActionKind
-from schemas.means import means_text
+from schemas.capabilities import capabilities_text
 from schemas.outcome import Mode
 from services.executor.settings import ExecutorSettings
 
@@ -307,20 +307,20 @@ async def _nats(url: str) -> str:
 
 async def _means(kubeconfig: str, context: str | None, namespaces: tuple[str, ...]) -> Finding:
     """Ask which kinds of action could be done in active mode, without doing anything."""
-    from services.executor.reading.capabilities import read_missing_means  # noqa: PLC0415 - likewise
+    from services.executor.reading.capabilities import read_missing_capabilities  # noqa: PLC0415 - likewise
     from services.official_client import OfficialClientTransport  # noqa: PLC0415 - as below
 
     try:
         transport = OfficialClientTransport(Path(kubeconfig), context)
         settings = ExecutorSettings(namespaces=namespaces)
         try:
-            missing = await read_missing_means(transport, settings, Mode.ACTIVE)
+            missing = await read_missing_capabilities(transport, settings, Mode.ACTIVE)
         finally:
             await transport.close()
     except ForesailError as error:
         return Finding(MEANS, ok=False, found=str(error), made=not isinstance(error, Temporary))
     remedy = "deploy/rbac.yaml has the rights, executor.writable_nodes the nodes" if missing else ""
-    return Finding(MEANS, not missing, means_text(missing), remedy)
+    return Finding(MEANS, not missing, capabilities_text(missing), remedy)
 
 
 async def _rights(

@@ -7,7 +7,7 @@ from typing import Any
 
 from foresail.experiment_plots import forest_svg, lane_svgs, profiles_svg, tradeoff_svg
 from foresail.html_page import render
-from lab.experiments.effects import Interval, Verdict
+from lab.experiments.effects import ConfidenceInterval, Verdict
 from lab.experiments.report import Report, about, as_json
 from lab.experiments.section import Section
 from lab.experiments.tables import sections
@@ -47,7 +47,7 @@ def _forest(report: Report, part: Section) -> Any:
     return None
 
 
-def _draw(metric: str, rows: Sequence[tuple[str, Interval, Verdict]]) -> Any:
+def _draw(metric: str, rows: Sequence[tuple[str, ConfidenceInterval, Verdict]]) -> Any:
     unit = unit_of(metric)
     return forest_svg(
         metric,

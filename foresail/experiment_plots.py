@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from foresail.plots import COLOURS, LINES, Dot, new_figure, page_style, scatter_svg, set_tip, svg_of
-from lab.experiments.effects import Interval, Verdict
+from lab.experiments.effects import ConfidenceInterval, Verdict
 from lab.experiments.metrics import METRICS
 from lab.experiments.pressure import Lane
 from lab.experiments.profiles import TAUS, Profile
@@ -22,7 +22,7 @@ VERDICT_COLOURS = {"helps": "appeared", "harms": "vanished"}
 
 
 @page_style
-def forest_svg(metric: str, entries: Sequence[tuple[str, Interval, Verdict, str]]) -> Any:
+def forest_svg(metric: str, entries: Sequence[tuple[str, ConfidenceInterval, Verdict, str]]) -> Any:
     """Return (name, difference, verdict, text) entries below each other; None where no difference is a number."""
     scale = 100.0 if unit_of(metric) == "ratio" else 1.0
     if not any(math.isfinite(end) for _, one, _, _ in entries for end in _ends(one)):
@@ -51,7 +51,7 @@ def forest_svg(metric: str, entries: Sequence[tuple[str, Interval, Verdict, str]
     return svg_of(figure, title)
 
 
-def _ends(one: Interval) -> tuple[float, float, float]:
+def _ends(one: ConfidenceInterval) -> tuple[float, float, float]:
     """Return low, high and value; without an interval the value for all three."""
     if one.known:
         return one.low, one.high, one.value

@@ -11,7 +11,7 @@ from services.collector.rights import RIGHTS as COLLECTOR_RIGHTS
 from services.executor.rights import read_rights, write_rights
 from services.executor.settings import ExecutorSettings, HandBack
 from services.login_rights import RIGHTS as LOGINS_RIGHTS
-from services.rights import Place, Right, rules_of
+from services.rights import Right, RightScope, rules_of
 
 Manifest = dict[str, Any]
 RBAC = "rbac.authorization.k8s.io"
@@ -65,7 +65,7 @@ def manifests(grants: Grants, process: str | None = None) -> list[Manifest]:
     for name, rights in granted_rights(grants).items():
         if process in {None, name}:
             made.append(account_manifest(ACCOUNTS[name], grants.home))
-            for place in Place:
+            for place in RightScope:
                 here = [right for right in rights if right.place is place]
                 made += role_manifests(ACCOUNTS[name], place, rules_of(here), grants)
     return made
@@ -82,19 +82,21 @@ def account_manifest(name: str, home: str) -> Manifest:
 
 
 def role_manifests(
-    account: str, place: Place, rules: Sequence[Manifest], grants: Grants
+    account: str, place: RightScope, rules: Sequence[Manifest], grants: Grants
 ) -> list[Manifest]:
     """Return the role of an account's rights of one place, and where it is bound."""
     if not rules:
         return []
     homes: tuple[str, ...]
-    if place is Place.OWN:
+    if place is RightScope.OWN:
         kind, cluster_wide, homes = "Role", False, (grants.home,)
-    elif place is Place.NAMED:
+    elif place is RightScope.NAMED:
         kind, cluster_wide, homes = "ClusterRole", False, grants.namespaces
     else:
         kind, cluster_wide, homes = "ClusterRole", True, ("",)
-    name = {Place.NAMED: f"{account}-write", Place.NODES: f"{account}-nodes"}.get(place, account)
+    name = {RightScope.NAMED: f"{account}-write", RightScope.NODES: f"{account}-nodes"}.get(
+        place, account
+    )
     inside = {"namespace": grants.home} if kind == "Role" else {}
     role = {
         "apiVersion": f"{RBAC}/v1",

@@ -23,7 +23,7 @@ DONE = frozenset({"applied", "unchanged"})
 """What a write that went through is called."""
 
 
-class Acted(Protocol):
+class ExecutionLike(Protocol):
     """An execution, whoever keeps it."""
 
     @property
@@ -42,10 +42,10 @@ class Acted(Protocol):
         ...
 
 
-A = TypeVar("A", bound=Acted)
+A = TypeVar("A", bound=ExecutionLike)
 
 
-def is_reversible(acted: Acted) -> bool:
+def is_reversible(acted: ExecutionLike) -> bool:
     """Say whether an execution leaves something on the cluster that can be taken back."""
     reversible = any(operation.undo for operation in acted.operations)
     return acted.mode is Mode.ACTIVE and acted.direction not in GIVES_BACK and reversible
@@ -103,7 +103,7 @@ class StandingAction:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingActions:
     """Everything that stands, oldest first."""
 
     actions: tuple[StandingAction, ...] = ()
@@ -113,7 +113,7 @@ class Standing:
         count = count_text(len(self.actions), "action stands", "actions stand")
         return f"{count} on the cluster: `foresail undo --list`" if self.actions else ""
 
-    def after(self, event: Event[Any]) -> Standing:
+    def after(self, event: Event[Any]) -> StandingActions:
         """Return what stands after one event; most events change nothing."""
         data = event.data
         if not isinstance(data, OutcomeExecution) or data.mode is not Mode.ACTIVE:
@@ -133,7 +133,7 @@ class Standing:
             case _:  # what is begun may stand, even where its end is never told
                 return self
 
-    def _after_rollback(self, data: OutcomeExecution) -> Standing:
+    def _after_rollback(self, data: OutcomeExecution) -> StandingActions:
         place = data.cycle, data.part
         if data.phase is ExecutionPhase.STARTED:
             return self
@@ -149,7 +149,7 @@ class Standing:
             ),
         )
 
-    def _without(self, place: tuple[int, int]) -> Standing:
+    def _without(self, place: tuple[int, int]) -> StandingActions:
         kept = tuple(one for one in self.actions if (one.cycle, one.part) != place)
         return replace(self, actions=kept)
 

@@ -24,7 +24,7 @@ class ProposalStatus(StrEnum):
     """Not judged at all: a newer cycle had begun."""
 
 
-class Wish(DataModel):
+class FurtherAction(DataModel):
     """A further action that an agent wants in the same cycle, should there be room for it."""
 
     action: Action
@@ -89,7 +89,7 @@ class Proposal(EventData):
     """One sentence for people."""
     effect: Effect | None = None
     """What the action is expected to change; None where the profile judges by thresholds."""
-    further: tuple[Wish, ...] = ()
+    further: tuple[FurtherAction, ...] = ()
     """What else it wants in this cycle, best first; every one gains by its own estimate."""
     untouched: UntouchedDraw | None = None
     """Which targets are left untouched; None where nothing was eligible, or nothing is ever left."""

@@ -18,7 +18,7 @@ READ = "read"
 """Its value for reading alone."""
 
 
-class Place(StrEnum):
+class RightScope(StrEnum):
     """Where a right holds."""
 
     CLUSTER = "cluster"
@@ -40,7 +40,7 @@ class Right:
     """With its subresource, such as `pods/resize`."""
     group: str = ""
     """The API group; empty: the core."""
-    place: Place = Place.CLUSTER
+    place: RightScope = RightScope.CLUSTER
     why: str = ""
     """What needs it, in a few words."""
     names: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ def places_to_ask(
     """Return each right with each namespace that it has to hold in; empty: everywhere."""
     asked: list[tuple[Right, str]] = []
     for right in rights:
-        where = {Place.NAMED: namespaces, Place.OWN: (own,)}.get(right.place, ("",))
+        where = {RightScope.NAMED: namespaces, RightScope.OWN: (own,)}.get(right.place, ("",))
         asked.extend((right, namespace) for namespace in where)
     return asked
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from foresail.day.day import FAULTS, LEVELS, MARKS, Day, Moment, Span
+from foresail.day.day import FAULTS, LEVELS, MARKS, Day, Moment, Period
 from foresail.plots import COLOURS, empty_figure, page_style, set_tip
 from projections.figures import number
 from projections.times import clock
@@ -210,7 +210,7 @@ def _groups(day: Day) -> Iterator[tuple[str, list[Lane]]]:
         yield heading, lanes
 
 
-def _span_lane(day: Day, name: str, spans: Sequence[Span]) -> Lane:
+def _span_lane(day: Day, name: str, spans: Sequence[Period]) -> Lane:
     colour = "controller" if name in (FAULTS, LEVELS) else "damage"
     return Lane(name, colour, len(spans), list(_span_blocks(day, spans)))
 
@@ -223,7 +223,7 @@ def _mark_lanes(day: Day) -> Iterator[Lane]:
             yield Lane(title, colour, sum(counts), list(_mark_blocks(day, counts)))
 
 
-def _span_blocks(day: Day, spans: Sequence[Span]) -> Iterator[Block]:
+def _span_blocks(day: Day, spans: Sequence[Period]) -> Iterator[Block]:
     """Yield the blocks of a lane; those that have room behind them are named there."""
     ordered = sorted(spans, key=lambda span: span.begin)
     ends = 0.0

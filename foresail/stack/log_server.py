@@ -16,8 +16,8 @@ from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
 from foresail.settings import StackSettings
-from foresail.stack.keeper import Keeper
-from foresail.stack.kept_processes import kept_log
+from foresail.stack.supervised_processes import supervised_log
+from foresail.stack.supervisor import Supervisor
 from services.identities import IDENTITIES
 
 TWIN_SYNC_INTERVAL = "1s"
@@ -48,7 +48,7 @@ def max_file_store(max_bytes: int) -> str:
 
 
 async def start_log(
-    settings: StackSettings, incarnation: str, folder: Path, keeper: Keeper
+    settings: StackSettings, incarnation: str, folder: Path, keeper: Supervisor
 ) -> LogServer:
     """Start or reach the server, and make sure the stream is there; `keeper` stops what was started.
 
@@ -83,7 +83,7 @@ async def start_log(
             max_file_store=max_file_store(nats.max_bytes),
             accounts=accounts_conf(settings.run.cluster, declaration.name, logins),
         )
-        keeper.add(kept_log(server))
+        keeper.add(supervised_log(server))
         url = await server.start()
         lost = (
             "nothing that was acknowledged"

@@ -28,7 +28,7 @@ from schemas.untouched import (
     UntouchedWorkloads,
 )
 from services.cluster import TwinTransport
-from services.collector.looks import PublishedKinds
+from services.collector.collected import PublishedKinds
 from services.collector.service import Collector
 from services.collector.settings import CollectorSettings
 

@@ -22,7 +22,7 @@ from services.agents.value_settings import ValueSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class PolicyInput:
     """Everything that such a policy may look at."""
 
     view: ObservationView
@@ -42,7 +42,7 @@ class Band(NamedTuple):
     basis: str
 
 
-def bands_of(situation: Situation, series: str) -> dict[float, Band]:
+def bands_of(situation: PolicyInput, series: str) -> dict[float, Band]:
     """Return a series' bands by horizon in seconds, the shortest first; none of those that rest on a guess alone."""
     found: dict[float, Band] = {}
     for bands in situation.bands:
@@ -82,10 +82,10 @@ class Appraisal:
     """Why nothing is wanted, where there is no candidate."""
 
 
-Appraise = Callable[[Situation], Appraisal]
+Appraise = Callable[[PolicyInput], Appraisal]
 
 
-def pods_without_capacity(situation: Situation) -> int:
+def pods_without_capacity(situation: PolicyInput) -> int:
     """Return how many pods wait because no machine has room for them."""
     waiting = situation.view.totals.pending_by_class
     lacking = (waiting[name] for name in waiting if name.startswith("insufficient_"))

@@ -13,7 +13,7 @@ from schemas.actions import ActionKind
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle
-from services.agents.appraisal import Situation
+from services.agents.appraisal import PolicyInput
 from services.agents.feasibility import possible_judgement
 from services.agents.freshness import refusal
 from services.agents.policy import Judgement, NodePrediction, noop
@@ -51,7 +51,7 @@ def judge_value_cycle(
     if refused is not None:
         return CycleJudgement(refused)
     bands = () if state.demand is None else state.demand.bands
-    situation = Situation(view, state.memory, settings, bands)
+    situation = PolicyInput(view, state.memory, settings, bands)
     return CycleJudgement(judge_by_value(agent.code.appraise, situation))
 
 

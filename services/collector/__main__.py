@@ -6,7 +6,7 @@ import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import sys
 
 from services.cluster_process import run_cluster_process
-from services.collector.looks import NAME
+from services.collector.collected import NAME
 from services.collector.rights import required_rights
 from services.collector.service import run
 from services.collector.settings import CollectorSettings

@@ -11,10 +11,10 @@ from typing import Literal
 
 from bus.errors import ConfigError
 from schemas.actions import ActionKind
-from schemas.means import MissingMeans
+from schemas.capabilities import MissingCapability
 from services.executor.reach import RESOURCES
 from services.executor.settings import ExecutorSettings, HandBack
-from services.rights import READ, REQUIRED, Place, Right
+from services.rights import READ, REQUIRED, Right, RightScope
 
 Why = Literal["not_served", "forbidden", "no_node_named", "no_defaults"]
 
@@ -80,9 +80,9 @@ def all_needs(settings: ExecutorSettings, *, simulated: bool) -> tuple[Need, ...
     return tuple(dict.fromkeys(need for way in ways for need in way))
 
 
-def missing_means(
+def missing_capabilities(
     unmet: Mapping[Need, Why], settings: ExecutorSettings, *, simulated: bool
-) -> tuple[MissingMeans, ...]:
+) -> tuple[MissingCapability, ...]:
     """Return the kinds of which no way is open, by name, each with what its first way lacks.
 
     Args:
@@ -96,7 +96,7 @@ def missing_means(
         lacking = [[need for need in way if need in unmet] for way in ways]
         if lacking and all(lacking):
             first = lacking[0][0]
-            missing.append(MissingMeans(kind=kind, needs=first.text, why=unmet[first]))
+            missing.append(MissingCapability(kind=kind, needs=first.text, why=unmet[first]))
     return tuple(missing)
 
 
@@ -177,7 +177,7 @@ def write_rights(kinds: Collection[ActionKind], settings: ExecutorSettings) -> t
             verb,
             resource,
             group,
-            Place.NODES if resource in cluster else Place.NAMED,
+            RightScope.NODES if resource in cluster else RightScope.NAMED,
             why=", ".join(kinds_of_it),
         )
         for (verb, resource, group), kinds_of_it in found.items()
@@ -189,7 +189,9 @@ def _event_rights(settings: ExecutorSettings) -> tuple[Right, ...]:
     """Return what events on objects need: in the named namespaces, and about nodes in `default`."""
     if not settings.object_events:
         return ()
-    places = (Place.NAMED, Place.NODES) if settings.writable_nodes else (Place.NAMED,)
+    places = (
+        (RightScope.NAMED, RightScope.NODES) if settings.writable_nodes else (RightScope.NAMED,)
+    )
     why = "events on what was changed"
     return tuple(Right("create", "events", EVENTS, place, why=why) for place in places)
 

@@ -10,7 +10,7 @@ from lab.rerun.settings import agent_settings
 from schemas.actions import ReplicateAction
 from schemas.config import Config
 from schemas.prediction import BandTable, DemandBands
-from services.agents.appraisal import Band, Situation
+from services.agents.appraisal import Band, PolicyInput
 from services.agents.effects import chance_above
 from services.agents.efficiency.value import capacity_of
 from services.agents.value_settings import ValueSettings
@@ -53,13 +53,13 @@ def band(name: str, seconds: float, high: float, basis: str = "own") -> DemandBa
     return DemandBands(horizon_seconds=seconds, end_time_seconds=seconds, series=table)
 
 
-def situation() -> Situation:
+def situation() -> PolicyInput:
     """Return what agent B sees of four busy and four empty machines, 16 cores requested."""
     world = ValueWorld("efficiency", nodes=machines(4, 4))
     world.play(4)
     assert world.state.view is not None
     assert world.state.memory is not None
-    return Situation(world.state.view, world.state.memory, ValueSettings())
+    return PolicyInput(world.state.view, world.state.memory, ValueSettings())
 
 
 def test_the_reserve_is_what_demand_may_grow_by_within_a_horizon() -> None:

@@ -17,7 +17,7 @@ from services.executor.guards import Question, Stage, ask_guards
 from services.executor.ledger import ClusterSummary, Ledger, PendingDecision
 from services.executor.ledger.handler import evolve
 from services.executor.plans.planned import OperationPlan
-from services.executor.plans.raises import OWNER_REPLICAS, Raise
+from services.executor.plans.scale_ups import OWNER_REPLICAS, ScaleUp
 from services.executor.settings import ExecutorSettings
 from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
@@ -159,7 +159,7 @@ async def test_what_gives_back_is_not_undone() -> None:
 @pytest.mark.parametrize(("before", "wanted"), [(3, 7), (7, 3)])
 async def test_replicas_are_taken_back_but_not_their_giving_back(before: int, wanted: int) -> None:
     """A raise of an acting block ends with it; replicas that were given back are not added again."""
-    remembered = Raise(owner=3, ours=7, base=3, time_seconds=0).model_dump_json()
+    remembered = ScaleUp(owner=3, ours=7, base=3, time_seconds=0).model_dump_json()
     annotations = {OWNER_REPLICAS: remembered} if before == 7 else {}
     server = cluster()
     web = server.add(

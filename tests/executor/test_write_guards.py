@@ -9,7 +9,7 @@ import pytest
 
 from schemas.outcome import Mode, Operation, Verb
 from schemas.reasons import Reason
-from services.executor.execution.planning import strike_out_forbidden
+from services.executor.execution.planning import exclude_forbidden
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
 from services.executor.guards import Question, Stage, ask_guards
 from services.executor.ledger import Ledger, PendingDecision
@@ -287,11 +287,11 @@ def test_what_is_forbidden_is_struck_out_and_nothing_else() -> None:
     )
     facts = Facts(time_seconds=0.0, node=node, pods=pods, workloads=(job,))
     guard_question = question(writes(worker("n")), evicts(pod("a", marked=MARK)), evicts(pod("b")))
-    left = strike_out_forbidden(facts, guard_question)
+    left = exclude_forbidden(facts, guard_question)
 
     assert left is not None
     assert [pod.protected for pod in left.pods] == [True, False, True]
     assert left.node is not None
     assert not left.node.writable
     assert left.workloads[0].protected
-    assert strike_out_forbidden(left, guard_question) is None
+    assert exclude_forbidden(left, guard_question) is None

@@ -28,7 +28,7 @@ from services.executor.rights import required_rights as executor_rights
 from services.executor.rights import write_rights
 from services.executor.settings import ExecutorSettings, HandBack
 from services.official_client import OfficialClientTransport
-from services.rights import Place, Right, places_to_ask
+from services.rights import Right, RightScope, places_to_ask
 from tests.builders import make_action, make_control, stamp_event
 from tests.executor.plant import Plant, on
 from tests.install.conftest import GRANTS, POOL, Installed, without
@@ -228,7 +228,7 @@ async def test_a_right_that_is_taken_away_is_named(
         for role in roles:
             installed.set_rules(role, role["rules"])
         await transport.close()
-    where = {Place.NAMED: " in shop", Place.OWN: " in foresail"}.get(right.place, "")
+    where = {RightScope.NAMED: " in shop", RightScope.OWN: " in foresail"}.get(right.place, "")
     assert str(refused.value) == (
         f"rights of {process} = lacks {right.text}{where}: grant what is missing; "
         "`foresail rbac` prints the least rights of each process"
@@ -268,8 +268,8 @@ def test_rights_follow_the_kinds_of_action() -> None:
 
 def test_a_right_is_asked_for_in_each_namespace() -> None:
     """What is written in all named ones, what is Foresail's own in its home, the rest everywhere."""
-    rights = [Right("patch", "jobs", "batch", Place.NAMED), Right("list", "pods")]
-    rights.append(Right("create", "secrets", place=Place.OWN))
+    rights = [Right("patch", "jobs", "batch", RightScope.NAMED), Right("list", "pods")]
+    rights.append(Right("create", "secrets", place=RightScope.OWN))
     asked = [
         (right.verb, where) for right, where in places_to_ask(rights, ("shop", "batch"), "home")
     ]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bus.errors import InputError
-from features.series.features import FEATURES, Past, Units, describe_past
+from features.series.features import FEATURES, SeriesPast, Units, describe_past
 from features.series.quantiles import Floats
 from features.series.rules import (
     HISTORY_WINDOWS,
@@ -192,7 +192,7 @@ def _known_rows(
     return features, Units(*units), limits
 
 
-def _recent_limits(past: Past, horizons: Sequence[int]) -> dict[str, Floats]:
+def _recent_limits(past: SeriesPast, horizons: Sequence[int]) -> dict[str, Floats]:
     yesterday = {
         yesterday_at(windows): same_time_yesterday(past.recent, windows) for windows in horizons
     }

@@ -26,14 +26,14 @@ from services.agents.appraisal import (
     Appraisal,
     Band,
     Candidate,
-    Situation,
+    PolicyInput,
     bands_of,
 )
 from services.agents.effects import HOUR, MINUTE, chance_above, effect_of, share_with_spread
 from services.agents.memory import GIB, GROWN_STEPS, ServiceMemory
-from services.agents.raise_memory import is_vain
 from services.agents.safety.draining import drains
 from services.agents.safety.places import finds_machines, pods_that_fit, surge_pods_left
+from services.agents.scale_up_memory import is_ineffective
 from services.agents.value_settings import ValueSettings
 
 TREND_STEPS = 8
@@ -51,7 +51,7 @@ UNSEEN_RATIO = 0.5
 """Chance that a rate which was not enough before is not enough again: our own guess."""
 
 
-def appraise(situation: Situation) -> Appraisal:
+def appraise(situation: PolicyInput) -> Appraisal:
     """Return more replicas for Services that need them, and fewer for those that no longer do."""
     table = situation.view.services
     services = situation.memory.services
@@ -62,23 +62,23 @@ def appraise(situation: Situation) -> Appraisal:
     missing: list[str] = []
     surge_pods = surge_pods_left(situation)
     for row in range(len(table.ids)):
-        room = _Room(situation, table, row, surge_pods)
+        room = _WorkloadHeadroom(situation, table, row, surge_pods)
         candidates.extend(_fewer(room))
         missing.extend(_why_no_more(room))
     return Appraisal(tuple(candidates), "; ".join([_summary(situation), *missing]))
 
 
-def _raises(situation: Situation, table: ObservedServices) -> Iterator[Candidate]:
+def _raises(situation: PolicyInput, table: ObservedServices) -> Iterator[Candidate]:
     """Yield the raises that fit together, those that gain most by a pod first."""
     whole = surge_pods_left(situation)
     gains: dict[int, float] = {}
     for row in range(len(table.ids)):
-        if (alone := _more(_Room(situation, table, row, whole))) is not None:
+        if (alone := _more(_WorkloadHeadroom(situation, table, row, whole))) is not None:
             raising, pods = alone
             gains[row] = raising.effect.net / pods
     left, taken_cores = whole, 0.0
     for row in sorted(gains, key=lambda row: -gains[row]):
-        fitting = _more(_Room(situation, table, row, left, taken_cores))
+        fitting = _more(_WorkloadHeadroom(situation, table, row, left, taken_cores))
         if fitting is not None:
             raising, pods = fitting
             yield raising
@@ -89,10 +89,10 @@ def _raises(situation: Situation, table: ObservedServices) -> Iterator[Candidate
 
 
 @dataclass(frozen=True, slots=True)
-class _Room:
+class _WorkloadHeadroom:
     """How far a workload may grow, after those that gain more by a pod."""
 
-    situation: Situation
+    situation: PolicyInput
     table: ObservedServices
     row: int
     """Of the table."""
@@ -131,14 +131,14 @@ class _Room:
         return self.service.rate / max(1, self.limit())
 
     @property
-    def is_vain(self) -> bool:
+    def is_ineffective(self) -> bool:
         """Whether more replicas would not end the violation, by what the newest raise changed."""
         newest = self.service.newest_raise
         least_rate = 0.0 if newest.curing_rate is None else self.least_rate  # which is dear to know
-        return is_vain(newest, self.service.replica_rate, least_rate)
+        return is_ineffective(newest, self.service.replica_rate, least_rate)
 
 
-def _why_no_more(room: _Room) -> Iterator[str]:
+def _why_no_more(room: _WorkloadHeadroom) -> Iterator[str]:
     """Yield what stands in the way of more replicas for a Service that violates its objective."""
     table, row, name, service = room.table, room.row, room.name, room.service
     settings = room.situation.settings
@@ -193,7 +193,7 @@ def replicas_by_bad_ratio(service: ServiceMemory, headroom_ratio: float) -> int:
     return math.ceil(max(1, service.ready) / (in_time * (1.0 - headroom_ratio)))
 
 
-def cured_ratio(service: ServiceMemory, situation: Situation) -> tuple[float, float]:
+def cured_ratio(service: ServiceMemory, situation: PolicyInput) -> tuple[float, float]:
     """Return the chance that more replicas end this Service's violation, and its standard deviation.
 
     What was seen of all Services stands for `OWN_PRIOR` raises of this one.
@@ -219,7 +219,7 @@ def foreseen_rate(service: ServiceMemory, ahead_steps: float) -> float:
     return max(service.rate, mean + slope * (middle + ahead_steps))
 
 
-def _nearest_band(name: str, situation: Situation) -> Band | None:
+def _nearest_band(name: str, situation: PolicyInput) -> Band | None:
     """Return the band of the first horizon in which new replicas can be ready; None where nothing is known."""
     bands = bands_of(situation, f"service/{name}")
     return next((bands[at] for at in bands if at >= situation.settings.forecast_seconds), None)
@@ -233,14 +233,14 @@ def _when_they_come(band: Band | None, settings: ValueSettings) -> str:
     return "come, which was too much before"
 
 
-def _peak_ahead(name: str, service: ServiceMemory, situation: Situation) -> float:
+def _peak_ahead(name: str, service: ServiceMemory, situation: PolicyInput) -> float:
     """Return the rate (requests/s) that replicas given back would have to bear: foreseen, else the recent peak."""
     bands = bands_of(situation, f"service/{name}")
     ahead = [bands[at].high for at in bands if at <= situation.settings.saving_horizon_seconds]
     return max(service.rate, *ahead) if ahead else max(service.rates, default=0.0)
 
 
-def _more(room: _Room) -> tuple[Candidate, int] | None:
+def _more(room: _WorkloadHeadroom) -> tuple[Candidate, int] | None:
     """Return a raise, where one is worth considering, with the pods that it would add."""
     situation, name, service = room.situation, room.name, room.service
     settings, now = situation.settings, situation.view.cluster_time_seconds
@@ -250,7 +250,7 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
         return None
     if now - service.grown_seconds < GROWN_STEPS * situation.view.interval_seconds:
         return None
-    if room.is_vain:
+    if room.is_ineffective:
         return None
     recent = [at for at in service.own_changes if now - at < settings.changes_seconds]
     if len(recent) >= settings.changes:
@@ -301,7 +301,7 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
     return Candidate(_replicate(service.workload, replicas), effect, decisive, text), pods
 
 
-def _fewer(room: _Room) -> Iterator[Candidate]:
+def _fewer(room: _WorkloadHeadroom) -> Iterator[Candidate]:
     situation, name, service = room.situation, room.name, room.service
     settings, now = situation.settings, situation.view.cluster_time_seconds
     quiet = now - max(service.violated_seconds, service.changed_seconds)
@@ -309,7 +309,7 @@ def _fewer(room: _Room) -> Iterator[Candidate]:
         name="quiet_seconds", value=rounded(quiet), comparison=">=", holds=quiet >= settings.quiet_seconds,
         threshold=settings.quiet_seconds, subject=name, signal="requests",
     )  # fmt: skip
-    vain = _in_vain(room, now)
+    vain = _ineffective_scale_ups(room, now)
     if not service.raised or not (rested.holds or vain.holds):
         return
     peak = _peak_ahead(name, service, situation)
@@ -340,7 +340,7 @@ def _fewer(room: _Room) -> Iterator[Candidate]:
     yield Candidate(_replicate(service.workload, replicas), effect, decisive, text)
 
 
-def _in_vain(room: _Room, now: float) -> Evidence:
+def _ineffective_scale_ups(room: _WorkloadHeadroom, now: float) -> Evidence:
     """Return whether replicas are to be given back since they did not help; not before guard rails let them go."""
     service, newest = room.service, room.service.newest_raise
     rested = now - service.changed_seconds >= room.situation.settings.quiet_seconds
@@ -349,7 +349,7 @@ def _in_vain(room: _Room, now: float) -> Evidence:
         value, comparison, threshold = rounded(room.least_rate), ">", newest.curing_rate
     return Evidence(
         name="replica_rate_at_most" if comparison == ">" else "raises_in_vain", value=value, comparison=comparison,
-        threshold=threshold, subject=room.name, signal="requests", holds=rested and room.is_vain,
+        threshold=threshold, subject=room.name, signal="requests", holds=rested and room.is_ineffective,
     )  # fmt: skip
 
 
@@ -365,14 +365,14 @@ def _replicate(workload: str, replicas: int) -> ReplicateAction:
     return ReplicateAction(target=target, replicas=replicas)
 
 
-def _hourly_cost(table: ObservedServices, row: int, situation: Situation) -> float:
+def _hourly_cost(table: ObservedServices, row: int, situation: PolicyInput) -> float:
     settings = situation.settings
     gibibytes = (table.replica_memory_bytes[row] or 0) / GIB
     cores = table.replica_cpu_cores[row] or 0.0
     return cores * settings.core_hour + gibibytes * settings.memory_gib_hour
 
 
-def _summary(situation: Situation) -> str:
+def _summary(situation: PolicyInput) -> str:
     limit = situation.settings.slo_bad_ratio
     services = situation.memory.services
     violating = sum(service.bad_ratio > limit for service in services.values())

@@ -49,7 +49,7 @@ async def plan_within(
         left = (
             None
             if all(check.passed for check in checks)
-            else strike_out_forbidden(facts, question_with_plan)
+            else exclude_forbidden(facts, question_with_plan)
         )
         if left is None and all(check.passed for check in checks) and not question.scope.everything:
             left = await without_refused_evictions(transport, facts, planned.operations)
@@ -60,7 +60,7 @@ async def plan_within(
     return planned, checks
 
 
-def strike_out_forbidden(facts: Facts, question: Question) -> Facts | None:
+def exclude_forbidden(facts: Facts, question: Question) -> Facts | None:
     """Return facts in which nothing that these operations may not write can be chosen; None when
     that leaves them as they are.
     """

@@ -10,7 +10,7 @@ from schemas.reasons import Reason
 from schemas.surge import surge_limit
 from services.executor.guards import Guard, Question, Stage, guard_check
 from services.executor.ledger import Execution
-from services.executor.plans.raises import read_raise
+from services.executor.plans.scale_ups import read_scale_up
 
 
 def check_ratio(question: Question) -> GuardCheck | None:
@@ -71,7 +71,7 @@ def _added_pods(execution: Execution) -> int:
     total = 0
     for operation in execution.operations:
         patch: dict[str, Any] = json.loads(operation.patch or "{}")
-        remembered = read_raise((patch.get("metadata") or {}).get("annotations") or {})
+        remembered = read_scale_up((patch.get("metadata") or {}).get("annotations") or {})
         total += 0 if remembered is None else remembered.added_pods
     return total
 

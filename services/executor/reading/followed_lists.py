@@ -20,7 +20,7 @@ from services.byte_stream import Piece
 from services.cluster import JSON, ApiResponse, Json, Method
 from services.executor.reach import AUTOSCALERS, WRITTEN
 from services.kube_budgets import PATH as BUDGETS_PATH
-from services.kube_budgets import Budget
+from services.kube_budgets import PodDisruptionBudget
 from services.kube_follow import ClusterTime, FollowedList, FollowTimes, WatchTransport
 from services.kube_lists import ResourceList
 from services.kube_objects import KubeStruct
@@ -30,13 +30,13 @@ FOLLOWED: Final[Mapping[str, type[KubeStruct]]] = {
     f"{WRITTEN['deployments']}/deployments": Deployment,
     f"{WRITTEN['jobs']}/jobs": Job,
     f"{WRITTEN[AUTOSCALERS]}/{AUTOSCALERS}": Autoscaler,
-    BUDGETS_PATH: Budget,
+    BUDGETS_PATH: PodDisruptionBudget,
 }
 """Path of each list, and what its objects are decoded to."""
 
 
 class FollowedLists:
-    """A transport that knows some lists (`services.kube_lists.KnowsLists`); the rest it asks the server.
+    """A transport that knows some lists (`services.kube_lists.ListCache`); the rest it asks the server.
 
     A list is known while its watch is alive, and after a write of ours only once the watch has brought
     that write: a plan never counts without what the plan before it did.

@@ -20,7 +20,7 @@ from twin.port.workloads import open_workload
 NAMESPACE = "foresail-exercise"
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
 START_NS = 1_767_225_600_000_000_000
-PLAN = LivePlan(NAMESPACE, phases=(1, 6), hold_seconds=30.0, rest_seconds=20.0, look_seconds=5.0)
+PLAN = LivePlan(NAMESPACE, phases=(1, 6), hold_seconds=30.0, rest_seconds=20.0, poll_seconds=5.0)
 
 Meddler = Callable[[Transport, LoopClock], Awaitable[None]]
 """Somebody who does something to the second cluster while the comparison runs."""

@@ -38,7 +38,7 @@ NOT_THERE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Plant:
+class RecordedWorkload:
     """What a closed-loop run begins with."""
 
     workload: Path
@@ -63,7 +63,7 @@ class _Life:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _CycleSnapshot:
     """One cycle's snapshot."""
 
     cycle: int
@@ -71,7 +71,7 @@ class _Look:
     tables: ClusterTables
 
 
-def write_plant(path: Path, from_cycle: int, out: Path) -> Plant:
+def write_recorded_workload(path: Path, from_cycle: int, out: Path) -> RecordedWorkload:
     """Write the workload file of a recording from a cycle on.
 
     Args:
@@ -82,10 +82,10 @@ def write_plant(path: Path, from_cycle: int, out: Path) -> Plant:
     Raises:
         InputError: no snapshot of that cycle, or no time is left after it.
     """
-    begin: _Look | None = None
+    begin: _CycleSnapshot | None = None
     start: StartState | None = None
     lives: dict[tuple[str, str], _Life] = {}
-    last: _Look | None = None
+    last: _CycleSnapshot | None = None
     recording = open_recording(path)
     for look in _looks(recording):
         if look.cycle < max(1, from_cycle):
@@ -106,10 +106,12 @@ def write_plant(path: Path, from_cycle: int, out: Path) -> Plant:
     notes = (RECORDED, SIMULATED, NOT_THERE, *start.notes)
     write_trace_file(out, start.nodes, arrivals, notes)
     cycles = last.cycle - begin.cycle
-    return Plant(out, len(start.nodes), begin.cycle, cycles, seconds, notes, recording.damage)
+    return RecordedWorkload(
+        out, len(start.nodes), begin.cycle, cycles, seconds, notes, recording.damage
+    )
 
 
-def _live(lives: dict[tuple[str, str], _Life], look: _Look, at: float) -> None:
+def _live(lives: dict[tuple[str, str], _Life], look: _CycleSnapshot, at: float) -> None:
     """Note who is there; whoever is new arrives now."""
     present = _present(look.tables)
     known = {_key(workload) for workload in present}
@@ -159,7 +161,7 @@ def _with_end(life: _Life, whole_seconds: float) -> WorkloadArrival:
     return replace(life.arrival, duration_seconds=round(lasted, 3), outcome=outcome)
 
 
-def _looks(recording: Recording) -> Iterator[_Look]:
+def _looks(recording: Recording) -> Iterator[_CycleSnapshot]:
     """Yield every cycle whose snapshot is whole."""
     full: dict[str, FullState] = {}
     time_seconds = 0.0
@@ -177,4 +179,4 @@ def _looks(recording: Recording) -> Iterator[_Look]:
             tables: dict[str, Any] = {}
             for state in full.values():
                 tables.update(state.tables)
-            yield _Look(cycles.pop(), time_seconds, ClusterTables(**tables))
+            yield _CycleSnapshot(cycles.pop(), time_seconds, ClusterTables(**tables))

@@ -10,7 +10,7 @@ from schemas.model import DataModel, EventData
 from schemas.numbers import Cycle, Seconds
 
 
-class MissingMeans(DataModel):
+class MissingCapability(DataModel):
     """A kind of action that cannot be done, and what it would need."""
 
     kind: ActionKind
@@ -26,7 +26,7 @@ class MissingMeans(DataModel):
         return f"{self.kind} ({self.needs}: {self.why.replace('_', ' ')})"
 
 
-class OutcomeMeans(EventData):
+class OutcomeCapabilities(EventData):
     """What can be done has changed, as the executor was told by the API server."""
 
     TYPE: ClassVar[str] = "foresail.outcome.means.v1"
@@ -36,16 +36,16 @@ class OutcomeMeans(EventData):
     cycle: Cycle
     """Cycle of the newest observation when it was asked."""
     cluster_time_seconds: Seconds
-    missing: tuple[MissingMeans, ...]
+    missing: tuple[MissingCapability, ...]
     """Every kind that cannot be done now, by name; empty: all can."""
 
     @property
     def text(self) -> str:
         """One line for people."""
-        return means_text(self.missing)
+        return capabilities_text(self.missing)
 
 
-def means_text(missing: Sequence[MissingMeans]) -> str:
+def capabilities_text(missing: Sequence[MissingCapability]) -> str:
     """Return what cannot be done in one line."""
     return (
         f"cannot be done here: {', '.join(one.text for one in missing)}"
@@ -54,6 +54,6 @@ def means_text(missing: Sequence[MissingMeans]) -> str:
     )
 
 
-def missing_of(missing: Sequence[MissingMeans], kind: ActionKind) -> MissingMeans | None:
+def missing_of(missing: Sequence[MissingCapability], kind: ActionKind) -> MissingCapability | None:
     """Return what a kind of action lacks; None: nothing."""
     return next((one for one in missing if one.kind is kind), None)

@@ -34,7 +34,7 @@ KEPT = "--keep was given"
 
 
 @dataclass(frozen=True, slots=True)
-class GivenBack:
+class UndoneAtEnd:
     """What became of what stood at the end of a run."""
 
     taken_back: int
@@ -53,7 +53,7 @@ class GivenBack:
         return "; ".join(parts)
 
 
-def summary_of(given_back: GivenBack | None) -> dict[str, Any]:
+def summary_of(given_back: UndoneAtEnd | None) -> dict[str, Any]:
     """Return what a run's summary says of it; `given_back_short` where something was left that nobody keeps."""
     if given_back is None:
         return {}
@@ -76,9 +76,9 @@ def why_kept(settings: StackSettings, overview: Overview) -> str:
     return ""
 
 
-async def give_back(
+async def undo_at_end(
     settings: StackSettings, watch: Watch, log: LogServer, origin: Origin, clock: Clock
-) -> GivenBack | None:
+) -> UndoneAtEnd | None:
     """Have everything taken back that stands on a cluster of the user's own, and wait for it.
 
     Returns:
@@ -89,7 +89,7 @@ async def give_back(
         return None
     kept = why_kept(settings, watch.overview)
     if kept:
-        return GivenBack(0, before, kept)
+        return UndoneAtEnd(0, before, kept)
     try:
         bus = await NatsBus.connect(
             log.url, cluster=origin.cluster, stream=log.stream, login=log.logins["operator"]
@@ -99,14 +99,14 @@ async def give_back(
         finally:
             await bus.close()
     except (BusUnavailable, Permanent) as error:
-        return GivenBack(0, before, str(error))
+        return UndoneAtEnd(0, before, str(error))
     deadline = clock.monotonic() + MOST_SECONDS
     while clock.monotonic() < deadline and _is_open(watch, before):
         await clock.sleep(PAUSE_SECONDS)
     left = watch.overview.standing.actions
     trouble = next((one.trouble for one in left if one.trouble), "")
     because = trouble or f"the executor did not answer within {duration(MOST_SECONDS)}"
-    return GivenBack(len(before) - len(left), left, because if left else "")
+    return UndoneAtEnd(len(before) - len(left), left, because if left else "")
 
 
 def _is_open(watch: Watch, before: Sequence[StandingAction]) -> bool:

@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable
 
 from twin.changes import Change
 from twin.provisioners.client import Client
-from twin.provisioners.placement import Place
+from twin.provisioners.placement import NodeInfo
 from twin.records import NodeRecord, PodRecord
 
 Counts = Callable[[PodRecord], bool]
 """Whether a pod that is bound to a node takes room there."""
 
 
-class PlaceTable:
+class NodeInfoTable:
     """Places by node name; a cache, empty in a restored engine."""
 
     def __init__(self, client: Client, counts: Counts) -> None:
         self._client = client
         self._counts = counts
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, NodeInfo] = {}
         """By name of the node, in order of names, as of the last `refresh`."""
         self._filled = False
         self._dirty: dict[str, None] = {}
@@ -71,8 +71,8 @@ class PlaceTable:
         self._moved, self._dirty = False, {}
         return changed
 
-    def _place(self, node: NodeRecord) -> Place:
-        place = Place.of(node)
+    def _place(self, node: NodeRecord) -> NodeInfo:
+        place = NodeInfo.of(node)
         for pod in self._client.pods_on(node.name):
             if self._counts(pod):
                 place.hold(pod)

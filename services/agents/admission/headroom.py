@@ -15,16 +15,16 @@ from collections.abc import Sequence
 from schemas.actions import Evidence, MigrateAction
 from schemas.numbers import rounded
 from schemas.occupancy import Occupant, OccupiedNode, WaitingPod
-from services.agents.appraisal import Candidate, Situation
+from services.agents.appraisal import Candidate, PolicyInput
 from services.agents.effects import HOUR, effect_of
 from services.agents.machine_memory import recent_wishes
 from services.agents.memory import GIB, ServiceMemory
 from services.agents.moves import (
     ROUNDING,
     disruptions_left,
-    homeless,
     moving_costs,
     open_places,
+    unplaceable,
     unrequested_cores,
     unrequested_gib,
     up_to_the_first_touched,
@@ -38,7 +38,7 @@ TAKEN_RATIO = 0.8
 """Chance that the pod gets the place that was made for it: our own guess."""
 
 
-def room_for_waiting(situation: Situation) -> tuple[tuple[Candidate, ...], str]:
+def room_for_waiting(situation: PolicyInput) -> tuple[tuple[Candidate, ...], str]:
     """Return the machine that is best relieved for a pod that waits, after better ones that are left untouched by the
     draw; or nothing, and why.
     """
@@ -63,7 +63,7 @@ def room_for_waiting(situation: Situation) -> tuple[tuple[Candidate, ...], str]:
     return (), f"no room is made for {occupancy.waiting[0].pod}: {reasons}"
 
 
-def _why_never(situation: Situation) -> str:
+def _why_never(situation: PolicyInput) -> str:
     """Return why nothing is moved now, wherever it is; empty where something may be."""
     settings, now = situation.settings, situation.view.cluster_time_seconds
     occupancy = situation.view.occupancy
@@ -84,7 +84,7 @@ def _why_never(situation: Situation) -> str:
 
 
 def _moved(
-    situation: Situation, waiting: WaitingPod, listed: OccupiedNode
+    situation: PolicyInput, waiting: WaitingPod, listed: OccupiedNode
 ) -> tuple[tuple[Occupant, ...], str]:
     """Return the fewest and smallest pods of a machine whose place would let the pod run; or none, and why."""
     settings, now = situation.settings, situation.view.cluster_time_seconds
@@ -105,7 +105,7 @@ def _moved(
         enough = _fewest(listed.pods, lacking, settings.room_pods)
         reasons = Counter(stays[pod.pod] for pod in enough if pod.pod in stays)
         return (), next(iter(reasons), f"it would not fit where {settings.room_pods} pods moved")
-    pod = homeless(moved, open_places(situation, listed.node))
+    pod = unplaceable(moved, open_places(situation, listed.node))
     if pod is not None:
         return (), f"no gap is left for a pod of {pod.cpu_request_cores:g} cores"
     return moved, ""
@@ -141,7 +141,7 @@ def _hold(pods: Sequence[Occupant], lacking: tuple[float, float]) -> bool:
     )
 
 
-def _why_it_stays(situation: Situation, pod: Occupant) -> str:
+def _why_it_stays(situation: PolicyInput, pod: Occupant) -> str:
     settings, now = situation.settings, situation.view.cluster_time_seconds
     if kept := why_pod_kept(situation, pod):
         return kept
@@ -167,7 +167,7 @@ def _bears_one_less(service: ServiceMemory) -> bool:
 
 
 def _relief(
-    situation: Situation, waiting: WaitingPod, listed: OccupiedNode, moved: tuple[Occupant, ...]
+    situation: PolicyInput, waiting: WaitingPod, listed: OccupiedNode, moved: tuple[Occupant, ...]
 ) -> Candidate:
     settings, now = situation.settings, situation.view.cluster_time_seconds
     waited = now - waiting.created_time_seconds

@@ -11,7 +11,7 @@ from schemas.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRoom:
+class NodeHeadroom:
     """A node and what is free on it."""
 
     name: str
@@ -38,7 +38,7 @@ class NodeRoom:
         return tuple(short)
 
 
-def rooms(tables: Mapping[str, Table]) -> list[NodeRoom]:
+def headrooms(tables: Mapping[str, Table]) -> list[NodeHeadroom]:
     """Return every node of the newest snapshot; empty where its tables are not known."""
     nodes, placements = tables.get("nodes"), tables.get("placements")
     if not isinstance(nodes, NodeTable) or not isinstance(placements, PlacementTable):
@@ -60,7 +60,7 @@ def rooms(tables: Mapping[str, Table]) -> list[NodeRoom]:
     return [_room(nodes, number, used[name]) for number, name in enumerate(nodes.ids)]
 
 
-def _room(nodes: NodeTable, number: int, used: list[float]) -> NodeRoom:
+def _room(nodes: NodeTable, number: int, used: list[float]) -> NodeHeadroom:
     row = nodes.row(number)
     obstacles = (
         ("not ready", not row["ready"]),
@@ -73,7 +73,7 @@ def _room(nodes: NodeTable, number: int, used: list[float]) -> NodeRoom:
         (f"power state {row['power_state']}", row["power_state"] != "on"),
     )
     obstacle = ", ".join(text for text, holds in obstacles if holds)
-    return NodeRoom(
+    return NodeHeadroom(
         name=row["ids"],
         usable=not obstacle,
         obstacle=obstacle,

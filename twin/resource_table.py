@@ -30,7 +30,7 @@ def unindex_owners(dependents: Dependents, resource: str, record: Record) -> Non
             dependents.pop(owner["uid"], None)
 
 
-class Shelf:
+class ResourceTable:
     """The records of one resource, by (namespace, name) and in that order."""
 
     def __init__(self, kind: Kind, log_size: int) -> None:

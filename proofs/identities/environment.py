@@ -50,7 +50,7 @@ class Caller:
 
 
 @dataclass
-class Ground:
+class Environment:
     """All identities on one server."""
 
     url: str
@@ -103,7 +103,7 @@ async def flush(client: Client) -> None:
 
 
 @asynccontextmanager
-async def start_ground(folder: Path) -> AsyncIterator[Ground]:
+async def start_environment(folder: Path) -> AsyncIterator[Environment]:
     """Start the server, declare the log as bootstrap, and connect every identity."""
     logins = new_logins(IDENTITIES)
     conf = accounts_conf(CLUSTER, LOG.name, logins)
@@ -121,7 +121,7 @@ async def start_ground(folder: Path) -> AsyncIterator[Ground]:
         for identity in IDENTITIES:
             callers[identity.name] = await connect(url, logins[identity.name])
             cleanup.push_async_callback(callers[identity.name].client.close)
-        result = Ground(url, logins, callers, witness)
+        result = Environment(url, logins, callers, witness)
         await _add_targets(result)
         yield result
 
@@ -150,7 +150,7 @@ async def connect(url: str, login: Login) -> Caller:
     return Caller(client, refusals)
 
 
-async def _add_targets(ground: Ground) -> None:
+async def _add_targets(ground: Environment) -> None:
     """Add a second stream, a consumer that is not theirs, and three stored events."""
     other = {"name": OTHER, "subjects": ["other.>"], "allow_direct": True}
     await ground.ask(f"STREAM.CREATE.{OTHER}", other)

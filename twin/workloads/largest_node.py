@@ -23,7 +23,7 @@ class Misfit(NamedTuple):
 _FIELDS = ("cpu_request_millicores", "memory_request_bytes", "gpus")
 
 
-class Room:
+class LargestNode:
     """The largest amounts that single nodes offer."""
 
     def __init__(self, nodes: Iterable[NodeShape]) -> None:

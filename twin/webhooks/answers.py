@@ -42,7 +42,7 @@ class CallsNeeded(Exception):
 
 
 @dataclass(slots=True)
-class Hearing:
+class WebhookAnswers:
     """The answers of webhooks about one write."""
 
     at: float

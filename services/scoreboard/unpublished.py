@@ -12,7 +12,7 @@ from schemas.outcome import OutcomeForecast, OutcomeReward
 from schemas.upcast import reward_by_agent
 
 
-class Owed(DataModel):
+class UnpublishedOutcome(DataModel):
     """An outcome that the log does not hold yet; one of the two is set."""
 
     cycle: Cycle

@@ -29,7 +29,7 @@ MOST_OF_ONE_OWNER: Final = 0.5
 """Share of all pods from which an owner is no group any more but the cluster itself; our own guess."""
 
 
-def grounds_by_node(
+def explanations_by_node(
     rows: Rows, matrix: Matrix, feature_set: str, owners: NDArray[np.int64]
 ) -> Mapping[str, str]:
     """Return the strongest ground of each node that has rows.

@@ -15,7 +15,7 @@ from twin.port.objects import FIRST_NAME, TRAFFIC, ObjectRecord
 DEMAND = ("deployments", "jobs", "services")
 
 
-class Stimulus:
+class InputHash:
     """Hashes what comes into one engine."""
 
     def __init__(self, engine: Engine) -> None:

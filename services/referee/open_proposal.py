@@ -10,7 +10,7 @@ from schemas.agents import AgentManifest, action_label, agent_manifests, referee
 from schemas.decision import Considered
 from schemas.envelope import Event
 from schemas.model import DataModel
-from schemas.proposal import Wish
+from schemas.proposal import FurtherAction
 from schemas.reasons import Reason
 
 UNJUDGED = frozenset(
@@ -25,14 +25,14 @@ UNJUDGED = frozenset(
 """Reasons of a noop whose agent could not look, as against one that looked and wants nothing."""
 
 
-class Candidate(DataModel):
+class OpenProposal(DataModel):
     """One proposal of an open cycle."""
 
     considered: Considered
     """As it will stand in the decision."""
     action: Action
     profile: str
-    further: tuple[Wish, ...] = ()
+    further: tuple[FurtherAction, ...] = ()
     """What else its agent wants in this cycle."""
 
     @property
@@ -65,7 +65,7 @@ class Candidate(DataModel):
         """Whether it is a plain admit: nothing is to be held back or changed."""
         return isinstance(self.action, AdmissionAction) and self.action.admission == "admit"
 
-    def touches(self, other: Candidate) -> bool:
+    def touches(self, other: OpenProposal) -> bool:
         """Say whether both aim at the same node, queue or workload; pods behind them the executor compares."""
         return self.action.target == other.action.target
 
@@ -87,7 +87,7 @@ class Candidate(DataModel):
         return " and ".join(dict.fromkeys(decisive)) or self.considered.text
 
 
-def candidate_of(event: Event[Any]) -> Candidate:
+def open_proposal_of(event: Event[Any]) -> OpenProposal:
     """Return a stored proposal as a candidate."""
     data = event.data
     considered = Considered(
@@ -104,12 +104,12 @@ def candidate_of(event: Event[Any]) -> Candidate:
         evidence=data.evidence,
         effect=data.effect,
     )
-    return Candidate(
+    return OpenProposal(
         considered=considered, action=data.action, profile=data.profile, further=data.further
     )
 
 
-def canonical(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+def canonical(candidates: Iterable[OpenProposal]) -> tuple[OpenProposal, ...]:
     """Return candidates in the referee's order of agents (A, C, B), then falling score, then id.
 
     Whatever order they came in.
@@ -126,7 +126,7 @@ def canonical(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     )
 
 
-def highest_score(candidates: Iterable[Candidate]) -> Candidate | None:
+def highest_score(candidates: Iterable[OpenProposal]) -> OpenProposal | None:
     """Return the candidate with the highest score; ties go to the first in canonical order."""
     return max(
         canonical(candidates), key=lambda candidate: candidate.considered.score, default=None

@@ -22,7 +22,7 @@ TWIN_STOP_ORDER = LAST_SERVICE + 1
 LOG_STOP_ORDER = LAST_SERVICE + 2
 
 
-class KeptProcess(Protocol):
+class SupervisedProcess(Protocol):
     """One process that is kept running."""
 
     @property
@@ -106,7 +106,7 @@ class ServiceProcess:
         return self._child.pid
 
     async def start(self) -> None:
-        """Start it; see `KeptProcess`."""
+        """Start it; see `SupervisedProcess`."""
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("ab") as log:
             await self._child.start(
@@ -114,19 +114,19 @@ class ServiceProcess:
             )
 
     async def wait(self) -> int:
-        """Wait for its end; see `KeptProcess`."""
+        """Wait for its end; see `SupervisedProcess`."""
         return await self._child.wait()
 
     async def stop(self) -> None:
-        """Stop it; see `KeptProcess`."""
+        """Stop it; see `SupervisedProcess`."""
         await self._child.stop(STOP_SECONDS)
 
     def kill(self) -> bool:
-        """Kill it; see `KeptProcess`."""
+        """Kill it; see `SupervisedProcess`."""
         return self._child.kill()
 
     async def sign_of_life(self) -> LivenessReport | None:
-        """Ask it; see `KeptProcess`."""
+        """Ask it; see `SupervisedProcess`."""
         return await ask_health(self._health_port, self.pid)
 
     def last_words(self) -> str:
@@ -160,8 +160,8 @@ class Server(Protocol):
 
 
 @dataclass(frozen=True)
-class KeptServer:
-    """A server that was started before the keeper; see `kept_log` and `kept_twin`."""
+class SupervisedServer:
+    """A server that was started before the keeper; see `supervised_log` and `supervised_twin`."""
 
     name: str
     server: Server
@@ -177,23 +177,23 @@ class KeptServer:
         return self.server.pid
 
     async def start(self) -> None:
-        """Start it again where it was; see `KeptProcess`."""
+        """Start it again where it was; see `SupervisedProcess`."""
         await self.server.restart()
 
     async def wait(self) -> int:
-        """Wait for its end; see `KeptProcess`."""
+        """Wait for its end; see `SupervisedProcess`."""
         return await self.server.wait()
 
     async def stop(self) -> None:
-        """Stop it; see `KeptProcess`."""
+        """Stop it; see `SupervisedProcess`."""
         await self.server.stop()
 
     def kill(self) -> bool:
-        """Kill it; see `KeptProcess`."""
+        """Kill it; see `SupervisedProcess`."""
         return self.server.kill()
 
     async def sign_of_life(self) -> LivenessReport | None:
-        """Ask it; see `KeptProcess`."""
+        """Ask it; see `SupervisedProcess`."""
         return await self.ask()
 
     def last_words(self) -> str:
@@ -201,20 +201,22 @@ class KeptServer:
         return last_line(self.log)
 
 
-def kept_log(server: NatsServer) -> KeptServer:
+def supervised_log(server: NatsServer) -> SupervisedServer:
     """Return nats-server, which greets every client at once, also while it is busy."""
 
     async def ask() -> LivenessReport | None:
         return LivenessReport(0.0, ready=True) if await server.answers() else None
 
     log = server.folder / LOG_FILE
-    return KeptServer("nats-server", server, LOG_STOP_ORDER, own_program=False, log=log, ask=ask)
+    return SupervisedServer(
+        "nats-server", server, LOG_STOP_ORDER, own_program=False, log=log, ask=ask
+    )
 
 
-def kept_twin(twin: TwinProcess) -> KeptServer:
+def supervised_twin(twin: TwinProcess) -> SupervisedServer:
     """Return the simulated cluster, asked on its health port; silent while it re-runs its world."""
 
     async def ask() -> LivenessReport | None:
         return await ask_health(twin.health_port, twin.pid)
 
-    return KeptServer("twin", twin, TWIN_STOP_ORDER, own_program=True, log=twin.log, ask=ask)
+    return SupervisedServer("twin", twin, TWIN_STOP_ORDER, own_program=True, log=twin.log, ask=ask)

@@ -15,7 +15,7 @@ from twin.world import World
 MANAGER = "kueue-admission"
 
 
-class Desk:
+class KueueClient:
     """Objects of one world, written in the name of Kueue."""
 
     def __init__(self, world: World) -> None:

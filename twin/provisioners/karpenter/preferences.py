@@ -21,7 +21,7 @@ from twin.scheduling.placement_rules import is_tolerated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wish:
+class PodPreferences:
     """One pod's wishes at one degree of modesty."""
 
     pod: PodRecord
@@ -68,11 +68,11 @@ class Wish:
         return None
 
 
-def wishes_of(pod: PodRecord, *, respect: bool) -> Iterator[Wish]:
+def wishes_of(pod: PodRecord, *, respect: bool) -> Iterator[PodPreferences]:
     """Yield what a pod wants, then what it would settle for."""
     needs = pod.shape.needs
     soft = sorted(needs.preferred_pods, key=lambda term: -abs(term.weight))
-    wish = Wish(
+    wish = PodPreferences(
         pod,
         pod.shape.node_affinity,
         tuple(sorted(needs.preferred_nodes, key=lambda entry: -entry[0])) if respect else (),
@@ -91,7 +91,7 @@ def wishes_of(pod: PodRecord, *, respect: bool) -> Iterator[Wish]:
         wish = less
 
 
-def _relaxed(wish: Wish) -> Wish | None:
+def _relaxed(wish: PodPreferences) -> PodPreferences | None:
     if len(wish.terms) > 1:
         return replace(wish, terms=wish.terms[1:])
     for name in ("soft_affinity", "soft_anti_affinity", "preferred_nodes", "soft_spread"):

@@ -17,7 +17,7 @@ MOST_ROUND_SECONDS = 2.0
 """A round counts for no more: after a longer one it was the waiting process that was away."""
 
 
-class StartPatience:
+class StartTimeout:
     """Decides whether to wait on for a child that starts."""
 
     def __init__(self, most_seconds: float = START_SECONDS) -> None:
@@ -38,7 +38,7 @@ class StartPatience:
         return ""
 
 
-class StopPatience:
+class StopTimeout:
     """Decides whether to wait on for a child that was told to end."""
 
     def __init__(self, seconds: float) -> None:

@@ -12,7 +12,7 @@ from schemas.surge import OWNER_REPLICAS
 from services.held import MOST_REPLICAS
 
 
-class Raise(DataModel):
+class ScaleUp(DataModel):
     """What an object's number was before we raised it, and what we made of it."""
 
     owner: Count
@@ -30,7 +30,7 @@ class Raise(DataModel):
         return max(0, self.ours - self.base)
 
 
-def read_raise(annotations: Mapping[str, str]) -> Raise | None:
+def read_scale_up(annotations: Mapping[str, str]) -> ScaleUp | None:
     """Return what an object's annotation remembers; None where there is none, or it is not ours to read.
 
     Anybody may write annotations: what cannot be a raise of ours is none.
@@ -39,7 +39,7 @@ def read_raise(annotations: Mapping[str, str]) -> Raise | None:
     if text is None:
         return None
     try:
-        remembered = Raise.model_validate_json(text, strict=True)
+        remembered = ScaleUp.model_validate_json(text, strict=True)
     except ValidationError:
         return None
     possible = remembered.owner < remembered.ours <= MOST_REPLICAS
@@ -48,5 +48,5 @@ def read_raise(annotations: Mapping[str, str]) -> Raise | None:
 
 def added_pods(annotations: Mapping[str, str], number: int) -> int:
     """Return the pods that a raise adds which still stands: the object's number is the one that we wrote."""
-    remembered = read_raise(annotations)
+    remembered = read_scale_up(annotations)
     return remembered.added_pods if remembered and remembered.ours == number else 0

@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(slots=True)
-class _Room:
+class _NodeHeadroom:
     """What a node has left, and what those of its pods hold that a controller would make again elsewhere."""
 
     cores: float
@@ -104,9 +104,9 @@ def _waiting(pod: Pod) -> WaitingPod | None:
     )
 
 
-def _rooms(nodes: Mapping[str, Node], pods: Sequence[Pod]) -> dict[str, _Room]:
+def _rooms(nodes: Mapping[str, Node], pods: Sequence[Pod]) -> dict[str, _NodeHeadroom]:
     rooms = {
-        name: _Room(
+        name: _NodeHeadroom(
             parse_cores(node.status.allocatable.get(CPU, "0")),
             parse_whole(node.status.allocatable.get(MEMORY, "0")),
         )
@@ -119,7 +119,7 @@ def _rooms(nodes: Mapping[str, Node], pods: Sequence[Pod]) -> dict[str, _Room]:
     return rooms
 
 
-def _nearly(waiting: WaitingPod, rooms: Mapping[str, _Room]) -> tuple[str, ...]:
+def _nearly(waiting: WaitingPod, rooms: Mapping[str, _NodeHeadroom]) -> tuple[str, ...]:
     """Return the nodes on which a pod would fit if a few moved; none where it fits on one as it is."""
     ranked: list[tuple[float, str]] = []
     for name, room in rooms.items():

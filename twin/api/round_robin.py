@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 
-class Turns:
+class RoundRobin:
     """Takes the pieces of any number of answers in turn."""
 
     def __init__(self) -> None:

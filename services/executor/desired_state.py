@@ -12,7 +12,7 @@ from services.executor.plans.resizing import is_in_force, shows_amounts
 from services.executor.plans.taints import shows_taints
 
 
-class End(StrEnum):
+class DesiredState(StrEnum):
     """What an operation's object shows of the end that was wanted."""
 
     REACHED = "reached"
@@ -55,19 +55,19 @@ def shows_patch(operation: Operation, current: dict[str, Any], patch: str) -> bo
     return already_shows(current, json.loads(patch))
 
 
-def end_shown(operation: Operation, current: dict[str, Any] | None) -> End:
+def end_shown(operation: Operation, current: dict[str, Any] | None) -> DesiredState:
     """Return what an object (None: it is gone) shows of an operation's end; more replicas than were wanted
     will do, and an object of the same name made anew is another one.
     """
     if operation.verb is Verb.CREATE and current is None:
-        return End.GONE
+        return DesiredState.GONE
     removes = operation.verb in {Verb.EVICT, Verb.DELETE}
     if operation.verb is Verb.DELETE and current and current["metadata"].get("deletionTimestamp"):
-        return End.REACHED  # finalizers drain and end the machine in their own time
+        return DesiredState.REACHED  # finalizers drain and end the machine in their own time
     if not removes and (
         current is None or operation.uid not in {"", current["metadata"].get("uid")}
     ):
-        return End.GONE
+        return DesiredState.GONE
     if operation.verb is Verb.SCALE and current is not None:
         replicas = (current.get("spec") or {}).get("replicas")
         reached = isinstance(replicas, int) and replicas >= (operation.replicas or 0)
@@ -75,7 +75,7 @@ def end_shown(operation: Operation, current: dict[str, Any] | None) -> End:
         reached = has_reached_end(operation, current)
     if operation.verb is Verb.RESIZE and current is not None:
         reached = reached and is_in_force(current)
-    return End.REACHED if reached else End.NOT_REACHED
+    return DesiredState.REACHED if reached else DesiredState.NOT_REACHED
 
 
 def already_shows(current: Any, patch: Any) -> bool:

@@ -44,7 +44,7 @@ OWN_KINDS = PublishedKinds(NAME, SnapshotNodes, SnapshotPlacements, SnapshotWork
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class CollectorState:
     """What a collector carries from one look at the cluster to the next."""
 
     simulated: bool | None = None
@@ -59,9 +59,9 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CollectedCycle:
     """One look at the cluster: what was seen, and what the collector remembers of it."""
 
     cycle: int
     snapshot: Snapshot
-    memory: Memory
+    memory: CollectorState

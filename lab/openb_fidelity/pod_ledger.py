@@ -19,7 +19,7 @@ Amounts = tuple[int, int, int]
 PODS_PER_NODE = 110
 
 
-class Books:
+class PodLedger:
     """Follows pods through the API's changes."""
 
     def __init__(self, nodes: Sequence[NodeShape]) -> None:

@@ -12,7 +12,7 @@ from typing import Self
 from twin.workloads.arrival import WorkloadArrival
 
 
-class Tape:
+class ArrivalCursor:
     """One place in a source of arrivals."""
 
     __slots__ = ("_after", "_drawn", "_source", "arrival", "number")

@@ -27,7 +27,7 @@ GROWN_RATIO = 1.2
 """Replicas may help when each has so many times the requests that it had when they did not."""
 
 
-class RaiseMemory(DataModel):
+class ScaleUpMemory(DataModel):
     """The Service as it was when replicas were added, and how often that was in vain."""
 
     replica_rate: Rounded = 0.0
@@ -47,11 +47,11 @@ class RaiseMemory(DataModel):
     """Raises in a row that relieved the replicas and did not help; 0 again once the objective was kept for long."""
 
 
-NO_RAISE = RaiseMemory()
+NO_SCALE_UP = ScaleUpMemory()
 
 
-class Sight(NamedTuple):
-    """A Service in one step, as `RaiseMemory` compares it."""
+class ServiceLoad(NamedTuple):
+    """A Service in one step, as `ScaleUpMemory` compares it."""
 
     replica_rate: float
     bad_ratio: float
@@ -59,9 +59,9 @@ class Sight(NamedTuple):
     in_time_rate: float
 
 
-def remember_raise(
-    memory: RaiseMemory,
-    sights: tuple[Sight, Sight],
+def remember_scale_up(
+    memory: ScaleUpMemory,
+    loads: tuple[ServiceLoad, ServiceLoad],
     *,
     raised: bool,
     settled: bool,
@@ -69,12 +69,12 @@ def remember_raise(
     cured: bool,
     quiet: bool,
     slo_bad_ratio: float,
-) -> RaiseMemory:
+) -> ScaleUpMemory:
     """Return the memory after a look.
 
     Args:
         memory: after the look before.
-        sights: the Service at the look before, and now.
+        loads: the Service at the look before, and now.
         raised: replicas that were asked for are seen for the first time.
         settled: the newest raise has had time to settle.
         judged: it had not at the look before.
@@ -82,12 +82,12 @@ def remember_raise(
         quiet: it was kept for long.
         slo_bad_ratio: share of bad requests from which it is violated.
     """
-    before, now = sights
+    before, now = loads
     if quiet:
-        return NO_RAISE
+        return NO_SCALE_UP
     if raised:
         tried_rate = max(memory.tried_rate, before.replica_rate)
-        return RaiseMemory.model_construct(
+        return ScaleUpMemory.model_construct(
             **before._asdict(), tried_rate=tried_rate, vain=memory.vain
         )
     if not settled:
@@ -101,7 +101,7 @@ def remember_raise(
     return memory.model_copy(update={"vain": memory.vain + vain, "curing_rate": curing_rate})
 
 
-def _curing_rate(memory: RaiseMemory, now: Sight, slo_bad_ratio: float) -> float | None:
+def _curing_rate(memory: ScaleUpMemory, now: ServiceLoad, slo_bad_ratio: float) -> float | None:
     """Return where a straight line through the look before the raise and now meets the objective.
 
     While fewer than half are bad, their share grows ever faster with what a replica has to do, so the line lies
@@ -115,7 +115,7 @@ def _curing_rate(memory: RaiseMemory, now: Sight, slo_bad_ratio: float) -> float
     return rounded(max(0.0, now.replica_rate - (now.bad_ratio - slo_bad_ratio) / slope))
 
 
-def _has_helped(memory: RaiseMemory, now: Sight) -> bool:
+def _has_helped(memory: ScaleUpMemory, now: ServiceLoad) -> bool:
     in_time = max(SERVED_RATIO * memory.in_time_rate, LEAST_IN_TIME_RATIO * now.served_rate)
     return (
         now.bad_ratio < MOSTLY_BAD_RATIO
@@ -125,7 +125,7 @@ def _has_helped(memory: RaiseMemory, now: Sight) -> bool:
     )
 
 
-def serves_more(memory: RaiseMemory, now: Sight) -> bool:
+def serves_more(memory: ScaleUpMemory, now: ServiceLoad) -> bool:
     """Say whether many more requests are answered, or in time, than before the newest raise.
 
     Then replicas are still lacking, which is no sign that they do not help.
@@ -134,7 +134,7 @@ def serves_more(memory: RaiseMemory, now: Sight) -> bool:
     return now.served_rate >= SERVED_RATIO * memory.served_rate or now.in_time_rate >= in_time
 
 
-def is_vain(memory: RaiseMemory, replica_rate: float, least_rate: float) -> bool:
+def is_ineffective(memory: ScaleUpMemory, replica_rate: float, least_rate: float) -> bool:
     """Say whether one more raise would be in vain, for all that is known.
 
     Args:

@@ -27,8 +27,8 @@ from bus.failure_detector import FailureDetector, LivenessReport
 from bus.item_errors import ItemErrors
 from bus.processor_time import ProcessorMeter, ReadThreads, read_threads
 from foresail.output import print_error
-from foresail.stack.kept_processes import KeptProcess
 from foresail.stack.restarts import MOST_FAILED_STARTS, Backoff, ProcessEnd, process_end
+from foresail.stack.supervised_processes import SupervisedProcess
 from projections.figures import duration
 from schemas.envelope import rfc3339
 
@@ -45,7 +45,7 @@ Listener = Callable[[str, str], None]
 class _Child:
     """One kept process."""
 
-    process: KeptProcess
+    process: SupervisedProcess
     backoff: Backoff
     running: bool = False
     """Whether it was started and its end has not been noticed yet."""
@@ -61,7 +61,7 @@ class _Child:
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
 
-class Keeper:
+class Supervisor:
     """Keeps processes running until `stop` is called."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Keeper:
         """How and when each process that ended last did, by name."""
         return {name: child.last_end for name, child in self._children.items() if child.last_end}
 
-    def add(self, *processes: KeptProcess) -> None:
+    def add(self, *processes: SupervisedProcess) -> None:
         """Take processes that `stop` will stop; `keep` keeps them running."""
         for process in processes:
             backoff = Backoff(process.first_pause_seconds)
@@ -221,7 +221,7 @@ def _ignore(_name: str, _what: str) -> None:
     """Hear nothing."""
 
 
-async def ask(process: KeptProcess) -> LivenessReport | None:
+async def ask(process: SupervisedProcess) -> LivenessReport | None:
     """Return a process' sign of life; None when none came in time."""
     try:
         async with asyncio.timeout(ASK_SECONDS):
