@@ -15,12 +15,10 @@ from bus.cancellation import cancel_and_wait
 from bus.child_timeouts import START_SECONDS, StartTimeout, StopTimeout
 from bus.errors import NeverReady
 from bus.processor_time import ProcessorMeter, ProcessorTime
-from inputs.parent_process import die_with_parent
+from inputs.parent_process import PARENT_VARIABLE, die_with_parent
 
 ROUND_SECONDS = 0.5
 """Pause between two looks at how a child is that one waits for."""
-PARENT_VARIABLE = "FORESAIL_PARENT"
-"""Tells a Python child its parent, so that it asks the kernel again after its own forks."""
 
 Output = int | IO[bytes]
 """As `subprocess` takes it: DEVNULL, PIPE or an open file."""

@@ -327,9 +327,9 @@ async def _rights(
     kubeconfig: str, context: str | None, process: str, namespaces: tuple[str, ...]
 ) -> Finding:
     """Ask for each right of a process, one by one; what is written only where namespaces are named."""
-    from foresail.install_rights import Grants, granted_rights  # noqa: PLC0415 - as below
-    from services.access_reviews import missing_rights  # noqa: PLC0415 - as below
     from services.official_client import OfficialClientTransport  # noqa: PLC0415 - as below
+    from services.rights.installation import Grants, granted_rights  # noqa: PLC0415 - as below
+    from services.rights.reviews import missing_rights  # noqa: PLC0415 - as below
 
     check = f"rights of {process}"
     kinds = tuple(str(kind) for kind in ActionKind if kind is not ActionKind.NOOP)

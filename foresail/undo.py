@@ -29,7 +29,7 @@ from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.status import read_operating_state
 from foresail.verbs import Verb
 from inputs.close_matches import remedy_for
-from projections.standing import StandingAction, StandingActions
+from projections.standing_actions import StandingAction, StandingActions
 from projections.times import cluster_time
 from schemas import subjects
 from schemas.control import EVERYTHING, Command

@@ -9,7 +9,7 @@ from typing import Any
 from projections.cycle_record import CycleRecords
 from projections.outage import Outage, is_without_nodes, outage_of
 from projections.run_state import RunState
-from projections.standing import StandingActions
+from projections.standing_actions import StandingActions
 from schemas.breaker import Breaker, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event

@@ -9,22 +9,23 @@ from typing import Any
 from deploy.manifests.pieces import HOME, PLAIN_ACCOUNT
 from deploy.manifests.tree import Document, Filled, Tree, When
 from deploy.manifests.values import KINDS, Chart
-from foresail.install_rights import (
+from schemas.actions import ActionKind
+from services.rights import Right, RightScope
+from services.rights.collector import SIMULATED_RIGHTS
+from services.rights.executor import read_rights, write_rights
+from services.rights.installation import (
     ACCOUNTS,
     Grants,
     account_manifest,
     binding,
     granted_rights,
     role_manifests,
+    rules_of,
 )
-from schemas.actions import ActionKind
-from services.collector.rights import SIMULATED_RIGHTS
-from services.executor.rights import read_rights, write_rights
-from services.rights import Right, RightScope, rules_of
 
 FILE = "rights"
 _LABEL = "pool=any"  # which label it is decides the executor, not RBAC
-_SETTINGS = Grants(writable_nodes=_LABEL).settings
+_SETTINGS = Grants(writable_nodes=_LABEL)
 EVERY = [ActionKind(word) for word in KINDS]
 
 

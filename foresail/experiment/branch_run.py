@@ -25,7 +25,6 @@ from schemas.observation import Observation
 from schemas.outcome import Operation, OperationResult, OutcomeExecution
 from schemas.view import ObservationView, update_view
 from services.agents.memory import GIB
-from services.cluster import TwinTransport
 from services.collector.collected import CollectedCycle
 from services.collector.service import Collector
 from services.executor.plans import PLANS
@@ -33,6 +32,7 @@ from services.executor.plans.planned import PlanRefusal
 from services.executor.reading.facts import read_facts
 from services.executor.settings import ExecutorSettings
 from services.executor.writing.operations import apply_operation
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.engine import Engine
 

@@ -18,15 +18,7 @@ from schemas.envelope import Event
 from schemas.model import EventData
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
 from services.agents.calibration import kind_of
-from services.cluster import (
-    JSON,
-    ApiResponse,
-    ItemTransport,
-    Json,
-    ListedItems,
-    Method,
-    Transport,
-)
+from services.cluster import JSON, ApiResponse, ItemTransport, Json, ListedItems, Method, Transport
 from services.collector.collected import CollectedCycle
 from twin.port.api import WRITING
 from twin.port.engine import Engine

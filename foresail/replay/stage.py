@@ -18,7 +18,8 @@ from pathlib import Path
 from bus.clock import Clock
 from bus.errors import BusUnavailable, InputError, JetStreamMissing, Permanent
 from bus.identities import REPLAY_PREFIX
-from bus.login import Login, Logins, new_logins, read_logins, store_logins
+from bus.login import Login
+from bus.logins import Logins, new_logins, read_logins, store_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer, reload_accounts

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bus.errors import BusUnavailable, ConfigError
-from bus.login import Login, Logins, new_logins, store_logins
+from bus.login import Login
+from bus.logins import Logins, new_logins, store_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer

@@ -18,7 +18,7 @@ from foresail.stack.operator_command import publish_command
 from foresail.stack.watch import Watch
 from projections.figures import duration
 from projections.overview import Overview
-from projections.standing import StandingAction
+from projections.standing_actions import StandingAction
 from schemas.control import EVERYTHING, Command
 from schemas.identity import Origin
 from schemas.outcome import Mode

@@ -39,9 +39,10 @@ from foresail.untouched.world import MirroredWrites, MirroringTransport
 from schemas.envelope import Event
 from schemas.identity import Origin
 from schemas.outcome import Mode
-from services.cluster import Transport, TwinTransport
+from services.cluster import Transport
 from services.collector.collected import CollectedCycle
 from services.executor.settings import HandBack
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.engine import Engine
 from twin.port.files import read_scenario

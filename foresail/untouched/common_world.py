@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from foresail.untouched.world import MirroredWrites, UntouchedWorld
-from services.cluster import (
-    JSON,
-    ApiResponse,
-    ItemTransport,
-    Json,
-    ListedItems,
-    Method,
-    Transport,
-)
+from services.cluster import JSON, ApiResponse, ItemTransport, Json, ListedItems, Method, Transport
 from services.collector.collected import CollectedCycle
 from twin.port.api import WRITING, InProcessTwin
 from twin.port.engine import Engine

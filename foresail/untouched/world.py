@@ -12,17 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.cluster import (
-    JSON,
-    ApiResponse,
-    InProcessCluster,
-    ItemTransport,
-    Json,
-    ListedItems,
-    Method,
-    Transport,
-)
+from services.cluster import JSON, ApiResponse, ItemTransport, Json, ListedItems, Method, Transport
 from services.collector.collected import CollectedCycle
+from services.twin_transport import InProcessCluster
 from twin.port.api import WRITING, InProcessTwin, Request, Router
 from twin.port.engine import Engine
 

@@ -15,7 +15,6 @@ from typing import Any
 import yaml
 
 from bus.clock import SystemClock
-from foresail.install_rights import ACCOUNTS, Grants, manifests
 from lab.fidelity.real.metrics_server import MetricsServer
 from lab.fidelity.real.processes import CONTROL_PLANE, ControlPlane
 from proofs.real_cluster.audit import AuditLog
@@ -25,6 +24,7 @@ from proofs.real_programs.grounds import front_proxy_flags
 from proofs.real_programs.processes import ASSETS, program
 from proofs.real_programs.requests import Api, Object, until
 from schemas.actions import ActionKind
+from services.rights.installation import ACCOUNTS, Grants, manifests
 
 HOME = "foresail"
 KINDS = tuple(kind.value for kind in ActionKind if kind is not ActionKind.NOOP)

@@ -16,8 +16,8 @@ from bus.clock import LoopClock
 from bus.memory_adapter import MemoryBus
 from bus.port import Message, Messages
 from proofs.simulation.plan import FaultPlan
-from services.access_reviews import REVIEWS
 from services.cluster import JSON, ApiResponse, ClusterUnavailable, Json, Method, Transport
+from services.rights.reviews import REVIEWS
 
 IN_FLIGHT_SECONDS = 3.0
 """Longest time that a dead process' last publish may still travel."""

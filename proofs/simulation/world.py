@@ -22,7 +22,7 @@ from proofs.simulation.log_monitor import LogMonitor, late_cycles
 from proofs.simulation.plan import INTERVAL_SECONDS, SOURCES, FaultPlan
 from proofs.simulation.stepped_io import Crash, JumpingClock, SteppedBus, SteppedTransport, Steps
 from schemas.identity import Origin
-from services.cluster import TwinTransport
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.workloads import open_workload
 

@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from schemas.actions import Action, Evidence
 from schemas.effect import Effect
-from schemas.prediction import DemandBands
+from schemas.proposal import ForecastGround
 from schemas.reasons import Reason
 from schemas.view import ObservationView
+from services.agents.foreseen import NOTHING_FORESEEN, Foreseen
 from services.agents.memory import Memory
 from services.agents.value_settings import ValueSettings
 
@@ -28,8 +29,8 @@ class PolicyInput:
     view: ObservationView
     memory: Memory
     settings: ValueSettings
-    bands: tuple[DemandBands, ...] = ()
-    """Demand foreseen, by horizon; empty while nothing is known, and where `agents.value.forecast` is off."""
+    foreseen: Foreseen = NOTHING_FORESEEN
+    """Empty while nothing is known, and where `agents.value.forecast` is off."""
 
 
 class Band(NamedTuple):
@@ -45,7 +46,7 @@ class Band(NamedTuple):
 def bands_of(situation: PolicyInput, series: str) -> dict[float, Band]:
     """Return a series' bands by horizon in seconds, the shortest first; none of those that rest on a guess alone."""
     found: dict[float, Band] = {}
-    for bands in situation.bands:
+    for bands in situation.foreseen.bands:
         table = bands.series
         row = bisect_left(table.ids, series)
         if row < len(table) and table.ids[row] == series and table.basis[row] != "assumed":
@@ -68,6 +69,8 @@ class Candidate:
     decisive: tuple[Evidence, ...]
     """The comparisons that made it a candidate."""
     text: str
+    forecast: ForecastGround | None = None
+    """The forecast that it rests on, where it does."""
 
 
 @dataclass(frozen=True, slots=True)

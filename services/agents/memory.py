@@ -9,12 +9,15 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from pydantic import Field
+
 from schemas.actions import Action, ReplicateAction
 from schemas.model import DataModel
 from schemas.numbers import Rounded, Seconds, rounded
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.view import ObservationView
 from schemas.work import ServiceCounters
+from services.agents.leads import leads_after
 from services.agents.machine_memory import (
     MachineMemory,
     remember_disruptions,
@@ -88,6 +91,8 @@ class ServiceMemory(DataModel):
     """Greatest rate that one ready replica served in time while others of its requests were bad."""
     broken_rate: Rounded = 0.0
     """Smallest rate of one ready replica at which it was violated for a while; 0: none was seen."""
+    leads: tuple[Seconds, ...] = Field(default=(), exclude_if=lambda leads: not leads)
+    """How long the newest raises took until all pods were ready; only where a forecast is acted on."""
 
     @property
     def overloaded_ratio(self) -> float:
@@ -338,6 +343,13 @@ def _next_observation(
         borne_rate=borne,
         in_time_rate=in_time_after_step(before.in_time_rate, in_time, violates=violates),
         broken_rate=broken,
+        leads=leads_after(
+            before.leads,
+            look.now - before.changed_seconds,
+            elapsed,
+            waited=settings.forecast and before.raised and before.ready < before.wanted,
+            ready=look.ready >= look.wanted == before.wanted,
+        ),
     )
     raised = ours and look.replicas > before.replicas
     return _after_raise(before, service, settings, look.now, (raised, rested, judged))

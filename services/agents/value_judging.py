@@ -45,6 +45,7 @@ def judge_by_value(appraise: Appraise | None, situation: PolicyInput) -> Judgeme
         decisive=best.decisive,
         text=_text(best),
         effect=best.effect,
+        forecast=best.forecast,
         further=tuple(_wish(candidate) for candidate in others),
         untouched=draw,
     )
@@ -111,5 +112,6 @@ def _wish(candidate: Candidate) -> FurtherAction:
         rule=" and ".join(item.words for item in candidate.decisive),
         evidence=candidate.decisive,
         effect=candidate.effect,
+        forecast=candidate.forecast,
         text=_text(candidate),
     )

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from schemas.occupancy import Occupancy
-from services.cluster import TwinTransport
 from services.collector.cluster import read_every_source
 from services.collector.occupancy import LIGHT_PODS, occupancy_of
 from services.kube_budgets import (
@@ -20,6 +19,7 @@ from services.kube_budgets import (
 )
 from services.kube_objects import Meta
 from services.node_selection import REQUIRED
+from services.twin_transport import TwinTransport
 from tests.builders import START_SECONDS
 from tests.collector.scripted_cluster import ScriptedCluster, node, pod, stamp
 

@@ -9,7 +9,7 @@ import pytest
 from schemas.actions import ActionKind, ReplicateAction, Target, TargetKind
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.reasons import Reason
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.guards.budget import schedule_applies
 from services.executor.ledger import ClusterSummary, Execution, Ledger, PendingDecision
 from services.executor.plans.planned import OperationPlan
@@ -18,7 +18,7 @@ from tests.builders import make_action
 
 NOW = 10_000.0
 SLEEP = ActionKind.POWER_STATE
-WITH_A_PLAN = (Stage.BEFORE_READING, Stage.BEFORE_ACTING)
+WITH_A_PLAN = (Needs.LOG, Needs.PLAN)
 
 
 def due(kind: ActionKind = SLEEP, target: str = "node-0", **fields: Any) -> PendingDecision:
@@ -211,7 +211,7 @@ def test_a_refusal_states_what_was_measured_against_which_limit() -> None:
     """Guard, number, limit, unit and sentence: the event is all that a reader has."""
     history = [execution_before(300.0, target=f"n{one}") for one in range(10)]
     asked = question(*history)
-    [refused] = [check for check in ask_guards(Stage.BEFORE_ACTING, asked) if not check.passed]
+    [refused] = [check for check in ask_guards(Needs.PLAN, asked) if not check.passed]
 
     assert (refused.guard, refused.measured, refused.limit, refused.unit) == (
         "budget",

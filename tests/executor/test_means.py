@@ -16,12 +16,12 @@ from schemas.actions import ActionKind
 from schemas.capabilities import MissingCapability, OutcomeCapabilities
 from schemas.control import Command
 from schemas.outcome import Mode
-from services.access_reviews import REVIEWS
 from services.cluster import JSON, ApiResponse, ClusterRefused, Json, Method, Transport
 from services.executor.ledger.handler import evolve
 from services.executor.reading.capabilities import read_missing_capabilities
 from services.executor.settings import ExecutorSettings
 from services.official_client import OfficialClientTransport
+from services.rights.reviews import REVIEWS
 from tests.builders import cycle_time, make_control, stamp_event
 from tests.executor.plant import Plant, on
 

@@ -13,7 +13,7 @@ from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.reasons import Reason
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.ledger import ClusterSummary, Ledger, PendingDecision
 from services.executor.ledger.handler import evolve
 from services.executor.plans.planned import OperationPlan
@@ -249,12 +249,10 @@ def test_by_namespace_a_plan_needs_every_namespace_that_it_writes_to(
             namespaces=("shop", "batch"),
         )
         question = asked(drawn, planned_for(*namespaces))
-        assert "switchback" not in [
-            check.guard for check in ask_guards(Stage.BEFORE_READING, question)
-        ]
+        assert "switchback" not in [check.guard for check in ask_guards(Needs.LOG, question)]
         (answer,) = (
             check
-            for check in ask_guards(Stage.BEFORE_ACTING, question)
+            for check in ask_guards(Needs.PLAN, question)
             if check.guard == "switchback_namespaces"
         )
         assert answer.passed is (cluster_acts if held is None else not held)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from projections.standing import StandingActions
+from projections.standing_actions import StandingActions
 from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode

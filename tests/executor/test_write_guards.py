@@ -11,7 +11,7 @@ from schemas.outcome import Mode, Operation, Verb
 from schemas.reasons import Reason
 from services.executor.execution.planning import exclude_forbidden
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.ledger import Ledger, PendingDecision
 from services.executor.reach import Marked, Reach, ReachedNode, ReachedPod, Scope, scope_of
 from services.executor.reading.marked_objects import WorkloadSpec
@@ -46,7 +46,7 @@ def failed_numbers(
     guard_question = question(*reaches, scope=scope, **settings)
     return {
         check.guard: check.measured
-        for check in ask_guards(Stage.BEFORE_WRITING, guard_question)
+        for check in ask_guards(Needs.REACH, guard_question)
         if not check.passed
     }
 
@@ -97,9 +97,7 @@ def test_names_are_exact(namespace: str) -> None:
 def test_every_object_outside_is_counted() -> None:
     """The measured number is how many objects lie outside, and the first one is named."""
     guard_question = question(evicts(pod("a", "x")), evicts(pod("b", "x")), evicts(pod()))
-    (answer,) = [
-        check for check in ask_guards(Stage.BEFORE_WRITING, guard_question) if not check.passed
-    ]
+    (answer,) = [check for check in ask_guards(Needs.REACH, guard_question) if not check.passed]
 
     assert (answer.measured, answer.limit, answer.unit) == (2, 0, "objects")
     assert answer.reason is Reason.NAMESPACE_NOT_NAMED

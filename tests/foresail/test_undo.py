@@ -18,7 +18,7 @@ from foresail.stack.state_folder import StackFile
 from foresail.stack.undo_at_end import UndoneAtEnd, summary_of, why_kept
 from foresail.undo import undo
 from projections.overview import Overview
-from projections.standing import StandingActions
+from projections.standing_actions import StandingActions
 from schemas.control import EVERYTHING, Command, Control
 from schemas.envelope import NewEvent
 from schemas.outcome import ExecutionPhase, OperationResult

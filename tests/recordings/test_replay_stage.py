@@ -14,7 +14,7 @@ import pytest
 
 from bus.clock import SystemClock
 from bus.errors import JetStreamMissing, NotPermitted, StreamMissing
-from bus.login import new_logins, store_logins
+from bus.logins import new_logins, store_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer

@@ -16,19 +16,14 @@ from numpy.typing import NDArray
 from bus.errors import InputError
 from features.series.features import FEATURES, SeriesPast, Units, describe_past
 from features.series.quantiles import Floats
-from features.series.rules import (
-    HISTORY_WINDOWS,
-    RC_LEVEL,
-    highest,
-    last_value,
-    n_sigma,
+from features.series.rules import HISTORY_WINDOWS, RC_LEVEL, highest, last_value, n_sigma, row_max
+from features.series.windows import past_of_series
+from lab.forecast.demand.baselines import (
     percentile_limits,
     rc_like,
-    row_max,
     same_time_yesterday,
     vpa_limits,
 )
-from features.series.windows import past_of_series
 from lab.forecast.demand.series import FIT_SHARE, TRAIN_SHARE, Family, Series, owner_place
 
 LEAST_KNOWN = 12

@@ -17,23 +17,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
+from schemas.actions import Evidence
 from schemas.numbers import rounded
 from schemas.observation import ObservedServices
 from services.agents.appraisal import (
     Appraisal,
-    Band,
     Candidate,
     PolicyInput,
-    bands_of,
 )
-from services.agents.effects import HOUR, MINUTE, chance_above, effect_of, share_with_spread
-from services.agents.memory import GIB, GROWN_STEPS, ServiceMemory
+from services.agents.effects import HOUR, MINUTE, effect_of, share_with_spread
+from services.agents.memory import GROWN_STEPS, ServiceMemory
 from services.agents.safety.draining import drains
-from services.agents.safety.places import finds_machines, pods_that_fit, surge_pods_left
-from services.agents.scale_up_memory import is_ineffective
+from services.agents.safety.foresight import kept_ahead, more_ahead
+from services.agents.safety.places import surge_pods_left
+from services.agents.safety.replica_room import ReplicaRoom, replicate_action
 from services.agents.value_settings import ValueSettings
 
 TREND_STEPS = 8
@@ -62,7 +60,7 @@ def appraise(situation: PolicyInput) -> Appraisal:
     missing: list[str] = []
     surge_pods = surge_pods_left(situation)
     for row in range(len(table.ids)):
-        room = _WorkloadHeadroom(situation, table, row, surge_pods)
+        room = ReplicaRoom(situation, table, row, surge_pods)
         candidates.extend(_fewer(room))
         missing.extend(_why_no_more(room))
     return Appraisal(tuple(candidates), "; ".join([_summary(situation), *missing]))
@@ -73,12 +71,12 @@ def _raises(situation: PolicyInput, table: ObservedServices) -> Iterator[Candida
     whole = surge_pods_left(situation)
     gains: dict[int, float] = {}
     for row in range(len(table.ids)):
-        if (alone := _more(_WorkloadHeadroom(situation, table, row, whole))) is not None:
+        if (alone := _more(ReplicaRoom(situation, table, row, whole))) is not None:
             raising, pods = alone
             gains[row] = raising.effect.net / pods
     left, taken_cores = whole, 0.0
     for row in sorted(gains, key=lambda row: -gains[row]):
-        fitting = _more(_WorkloadHeadroom(situation, table, row, left, taken_cores))
+        fitting = _more(ReplicaRoom(situation, table, row, left, taken_cores))
         if fitting is not None:
             raising, pods = fitting
             yield raising
@@ -88,57 +86,7 @@ def _raises(situation: PolicyInput, table: ObservedServices) -> Iterator[Candida
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _WorkloadHeadroom:
-    """How far a workload may grow, after those that gain more by a pod."""
-
-    situation: PolicyInput
-    table: ObservedServices
-    row: int
-    """Of the table."""
-    surge_pods: int
-    """Pods that all workloads together may still get."""
-    taken_cores: float = 0.0
-    """CPU that the others' new replicas would take."""
-
-    @property
-    def name(self) -> str:
-        return self.table.ids[self.row]
-
-    @property
-    def service(self) -> ServiceMemory:
-        return self.situation.memory.services[self.name]
-
-    def limit(self) -> int:
-        """Return the most replicas that may be asked for."""
-        table, row, service = self.table, self.row, self.service
-        settings = self.situation.settings
-        cores = table.replica_cpu_cores[row]
-        places = self.surge_pods
-        if not finds_machines(self.situation):
-            places = pods_that_fit(self.situation, cores, table.replica_memory_bytes[row])
-            places -= math.ceil(self.taken_cores / cores) if cores else 0
-        base = service.base_replicas or service.wanted
-        most = min(
-            math.floor(base * settings.most_surge),
-            service.wanted + max(0, min(self.surge_pods, places)),
-        )
-        return min(most, table.most[row]) if table.autoscaled[row] else most
-
-    @property
-    def least_rate(self) -> float:
-        """Requests a second of one replica with as many as may be asked for."""
-        return self.service.rate / max(1, self.limit())
-
-    @property
-    def is_ineffective(self) -> bool:
-        """Whether more replicas would not end the violation, by what the newest raise changed."""
-        newest = self.service.newest_raise
-        least_rate = 0.0 if newest.curing_rate is None else self.least_rate  # which is dear to know
-        return is_ineffective(newest, self.service.replica_rate, least_rate)
-
-
-def _why_no_more(room: _WorkloadHeadroom) -> Iterator[str]:
+def _why_no_more(room: ReplicaRoom) -> Iterator[str]:
     """Yield what stands in the way of more replicas for a Service that violates its objective."""
     table, row, name, service = room.table, room.row, room.name, room.service
     settings = room.situation.settings
@@ -219,46 +167,41 @@ def foreseen_rate(service: ServiceMemory, ahead_steps: float) -> float:
     return max(service.rate, mean + slope * (middle + ahead_steps))
 
 
-def _nearest_band(name: str, situation: PolicyInput) -> Band | None:
-    """Return the band of the first horizon in which new replicas can be ready; None where nothing is known."""
-    bands = bands_of(situation, f"service/{name}")
-    return next((bands[at] for at in bands if at >= situation.settings.forecast_seconds), None)
-
-
-def _when_they_come(band: Band | None, settings: ValueSettings) -> str:
-    if band is not None:
-        return f"are foreseen at most, nine times in ten (rule {band.rule}, errors: {band.basis})"
+def _when_they_come(settings: ValueSettings) -> str:
     if settings.forecast_seconds:
         return f"are foreseen in {settings.forecast_seconds:g} s"
     return "come, which was too much before"
 
 
-def _peak_ahead(name: str, service: ServiceMemory, situation: PolicyInput) -> float:
-    """Return the rate (requests/s) that replicas given back would have to bear: foreseen, else the recent peak."""
-    bands = bands_of(situation, f"service/{name}")
-    ahead = [bands[at].high for at in bands if at <= situation.settings.saving_horizon_seconds]
-    return max(service.rate, *ahead) if ahead else max(service.rates, default=0.0)
+def _more(room: ReplicaRoom) -> tuple[Candidate, int] | None:
+    """Return a raise, where one is worth considering, with the pods that it would add.
+
+    A forecast only adds: where what is seen asks for as many, that is the raise.
+    """
+    if not _may_grow(room):
+        return None
+    seen = _more_by_what_is_seen(room)
+    return seen if not room.situation.settings.forecast else more_ahead(room, seen) or seen
 
 
-def _more(room: _WorkloadHeadroom) -> tuple[Candidate, int] | None:
-    """Return a raise, where one is worth considering, with the pods that it would add."""
-    situation, name, service = room.situation, room.name, room.service
+def _may_grow(room: ReplicaRoom) -> bool:
+    """Say whether the effect of the newest change has shown, and another may follow it."""
+    situation, service = room.situation, room.service
     settings, now = situation.settings, situation.view.cluster_time_seconds
     if now - service.changed_seconds < settings.settle_seconds and service.asked_replicas:
-        return None
+        return False
     if service.ready < service.wanted:  # some are starting, or wait for a place
-        return None
+        return False
     if now - service.grown_seconds < GROWN_STEPS * situation.view.interval_seconds:
-        return None
-    if room.is_ineffective:
-        return None
+        return False
     recent = [at for at in service.own_changes if now - at < settings.changes_seconds]
-    if len(recent) >= settings.changes:
-        return None
+    return not room.is_ineffective and len(recent) < settings.changes
+
+
+def _more_by_what_is_seen(room: ReplicaRoom) -> tuple[Candidate, int] | None:
+    situation, name, service = room.situation, room.name, room.service
+    settings = situation.settings
     rate = foreseen_rate(service, settings.forecast_seconds / situation.view.interval_seconds)
-    band = _nearest_band(name, situation)
-    if band is not None:
-        rate = max(service.rate, band.high)
     violates = _compare(service.overloaded_ratio, settings.slo_bad_ratio, name)
     reaches = Evidence(
         name="foreseen_rate_of_a_replica", value=rounded(rate / max(1, service.ready)),
@@ -279,14 +222,11 @@ def _more(room: _WorkloadHeadroom) -> tuple[Candidate, int] | None:
     if pods <= 0:
         return None
     cured, spread = cured_ratio(service, situation)
-    foreseen = UNSEEN_RATIO if band is None else (
-        chance_above(band, service.broken_rate * service.ready)
-    )  # fmt: skip
-    chance = settings.persists_ratio if violates.holds else foreseen
+    chance = settings.persists_ratio if violates.holds else UNSEEN_RATIO
     if most < enough:  # a part of what is needed may end nothing
         chance *= pods / (enough - wanted)
     at_stake = chance * settings.slo_service_minute * settings.horizon_seconds / MINUTE
-    hourly = pods * _hourly_cost(room.table, room.row, situation)
+    hourly = pods * room.hourly_cost
     effect = effect_of(
         {"slo_services": at_stake * cured, "capacity": -hourly * settings.horizon_seconds / HOUR},
         settings.horizon_seconds,
@@ -294,14 +234,14 @@ def _more(room: _WorkloadHeadroom) -> tuple[Candidate, int] | None:
         spread=at_stake * spread,
     )
     why = f"{100 * service.overloaded_ratio:.3g} % of the requests that its pods get are bad" if violates.holds else (
-        f"{rate:.4g} requests/s {_when_they_come(band, settings)}"
+        f"{rate:.4g} requests/s {_when_they_come(settings)}"
     )  # fmt: skip
     decisive = (violates,) if violates.holds else (reaches,)
     text = f"{name}: {why}; {replicas} instead of {wanted} replicas"
-    return Candidate(_replicate(service.workload, replicas), effect, decisive, text), pods
+    return Candidate(replicate_action(service.workload, replicas), effect, decisive, text), pods
 
 
-def _fewer(room: _WorkloadHeadroom) -> Iterator[Candidate]:
+def _fewer(room: ReplicaRoom) -> Iterator[Candidate]:
     situation, name, service = room.situation, room.name, room.service
     settings, now = situation.settings, situation.view.cluster_time_seconds
     quiet = now - max(service.violated_seconds, service.changed_seconds)
@@ -312,19 +252,14 @@ def _fewer(room: _WorkloadHeadroom) -> Iterator[Candidate]:
     vain = _ineffective_scale_ups(room, now)
     if not service.raised or not (rested.holds or vain.holds):
         return
-    peak = _peak_ahead(name, service, situation)
+    peak = max(service.rates, default=0.0)
     kept = kept_replicas(service, peak, settings.headroom_ratio, now - service.violated_seconds)
-    needed = 0 if vain.holds else kept
+    needed = 0 if vain.holds else max(kept, kept_ahead(room))
     replicas = max(service.owner_replicas, needed)
     if replicas >= service.replicas:
         return
     horizon = settings.saving_horizon_seconds
-    given_back = (
-        _hourly_cost(room.table, room.row, situation)
-        * (service.replicas - replicas)
-        * horizon
-        / HOUR
-    )
+    given_back = room.hourly_cost * (service.replicas - replicas) * horizon / HOUR
     at_stake = settings.slo_service_minute * settings.settle_seconds / MINUTE
     effect = effect_of(
         {"capacity": given_back, "slo_services": -RELAPSE_RATIO * at_stake},
@@ -337,10 +272,10 @@ def _fewer(room: _WorkloadHeadroom) -> Iterator[Candidate]:
     )  # fmt: skip
     text = f"{name}: {why}; back to {replicas} of {service.replicas} replicas, its owner set {service.owner_replicas}"
     decisive = (vain,) if vain.holds else (rested,)
-    yield Candidate(_replicate(service.workload, replicas), effect, decisive, text)
+    yield Candidate(replicate_action(service.workload, replicas), effect, decisive, text)
 
 
-def _ineffective_scale_ups(room: _WorkloadHeadroom, now: float) -> Evidence:
+def _ineffective_scale_ups(room: ReplicaRoom, now: float) -> Evidence:
     """Return whether replicas are to be given back since they did not help; not before guard rails let them go."""
     service, newest = room.service, room.service.newest_raise
     rested = now - service.changed_seconds >= room.situation.settings.quiet_seconds
@@ -358,18 +293,6 @@ def _compare(bad_ratio: float, limit: float, name: str) -> Evidence:
         name="bad_requests_ratio", value=bad_ratio, comparison=">", threshold=limit, holds=bad_ratio > limit,
         subject=name, signal="requests",
     )  # fmt: skip
-
-
-def _replicate(workload: str, replicas: int) -> ReplicateAction:
-    target = Target(kind=TargetKind.WORKLOAD, name=workload)
-    return ReplicateAction(target=target, replicas=replicas)
-
-
-def _hourly_cost(table: ObservedServices, row: int, situation: PolicyInput) -> float:
-    settings = situation.settings
-    gibibytes = (table.replica_memory_bytes[row] or 0) / GIB
-    cores = table.replica_cpu_cores[row] or 0.0
-    return cores * settings.core_hour + gibibytes * settings.memory_gib_hour
 
 
 def _summary(situation: PolicyInput) -> str:

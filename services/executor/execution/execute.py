@@ -11,7 +11,7 @@ from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.execution.context import SideEffectContext, reason_for
 from services.executor.execution.planning import plan_within
 from services.executor.facts import Facts
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.ledger import Execution, Ledger, PendingDecision
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.reading.facts import read_facts
@@ -26,7 +26,7 @@ async def execute(context: SideEffectContext, state: Ledger, due: PendingDecisio
     """Execute a decision within the guard rails, or publish why not."""
     settings = context.settings
     question = Question(due, state, settings, state.seen.cluster_time_seconds)
-    checks = ask_guards(Stage.BEFORE_READING, question)
+    checks = ask_guards(Needs.LOG, question)
     if due.action.kind is ActionKind.NOOP or not _all_passed(checks):
         await _refuse(context, state, due, checks)
         return
@@ -45,7 +45,7 @@ async def execute(context: SideEffectContext, state: Ledger, due: PendingDecisio
         return
     checks = (
         *checks,
-        *ask_guards(Stage.BEFORE_ACTING, replace(question_with_facts, planned=planned)),
+        *ask_guards(Needs.PLAN, replace(question_with_facts, planned=planned)),
     )
     if not _all_passed(checks):
         await _refuse(context, state, due, checks)

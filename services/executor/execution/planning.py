@@ -13,7 +13,7 @@ from dataclasses import replace
 from schemas.outcome import GuardCheck, Operation, Verb
 from services.cluster import ClusterRefused, Transport
 from services.executor.facts import Facts, WorkloadFacts
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.plans import PLANS
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.plans.resource_cap import QUOTA
@@ -45,7 +45,7 @@ async def plan_within(
             for operation in planned.operations
         ]
         question_with_plan = replace(question, planned=planned, reaches=tuple(reaches))
-        checks = ask_guards(Stage.BEFORE_WRITING, question_with_plan)
+        checks = ask_guards(Needs.REACH, question_with_plan)
         left = (
             None
             if all(check.passed for check in checks)
@@ -96,9 +96,7 @@ def exclude_forbidden(facts: Facts, question: Question) -> Facts | None:
 
 def _is_permitted(question: Question, key: str) -> bool:
     alone = tuple(reach for reach in question.reaches if reach.key == key)
-    return all(
-        check.passed for check in ask_guards(Stage.BEFORE_WRITING, replace(question, reaches=alone))
-    )
+    return all(check.passed for check in ask_guards(Needs.REACH, replace(question, reaches=alone)))
 
 
 def _reach_key(workload_facts: WorkloadFacts) -> str:

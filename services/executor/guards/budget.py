@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 from services.executor.settings import DisruptionBudget
 
 
@@ -69,4 +69,4 @@ def _check_budget(question: Question, budget: DisruptionBudget) -> GuardCheck:
     )
 
 
-GUARDS = (Guard("budget", Stage.BEFORE_ACTING, 60, check),)
+GUARDS = (Guard("budget", Needs.PLAN, 60, check),)

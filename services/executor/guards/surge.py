@@ -8,7 +8,7 @@ from typing import Any
 from schemas.outcome import GuardCheck, Mode
 from schemas.reasons import Reason
 from schemas.surge import surge_limit
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 from services.executor.ledger import Execution
 from services.executor.plans.scale_ups import read_scale_up
 
@@ -77,6 +77,6 @@ def _added_pods(execution: Execution) -> int:
 
 
 GUARDS = (
-    Guard("cap_surge_ratio", Stage.BEFORE_ACTING, 52, check_ratio),
-    Guard("cap_surge_pods", Stage.BEFORE_ACTING, 54, check_pods),
+    Guard("cap_surge_ratio", Needs.PLAN, 52, check_ratio),
+    Guard("cap_surge_pods", Needs.PLAN, 54, check_pods),
 )

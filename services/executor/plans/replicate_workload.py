@@ -18,9 +18,9 @@ from schemas.surge import OWNER_REPLICAS
 from services.executor.facts import AutoscalerFacts, Facts, WorkloadFacts
 from services.executor.plans.planned import OperationPlan, PlanRefusal, Surge, canonical_json
 from services.executor.plans.scale_ups import ScaleUp, read_scale_up
-from services.executor.reach import AUTOSCALERS
 from services.executor.settings import ExecutorSettings
 from services.held import HELD
+from services.rights.executor import AUTOSCALERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,16 @@ import json
 from schemas.actions import ActionKind
 from schemas.capabilities import MissingCapability, OutcomeCapabilities, missing_of
 from schemas.outcome import Mode
-from services.access_reviews import may
 from services.cluster import ClusterRefused, Transport
 from services.cluster_version import is_simulated
 from services.executor.ledger import Ledger
 from services.executor.reach import Scope
 from services.executor.reading.namespaces import namespaces_with_defaults
 from services.executor.reading.reach import read_scope
-from services.executor.rights import CLAIMS, NODES, Need, Why, all_needs, missing_capabilities
 from services.executor.settings import ExecutorSettings
 from services.rights import Right
+from services.rights.executor import CLAIMS, NODES, Need, Why, all_needs, missing_means
+from services.rights.reviews import may
 
 MOST_NAMESPACES = 20
 """Asked about; of more, the first ones by name stand for all."""
@@ -49,7 +49,7 @@ async def read_missing_capabilities(
             unmet[need] = "no_node_named"
         elif mode is Mode.ACTIVE and not await _may_somewhere(transport, need, scope):
             unmet[need] = "forbidden"
-    missing = missing_capabilities(unmet, settings, simulated=simulated)
+    missing = missing_means(unmet, settings, simulated=simulated)
     cap = ActionKind.RESOURCE_CAP
     by_quota = settings.node_limits == "kubernetes" and not simulated
     if by_quota and missing_of(missing, cap) is None and not await _has_defaults(transport, scope):

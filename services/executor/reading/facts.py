@@ -8,7 +8,6 @@ from schemas.actions import Action, TargetKind
 from services.cluster import ClusterRefused, Transport
 from services.executor.facts import Facts, PodFacts, QuotaHeadroom, WorkloadFacts
 from services.executor.plans.scale_ups import added_pods
-from services.executor.reach import AUTOSCALERS, WRITTEN
 from services.executor.reading.marked_objects import MarkedPod, PodTemplate, TemplatedDeployment
 from services.executor.reading.object_facts import (
     autoscaler_facts,
@@ -25,6 +24,7 @@ from services.kube_budgets import PodDisruptionBudget
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import Meta, Node
 from services.kube_workloads import Autoscaler, Deployment, Job
+from services.rights.executor import AUTOSCALERS, WRITTEN
 
 _PODS = list_decoder(MarkedPod)
 _NODES = list_decoder(Node)

@@ -18,13 +18,13 @@ from bus.clock import Clock
 from bus.item_errors import ItemErrors
 from services.byte_stream import Piece
 from services.cluster import JSON, ApiResponse, Json, Method
-from services.executor.reach import AUTOSCALERS, WRITTEN
 from services.kube_budgets import PATH as BUDGETS_PATH
 from services.kube_budgets import PodDisruptionBudget
 from services.kube_follow import ClusterTime, FollowedList, FollowTimes, WatchTransport
 from services.kube_lists import ResourceList
 from services.kube_objects import KubeStruct
 from services.kube_workloads import Autoscaler, Deployment, Job
+from services.rights.executor import AUTOSCALERS, WRITTEN
 
 FOLLOWED: Final[Mapping[str, type[KubeStruct]]] = {
     f"{WRITTEN['deployments']}/deployments": Deployment,

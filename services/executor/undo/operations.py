@@ -14,8 +14,8 @@ from services.executor.ledger import Execution, Ledger
 from services.executor.ledger.handler import what_stands
 from services.executor.plans.planned import canonical_json
 from services.executor.plans.scale_ups import read_scale_up
-from services.executor.reach import AUTOSCALERS
 from services.executor.reading.objects import read_object
+from services.rights.executor import AUTOSCALERS
 
 _OWN_UNDO = frozenset({Verb.RESIZE, Verb.RUN, Verb.TAINT})
 """Verbs whose undo is done by the same verb."""

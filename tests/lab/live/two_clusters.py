@@ -13,7 +13,8 @@ from bus.virtual_loop import run_virtual
 from lab.live.history import read_histories
 from lab.live.stage import LivePlan, LiveStage, open_side
 from lab.live.windows import Comparison, compare
-from services.cluster import Transport, TwinTransport
+from services.cluster import Transport
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.workloads import open_workload
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from schemas.actions import ActionKind
-from services.collector.rights import RIGHTS as COLLECTOR_RIGHTS
-from services.executor.rights import read_rights, write_rights
-from services.executor.settings import ExecutorSettings, HandBack
-from services.login_rights import RIGHTS as LOGINS_RIGHTS
-from services.rights import Right, RightScope, rules_of
+from services.rights import Right, RightScope
+from services.rights.collector import RIGHTS as COLLECTOR_RIGHTS
+from services.rights.executor import read_rights, write_rights
+from services.rights.logins import RIGHTS as LOGINS_RIGHTS
 
 Manifest = dict[str, Any]
 RBAC = "rbac.authorization.k8s.io"
@@ -34,28 +33,19 @@ class Grants:
     """Exact names of the namespaces that they may write in."""
     writable_nodes: str = ""
     """Label of the nodes that they may write; empty: none. RBAC cannot choose nodes, the executor does."""
-    hand_back: HandBack = HandBack.NONE
+    hand_back: str = "none"
     home: str = "foresail"
     """The namespace that the processes run in."""
     object_events: bool = False
     """Whether the executor writes events on what it has changed."""
-
-    @property
-    def settings(self) -> ExecutorSettings:
-        """The executor's settings that decide about rights."""
-        command = ("/bin/true", "{node}") if self.hand_back is HandBack.COMMAND else ()
-        return ExecutorSettings(
-            writable_nodes=self.writable_nodes,
-            hand_back=self.hand_back,
-            hand_back_command=command,
-            object_events=self.object_events,
-        )
+    node_limits: str = "kubernetes"
+    """As the executor's setting."""
 
 
 def granted_rights(grants: Grants) -> Mapping[str, tuple[Right, ...]]:
     """Return the rights of each process that has any."""
     kinds = [ActionKind(word) for word in grants.actions]
-    executor = (*read_rights(grants.settings, kinds), *write_rights(kinds, grants.settings))
+    executor = (*read_rights(grants, kinds), *write_rights(kinds, grants))
     return {"collector": COLLECTOR_RIGHTS, "executor": executor, "logins": LOGINS_RIGHTS}
 
 
@@ -123,3 +113,24 @@ def binding(role: str, kind: str, account: str, home: str, namespace: str) -> Ma
         "roleRef": {"apiGroup": RBAC, "kind": kind, "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": home}],
     }
+
+
+def rules_of(rights: Iterable[Right]) -> list[dict[str, Any]]:
+    """Return rights as a Role's rules, those with the same verbs together, in a fixed order."""
+    verbs: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for right in rights:
+        seen = verbs.setdefault((right.group, right.resource, right.names), [])
+        if right.verb not in seen:
+            seen.append(right.verb)
+    together: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for (group, resource, names), own in sorted(verbs.items()):
+        together.setdefault((group, tuple(sorted(own)), names), []).append(resource)
+    rules = []
+    for (group, allowed, names), resources in together.items():
+        rule: dict[str, Any] = {
+            "apiGroups": [group],
+            "resources": sorted(resources),
+            "verbs": list(allowed),
+        }
+        rules.append({**rule, "resourceNames": list(names)} if names else rule)
+    return rules

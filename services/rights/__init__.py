@@ -1,8 +1,9 @@
-"""What a process may do at the API server: one verb on one resource, where, and what for.
+"""What each process may do at the API server: one verb on one resource, where, and what for.
 
-Each process that touches the cluster states its own (`services/collector/rights.py`,
-`services/executor/rights.py`, `services/login_rights.py`). Roles of deploy/, `foresail rbac`, `foresail doctor`
-and what a process asks for at its start are all made from these.
+Every right stands in this folder: `collector.py`, `executor.py` (with what each kind of action needs) and `logins.py`
+state them, `reviews.py` asks the API server for them, `installation.py` puts them together. Roles of deploy/,
+`foresail rbac`, `foresail doctor`, what a process asks for at its start, and which actions the executor says that
+it cannot do all follow from these.
 """
 
 from __future__ import annotations
@@ -77,24 +78,3 @@ def places_to_ask(
         where = {RightScope.NAMED: namespaces, RightScope.OWN: (own,)}.get(right.place, ("",))
         asked.extend((right, namespace) for namespace in where)
     return asked
-
-
-def rules_of(rights: Iterable[Right]) -> list[dict[str, Any]]:
-    """Return rights as a Role's rules, those with the same verbs together, in a fixed order."""
-    verbs: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for right in rights:
-        seen = verbs.setdefault((right.group, right.resource, right.names), [])
-        if right.verb not in seen:
-            seen.append(right.verb)
-    together: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for (group, resource, names), own in sorted(verbs.items()):
-        together.setdefault((group, tuple(sorted(own)), names), []).append(resource)
-    rules = []
-    for (group, allowed, names), resources in together.items():
-        rule: dict[str, Any] = {
-            "apiGroups": [group],
-            "resources": sorted(resources),
-            "verbs": list(allowed),
-        }
-        rules.append({**rule, "resourceNames": list(names)} if names else rule)
-    return rules

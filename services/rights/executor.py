@@ -7,15 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from bus.errors import ConfigError
 from schemas.actions import ActionKind
 from schemas.capabilities import MissingCapability
-from services.executor.reach import RESOURCES
-from services.executor.settings import ExecutorSettings, HandBack
 from services.rights import READ, REQUIRED, Right, RightScope
 
+AUTOSCALERS = "horizontalpodautoscalers"
+NODE_CLAIMS = "nodeclaims"
+WRITTEN = {
+    "nodes": "/api/v1",
+    "pods": "/api/v1",
+    "deployments": "/apis/apps/v1",
+    "jobs": "/apis/batch/v1",
+    AUTOSCALERS: "/apis/autoscaling/v2",
+    NODE_CLAIMS: "/apis/karpenter.sh/v1",
+    "resourcequotas": "/api/v1",
+}
+"""The only kinds that are ever written, and where the API keeps them."""
+
+
+RESOURCES = {
+    ("apps/v1", "ReplicaSet"): "replicasets",
+    ("apps/v1", "Deployment"): "deployments",
+    ("apps/v1", "StatefulSet"): "statefulsets",
+    ("apps/v1", "DaemonSet"): "daemonsets",
+    ("batch/v1", "Job"): "jobs",
+    ("batch/v1", "CronJob"): "cronjobs",
+}
+"""What the API calls the kinds that own pods; others are asked for."""
+CLUSTER_WIDE = frozenset({"nodes", NODE_CLAIMS})
+"""Those that lie in no namespace."""
 Why = Literal["not_served", "forbidden", "no_node_named", "no_defaults"]
 
 
@@ -41,6 +64,31 @@ class Need:
         return f"{self.verb} {self.resource}"
 
 
+class WriteSettings(Protocol):
+    """What decides about rights: the executor's settings, or what an installation grants."""
+
+    @property
+    def writable_nodes(self) -> str:
+        """Label `key=value` of the nodes that may be written; empty: none."""
+        ...
+
+    @property
+    def hand_back(self) -> str:
+        """Who takes the machine of a node that sleeps."""
+        ...
+
+    @property
+    def object_events(self) -> bool:
+        """Whether events on what was changed are written."""
+        ...
+
+    @property
+    def node_limits(self) -> str:
+        """How nodes are limited: `kubernetes` or `node_agent`."""
+        ...
+
+
+KARPENTER = "karpenter"
 NODES = Need("patch", "nodes", namespaced=False)
 RESIZE = Need("patch", "pods/resize")
 CLAIMS = Need("delete", "nodeclaims", "karpenter.sh/v1", namespaced=False)
@@ -62,26 +110,26 @@ _WAYS: Mapping[ActionKind, tuple[Way, ...]] = {
 }
 
 
-def ways_of(kind: ActionKind, settings: ExecutorSettings, *, simulated: bool) -> tuple[Way, ...]:
+def ways_of(kind: ActionKind, settings: WriteSettings, *, simulated: bool) -> tuple[Way, ...]:
     """Return the ways of which one suffices; a noop needs none."""
     ways = _WAYS.get(kind, ())
     if settings.node_limits == "node_agent" and kind in LIMITS:
         ways = ((NODES,),)
     if simulated and kind is ActionKind.RESOURCE_CAP:
         ways = (*ways, (NODES,))  # its nodes honour annotations
-    if kind is ActionKind.POWER_STATE and settings.hand_back is HandBack.KARPENTER:
+    if kind is ActionKind.POWER_STATE and settings.hand_back == KARPENTER:
         ways = ((NODES, CLAIMS),)
     return ways
 
 
-def all_needs(settings: ExecutorSettings, *, simulated: bool) -> tuple[Need, ...]:
+def all_needs(settings: WriteSettings, *, simulated: bool) -> tuple[Need, ...]:
     """Return everything that some kind of action needs."""
     ways = (way for kind in ActionKind for way in ways_of(kind, settings, simulated=simulated))
     return tuple(dict.fromkeys(need for way in ways for need in way))
 
 
-def missing_capabilities(
-    unmet: Mapping[Need, Why], settings: ExecutorSettings, *, simulated: bool
+def missing_means(
+    unmet: Mapping[Need, Why], settings: WriteSettings, *, simulated: bool
 ) -> tuple[MissingCapability, ...]:
     """Return the kinds of which no way is open, by name, each with what its first way lacks.
 
@@ -149,20 +197,18 @@ ON_NODES = frozenset({ActionKind.DVFS, ActionKind.POWER_STATE})
 """Kinds that write nodes and nothing else."""
 
 
-def read_rights(
-    settings: ExecutorSettings, kinds: Collection[ActionKind] = ()
-) -> tuple[Right, ...]:
+def read_rights(settings: WriteSettings, kinds: Collection[ActionKind] = ()) -> tuple[Right, ...]:
     """Return what is read for plans of these kinds; without any, of all: shadow mode plans every kind."""
     claims = [
         Right(verb, CLAIMS.resource, "karpenter.sh", why="whose machine a node is")
         for verb in ("get", "list")
     ]
     by_kind = [right for kind in kinds or _READ for right in _READ.get(kind, ())]
-    karpenter = settings.hand_back is HandBack.KARPENTER
+    karpenter = settings.hand_back == KARPENTER
     return tuple(dict.fromkeys((*_ALWAYS, *by_kind, *(claims if karpenter else ()))))
 
 
-def write_rights(kinds: Collection[ActionKind], settings: ExecutorSettings) -> tuple[Right, ...]:
+def write_rights(kinds: Collection[ActionKind], settings: WriteSettings) -> tuple[Right, ...]:
     """Return what these kinds write; of nodes only where `settings` names some."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for kind in sorted(kinds):
@@ -185,7 +231,7 @@ def write_rights(kinds: Collection[ActionKind], settings: ExecutorSettings) -> t
     )
 
 
-def _event_rights(settings: ExecutorSettings) -> tuple[Right, ...]:
+def _event_rights(settings: WriteSettings) -> tuple[Right, ...]:
     """Return what events on objects need: in the named namespaces, and about nodes in `default`."""
     if not settings.object_events:
         return ()
@@ -196,13 +242,13 @@ def _event_rights(settings: ExecutorSettings) -> tuple[Right, ...]:
     return tuple(Right("create", "events", EVENTS, place, why=why) for place in places)
 
 
-def _needs(kind: ActionKind, settings: ExecutorSettings) -> Iterator[Need]:
+def _needs(kind: ActionKind, settings: WriteSettings) -> Iterator[Need]:
     for way in ways_of(kind, settings, simulated=False):
         yield from way
     yield from _BESIDE.get(kind, ())
 
 
-def required_rights(asked: str, settings: ExecutorSettings) -> tuple[Right, ...]:
+def required_rights(asked: str, settings: WriteSettings) -> tuple[Right, ...]:
     """Return what `FORESAIL_REQUIRE_RIGHTS` asks for: `read`, or `read` and kinds of action, with commas.
 
     Raises:

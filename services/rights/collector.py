@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from services.collector.settings import CollectorSettings
+from typing import Protocol
+
+from services.prometheus_settings import PrometheusSettings
 from services.rights import Right
 
 _FOLLOWED = (
@@ -30,7 +32,16 @@ SIMULATED_RIGHTS = tuple(
 """What it asks the simulated cluster for, besides; and `/metrics`, which is no resource."""
 
 
-def required_rights(_asked: str, settings: CollectorSettings) -> tuple[Right, ...]:
+class MetricsSettings(Protocol):
+    """The collector's settings, as far as they decide about rights."""
+
+    @property
+    def prometheus(self) -> PrometheusSettings:
+        """Who has metrics, if not the API server."""
+        ...
+
+
+def required_rights(_asked: str, settings: MetricsSettings) -> tuple[Right, ...]:
     """Return what it needs at its start: metrics of the API server only where no Prometheus has them."""
     by_prometheus = bool(settings.prometheus.url)
     return tuple(one for one in RIGHTS if not (by_prometheus and one.group == "metrics.k8s.io"))
