@@ -5,7 +5,6 @@ A pure fold of observations and own proposals. Kept small, since it is part of t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from schemas.numbers import Rounded, Seconds, rounded
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.view import ObservationView
 from schemas.work import ServiceCounters
+from services.agents.demand_sample import DemandSample, demand_sample
 from services.agents.leads import leads_after
 from services.agents.machine_memory import (
     MachineMemory,
@@ -40,7 +40,6 @@ KEPT_SAMPLES = 240
 """Samples of the cluster's demand: an hour at 15 s."""
 GROWN_STEPS = 2
 """Steps after pods became ready until the share of bad requests, which is of two, is theirs alone."""
-GIB = 2**30
 
 
 class ServiceMemory(DataModel):
@@ -129,14 +128,6 @@ class ServiceMemory(DataModel):
         return max(0, self.replicas - self.base_replicas) if self.raised else 0
 
 
-class DemandSample(DataModel):
-    """What all pods on nodes request together."""
-
-    time_seconds: Seconds
-    cores: Rounded
-    memory_gib: Rounded
-
-
 class WantedAction(DataModel):
     """An action that was wanted and of which the cluster shows nothing yet."""
 
@@ -179,7 +170,7 @@ def remember_view(memory: Memory, view: ObservationView, settings: ValueSettings
     return Memory.model_construct(
         time_seconds=now,
         services=services,
-        demand=(*memory.demand, _demand(view))[-KEPT_SAMPLES:],
+        demand=(*memory.demand, demand_sample(view))[-KEPT_SAMPLES:],
         wishes={
             key: wish
             for key, wish in memory.wishes.items()
@@ -224,23 +215,6 @@ def _note_asked(services: dict[str, ServiceMemory], workload: str, replicas: int
     for name, service in services.items():
         if service.workload == workload:
             services[name] = service.model_copy(update={"asked_replicas": replicas})
-
-
-def _demand(view: ObservationView) -> DemandSample:
-    nodes = view.nodes
-    cores = math.fsum(
-        (ratio or 0.0) * cores
-        for ratio, cores in zip(nodes.cpu_requested_ratio, nodes.cpu_allocatable_cores, strict=True)
-    )
-    memory = math.fsum(
-        (ratio or 0.0) * size / GIB
-        for ratio, size in zip(
-            nodes.memory_requested_ratio, nodes.memory_allocatable_bytes, strict=True
-        )
-    )
-    return DemandSample.model_construct(
-        time_seconds=view.cluster_time_seconds, cores=rounded(cores), memory_gib=rounded(memory)
-    )
 
 
 def _services(
