@@ -27,7 +27,6 @@ from features.demand.past import (
     Ints,
     Origins,
     Past,
-    origin_times,
     origins_of,
 )
 from features.demand.rules import RULES, rule_bands, unknown_age
@@ -223,9 +222,9 @@ class DemandForecaster:
 
         Args:
             series: its name, for which calibration is kept.
-            t_s: (n,) begins of steps, on one grid, in any order; what is newer than the origin is not read.
+            t_s: (n,) begins of steps, whole steps apart, in any order; what is newer than the origin is not read.
             values: (n,) NaN where missing.
-            origin_s: when the forecast is made, on the grid.
+            origin_s: when the forecast is made.
         """
         past, start_s = self._past(t_s, values, origin_s)
         if past is None:
@@ -308,24 +307,18 @@ class DemandForecaster:
         if not kept.any():
             return None, 0
         start_s = int(t_s[kept].min())
-        # A whole number of strides before the origin, so that earlier origins lie on the grid, too.
-        start_s = origin_s - (origin_s - start_s) // self._step * self._step
-        places = (t_s[kept] - start_s) // self._step
-        if ((t_s[kept] - start_s) % self._step).any():
-            raise InputError(
-                "t_s", "off the grid", f"give steps of {self._step} s that the origin is one of"
-            )
+        places, off = np.divmod(t_s[kept] - start_s, self._step)
+        if off.any():
+            remedy = f"give whole steps of {self._step} s between the times of a history"
+            raise InputError("t_s", int(t_s[kept][np.argmax(off > 0)]), remedy)
         grid = np.full((origin_s - start_s) // self._step + 1, np.nan)
         grid[places] = values[kept]
         return Past(grid, self._step), start_s
 
     def _origins(self, start_s: int, origin_s: int) -> Origins:
         stride = max(STRIDE_SECONDS, self._step)
-        times = origin_times(start_s + (origin_s - start_s) % stride, origin_s, self._step)
-        if times[-1] != origin_s:
-            times = np.arange(
-                start_s + (origin_s - start_s) % stride, origin_s + 1, stride, dtype=np.int64
-            )
+        begin = start_s + (origin_s - start_s) % stride
+        times = np.arange(begin, origin_s + 1, stride, dtype=np.int64)
         return origins_of(start_s, self._step, times)
 
     def _warm(self, series: str, past: Past, origins: Origins) -> None:
