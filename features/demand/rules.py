@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from features.demand.past import (
     DAY_SECONDS,
@@ -33,6 +34,7 @@ LEANT_ON = (
 """Points that are mixed to the base of a trained model."""
 QUARTER_SECONDS = 900
 MOST_GROWTH = 4.0
+RISE = 1.1
 BAND_ORIGINS = 192
 """Errors that make a band: two days of quarters of an hour."""
 FEWEST_ERRORS = 20
@@ -184,6 +186,14 @@ def _window_quantiles(errors: Floats, wait: int, since: int) -> Floats:
             value = lower + share * (upper - lower)
             result[begin : begin + 256, :, place] = np.where(known >= FEWEST_ERRORS, value, np.nan)
     return result
+
+
+def rising(past: Past, newest: Ints) -> NDArray[np.bool_]:
+    """Return (n,) whether the last quarter of an hour lies a tenth above the one an hour before, or more."""
+    quarter = past.steps(QUARTER_SECONDS)
+    now, then = past.mean(newest, quarter), past.mean(newest - past.steps(HOUR_SECONDS), quarter)
+    edge: NDArray[np.bool_] = np.nan_to_num(now) > RISE * np.where(np.isnan(then), np.inf, then)
+    return edge
 
 
 def unknown_age(past: Past, newest: Ints) -> Floats:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.forecast._cost import cost, cost_text
 from foresail.output import console, print_json
@@ -68,6 +69,10 @@ def _model(reference: str) -> RateModel | None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Roll, judge, write."""
+    for flag in ("predictions", "report"):
+        path = getattr(arguments, flag)
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise InputError(f"--{flag}", path, "give a file in a folder that exists")
     model = _model(arguments.model)
     model_id = NO_MODEL if model is None else model.model_id
     table = RateTable(arguments.rates, arguments.value)

@@ -91,6 +91,11 @@ def test_the_shipped_model_says_who_spoke(place: Path) -> None:
         (("forecast", "rates", "--rates", "x.parquet", "--rounds", "0"), "--rounds = 0"),
         (("forecast", "backtest", "--rates", "x.parquet", "--model", "small-risk"), "feature"),
         (("forecast", "backtest", "--rates", "x.parquet", "--model", "nobody"), "model = nobody"),
+        (
+            ("forecast", "backtest", "--rates", "x.parquet", "--predictions", "no/o.parquet"),
+            "--predictions = no",
+        ),
+        (("forecast", "backtest", "--rates", "x.parquet", "--report", "/"), "--report = /"),
     ],
 )
 def test_wrong_arguments_are_one_line(
