@@ -18,6 +18,7 @@ from twin.behaviour.pod_work import (
     USAGE_WINDOWS,
     WORK_SECONDS,
 )
+from twin.behaviour.probes import READY_SECONDS
 from twin.controllers.job import IGNORE_DISRUPTION
 from twin.controllers.pods_of import FIRST_NAME, START_NODES
 from twin.copying import copy_object
@@ -250,6 +251,9 @@ def _template(arrival: WorkloadArrival, restart_policy: str) -> Object:
             }
         ],
     }
+    if arrival.ready_seconds is not None:
+        annotations[READY_SECONDS] = f"{arrival.ready_seconds:g}"
+        spec["containers"][0]["readinessProbe"] = {"httpGet": {"path": "/ready", "port": 8080}}
     if arrival.priority:
         spec["priorityClassName"] = priority_class(arrival.priority)
     labels = {**arrival.labels, APP: _label(arrival.name)}

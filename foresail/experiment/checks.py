@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from foresail.experiment.drawn_world import with_files
 from foresail.experiment.trial import trial_settings
 from foresail.run_settings import RunSettings
 from foresail.stack.preflight import check_file
@@ -23,8 +24,8 @@ def check_trials(experiment: Experiment, split: Split) -> None:
     seen: set[str] = set()
     for trial in experiment.trials(split):
         if f"arm {trial.arm.name}" not in seen or f"workload {trial.workload.name}" not in seen:
-            run = trial_settings(trial, None).run
-            _check_world(run)
+            with with_files(trial) as there:
+                _check_world(trial_settings(there, None).run)
         seen |= {f"arm {trial.arm.name}", f"workload {trial.workload.name}"}
 
 

@@ -13,13 +13,13 @@ import structlog
 
 from foresail.experiment.controllers import DeploymentControllers
 from foresail.experiment.cpu_meter import CpuMeter
+from foresail.experiment.drawn_world import history_of, with_files
 from foresail.experiment.job_queues import KUEUE, JobQueues
 from foresail.experiment.oracle import Oracle
 from foresail.experiment.planted import PlantedHarm
 from foresail.settings import StackSettings, resolve
 from foresail.stack.in_process import AGENTS
 from foresail.stack.virtual import START_WALL_NS, Listener, run_virtual_stack
-from lab.experiments.arms import Arm
 from lab.experiments.engine import Task
 from lab.experiments.forecasts import ForecastSkill
 from lab.experiments.results import PlayedTrial, TrialCost, TrialResult
@@ -27,6 +27,7 @@ from lab.experiments.scored import ScoredTime
 from lab.experiments.spec import Trial
 from lab.experiments.stimulus import Stimulus
 from lab.experiments.truth import Truth
+from lab.rate_worlds.scaling_ahead.controller import ScalesAhead
 from projections.score.prices import ScorePrices
 from schemas.envelope import Event
 from schemas.model import EventData
@@ -69,11 +70,12 @@ def run_task(task: Task) -> PlayedTrial:
     """
     _log_errors_only()
     unfinished = task.unfinished_recording
-    if task.recording is None or unfinished is None:
-        return run_trial(task.trial, task.fingerprint, None)
-    recording = Path(task.recording)
-    unfinished.unlink(missing_ok=True)
-    played = run_trial(task.trial, task.fingerprint, unfinished)
+    with with_files(task.trial) as trial:
+        if task.recording is None or unfinished is None:
+            return run_trial(trial, task.fingerprint, None)
+        recording = Path(task.recording)
+        unfinished.unlink(missing_ok=True)
+        played = run_trial(trial, task.fingerprint, unfinished)
     unfinished.replace(recording)
     result = played.result.model_copy(update={"recording": recording.name})
     return PlayedTrial(result, played.cost)
@@ -99,7 +101,8 @@ def estimate_cpu_seconds(trial: Trial, probe_seconds: float) -> float:
         spent.setdefault((event.recorded_ns - START_WALL_NS) / 1e9, time.process_time())
 
     world = trial.world.model_copy(update={"warm_up": 0.0, "length": short})
-    cost = run_trial(replace(trial, world=world), "", None, note).cost.cpu_seconds
+    with with_files(replace(trial, world=world)) as short_trial:
+        cost = run_trial(short_trial, "", None, note).cost.cpu_seconds
     later = [at for at in spent if 0.5 * short <= at <= short]
     if len(later) < 2:
         return cost * whole / short
@@ -129,7 +132,7 @@ def run_trial(
 
     def prepare(engine: Engine) -> None:
         stimulus = Stimulus(engine)
-        add_writers(engine, trial.arm)
+        add_writers(engine, trial)
         counts_from = engine.now + trial.world.warm_up
         truth = Truth(engine, trial.world.warm_up)
         scored, forecasts = ScoredTime(counts_from), ForecastSkill(counts_from)
@@ -196,9 +199,12 @@ def idle_services(trial: Trial) -> tuple[str, ...]:
     return idle if trial.arm.predicts else ("inference", *idle)
 
 
-def add_writers(engine: Engine, arm: Arm) -> None:
+def add_writers(engine: Engine, trial: Trial) -> None:
     """Let everybody write who looks after the cluster in this arm beside Foresail's own services."""
+    arm = trial.arm
     DeploymentControllers(engine, arm)
+    if arm.ahead is not None:
+        ScalesAhead(engine, arm.ahead, history_of(trial), trial.seed)
     if arm.queues is not None:
         JobQueues(engine, arm.queues)
     if arm.oracle is not None:
@@ -235,6 +241,7 @@ def trial_settings(trial: Trial, recording: Path | None) -> StackSettings:
         "provisioner": trial.arm.provisioner,
         "machines": world.machines,
         "weather": world.weather,
+        "start_time": workload.start_time,
     }
     flags = {f"run.{name}": value for name, value in run.items()}
     return resolve(None, {}, {**flags, **trial.arm.settings})

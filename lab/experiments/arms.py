@@ -59,6 +59,22 @@ class Foresight(DataModel):
     """Cluster seconds of the true future that each choice is tried on."""
 
 
+class ScalingAhead(DataModel):
+    """Replicas for the demand to come, of somebody who forecasts it; see `lab.rate_worlds.scaling_ahead`.
+
+    Beside an HPA it raises the fewest replicas and leaves the rest to it, as a second metric would: the larger wins.
+    """
+
+    forecast: Literal["truth", "crane"]
+    """What is taken for the demand to come: the rates that will come, or what Crane's DSP makes of those that came."""
+    window_seconds: float = Field(default=300.0, ge=60, le=86_400)
+    """From now on, over which the highest demand counts."""
+    cpu_percent: int = Field(default=70, ge=1, le=1_000)
+    """CPU use of the request at which replicas are to bear that demand."""
+    shuffled: bool = False
+    """Whether each hour gets the forecast of another hour: who does as well so is not helped by forecasts."""
+
+
 class Queueing(DataModel):
     """Kueue with one queue for all Jobs; see `foresail.experiment.job_queues`."""
 
@@ -94,6 +110,8 @@ class Arm(DataModel):
     """Whether inference runs; without, agents that wait for a prediction propose nothing."""
     oracle: Foresight | None = None
     """Whether one who knows the future scales and switches machines."""
+    ahead: ScalingAhead | None = None
+    """Whether somebody scales Deployments with traffic for the demand to come."""
     planted: Planted | None = None
     """Harm that is done on purpose."""
     settings: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AwareDatetime, BeforeValidator, Field, ValidationError, model_validator
 
 from bus.errors import InputError
 from inputs.limited_files import BadFile, read_toml
@@ -65,12 +65,24 @@ class Workload(DataModel):
     """What it is called in results."""
     plays: str | None = None
     """A shipped workload or a file; unset: the workload called `name`."""
+    family: str | None = None
+    """Instead: each seed draws a world of its own from this family of `lab.rate_worlds`."""
+    start_time: AwareDatetime | None = None
+    """Cluster time at the start; unset: 2026-01-01T00:00:00Z, and for a family hour and weekday of its rates."""
     scenario: str | None = None
     """File of what goes wrong, and when."""
     nodes: int | None = Field(default=None, ge=1, le=5_000)
     """Instead of the world's."""
     split: Split = "development"
     """Test workloads are played only by `--split test`."""
+
+    @model_validator(mode="after")
+    def _check_family(self) -> Self:
+        if self.family is not None and (self.plays or self.nodes):
+            raise ValueError(
+                "family: it brings workload and machines of its own; leave out plays and nodes"
+            )
+        return self
 
 
 class Seeds(DataModel):

@@ -18,7 +18,7 @@ from proofs.determinism.interpreters import (
 from proofs.determinism.runs import RunCase, record
 
 pytestmark = pytest.mark.slow
-CASE = RunCase("openb", 20, 60.0, exercise=True)
+CASE = RunCase("openb", 20, 30.0, exercise=True)
 SEED = 5
 NEWEST = "3.13"
 

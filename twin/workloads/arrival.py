@@ -71,6 +71,8 @@ class WorkloadArrival:
     request_cv: float | None = None
     request_timeout_seconds: float | None = None
     request_workers: int | None = None
+    ready_seconds: float | None = None
+    """From a container's start until it answers its readiness probe; None: there is none, it is ready at once."""
     late_after_seconds: float | None = None
     """After a task's arrival; work that ends later is counted as late. None: nothing is late."""
     active_deadline_seconds: int | None = None

@@ -49,6 +49,7 @@ ARRIVAL_FIELDS = (
     "request_cv",
     "request_timeout_seconds",
     "request_workers",
+    "ready_seconds",
     "late_after_seconds",
     "active_deadline_seconds",
 )
@@ -291,6 +292,7 @@ def _arrival(fields: RowFields) -> WorkloadArrival:
         request_cv=fields.optional("request_cv", 0.1, 4),
         request_timeout_seconds=fields.optional("request_timeout_seconds", 0.001, 300),
         request_workers=fields.whole("request_workers", 1, 1_024, 0) or None,
+        ready_seconds=_of_services(fields, "ready_seconds"),
         late_after_seconds=_deadline(fields, "late_after_seconds", fields.number),
         active_deadline_seconds=_deadline(fields, "active_deadline_seconds", fields.whole),
     )
@@ -306,6 +308,14 @@ def _deadline(
     if fields.row.get("kind") != "task":
         raise fields.place.error(name, value, "give deadlines to tasks only")
     return read(name, 1, 10**10)
+
+
+def _of_services(fields: RowFields, name: str) -> float | None:
+    """Return a number of seconds that only services have; None without one."""
+    value = fields.row.get(name)
+    if value not in (None, "") and fields.row.get("kind") != "service":
+        raise fields.place.error(name, value, "give it to services only")
+    return fields.optional(name, 0, 3_600)
 
 
 def _traffic(fields: RowFields) -> str:
