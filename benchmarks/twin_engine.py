@@ -16,11 +16,10 @@ import argparse
 import gc
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
-from benchmarks.curve import chart
 from benchmarks.layers import REPOSITORY
 from benchmarks.machine import parser, progress, report
 from benchmarks.twin_engine_models import InSimpy, OnTheClock, Outcome, Pool, Tasks, same
@@ -31,6 +30,7 @@ from benchmarks.twin_engine_places import (
     TwinPlacement,
     nodes,
 )
+from foresail.plots import COLOURS, new_figure, page_style, svg_file, svg_of
 from twin.__main__ import RARE_COLLECTIONS
 from twin.port.engine import Engine
 from twin.port.settings import TwinConfig
@@ -72,9 +72,25 @@ def main() -> int:
             shown.advance(task)
     report("engine of the twin", options, rows, f"plugins on: {plugins}")
     if options.draw and curve:
-        text = chart("One event of the twin's engine", "nodes", "CPU us", {"80 % load": curve})
-        (REPOSITORY / "docs" / "cost-of-the-twin.svg").write_text(text, encoding="utf-8")
+        path = REPOSITORY / "docs" / "cost-of-the-twin.svg"
+        path.write_text(svg_file(draw(curve)), encoding="utf-8")
     return 0
+
+
+@page_style
+def draw(curve: Sequence[tuple[float, float]]) -> Any:
+    """Return CPU microseconds an event by nodes as an SVG element, both axes logarithmic."""
+    figure, (axes,) = new_figure((640, 360), (60, 40, 36, 56))
+    axes.loglog(*zip(*curve, strict=True), "o-", color=COLOURS["front"], lw=2)
+    for size, cost in curve:
+        place: Any = {"textcoords": "offset points", "ha": "center"}
+        axes.annotate(f"{cost:,.3g}", (size, cost), (0, 10), **place)
+    axes.set_ylim(1, 1_000)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_title("One event of the twin's engine at 80 % load, CPU us")
+    axes.set_xlabel("nodes")
+    return svg_of(figure, "CPU microseconds of an event by nodes")
 
 
 def row(what: str, unit: str, value: float) -> dict[str, Any]:

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from schemas import subjects
 from schemas.actions import AGENT_NAME, AgentName
 from schemas.breaker import OutcomeBreaker
+from schemas.capabilities import OutcomeCapabilities
 from schemas.capacity import PredictionCapacity
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
 from schemas.decision import Decision
 from schemas.history import HistoryBlock, HistoryFilled
-from schemas.means import OutcomeMeans
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
@@ -128,7 +128,9 @@ _BEFORE_AGENTS: tuple[Identity, ...] = (
 )
 _AFTER_AGENTS: tuple[Identity, ...] = (
     _service_identity("referee", "decides", Decision),
-    _service_identity("executor", "acts", OutcomeExecution, OutcomeVerification, OutcomeMeans),
+    _service_identity(
+        "executor", "acts", OutcomeExecution, OutcomeVerification, OutcomeCapabilities
+    ),
     _service_identity(
         "scoreboard",
         "scores",

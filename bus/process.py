@@ -26,7 +26,6 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from bus.cancellation import cancel_and_wait
-from bus.child_process import PARENT_VARIABLE
 from bus.clock import Clock, SystemClock
 from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
 from bus.exit_codes import ExitCode
@@ -40,7 +39,7 @@ from bus.measured_bus import MeasuredBus
 from bus.metrics import ProcessMetrics
 from bus.nats_adapter import NatsBus
 from bus.port import Bus
-from inputs.parent_process import die_with_parent
+from inputs.parent_process import PARENT_VARIABLE, die_with_parent
 from schemas.config import Config
 from schemas.identity import Origin
 

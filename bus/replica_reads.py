@@ -59,7 +59,7 @@ class ReplicaReader(Protocol):
         ...
 
 
-class Patience:
+class Backoff:
     """Pauses that get longer, up to a total."""
 
     def __init__(
@@ -95,7 +95,7 @@ class Patience:
 
 
 async def read_without_holes(
-    replicas: ReplicaReader, start_seq: int, end_seq: int, *, patience: Patience
+    replicas: ReplicaReader, start_seq: int, end_seq: int, *, patience: Backoff
 ) -> Messages:
     """Yield everything between two positions, both included, in order and without a hole.
 

@@ -1,8 +1,8 @@
 """Draw the rooms in docs/architecture.md from the imports: `python -m docs.make_rooms`.
 
-A room is a top-level package, or a folder of `services/`. The command refuses to draw a cycle or an arrow
-upwards, and prints how many lines one reads from a snapshot to a decision; a test fails when the
-picture is out of date or the path is too long.
+A room is a top-level package, or a service: a folder of `services/` that runs as a process. The command refuses
+to draw a cycle or an arrow upwards, and prints how many lines one reads from a snapshot to a decision; a test fails
+when the picture is out of date or the path is too long.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import grimp
 ROOT = Path(__file__).parents[1]
 PAGE = Path(__file__).with_name("architecture.md")
 SHARED = "services/*.py"
-"""The room of the files that all services share."""
+"""The room of what all services share: files, and folders that are no process."""
 MOST_LINES = 2_540
 """Lines from snapshot to decision by the baseline's rules, so that a newcomer reads them in a day."""
 MOST_VALUE_LINES = 2_920
 """Lines on top of them that judge by expected value."""
 VALUE_FILES = re.compile(
-    r"services/agents/(appraisal|bearing|calibration|effects|memory|machine_memory|moves|raise_memory|request_steps|untouched_targets|feasibility)\.py|"
+    r"services/agents/(appraisal|replica_capacity|calibration|effects|memory|machine_memory|moves|scale_up_memory|request_steps|untouched_targets|feasibility)\.py|"
     r"services/agents/value_(judging|settings)\.py|services/(kube_budgets|collector/observed_services)\.py|"
-    r"services/agents/[a-z_]+/(value|packing|draining|places|room)\.py|services/referee/rules/highest_value\.py"
+    r"services/agents/[a-z_]+/(value|packing|draining|places|headroom)\.py|services/referee/rules/highest_value\.py"
 )
 """What judges by expected value: the profile `foresail`."""
 _BLOCK = re.compile(r"(<!-- begin rooms -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -54,7 +54,7 @@ def room_of(module: str) -> str:
     first, *rest = module.split(".")
     if first != "services":
         return first
-    if rest and (ROOT / "services" / rest[0]).is_dir():
+    if rest and (ROOT / "services" / rest[0] / "__main__.py").is_file():
         return f"services/{rest[0]}"
     return SHARED
 

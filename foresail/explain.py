@@ -27,7 +27,7 @@ from foresail.output import page, print_json
 from foresail.progress import reading_source
 from foresail.remote import remote_of
 from foresail.verbs import Verb
-from inputs.near import remedy_for
+from inputs.close_matches import remedy_for
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
 from projections.objects.names import ObjectKind
 from schemas import subjects

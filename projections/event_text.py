@@ -19,6 +19,7 @@ from projections.times import CLUSTER
 from schemas.actions import Action
 from schemas.agents import letter_of
 from schemas.breaker import OutcomeBreaker
+from schemas.capabilities import OutcomeCapabilities
 from schemas.capacity import PredictionCapacity
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
@@ -28,7 +29,6 @@ from schemas.envelope import Event
 from schemas.frames import FramedData
 from schemas.history import HistoryBlock, HistoryFilled
 from schemas.imported import ImportedRow
-from schemas.means import OutcomeMeans
 from schemas.observation import ObservedState
 from schemas.outcome import (
     ExecutionPhase,
@@ -79,7 +79,7 @@ def event_text(event: Event[Any]) -> str:
             return f"cycle {scored.cycle}: {score_text(scored)}"
         case OutcomeCounterfactual() as difference:
             return f"cycle {difference.cycle}: acting changed {difference_text(difference)}"
-        case OutcomeBreaker() | OutcomeMeans() as change:
+        case OutcomeBreaker() | OutcomeCapabilities() as change:
             return f"cycle {change.cycle}: {change.text}"
         case OutcomeModels() as judged:
             return f"cycle {judged.cycle}: {'; '.join(judgement_texts(judged))}"

@@ -12,8 +12,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from schemas.actions import AgentName
+from schemas.capabilities import MissingCapability
 from schemas.frames import FramedData
-from schemas.means import MissingMeans
 from schemas.model import DataModel
 from schemas.numbers import Count, Ratio, Rounded, Seconds
 from schemas.occupancy import Occupancy
@@ -132,7 +132,7 @@ class ObservedState(FramedData):
     """None where nobody counts requests, and in recordings from before Services were listed."""
     occupancy: Occupancy | None = None
     """Nodes that may be emptied; None in recordings from before they were listed."""
-    missing_means: tuple[MissingMeans, ...] = Field(
+    missing_means: tuple[MissingCapability, ...] = Field(
         default=(), exclude_if=lambda missing: not missing
     )
     """Kinds of action that the executor cannot do, as it said last."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from inputs.limited_json import load_json
 from schemas.breaker import OutcomeBreaker
+from schemas.capabilities import OutcomeCapabilities
 from schemas.capacity import PredictionCapacity
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
@@ -22,7 +23,6 @@ from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
 from schemas.history import HistoryBlock, HistoryFilled
 from schemas.identity import cycle_of
 from schemas.imported import ImportedRow
-from schemas.means import OutcomeMeans
 from schemas.model import EventData, check_counts, validation_reason
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
@@ -63,7 +63,7 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     OutcomeSwitchback,
     OutcomeBreaker,
     OutcomeModels,
-    OutcomeMeans,
+    OutcomeCapabilities,
     Reaction,
     Stimulus,
     UntouchedNodes,

@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from schemas.capabilities import MissingCapability
 from schemas.frames import FramedData
-from schemas.means import MissingMeans
 from schemas.measured import Measured
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
@@ -221,7 +221,7 @@ class WorkloadsState(FramedData):
     """What became of work since the collector first looked; None in recordings from before it counted."""
     occupancy: Occupancy | None = None
     """Nodes that may be emptied; None in recordings from before they were listed."""
-    missing_means: tuple[MissingMeans, ...] = Field(
+    missing_means: tuple[MissingCapability, ...] = Field(
         default=(), exclude_if=lambda missing: not missing
     )
     """Kinds of action that the executor cannot do, as it said last."""

@@ -24,12 +24,9 @@ from foresail import stopping
 from foresail.output import console, print_error, print_note
 from foresail.settings import StackSettings
 from foresail.stack.clock_rate import rate_note, with_clock_rate
-from foresail.stack.cluster import Plant, start_plant, with_start
+from foresail.stack.cluster import ControlledCluster, start_cluster, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
-from foresail.stack.giving_back import GivenBack, give_back, summary_of
 from foresail.stack.health_ports import with_dashboard_port, with_health_ports
-from foresail.stack.keeper import Keeper
-from foresail.stack.kept_processes import ServiceProcess
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_alone, check_before_start, check_ports
 from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
@@ -38,6 +35,9 @@ from foresail.stack.recording import open_writer
 from foresail.stack.run_events import announce_start, run_complete, run_error
 from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
+from foresail.stack.supervised_processes import ServiceProcess
+from foresail.stack.supervisor import Supervisor
+from foresail.stack.undo_at_end import UndoneAtEnd, summary_of, undo_at_end
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload
 from schemas.envelope import rfc3339
@@ -65,10 +65,10 @@ class RunningStack:
     origin: Origin
     workload: ChosenWorkload | None
     log: LogServer
-    plant: Plant
+    plant: ControlledCluster
     bus: NatsBus
     watch: Watch
-    keeper: Keeper
+    keeper: Supervisor
     logs: Path
     clock: Clock
     started: str
@@ -77,7 +77,7 @@ class RunningStack:
     frozen: int = 0
     """Processes that were replaced because they were frozen."""
     running: bool = True
-    given_back: GivenBack | None = None
+    given_back: UndoneAtEnd | None = None
     """What became at the end of what stood on a cluster of the user's own."""
 
     @property
@@ -161,11 +161,11 @@ async def _bring_up(
     check_ports(settings)
     for line in () if workload is None else workload.lines(settings.run.interval_seconds):
         say(line)
-    keeper = Keeper(clock, patience_seconds=settings.run.frozen_seconds)
+    keeper = Supervisor(clock, patience_seconds=settings.run.frozen_seconds)
     cleanup.push_async_callback(keeper.stop)
     log = await start_log(settings, incarnation, folder, keeper)
     say(log.durability)
-    plant = await start_plant(settings, workload, folder, keeper)
+    plant = await start_cluster(settings, workload, folder, keeper)
     origin = Origin(settings.run.cluster, incarnation)
     bus = await NatsBus.connect(
         log.url, cluster=origin.cluster, stream=log.stream, login=log.logins["stack"]
@@ -367,7 +367,7 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
     await stack.keeper.stop(LAST_SOURCE)
     with contextlib.suppress(BusUnavailable, Permanent):
         await _settle(stack)
-    stack.given_back = await give_back(
+    stack.given_back = await undo_at_end(
         stack.settings, stack.watch, stack.log, stack.origin, stack.clock
     )
     await stack.keeper.stop(LAST_SERVICE)

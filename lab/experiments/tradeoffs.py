@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.experiments.effects import Effect
+from lab.experiments.effects import ArmEffect
 from lab.experiments.metrics import METRICS
 from lab.experiments.pairing import Trials
 from lab.experiments.statistics import Analysis, pairing_effect
@@ -91,7 +91,7 @@ def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
 class Regret:
     """How far an arm stays behind one that knows the future."""
 
-    effect: Effect
+    effect: ArmEffect
     """The arm against the oracle, on the hypothesis' metric."""
     share: float
     """Part of the way from the reference to the oracle that the arm went; NaN where the oracle gains nothing."""
@@ -121,7 +121,7 @@ class Ablation:
 
     arm: str
     whole: str
-    effects: tuple[Effect, ...]
+    effects: tuple[ArmEffect, ...]
     """On the hypothesis' metric first, then on the headline metrics."""
 
 

@@ -32,7 +32,7 @@ from lab.forecast.workspace import PARTIAL
 from lab.traces.codes import CODES_FILE, Codes
 from lab.traces.event_reader import EventReader, TraceInput
 from lab.traces.registry import event_reader
-from lab.traces.repair import Ledger, SchemaDrift
+from lab.traces.repair import RepairLog, SchemaDrift
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
 DATASET_VERSION = 2
@@ -134,7 +134,7 @@ def _version(feature_set: str) -> int:
 def _read(
     plan: DatasetPlan, reader: EventReader, source: TraceInput, folder: Path, progress: Progress
 ) -> Json:
-    ledger, codes = Ledger(plan.repair), Codes()
+    ledger, codes = RepairLog(plan.repair), Codes()
     for note in reader.notes:
         ledger.note(note)
     progress("read jobs", 0, 0)

@@ -2,8 +2,8 @@
 
 Live, an answer depends on how far the process had read when it answered. The recording says what
 matters of that: an answer to a cycle was made when that cycle was the newest, a superseded one when
-a newer had arrived, and `prediction_missing` before the prediction was there. So each answer is
-computed from the inputs up to its own cycle and nothing else.
+a newer had arrived, and `prediction_missing` (or `prediction_overdue`) before the prediction was
+there. So each answer is computed from the inputs up to its own cycle and nothing else.
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ class AnsweringStage:
             self._passed.append(recorded)
             return ()
         if self._compare.find(self._new_events, recorded) is None:
-            self._advance(recorded.cycle, blind=reason == Reason.PREDICTION_MISSING)
+            overdue = recorded.content.get("prediction_overdue", False)
+            self._advance(recorded.cycle, blind=overdue or reason == Reason.PREDICTION_MISSING)
         return self._compare_answers((*self._passed, recorded))
 
     def finish(self) -> Sequence[Pair]:

@@ -42,7 +42,7 @@ KEPT_POINTS = 60
 KEPT_KINDS = len(ActionKind)
 
 
-class Mark(DataModel):
+class ActionOutcome(DataModel):
     """What came of one action."""
 
     time_seconds: Seconds
@@ -74,7 +74,7 @@ class BreakerTally(DataModel):
 
     standing: tuple[Breaker, ...] = ()
     """Breakers that are not closed, by unit."""
-    marks: dict[str, tuple[Mark, ...]] = {}
+    marks: dict[str, tuple[ActionOutcome, ...]] = {}
     """By kind of action, oldest first."""
     kinds: dict[str, str] = {}
     """Kind of action of the newest executions, by the execution's id, for their verifications."""
@@ -126,15 +126,15 @@ def _with(tally: BreakerTally, **update: Any) -> BreakerTally:
     return tally.model_copy(update=update)
 
 
-def with_mark(tally: BreakerTally, kind: str, mark: Mark) -> BreakerTally:
+def with_mark(tally: BreakerTally, kind: str, mark: ActionOutcome) -> BreakerTally:
     """Return the tally with one more mark of a kind."""
     marks = (*tally.marks.get(kind, ()), mark)[-KEPT_MARKS:]
     return _with(tally, marks={**tally.marks, kind: marks})
 
 
 def within(
-    marks: Iterable[Mark], now_seconds: float, settings: BreakerSettings
-) -> tuple[Mark, ...]:
+    marks: Iterable[ActionOutcome], now_seconds: float, settings: BreakerSettings
+) -> tuple[ActionOutcome, ...]:
     """Return the marks of the window that ends now."""
     return tuple(one for one in marks if now_seconds - one.time_seconds < settings.window_seconds)
 
@@ -149,10 +149,14 @@ def _after_execution(
     if execution.phase is ExecutionPhase.REFUSED:
         if execution.reason in SAYS_NOTHING:
             return tally
-        return with_mark(tally, kind, Mark(time_seconds=now, word="refused", target=target))
+        return with_mark(
+            tally, kind, ActionOutcome(time_seconds=now, word="refused", target=target)
+        )
     if execution.phase is not ExecutionPhase.FINISHED:
         return tally
-    mark = Mark(time_seconds=now, word="executed", target=target, direction=execution.direction)
+    mark = ActionOutcome(
+        time_seconds=now, word="executed", target=target, direction=execution.direction
+    )
     kinds = dict([*tally.kinds.items(), (event_id, str(kind))][-KEPT_MARKS:])
     return _with(with_mark(tally, kind, mark), kinds=kinds)
 
@@ -163,7 +167,7 @@ def _after_verification(tally: BreakerTally, data: OutcomeVerification) -> Break
         return tally
     kinds = {name: one for name, one in tally.kinds.items() if name != data.execution_id}
     worse = data.status is VerificationStatus.WORSE
-    mark = Mark(time_seconds=data.cluster_time_seconds, word="worse" if worse else "good")
+    mark = ActionOutcome(time_seconds=data.cluster_time_seconds, word="worse" if worse else "good")
     return _with(with_mark(tally, kind, mark), kinds=kinds)
 
 

@@ -11,7 +11,7 @@ from projections.event_text import execution_text
 from projections.figures import duration, number
 from projections.incidents.history import LoggedReaction
 from projections.objects.answer import Entry
-from projections.objects.history import Change, ObjectHistory
+from projections.objects.history import ObjectChange, ObjectHistory
 from projections.objects.names import ObjectKind
 from projections.times import clock
 from schemas.agents import action_label
@@ -67,7 +67,7 @@ def acts(history: ObjectHistory) -> list[Event[OutcomeExecution]]:
     ]
 
 
-def cause_of(history: ObjectHistory, change: Change) -> Event[OutcomeExecution] | None:
+def cause_of(history: ObjectHistory, change: ObjectChange) -> Event[OutcomeExecution] | None:
     """Return the newest execution that wrote the object before a change was first seen."""
     before = [
         event
@@ -97,7 +97,7 @@ def _changes(history: ObjectHistory) -> Iterator[Entry]:
         )
 
 
-def _is_news(history: ObjectHistory, change: Change) -> bool:
+def _is_news(history: ObjectHistory, change: ObjectChange) -> bool:
     """Say whether a change tells something that neither the first look nor a reaction tells."""
     kind = history.kind
     if kind is ObjectKind.POD:

@@ -56,7 +56,7 @@ WATCHED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ObjectChange:
     """A field of the object has another value than in the snapshot before."""
 
     field: str
@@ -78,7 +78,7 @@ class ObjectHistory:
     """Its full name."""
     workload: str = ""
     """Of an autoscaler the workload it scales; of a pod its owner, as soon as it is known."""
-    changes: list[Change] = field(default_factory=list)
+    changes: list[ObjectChange] = field(default_factory=list)
     row: dict[str, Any] = field(default_factory=dict)
     """Its row in the newest snapshot that has it."""
     autoscaler: AutoscalerState | None = None
@@ -170,7 +170,9 @@ class ObjectHistory:
         for _, column in watched:
             before = self.row.get(column)
             if not self.row or before != row[column]:
-                self.changes.append(Change(column, before, row[column], at, event.seq, data.cycle))
+                self.changes.append(
+                    ObjectChange(column, before, row[column], at, event.seq, data.cycle)
+                )
         self.row, self.seen_seconds = row, at
         self.workload = self.workload or str(row.get("workload") or "")
 

@@ -55,8 +55,9 @@ class ValueSettings(DataModel):
     follows none, since no workload has shown that it helps (docs/experiments.md).
     """
     forecast: bool = False
-    """Whether bands of demand decide how far ahead replicas are raised, what is given back and which reserve stays
-    awake; without, the trend over two minutes where `forecast_seconds` follows one, and the largest rise so far.
+    """Whether forecasts raise replicas beyond what is seen, hold them before a rise and keep a reserve awake; the
+    agents then wait for `prediction.demand`. Without, the trend over two minutes where `forecast_seconds` follows one,
+    and the largest rise so far.
     """
     settle_seconds: float = Field(default=120.0, ge=0)
     """How long after a change of replicas the same workload is left alone, so that its effect shows."""

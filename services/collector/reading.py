@@ -10,7 +10,7 @@ from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.collector.service_rates import ServiceRates
 from services.collector.work_metrics import WorkMetrics
-from services.kube_budgets import Budget
+from services.kube_budgets import PodDisruptionBudget
 from services.kube_objects import KubeStruct, Node, NodeMetrics, Pod
 from services.kube_workloads import Autoscaler, Deployment, Job, Service
 
@@ -66,7 +66,7 @@ class CycleReads:
     autoscalers: ListRead[Autoscaler]
     work: WorkRead | None = None
     """None where the cluster has no such counters."""
-    budgets: tuple[Budget, ...] | None = None
+    budgets: tuple[PodDisruptionBudget, ...] | None = None
     """PodDisruptionBudgets; None where they could not be read."""
     stateful_sets: tuple[Deployment, ...] | None = None
     """StatefulSets, of which a Deployment's fields are read; None where they could not be."""

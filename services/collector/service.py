@@ -35,11 +35,17 @@ from schemas.snapshot import NodesState, WorkloadsState
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.cluster_version import is_simulated
 from services.collector.assemble import assemble
+from services.collector.capabilities import NewestCapabilities
 from services.collector.cluster import SERVICES, WATCHED, ListingSources, Lists, read_every_source
+from services.collector.collected import (
+    NAME,
+    OWN_KINDS,
+    CollectedCycle,
+    CollectorState,
+    PublishedKinds,
+)
 from services.collector.following import FollowedSources, SeparateSources
 from services.collector.frames import Frames
-from services.collector.looks import NAME, OWN_KINDS, Look, Memory, PublishedKinds
-from services.collector.means import NewestMeans
 from services.collector.measuring import MeasuredSources
 from services.collector.observe import interpret_snapshot
 from services.collector.outages import dated_failures, failing_since
@@ -52,7 +58,7 @@ from services.collector.reading import CycleReads
 from services.collector.scalings import autoscaler_states
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
-from services.collector.unreadable import LeftOut
+from services.collector.unreadable import UnreadableItems
 from services.collector.work_ledger import CountedObjects, WorkLedger, WorkRules
 from services.kube_follow import WatchTransport
 
@@ -68,17 +74,17 @@ async def run(
     *,
     code_version: str = CODE_VERSION,
     on_progress: Progress | None = None,
-    on_look: Callable[[Look], None] | None = None,
+    on_collected: Callable[[CollectedCycle], None] | None = None,
     errors: ItemErrors | None = None,
 ) -> None:
-    """Publish one cycle per interval until cancelled; `on_look` is given each before it is published, and an error
+    """Publish one cycle per interval until cancelled; `on_collected` is given each before it is published, and an error
     of one source or cycle ends at `errors`.
 
     Raises:
         AnotherWriter: a second collector writes the same log.
     """
     collector = Collector(settings, bus, clock, origin, transport, code_version=code_version)
-    collector.on_look = on_look
+    collector.on_collected = on_collected
     errors = errors or ends_at_first_error(NAME)
     metrics = PrometheusMetrics(settings.prometheus) if settings.prometheus.url else None
     collector.lists_from = SeparateSources(ListingSources(transport, metrics), errors)
@@ -151,10 +157,10 @@ class Collector:
         self._code_version = code_version
         self._kinds = kinds
         self._measuring = MeasuredSources(settings, clock, ask=kinds.reactions)
-        self._means = NewestMeans(bus, origin, known=kinds.reactions)
+        self._means = NewestCapabilities(bus, origin, known=kinds.reactions)
         self.publisher = Publisher(bus, origin, kinds.producer)
         self._log = structlog.get_logger(kinds.producer)
-        self._left_out = LeftOut(self._log.warning)
+        self._left_out = UnreadableItems(self._log.warning)
         self._announced = False
         self._simulated: bool | None = None
         self._frames = Frames(settings.keyframe_cycles)
@@ -167,7 +173,7 @@ class Collector:
         self._pod_sums = PodSums()
         self.cycle = 0
         """Number of the newest cycle."""
-        self.on_look: Callable[[Look], None] | None = None
+        self.on_collected: Callable[[CollectedCycle], None] | None = None
         """Called with each look before it is published."""
         self.lists_from: Lists = ListingSources(transport)
         """Where lists are read from."""
@@ -202,7 +208,7 @@ class Collector:
         *,
         cycle: int | None = None,
         causes: tuple[str, ...] = (),
-        look: Look | None = None,
+        look: CollectedCycle | None = None,
     ) -> bool:
         """Publish one cycle; False when there was nothing to say or the bus could not take it.
 
@@ -216,8 +222,8 @@ class Collector:
             return False
         # A number is never used twice: what a failed publish stored under it is not known.
         self.cycle = self.cycle + 1 if cycle is None else cycle
-        if self.on_look is not None:
-            self.on_look(Look(self.cycle, snapshot, self._memory()))
+        if self.on_collected is not None:
+            self.on_collected(CollectedCycle(self.cycle, snapshot, self._memory()))
         try:
             await self._publish(snapshot, causes)
         except Temporary as error:
@@ -236,8 +242,8 @@ class Collector:
         publish, at = self.publisher.publish, self._newest_time_seconds
         await errors.tell(self._bus, self._origin, NAME, publish, self.cycle, at)
 
-    def _memory(self) -> Memory:
-        return Memory(
+    def _memory(self) -> CollectorState:
+        return CollectorState(
             self._simulated,
             self._failing_since,
             self._newest_answer,
@@ -245,7 +251,7 @@ class Collector:
             self._work,
         )
 
-    def _take_over(self, look: Look) -> Snapshot:
+    def _take_over(self, look: CollectedCycle) -> Snapshot:
         memory = look.memory
         self._simulated = memory.simulated
         self._failing_since = memory.failing_since

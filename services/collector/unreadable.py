@@ -51,7 +51,7 @@ def without_unreadable(reading: CycleReads, name: str) -> tuple[CycleReads, str]
     return replace(reading, **kept), left
 
 
-class LeftOut:
+class UnreadableItems:
     """Logs which items could not be read, when that has changed."""
 
     def __init__(self, warn: Callable[..., object]) -> None:

@@ -67,9 +67,9 @@ class Outputs:
 
     def outputs_of_cycle(self, cycle: int) -> tuple[str, ...]:
         """Return the outputs of one cycle."""
-        return self.outputs if self.shadows_speak(cycle) else (RISK, DEMAND)
+        return self.outputs if self.shadows_predict(cycle) else (RISK, DEMAND)
 
-    def shadows_speak(self, cycle: int) -> bool:
+    def shadows_predict(self, cycle: int) -> bool:
         """Say whether shadow models predict in a cycle."""
         return cycle % self.shadow_cycles == 0
 
@@ -140,7 +140,7 @@ def _apply_observation(
     live, followed = state.live, state.usage
     if view is not None and outputs.history:
         each_cycle = outputs.history_each_cycle or bool(state.chosen)
-        with_changes = each_cycle or outputs.shadows_speak(view.cycle)
+        with_changes = each_cycle or outputs.shadows_predict(view.cycle)
         live = (live or LiveHistory()).with_observation(view, with_changes=with_changes)
     if view is not None and outputs.usage:
         followed = node_usage.usage_after(followed, view)

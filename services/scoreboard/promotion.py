@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from projections.promotion.judging import Judgement, judge
+from projections.promotion.judging import PromotionJudgement, judge
 from projections.promotion.settings import PromotionSettings
 from projections.promotion.sums import ScoredTarget
 from projections.promotion.tally import PromotionTally
@@ -17,10 +17,10 @@ from schemas.promotion import OutcomeModels
 from schemas.view import ObservationView
 from services.scoreboard.pending import PendingForecast
 
-KEPT_OWED = 20
+KEPT_UNPUBLISHED = 20
 
 
-class OwedJudgement(DataModel):
+class UnpublishedJudgement(DataModel):
     """A judgement that the log does not hold yet."""
 
     causes: tuple[str, ...]
@@ -31,7 +31,7 @@ class Promotion(DataModel):
     """What promotion rests on, and what is owed."""
 
     tally: PromotionTally = PromotionTally()
-    owed: tuple[OwedJudgement, ...] = ()
+    owed: tuple[UnpublishedJudgement, ...] = ()
 
     def after_forecast(self, forecast: PendingForecast, settings: PromotionSettings) -> Promotion:
         """Return the same after the horizon of a prediction has passed.
@@ -74,8 +74,10 @@ class Promotion(DataModel):
         tally, judgement = judge(self.tally, view.cluster_time_seconds, settings)
         if judgement is None:
             return self if tally is self.tally else self.model_copy(update={"tally": tally})
-        owed = OwedJudgement(causes=(view.id,), judgement=_event_of(judgement, view, settings))
-        return Promotion(tally=tally, owed=(*self.owed, owed)[-KEPT_OWED:])
+        owed = UnpublishedJudgement(
+            causes=(view.id,), judgement=_event_of(judgement, view, settings)
+        )
+        return Promotion(tally=tally, owed=(*self.owed, owed)[-KEPT_UNPUBLISHED:])
 
     def new_events(self) -> tuple[NewEvent, ...]:
         """Return what is owed, in order."""
@@ -123,7 +125,7 @@ def scored_targets(forecast: PendingForecast) -> tuple[ScoredTarget, ...]:
 
 
 def _event_of(
-    judgement: Judgement, view: ObservationView, settings: PromotionSettings
+    judgement: PromotionJudgement, view: ObservationView, settings: PromotionSettings
 ) -> OutcomeModels:
     return OutcomeModels(
         cycle=view.cycle,

@@ -7,10 +7,10 @@ from typing import Any
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.scoreboard.breakers import breakers_after
-from services.scoreboard.owed import Owed
 from services.scoreboard.promotion import promotion_after
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState, evolve
+from services.scoreboard.unpublished import UnpublishedOutcome
 
 
 class ScoreboardHandler:
@@ -77,7 +77,7 @@ class ScoreboardHandler:
         )
 
 
-def _draft(owed: Owed) -> NewEvent:
+def _draft(owed: UnpublishedOutcome) -> NewEvent:
     data = owed.reward or owed.forecast
     assert data is not None
     return NewEvent(data, owed.cycle, owed.cluster_time_seconds, owed.causes)

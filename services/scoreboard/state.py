@@ -37,8 +37,7 @@ from schemas.view import ObservationView, update_view
 from services.agent_rewards import RewardInput
 from services.scoreboard.bands import ScoredBands
 from services.scoreboard.breakers import Breakers
-from services.scoreboard.forecast import Running, score_forecast
-from services.scoreboard.owed import Owed
+from services.scoreboard.forecast import RunningSums, score_forecast
 from services.scoreboard.pending import (
     PendingForecast,
     failing,
@@ -55,7 +54,8 @@ from services.scoreboard.scored_worlds import ScoredWorlds, acted_observed, unto
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.switched_blocks import SwitchedBlocks, blocks_of
 from services.scoreboard.touched import TouchedNodes, left_nodes
-from services.scoreboard.waiting_decisions import Before, PendingDecision, reward_of
+from services.scoreboard.unpublished import UnpublishedOutcome
+from services.scoreboard.waiting_decisions import JudgedCycle, PendingDecision, reward_of
 
 
 class ScoreboardState(DataModel):
@@ -63,16 +63,16 @@ class ScoreboardState(DataModel):
 
     view: ObservationView | None = None
     """None before the first keyframe."""
-    befores: tuple[Before, ...] = ()
+    befores: tuple[JudgedCycle, ...] = ()
     decisions: tuple[PendingDecision, ...] = ()
     forecasts: tuple[PendingForecast, ...] = ()
     foreseen: dict[str, Cycle] = {}
     """By slot the newest cycle whose forecast is settled; a prediction of it that comes later still
     is not scored.
     """
-    runnings: tuple[Running, ...] = ()
+    runnings: tuple[RunningSums, ...] = ()
     """What each model's scores add up to."""
-    owed: tuple[Owed, ...] = ()
+    owed: tuple[UnpublishedOutcome, ...] = ()
     sum_total: Rounded = 0.0
     """Sum of the observed totals so far."""
     scored: Count = 0
@@ -129,7 +129,7 @@ def _apply_observation(
     if view is None:
         return state.model_copy(update={"view": None})
     situation = situation_of(view)
-    before = Before(cycle=view.cycle, observation_id=view.id, situation=situation)
+    before = JudgedCycle(cycle=view.cycle, observation_id=view.id, situation=situation)
     older = tuple(earlier for earlier in state.befores if earlier.cycle < view.cycle)
     keep = settings.keep_cycles
     worlds = acted_observed(state.worlds, view, settings.score)
@@ -197,7 +197,7 @@ def _foreseen(
         )
         causes = (*forecast.causes, view.id)
         owed.append(
-            Owed(
+            UnpublishedOutcome(
                 cycle=forecast.cycle,
                 cluster_time_seconds=time_seconds,
                 causes=causes,
@@ -249,7 +249,7 @@ def _settle_reward(
 ) -> ScoreboardState:
     sums = state.sum_total, state.scored
     reward, total = reward_of(pending, view, situation, settings.reward_weights, sums)
-    owed = Owed(
+    owed = UnpublishedOutcome(
         cycle=pending.cycle,
         cluster_time_seconds=view.cluster_time_seconds,
         causes=(pending.decision_id, pending.observation_id, view.id),
@@ -330,7 +330,7 @@ def _apply_decision(
     )
 
 
-def _without(befores: Sequence[Before], cycle: int) -> tuple[Before, ...]:
+def _without(befores: Sequence[JudgedCycle], cycle: int) -> tuple[JudgedCycle, ...]:
     return tuple(earlier for earlier in befores if earlier.cycle != cycle)
 
 
@@ -368,6 +368,6 @@ def _drop_published(
     return state.model_copy(update={"owed": owed})
 
 
-def _is_said(owed: Owed, data: OutcomeReward | OutcomeForecast) -> bool:
+def _is_said(owed: UnpublishedOutcome, data: OutcomeReward | OutcomeForecast) -> bool:
     published = owed.reward if isinstance(data, OutcomeReward) else owed.forecast
     return published is not None and owed.cycle == data.cycle and published.key() == data.key()

@@ -47,7 +47,7 @@ BOUNDARIES = {
 LOOPS = {
     "bus/follow.py",
     "bus/process.py",
-    "foresail/stack/keeper.py",
+    "foresail/stack/supervisor.py",
     "foresail/stack/watch.py",
     "services/collector/following.py",
     "services/collector/service.py",

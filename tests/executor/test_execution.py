@@ -18,7 +18,7 @@ from schemas.outcome import (
     VerificationStatus,
 )
 from schemas.reasons import Reason
-from services.executor.execution.attempts import Attempts, Effect
+from services.executor.execution.attempts import Attempts, SideEffect
 from services.executor.ledger import Ledger
 from services.executor.ledger.handler import evolve
 from services.executor.plans import PLANS
@@ -246,8 +246,8 @@ def test_a_failed_attempt_is_allowed_again_after_growing_pauses() -> None:
     for cycle in range(1, 100):
         attempts.allow_failed(cycle)
         for _ in range(2):  # a follower acts more than once in a cycle
-            if attempts.begin(Effect.EXECUTE, place):
+            if attempts.begin(SideEffect.EXECUTE, place):
                 tried.append(cycle)
-                attempts.note_failure(cycle, Effect.EXECUTE, place)
+                attempts.note_failure(cycle, SideEffect.EXECUTE, place)
 
     assert [1, 2, 4, 8, 16] == tried

@@ -22,10 +22,10 @@ from bus.metrics import ProcessMetrics
 from bus.nats_server import NatsServer
 from bus.ports import free_port
 from bus.processor_time import ReadThreads, Threads
-from foresail.stack.keeper import Keeper, ask
-from foresail.stack.kept_processes import ServiceProcess, kept_log
 from foresail.stack.liveness import ask_health, read_health
 from foresail.stack.processes import ProcessSpec
+from foresail.stack.supervised_processes import ServiceProcess, supervised_log
+from foresail.stack.supervisor import Supervisor, ask
 from tests.patience import HANGS_SECONDS
 from tests.stack.scripted import WELL, Scripted
 
@@ -42,7 +42,7 @@ async def watch_until(
 ) -> list[str]:
     """Watch until it was asked often enough; return who was killed, and why."""
     kills: list[str] = []
-    keeper = Keeper(clock, patience_seconds=patience, read=read)
+    keeper = Supervisor(clock, patience_seconds=patience, read=read)
     keeper.add(one)
     keeper.keep(lambda *_: None, lambda name, why: kills.append(f"{name} {why}"))
     async with asyncio.timeout(HANGS_SECONDS):
@@ -75,7 +75,7 @@ async def test_a_refused_question_is_silence() -> None:
 async def test_patience_of_zero_is_for_ever() -> None:
     """Nobody is asked, so nobody is killed."""
     one = Scripted(answer=lambda asked: WELL if asked < 2 else None)
-    keeper = Keeper(ManualClock(), patience_seconds=0.0)
+    keeper = Supervisor(ManualClock(), patience_seconds=0.0)
     keeper.add(one)
     keeper.keep(lambda *_: None, lambda *_: None)
     for _ in range(100):
@@ -157,7 +157,7 @@ async def test_a_stopped_server_greets_nobody(tmp_path: Path) -> None:
     """
     server = NatsServer(tmp_path)
     await server.start()
-    one = kept_log(server)
+    one = supervised_log(server)
     try:
         before = await ask(one)
         os.kill(server.pid, signal.SIGSTOP)
@@ -182,7 +182,7 @@ SLEEPER = "import time\nwhile True: time.sleep(60)"
 class Kept:
     """A keeper of one process and what it reported."""
 
-    keeper: Keeper
+    keeper: Supervisor
     changes: list[str]
 
     async def reported(self, times: int, word: str) -> None:
@@ -195,7 +195,7 @@ class Kept:
 @asynccontextmanager
 async def keeping(folder: Path, program: str) -> AsyncIterator[Kept]:
     """Keep one process that runs `program`."""
-    keeper, changes = Keeper(ManualClock(), patience_seconds=0.0), list[str]()
+    keeper, changes = Supervisor(ManualClock(), patience_seconds=0.0), list[str]()
     spec = ProcessSpec("p", (sys.executable, "-c", program), {}, 0)
     keeper.add(ServiceProcess(spec, folder, first_pause_seconds=FIRST_PAUSE))
     keeper.keep(lambda name, what: changes.append(f"{name} {what}"), lambda *_: None)

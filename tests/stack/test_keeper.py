@@ -15,8 +15,6 @@ import pytest
 from bus.clock import ManualClock
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from foresail.stack.keeper import Keeper
-from foresail.stack.kept_processes import KeptProcess, ServiceProcess
 from foresail.stack.processes import ProcessSpec
 from foresail.stack.restarts import (
     LONGEST_PAUSE_SECONDS,
@@ -25,14 +23,16 @@ from foresail.stack.restarts import (
     Backoff,
     process_end,
 )
+from foresail.stack.supervised_processes import ServiceProcess, SupervisedProcess
+from foresail.stack.supervisor import Supervisor
 from tests.patience import HANGS_SECONDS
 from tests.stack.scripted import Scripted
 
 
 @asynccontextmanager
-async def keeping(*processes: KeptProcess) -> AsyncIterator[tuple[Keeper, list[str]]]:
+async def keeping(*processes: SupervisedProcess) -> AsyncIterator[tuple[Supervisor, list[str]]]:
     """Keep processes; give the keeper and the list of what it reports."""
-    keeper, changes = Keeper(ManualClock(), patience_seconds=0.0), list[str]()
+    keeper, changes = Supervisor(ManualClock(), patience_seconds=0.0), list[str]()
     keeper.add(*processes)
     keeper.keep(lambda name, what: changes.append(f"{name} {what}"), lambda *_: None)
     try:
@@ -147,7 +147,7 @@ async def test_a_process_that_ignores_the_signal_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The keeper does not wait for ever for a process that does not end."""
-    monkeypatch.setattr("foresail.stack.kept_processes.STOP_SECONDS", 0.2)
+    monkeypatch.setattr("foresail.stack.supervised_processes.STOP_SECONDS", 0.2)
     ready = tmp_path / "ready"
     program = (
         "import pathlib, signal, time\n"
@@ -171,7 +171,7 @@ async def test_stopping_ends_the_pause_before_a_start() -> None:
             await asyncio.Event().wait()
 
     server = Scripted(starts=[True], ends=[-9])
-    keeper, changes = Keeper(Waiting(), patience_seconds=0.0), list[str]()
+    keeper, changes = Supervisor(Waiting(), patience_seconds=0.0), list[str]()
     keeper.add(server)
     keeper.keep(lambda _, what: changes.append(what), lambda *_: None)
     await until(lambda: bool(changes))
@@ -202,7 +202,7 @@ async def test_an_error_in_keeping_one_process_leaves_none_alone(
 ) -> None:
     """What raises when an end is told is one line, and the process is started again all the same."""
     server, other = Scripted(ends=[-9]), Scripted(ends=[-9], name="q")
-    keeper, told = Keeper(ManualClock(), patience_seconds=0.0), list[str]()
+    keeper, told = Supervisor(ManualClock(), patience_seconds=0.0), list[str]()
 
     def tell(name: str, what: str) -> None:
         told.append(name)

@@ -19,7 +19,8 @@ from features.series.features import (
     FEATURES,
     TARGET,
 )
-from features.series.quantiles import Floats, ascending_quantiles, weighted_quantile
+from features.series.quantiles import Floats
+from lab.forecast.demand.baselines import ascending_quantiles, weighted_quantile
 from lab.forecast.demand.card import card
 from lab.forecast.demand.origins import Origins
 from lab.forecast.demand.quantile import Boosters, raw_numbers

@@ -14,7 +14,7 @@ import numpy as np
 
 from bus.errors import InputError
 from lab.forecast.risk.metrics import Ints
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.rows import MICROSECONDS, Bools, Rows
 
 UNSEEN, SEEN, LATER_UNSEEN, LATER_SEEN = "1", "1b", "2", "2b"
@@ -114,7 +114,7 @@ def training_rows(rows: Rows, cut: Cut) -> Bools:
     return learnt
 
 
-def time_splits(rows: Rows, cut: Cut, past: Past) -> dict[str, Split]:
+def time_splits(rows: Rows, cut: Cut, past: JobCounts) -> dict[str, Split]:
     """Return every honest split that has test rows, by name."""
     train = training_rows(rows, cut)
     seen_before = past.first_event.of(rows.job) < cut.cut_us

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -28,4 +28,4 @@ def check(question: Question) -> GuardCheck:
     )
 
 
-GUARDS = (Guard("control_plane", Stage.BEFORE_WRITING, 20, check),)
+GUARDS = (Guard("control_plane", Needs.REACH, 20, check, each_write=True),)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -40,4 +40,4 @@ def _protected_objects(question: Question) -> Iterator[str]:
                 )
 
 
-GUARDS = (Guard("do_not_disrupt", Stage.BEFORE_WRITING, 30, check),)
+GUARDS = (Guard("do_not_disrupt", Needs.REACH, 30, check, each_write=True),)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck, Operation
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 from services.executor.ledger import Execution
 
 
@@ -53,4 +53,4 @@ def _objects(operations: Iterable[Operation]) -> set[tuple[str, str, str]]:
     return {(one.resource, one.namespace, one.name) for one in operations}
 
 
-GUARDS = (Guard("earlier_part", Stage.BEFORE_ACTING, 8, check),)
+GUARDS = (Guard("earlier_part", Needs.PLAN, 8, check),)

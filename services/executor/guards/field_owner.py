@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -28,4 +28,4 @@ def check(question: Question) -> GuardCheck:
     )
 
 
-GUARDS = (Guard("field_owner", Stage.BEFORE_WRITING, 60, check),)
+GUARDS = (Guard("field_owner", Needs.REACH, 60, check, each_write=True),)

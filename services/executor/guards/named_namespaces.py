@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
-from services.executor.reach import CLUSTER_WIDE, WRITTEN
+from services.executor.guards import Guard, Needs, Question, guard_check
+from services.rights.executor import CLUSTER_WIDE, WRITTEN
 
 
 def check(question: Question) -> GuardCheck:
@@ -37,4 +37,4 @@ def _outside(question: Question) -> Iterator[str]:
                 yield f"pods {pod.key}"
 
 
-GUARDS = (Guard("named_namespaces", Stage.BEFORE_WRITING, 40, check),)
+GUARDS = (Guard("named_namespaces", Needs.REACH, 40, check, each_write=True),)

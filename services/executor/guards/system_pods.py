@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 ALWAYS = "kube-system"
 """Protected even where the settings leave it out."""
@@ -40,4 +40,4 @@ def _system_pods(question: Question) -> Iterator[str]:
                 yield f"{pod.key} is in a protected namespace"
 
 
-GUARDS = (Guard("system_pods", Stage.BEFORE_WRITING, 10, check),)
+GUARDS = (Guard("system_pods", Needs.REACH, 10, check, each_write=True),)

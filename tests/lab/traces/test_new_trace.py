@@ -19,7 +19,7 @@ from lab.traces import registry
 from lab.traces.event_reader import EventReader, TraceInput, find_tables
 from lab.traces.events import MICROSECONDS
 from lab.traces.machines import MachineKind, machine_rows
-from lab.traces.repair import Ledger
+from lab.traces.repair import RepairLog
 from lab.traces.trace_reader import TraceReader
 from lab.traces.workload_trace import (
     POD_COLUMNS,
@@ -69,7 +69,7 @@ def _read_village(data_dir: Path) -> WorkloadTrace:
     )
 
 
-def _task_events(source: TraceInput, _ledger: Ledger) -> Iterator[pl.DataFrame]:
+def _task_events(source: TraceInput, _ledger: RepairLog) -> Iterator[pl.DataFrame]:
     jobs = pl.read_csv(source.tables["jobs"][0])
     rows = [
         (row[column] * MICROSECONDS, int(kind), row["job"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from projections.promotion.judging import Judgement, judge
+from projections.promotion.judging import PromotionJudgement, judge
 from projections.promotion.settings import PromotionSettings
 from projections.promotion.sums import ScoredTarget
 from projections.promotion.tally import PromotionTally
@@ -30,7 +30,7 @@ class Bench:
         self.settings = SETTINGS.model_copy(update=settings)
         self.tally = PromotionTally()
         self.block = 0
-        self.judgements: list[Judgement] = []
+        self.judgements: list[PromotionJudgement] = []
         self.look()
 
     def look(self) -> None:

@@ -16,7 +16,7 @@ from schemas.actions import ReplicateAction, Target
 from schemas.decision import DecisionPart
 from schemas.effect import Effect
 from schemas.score import OutcomeCounterfactual
-from services.agents.calibration import Measured
+from services.agents.calibration import MeasuredRatio
 from tests.builders import make_decision, stamp_event
 from tests.projections.score.score_builders import PRICES, make_look, tally_of
 
@@ -101,7 +101,7 @@ def test_an_expected_effect_is_told_with_its_interval_and_terms(
         "+0.303 USD in 600 s (8 of 10 times +0.22 to +0.38): slo services +0.315, capacity -0.012"
     )
     action = ReplicateAction(target=Target(kind="workload", name="web"), replicas=3)
-    measured = Measured(0.92, 0.851, 1.02, 61)
+    measured = MeasuredRatio(0.92, 0.851, 1.02, 61)
     came = "of such expectations 92% came on twin branches (85.1% to 102%, 61 of replicate:more)"
     monkeypatch.setattr(outcomes, "MEASURED", {"replicate:more": measured})
     part = DecisionPart(action=action, selected=None, score=1.818, effect=effect)
