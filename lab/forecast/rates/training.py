@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from features.demand.features import COLUMNS, FEATURE_SET, FEATURE_SET_VERSION, UNITS
 from features.demand.past import HORIZONS_SECONDS, QUANTILES
-from features.series.quantiles import Floats, weighted_quantile
+from features.series.quantiles import Floats
 from lab.forecast.builds import sha256_of
+from lab.forecast.demand.baselines import weighted_quantile
 from lab.forecast.model_writer import BoosterPart, ModelParts, write_model
 from lab.forecast.progress import Progress, within
 from lab.forecast.rates.learning_rows import LearningRows, learning_rows
