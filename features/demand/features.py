@@ -259,6 +259,7 @@ ERRORS_OF = (
     "seasonal_week",
     "holt_winters",
     "days_moved",
+    "hours_moved",
 )
 _SEASONS = ("1d", "2d", "7d")
 COLUMNS = (
@@ -304,3 +305,14 @@ COLUMNS = (
     ),
     "days_known",
 )
+UNITS = {
+    name: "scale"
+    if name.endswith(("_scales", "_1d", "_2h", "_7d")) or name.startswith("error_")
+    else "log"
+    if name.endswith("_log")
+    else "minute"
+    if "minute" in name
+    else "ratio"
+    for name in COLUMNS
+}
+"""By column: `scale`, `log` (of a ratio), `minute`, or a plain number."""
