@@ -10,6 +10,7 @@ from typing import Any
 
 from schemas.actions import Action
 from schemas.breaker import OutcomeBreaker
+from schemas.capacity import PredictionCapacity
 from schemas.decision import Decision
 from schemas.effect import Effect
 from schemas.envelope import Event
@@ -130,6 +131,8 @@ class CycleRecord:
     """The newest judgement before this cycle's observation, by which its risk was predicted; only where one has read
     so far back.
     """
+    capacity: Event[PredictionCapacity] | None = None
+    """The newest statement of what replicas bear up to this cycle; only where one has read so far back."""
     unreadable: tuple[int, ...] = ()
     """Positions of messages of the cycle that this version cannot read."""
 
@@ -138,6 +141,8 @@ class CycleRecord:
         changes: dict[str, Any] = {}
         if isinstance(event.data, OutcomeModels):
             changes["judged" if event.cycle == self.cycle else "driven_by"] = event
+        if isinstance(event.data, PredictionCapacity):
+            changes["capacity"] = event
         for kind, name in ONE_A_CYCLE.items():
             if isinstance(event.data, kind):
                 changes[name] = event
@@ -213,6 +218,8 @@ class CycleRecord:
         for single in (self.observation, self.decision, self.reward, self.score, self.judged):
             if single is not None:
                 yield single
+        if self.capacity is not None and self.capacity.cycle == self.cycle:
+            yield self.capacity
         yield from self.predictions
         yield from self.proposals
         yield from self.executions
@@ -239,6 +246,7 @@ class CycleRecord:
             "breakers": [_event_json(event) for event in self.breakers],
             "judged": _event_json(self.judged),
             "driven_by": _event_json(self.driven_by),
+            "capacity": _event_json(self.capacity),
             "unreadable": list(self.unreadable),
         }
 

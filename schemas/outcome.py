@@ -342,6 +342,34 @@ def band_text(horizon_seconds: float, score: BandScore) -> str:
     return f"{duration(horizon_seconds)} ahead {inside} of {score.targets} inside{skill}"
 
 
+def capacity_score_text(score: CapacityScore) -> str:
+    """Return how statements of what replicas bear did."""
+    parts = (
+        (score.held_below, score.below, "held below"),
+        (score.broke_above, score.above, "broke above"),
+    )
+    told = [f"the objective {what} it in {part} of {of} minutes" for part, of, what in parts if of]
+    return "what replicas bear: " + (", ".join(told) or "no minute was judged")
+
+
+class CapacityScore(DataModel):
+    """How statements of what one replica bears did, in windows of a minute of settled requests."""
+
+    below: Count
+    """Windows in which a replica got no more than it was said to bear."""
+    held_below: Count
+    """Those of them in which the objective held."""
+    above: Count
+    """Windows in which it got more."""
+    broke_above: Count
+    """Those of them in which the objective broke."""
+
+    @property
+    def windows(self) -> int:
+        """How many there were."""
+        return self.below + self.above
+
+
 class OutcomeForecast(EventData):
     """Predictions scored when their horizon has passed."""
 
@@ -363,19 +391,29 @@ class OutcomeForecast(EventData):
     reason: Reason | None = None
     slot: Count = 0
     """0: the active models; otherwise the shadow model's place in the settings."""
-    part: Literal["", "risk", "demand", "bands"] = ""
-    """Which of the cycle's predictions this is about, where their horizons differ; `bands` by horizon."""
+    part: Literal["", "risk", "demand", "bands", "capacity"] = ""
+    """Which of the cycle's predictions this is about, where their horizons differ; `bands` by horizon, `capacity`
+    by the cycle in which it was seen.
+    """
     demand_model_id: str = ""
     """The model of the demand, where it is another one than `model_id`."""
     bands: BandScore | None = Field(default=None, exclude_if=lambda bands: bands is None)
     """Bands of demand: how they did in this minute."""
     bands_so_far: BandScore | None = Field(default=None, exclude_if=lambda bands: bands is None)
     """The same over every minute scored so far at this horizon."""
+    capacity: CapacityScore | None = Field(default=None, exclude_if=lambda score: score is None)
+    """What replicas bear: how it did in the windows that ended with the observed cycle."""
+    capacity_so_far: CapacityScore | None = Field(
+        default=None, exclude_if=lambda score: score is None
+    )
+    """The same over every window so far."""
 
     def key(self) -> str:
         """Return the shadow model's slot or the part, of bands with the horizon; empty for both active models."""
         if self.part == "bands":
             return f"bands-{self.horizon_seconds:g}"
+        if self.part == "capacity":
+            return f"capacity-{self.observed_cycle}"
         return str(self.slot) if self.slot else self.part
 
     def line(self) -> str:
@@ -386,4 +424,6 @@ class OutcomeForecast(EventData):
             if score is not None
         ]
         scored += [] if self.bands is None else [band_text(self.horizon_seconds, self.bands)]
+        if self.capacity_so_far is not None:
+            scored.append(capacity_score_text(self.capacity_so_far))
         return f"cycle {self.cycle}: {self.model_id} {'; '.join(scored) or 'not scored'}"

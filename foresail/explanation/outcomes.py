@@ -23,6 +23,7 @@ from schemas.outcome import (
     OutcomeVerification,
     RewardPart,
     band_text,
+    capacity_score_text,
 )
 from schemas.promotion import judgement_texts
 from schemas.reasons import Reason
@@ -202,6 +203,8 @@ def _forecast_text(data: OutcomeForecast) -> Text:
         texts.append(f"demand {_of(data.demand)}, error {_short(error)}")
     if data.bands is not None:
         texts.append(band_text(data.horizon_seconds, data.bands))
+    if data.capacity_so_far is not None:
+        texts.append(capacity_score_text(data.capacity_so_far))
     if not texts:
         texts.append(f"not scored [{data.reason}]")
     return Text(f"{who}: {'; '.join(texts)}", style="dim")

@@ -35,6 +35,7 @@ KEPT_INPUTS = 20_000
 MAY_READ: tuple[Pattern, ...] = (
     *(("snapshot", "*"), ("observation",), ("prediction", ">")),
     ("outcome", "models"),
+    ("history", ">"),
 )
 Build = Callable[[Config], Handler[Any]]
 

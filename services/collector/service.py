@@ -46,6 +46,7 @@ from services.collector.collected import (
 )
 from services.collector.following import FollowedSources, SeparateSources
 from services.collector.frames import Frames
+from services.collector.history_filling import WorkloadEvents
 from services.collector.measuring import MeasuredSources
 from services.collector.observe import interpret_snapshot
 from services.collector.outages import dated_failures, failing_since
@@ -157,6 +158,7 @@ class Collector:
         self._code_version = code_version
         self._kinds = kinds
         self._measuring = MeasuredSources(settings, clock, ask=kinds.reactions)
+        self._workloads = WorkloadEvents(settings, tells=kinds.reactions)
         self._means = NewestCapabilities(bus, origin, known=kinds.reactions)
         self.publisher = Publisher(bus, origin, kinds.producer)
         self._log = structlog.get_logger(kinds.producer)
@@ -187,6 +189,7 @@ class Collector:
 
     async def resume(self) -> None:
         """Continue the numbering of the log."""
+        await self._workloads.resume(self._bus, self._origin)
         for kind in self._kinds.numbered:
             subject = subjects.build(self._origin.cluster, kind.PATTERN)
             stored = await self._bus.last(subject)
@@ -244,12 +247,8 @@ class Collector:
 
     def _memory(self) -> CollectorState:
         return CollectorState(
-            self._simulated,
-            self._failing_since,
-            self._newest_answer,
-            self._newest_time_seconds,
-            self._work,
-        )
+            self._simulated, self._failing_since, self._newest_answer, self._newest_time_seconds, self._work
+        )  # fmt: skip
 
     def _take_over(self, look: CollectedCycle) -> Snapshot:
         memory = look.memory
@@ -288,11 +287,11 @@ class Collector:
         reading = self._measuring.complete(replace(reading, measured=measured), services, at)
         cuts = SnapshotLimits(
             since_seconds=self._seen.pods_seconds or at,
-            failed_pod_seconds=self._settings.failed_pod_seconds,
-            listed_pods=self._settings.listed_pods,
-        )
+            failed_pod_seconds=self._settings.failed_pod_seconds, listed_pods=self._settings.listed_pods,
+        )  # fmt: skip
         self._newest_time_seconds = at
         self._count_work(reading, at)
+        await self._workloads.read(self.lists_from, reading, at)
         simulated = bool(self._simulated)
         snapshot = assemble(
             reading, at, cuts, self._work, simulated=simulated, pod_sums=self._pod_sums
@@ -329,6 +328,7 @@ class Collector:
     async def _publish(self, snapshot: Snapshot, before: tuple[str, ...]) -> None:
         at = snapshot.cluster_time_seconds
         await self._publish_config(at)
+        await self.publisher.publish(self._workloads.new_events(self.cycle))
         layer1 = self._snapshot_data(snapshot)
         new_events = [NewEvent(data, self.cycle, at, before) for data in layer1]
         causes = tuple(event.id for event in await self.publisher.publish(new_events))

@@ -23,6 +23,7 @@ RIGHTS: tuple[Right, ...] = (
         for verb in ("list", "watch")
     ),
     Right("list", "nodes", "metrics.k8s.io", why="what nodes use"),
+    Right("list", "pods", "metrics.k8s.io", why="what workloads use"),
 )
 """Everything that it asks a cluster of your own for."""
 SIMULATED_RIGHTS = tuple(

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
+from schemas.capacity import PredictionCapacity
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.model import DataModel
@@ -37,6 +38,7 @@ from schemas.view import ObservationView, update_view
 from services.agent_rewards import RewardInput
 from services.scoreboard.bands import ScoredBands
 from services.scoreboard.breakers import Breakers
+from services.scoreboard.capacity import ScoredCapacity, with_statement
 from services.scoreboard.forecast import RunningSums, score_forecast
 from services.scoreboard.pending import (
     PendingForecast,
@@ -90,6 +92,8 @@ class ScoreboardState(DataModel):
     """None, and not in the checkpoint, where the promotion of risk models is off."""
     bands: ScoredBands | None = Field(default=None, exclude_if=lambda bands: bands is None)
     """Bands of demand; None, and not in the checkpoint, as long as none was published."""
+    capacity: ScoredCapacity | None = Field(default=None, exclude_if=lambda scored: scored is None)
+    """What replicas bear; None, and not in the checkpoint, as long as nothing was said of it."""
 
 
 def evolve(
@@ -101,6 +105,9 @@ def evolve(
             return _apply_observation(state, event, settings)
         case PredictionRisk() | PredictionDemand() | PredictionShadow():
             return _forecast(state, event, settings)
+        case PredictionCapacity():
+            capacity = with_statement(state.capacity, event.data, event.id)
+            return state.model_copy(update={"capacity": capacity})
         case Decision():
             return _apply_decision(state, event, settings)
         case OutcomeExecution():
@@ -147,11 +154,13 @@ def _apply_observation(
 
 
 def _bands_scored(state: ScoreboardState, view: ObservationView) -> ScoreboardState:
-    """Score the bands of demand whose minute is over."""
-    if state.bands is None:
-        return state
-    bands, owed = state.bands.with_view(view)
-    return state.model_copy(update={"bands": bands, "owed": (*state.owed, *owed)})
+    """Score the bands of demand whose minute is over, and what replicas were said to bear."""
+    for name in ("bands", "capacity"):
+        scored: ScoredBands | ScoredCapacity | None = getattr(state, name)
+        if scored is not None:
+            after, owed = scored.with_view(view)
+            state = state.model_copy(update={name: after, "owed": (*state.owed, *owed)})
+    return state
 
 
 def _switched(

@@ -19,6 +19,7 @@ from schemas.outcome import Mode, OutcomeExecution
 from schemas.reasons import Reason
 from services.collector.cluster import NODE_METRICS, WATCHED, read_one_list
 from services.collector.settings import CollectorSettings
+from services.collector.usage_reading import POD_METRICS
 from services.executor.ledger.handler import evolve
 from services.executor.reading.followed_lists import FollowedLists
 from services.executor.settings import ExecutorSettings, HandBack
@@ -194,9 +195,11 @@ async def test_the_executor_needs_every_right_and_no_more(installed: Installed) 
 
 
 async def test_the_collector_needs_every_right_and_no_more(installed: Installed) -> None:
-    """Every list is read and watched, and what nodes use is read; nothing is refused."""
+    """Every list is read and watched, and what nodes and pods use is read; nothing is refused."""
     transport = OfficialClientTransport(installed.kubeconfig("collector"))
-    reads = [await read_one_list(transport, each, 0.0) for each in (*WATCHED, NODE_METRICS)]
+    reads = [
+        await read_one_list(transport, each, 0.0) for each in (*WATCHED, NODE_METRICS, POD_METRICS)
+    ]
     followed = {source.path: source.kind for source in WATCHED}
     async with FollowedLists(transport, SystemClock(), Random(1), followed).running():
         await asyncio.sleep(1.0)
@@ -295,7 +298,10 @@ def test_a_prometheus_spares_the_right_to_read_metrics() -> None:
     with_url = settings.prometheus.model_copy(update={"url": "http://prometheus:9090"})
     given = settings.model_copy(update={"prometheus": with_url})
     all_rights, fewer = collector_rights("read", settings), collector_rights("read", given)
-    assert {one.text for one in set(all_rights) - set(fewer)} == {"list nodes.metrics.k8s.io"}
+    assert {one.text for one in set(all_rights) - set(fewer)} == {
+        "list nodes.metrics.k8s.io",
+        "list pods.metrics.k8s.io",
+    }
 
 
 def test_the_one_account_of_a_stack_outside_has_all_of_them() -> None:

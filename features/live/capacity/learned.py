@@ -38,6 +38,8 @@ class LearnedWorkload(DataModel):
     counts: Counts = Counts()
     """At the newest look."""
     window: Window = Window()
+    ended: Window | None = None
+    """The window that ended with the newest look and had enough requests to be evidence."""
     replica_rate: Rounded = 0.0
     """Requests a second of one replica in the newest settled look."""
     request_cores: Rounded | None = None
@@ -132,6 +134,7 @@ def _after_look(
     update: dict[str, object] = {
         "wanted": look.wanted,
         "ready": look.ready,
+        "ended": None,
         "counts": look.counts,
         "settled": min(settled, SETTLED_LOOKS + 1),
         "request_cores": before.request_cores if look.request_cores is None else look.request_cores,
@@ -144,6 +147,7 @@ def _after_look(
     if window.is_over:
         if window.every >= FEWEST_REQUESTS:
             holds = window.holds(objective)
+            update["ended"] = window
             update["bins"] = add_window(before.bins, window.replica_rate, holds=holds)
         window = Window()
     return before.model_copy(update={**update, "window": window})
