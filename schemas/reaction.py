@@ -13,7 +13,7 @@ from schemas.reasons import PendingClass
 
 
 class ReactionKind(StrEnum):
-    """What happened in the cluster between two cycles."""
+    """Kinds of changes in the cluster between two cycles."""
 
     DEMAND_RISE = "demand_rise"
     """More was requested than before: new pods wanted."""

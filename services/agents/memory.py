@@ -1,4 +1,4 @@
-"""What an agent remembers from cycle to cycle: Services' requests, the cluster's demand, its own wishes.
+"""Memory of an agent from cycle to cycle: Services' requests, the cluster's demand, its own wishes.
 
 A pure fold of observations and own proposals. Kept small, since it is part of the agent's checkpoint.
 """
@@ -130,7 +130,7 @@ class ServiceMemory(DataModel):
 
 
 class DemandSample(DataModel):
-    """What all pods on nodes request together."""
+    """Requests of all pods on nodes together."""
 
     time_seconds: Seconds
     cores: Rounded
@@ -215,7 +215,7 @@ def remember_proposal(memory: Memory, proposal: Proposal, view: ObservationView 
 
 
 def is_given_up(memory: Memory, action: Action, settings: ValueSettings) -> bool:
-    """Say whether an action was wanted for a while in vain: some guard rail or right forbids it."""
+    """Say whether an action was wanted for a while without effect: some guard rail or right forbids it."""
     wish = memory.wishes.get(wish_key(action))
     return wish is not None and wish.times >= settings.tries
 

@@ -28,7 +28,7 @@ GROWN_RATIO = 1.2
 
 
 class ScaleUpMemory(DataModel):
-    """The Service as it was when replicas were added, and how often that was in vain."""
+    """The Service as it was when replicas were added, and how often that did not help."""
 
     replica_rate: Rounded = 0.0
     """Requests a second of one ready replica."""
@@ -135,7 +135,7 @@ def serves_more(memory: ScaleUpMemory, now: ServiceLoad) -> bool:
 
 
 def is_ineffective(memory: ScaleUpMemory, replica_rate: float, least_rate: float) -> bool:
-    """Say whether one more raise would be in vain, for all that is known.
+    """Say whether one more scale-up would not help, for all that is known.
 
     Args:
         memory: of the newest raise.
