@@ -25,12 +25,7 @@ from services.agents.machine_memory import (
 )
 from services.agents.replica_capacity import after_step, in_time_after_step
 from services.agents.request_steps import bad_shares, requests_between
-from services.agents.scale_up_memory import (
-    ScaleUpMemory,
-    ServiceLoad,
-    remember_scale_up,
-    serves_more,
-)
+from services.agents.scale_up_memory import LoadStep, ScaleUpMemory, remember_scale_up, serves_more
 from services.agents.value_settings import ValueSettings
 
 KEPT_RATES = 60
@@ -111,12 +106,12 @@ class ServiceMemory(DataModel):
         return self.rate / max(1, self.ready)
 
     @property
-    def load(self) -> ServiceLoad:
+    def load(self) -> LoadStep:
         """The newest step, to be compared with one after a raise."""
         bad, every = self.bad
         in_time_rate = self.rate * (1.0 - bad / every) if every > 0.0 else 0.0
         rates = (self.served_rate, rounded(in_time_rate))
-        return ServiceLoad(rounded(self.replica_rate), self.overloaded_ratio, *rates)
+        return LoadStep(rounded(self.replica_rate), self.overloaded_ratio, *rates)
 
     @property
     def raised(self) -> bool:
@@ -252,7 +247,7 @@ def _services(
     counters = {one.service: one for one in work.services}
     services: dict[str, ServiceMemory] = {}
     for row, name in enumerate(table.ids):
-        look = _ObservedService(
+        look = _ServiceRow(
             counters=counters[name],
             workload=table.workload[row],
             replicas=table.least[row] if table.autoscaled[row] else table.wanted[row],
@@ -262,15 +257,15 @@ def _services(
         )
         before = memory.services.get(name)
         if before is None or before.workload != look.workload:
-            services[name] = _first_observation(look)
+            services[name] = _first_seen(look)
         elif look.now > memory.time_seconds:
-            services[name] = _next_observation(before, look, memory.time_seconds, settings)
+            services[name] = _next_seen(before, look, memory.time_seconds, settings)
         else:
             services[name] = before
     return services
 
 
-class _ObservedService(NamedTuple):
+class _ServiceRow(NamedTuple):
     """A Service as one observation shows it."""
 
     counters: ServiceCounters
@@ -281,7 +276,7 @@ class _ObservedService(NamedTuple):
     now: float
 
 
-def _first_observation(look: _ObservedService) -> ServiceMemory:
+def _first_seen(look: _ServiceRow) -> ServiceMemory:
     return ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,
@@ -294,8 +289,8 @@ def _first_observation(look: _ObservedService) -> ServiceMemory:
     )
 
 
-def _next_observation(
-    before: ServiceMemory, look: _ObservedService, last_seconds: float, settings: ValueSettings
+def _next_seen(
+    before: ServiceMemory, look: _ServiceRow, last_seconds: float, settings: ValueSettings
 ) -> ServiceMemory:
     elapsed = look.now - last_seconds
     requests = requests_between(before.counters, look.counters, settings.slo_latency_seconds)
@@ -374,7 +369,7 @@ def _after_raise(
     return service.model_copy(update={"newest_raise": newest_raise, **update})
 
 
-def _owned(before: ServiceMemory, look: _ObservedService) -> tuple[int, int]:
+def _owned(before: ServiceMemory, look: _ServiceRow) -> tuple[int, int]:
     """Return what we asked for and still stands, and the owner's own number.
 
     A number that changed to something that we did not ask for is its owner's.
@@ -386,7 +381,7 @@ def _owned(before: ServiceMemory, look: _ObservedService) -> tuple[int, int]:
     return 0, look.replicas
 
 
-def _is_ours(before: ServiceMemory, look: _ObservedService) -> bool:
+def _is_ours(before: ServiceMemory, look: _ServiceRow) -> bool:
     """Say whether a changed number is what we asked for; a raise may have been cut by a quota or a maximum."""
     cut = before.replicas < look.replicas <= before.asked_replicas
     return cut or look.replicas == before.asked_replicas
