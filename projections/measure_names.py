@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-UNHEALTHY_PODS = "unhealthy pods"
-"""`sla_violations` of an observation counts pods that are Failed, Pending, Unknown or not ready. A Service that misses
-its objective is another number, which agents name as that."""
+from schemas.observation import UNHEALTHY_PODS
+
 _NAMES = {"sla_violations": UNHEALTHY_PODS}
 
 

@@ -104,6 +104,11 @@ class BaseAction(DataModel):
         return self.target.name
 
     @property
+    def wanted(self) -> str:
+        """Kind and aim, such as `power_state:sleep node-7`."""
+        return f"{self.full_kind} {self.aim}".rstrip()
+
+    @property
     def parameters(self) -> dict[str, str | float | tuple[str, ...]]:
         """The fields of this kind alone, by name; those that say nothing are left out."""
         values = {name: getattr(self, name) for name in self.parameter_names()}

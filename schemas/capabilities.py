@@ -30,7 +30,7 @@ class OutcomeCapabilities(EventData):
     """Change of what can be done, as the executor was told by the API server."""
 
     TYPE: ClassVar[str] = "foresail.outcome.means.v1"
-    PRODUCER: ClassVar[str] = "executor"
+    WRITER: ClassVar[str] = "executor"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "means")
 
     cycle: Cycle
@@ -43,6 +43,10 @@ class OutcomeCapabilities(EventData):
     def text(self) -> str:
         """One line for people."""
         return capabilities_text(self.missing)
+
+    def line(self) -> str:
+        """Return what changed."""
+        return f"cycle {self.cycle}: {self.text}"
 
 
 def capabilities_text(missing: Sequence[MissingCapability]) -> str:

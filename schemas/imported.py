@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from schemas.model import EventData
+from schemas.model import NOBODY, EventData
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.tables import Table
 
@@ -40,7 +40,7 @@ class ImportedRow(EventData):
     """A row of a predecessor's trace, or one of its `cluster` events; None: the file does not say it."""
 
     TYPE: ClassVar[str] = "foresail.imported.row.v1"
-    PRODUCER: ClassVar[str] = ""
+    WRITER: ClassVar[str] = NOBODY
     PATTERN: ClassVar[tuple[str, ...]] = ("imported", "row")
 
     cycle: Cycle
@@ -70,3 +70,13 @@ class ImportedRow(EventData):
     """Who measured: `kubernetes_api`, `prometheus_node_exporter`."""
     power_calibration_source: str | None = None
     prometheus_error: str | None = None
+
+    def line(self) -> str:
+        """Return the counts that the row knows."""
+        counts = {
+            "nodes": self.node_count,
+            "tasks": self.task_count,
+            "in the queue": self.queue_length,
+        }
+        known = [f"{count} {what}" for what, count in counts.items() if count is not None]
+        return f"row {self.cycle}: {', '.join(known) or 'no count'}"

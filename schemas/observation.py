@@ -21,6 +21,10 @@ from schemas.signals import Signal
 from schemas.tables import Table
 from schemas.work import WorkCounters
 
+UNHEALTHY_PODS = "unhealthy pods"
+"""What people are told `sla_violations` is: pods that are Failed, Pending, Unknown or not ready. A Service that misses
+its objective is another number, which agents name as that."""
+
 
 class ObservedNodes(Table):
     """One row per node; `ids` are node names."""
@@ -139,10 +143,19 @@ class ObservedState(FramedData):
     nodes: ObservedNodes | None
     pods: ObservedPods | None
 
+    @property
+    def summary(self) -> str:
+        """Nodes, pods and the queue."""
+        totals = self.totals
+        return (
+            f"{totals.nodes_ready}/{totals.nodes} nodes ready, {totals.pods_running} running, "
+            f"queue {totals.queue_length}, {UNHEALTHY_PODS} {totals.sla_violations}"
+        )
+
 
 class Observation(ObservedState):
     """The cluster as the agents may know it."""
 
     TYPE: ClassVar[str] = "foresail.observation.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("observation",)

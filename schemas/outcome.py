@@ -14,6 +14,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from schemas.actions import Action, ActionKind, AgentName
+from schemas.figures import duration, percent, signed_score
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.reasons import Reason
@@ -108,7 +109,7 @@ class OutcomeExecution(EventData):
     """An execution: started with its plan, then finished; or refused."""
 
     TYPE: ClassVar[str] = "foresail.outcome.execution.v1"
-    PRODUCER: ClassVar[str] = "executor"
+    WRITER: ClassVar[str] = "executor"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "execution")
 
     cycle: Cycle
@@ -148,6 +149,24 @@ class OutcomeExecution(EventData):
         phase = f"{phase}-retry-{self.retry}" if self.retry else phase
         return f"{phase}-{self.part}" if self.part else phase
 
+    @property
+    def result(self) -> str:
+        """What became of a decision, in a few words."""
+        if self.reason is Reason.NOOP:
+            return "nothing to do"
+        match self.phase:
+            case ExecutionPhase.REFUSED:
+                return f"not executed ({self.reason})"
+            case ExecutionPhase.STARTED:
+                return f"executing {len(self.operations)} operations"
+            case _:
+                done = "done" if self.succeeded else "failed"
+                return f"{done} ({self.mode}, {len(self.operations)} operations)"
+
+    def line(self) -> str:
+        """Return the cycle, with the part as `undo` names it, and what became of it."""
+        return f"cycle {_place(self.cycle, self.part)}: {self.result}: {self.text}"
+
 
 class VerificationStatus(StrEnum):
     """Statement of the following snapshots about an execution."""
@@ -166,7 +185,7 @@ class OutcomeVerification(EventData):
     """Whether the wanted state was seen in later observations."""
 
     TYPE: ClassVar[str] = "foresail.outcome.verification.v1"
-    PRODUCER: ClassVar[str] = "executor"
+    WRITER: ClassVar[str] = "executor"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "verification")
 
     cycle: Cycle
@@ -188,6 +207,15 @@ class OutcomeVerification(EventData):
     def key(self) -> str:
         """Return the part; empty for the first."""
         return str(self.part) if self.part else ""
+
+    def line(self) -> str:
+        """Return the cycle, with the part as `undo` names it, and what was seen when."""
+        after = duration(self.lag_seconds)
+        return f"cycle {_place(self.cycle, self.part)}: {self.status} after {after}: {self.text}"
+
+
+def _place(cycle: int, part: int) -> str:
+    return f"{cycle}.{part}" if part else str(cycle)
 
 
 class RewardPart(DataModel):
@@ -215,7 +243,7 @@ class OutcomeReward(EventData):
     """
 
     TYPE: ClassVar[str] = "foresail.outcome.reward.v2"
-    PRODUCER: ClassVar[str] = "scoreboard"
+    WRITER: ClassVar[str] = "scoreboard"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "reward")
 
     cycle: Cycle
@@ -238,6 +266,11 @@ class OutcomeReward(EventData):
     scored: Count
     """How many decisions that mean covers."""
     reason: Reason | None = None
+
+    def line(self) -> str:
+        """Return what was observed beside what was predicted."""
+        observed = "not observed" if self.observed is None else signed_score(self.observed.total)
+        return f"cycle {self.cycle}: {observed}, predicted {signed_score(self.predicted.total)}"
 
 
 class RunningScore(DataModel):
@@ -302,11 +335,18 @@ class BandScore(DataModel):
         return 1.0 - self.error_ratio / simple if simple > 0.0 else None
 
 
+def band_text(horizon_seconds: float, score: BandScore) -> str:
+    """Return one horizon's score: how much lay within the band, and the skill against the simple rule."""
+    inside = percent(score.inside / score.targets) if score.targets else "nothing"
+    skill = "" if score.skill is None else f", skill {signed_score(score.skill)} against last_value"
+    return f"{duration(horizon_seconds)} ahead {inside} of {score.targets} inside{skill}"
+
+
 class OutcomeForecast(EventData):
     """Predictions scored when their horizon has passed."""
 
     TYPE: ClassVar[str] = "foresail.outcome.forecast.v1"
-    PRODUCER: ClassVar[str] = "scoreboard"
+    WRITER: ClassVar[str] = "scoreboard"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "forecast")
 
     cycle: Cycle
@@ -337,3 +377,13 @@ class OutcomeForecast(EventData):
         if self.part == "bands":
             return f"bands-{self.horizon_seconds:g}"
         return str(self.slot) if self.slot else self.part
+
+    def line(self) -> str:
+        """Return of how many targets the predictions were scored."""
+        scored = [
+            f"{name} of {score.targets} targets ({score.uncertain} uncertain)"
+            for name, score in (("risk", self.risk), ("demand", self.demand))
+            if score is not None
+        ]
+        scored += [] if self.bands is None else [band_text(self.horizon_seconds, self.bands)]
+        return f"cycle {self.cycle}: {self.model_id} {'; '.join(scored) or 'not scored'}"

@@ -7,11 +7,13 @@ batch. Nothing is interpreted here: ratios, classes and judgements belong to the
 
 from __future__ import annotations
 
+from heapq import nlargest
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from schemas.capabilities import MissingCapability
+from schemas.figures import number
 from schemas.frames import FramedData
 from schemas.measured import Measured
 from schemas.model import DataModel, EventData
@@ -19,7 +21,11 @@ from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.occupancy import Occupancy
 from schemas.reasons import Reason
 from schemas.tables import Table
+from schemas.wording import count_text
 from schemas.work import WorkCounters
+
+MOST_IN_LINE = 3
+"""Workloads that a line names."""
 
 
 class SourceRead(DataModel):
@@ -175,12 +181,18 @@ class NodesState(FramedData):
     """Power that was measured, and the price of energy where it is no constant."""
     nodes: NodeTable | None
 
+    @property
+    def summary(self) -> str:
+        """Which sources gave no answer."""
+        failed = [read.source for read in self.sources if not read.ok]
+        return f"no answer for {', '.join(failed)}" if failed else "all answered"
+
 
 class SnapshotNodes(NodesState):
     """Nodes with their allocatable resources, usage and actuator state."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.nodes.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "nodes")
 
 
@@ -192,12 +204,27 @@ class PlacementsState(FramedData):
     cluster_time_seconds: Seconds
     placements: PlacementTable | None
 
+    @property
+    def summary(self) -> str:
+        """How much changed."""
+        deltas = self.frame.deltas
+        if deltas is None:
+            return "every row"
+        rows = {
+            row
+            for delta in deltas.values()
+            for change in delta.cells.values()
+            for row in change.rows
+        }
+        removed = sum(len(delta.removed) for delta in deltas.values())
+        return f"{count_text(len(rows), 'row')} changed, {removed} removed"
+
 
 class SnapshotPlacements(PlacementsState):
     """Placements by node and workload."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.placements.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "placements")
 
 
@@ -228,12 +255,17 @@ class WorkloadsState(FramedData):
     workloads: WorkloadTable | None
     pods: PodTable | None
 
+    @property
+    def summary(self) -> str:
+        """How many pods run."""
+        return f"{self.pods_running} of {self.pods_total} pods running"
+
 
 class SnapshotWorkloads(WorkloadsState):
     """Workloads, and the single pods that need a look."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.workloads.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "workloads")
 
 
@@ -256,7 +288,7 @@ class SnapshotUsage(EventData):
     """CPU and memory used by workloads, once a minute."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.usage.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "usage")
 
     cycle: Cycle
@@ -266,3 +298,10 @@ class SnapshotUsage(EventData):
     omitted: Count = 0
     """Workloads beyond those listed, which are those that use the most CPU."""
     workloads: UsageTable
+
+    def line(self) -> str:
+        """Return the workloads that use most."""
+        table = self.workloads
+        most = nlargest(MOST_IN_LINE, zip(table.cpu_used_cores, table.ids, strict=True))
+        listed = ", ".join(f"{name} {number(cores)} cores" for cores, name in most)
+        return f"{count_text(len(table), 'workload')} measured: {listed or 'none'}"

@@ -24,14 +24,16 @@ from bus.port import StoredMessage
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.control import Control
-from schemas.frames import FramedData
+from schemas.model import Retention
 from schemas.registry import EVENT_TYPES
-from schemas.run import RunDataSource
 
-FRAMED = frozenset(kind.PATTERN for kind in EVENT_TYPES if issubclass(kind, FramedData))
-STANDING = (Config.PATTERN[:1], Control.PATTERN[:1], RunDataSource.PATTERN[:2])
-"""Subjects whose newest message holds until the next one."""
+FRAMED = frozenset(kind.PATTERN for kind in EVENT_TYPES if kind.RETENTION is Retention.FRAMED)
+STANDING = tuple(
+    tuple(token for token in kind.PATTERN if token != "*")
+    for kind in EVENT_TYPES
+    if kind.RETENTION is Retention.STANDING
+)
+"""Beginnings of subjects whose newest message holds until the next one."""
 _KEYFRAME = b'"frame":{"frame":"keyframe"'
 _DELTA = b'"frame":{"frame":"delta"'
 _LOOK_BYTES = 200

@@ -13,12 +13,17 @@ from rich.text import Text
 from foresail.explanation.section import Section, number, seconds
 from projections import figures
 from projections.cycle_record import CycleRecord
-from projections.prediction_table import prediction_table
 from projections.promotion.text import driving_texts
 from projections.times import cluster_time
 from schemas.envelope import Event
 from schemas.observation import Observation
-from schemas.prediction import ABSTAINS, Contribution, Prediction, PredictionShadow
+from schemas.prediction import (
+    ABSTAINS,
+    Contribution,
+    Prediction,
+    PredictionShadow,
+    prediction_table,
+)
 from schemas.signals import Signal, SignalStatus
 
 NAMED_NODES = 2

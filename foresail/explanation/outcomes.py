@@ -9,9 +9,7 @@ from rich.text import Text
 
 from foresail.explanation.section import Section
 from projections import figures
-from projections.band_text import band_text
 from projections.cycle_record import CycleRecord, PartRecord
-from projections.promotion.text import judgement_texts
 from projections.score.text import OVERLAP, effect_text, window_text
 from schemas.agents import action_label, letter_of
 from schemas.outcome import (
@@ -24,7 +22,9 @@ from schemas.outcome import (
     OutcomeReward,
     OutcomeVerification,
     RewardPart,
+    band_text,
 )
+from schemas.promotion import judgement_texts
 from schemas.reasons import Reason
 from services.agents.calibration import MEASURED, kind_of
 

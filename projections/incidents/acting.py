@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from projections.incidents.incident import ActingChange
-from projections.score.text import verdict_of, window_text
-from schemas.score import OutcomeCounterfactual
+from projections.score.text import window_text
+from schemas.score import OutcomeCounterfactual, verdict_of
 
 
 def acting_change(

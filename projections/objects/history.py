@@ -9,14 +9,13 @@ from projections.figures import score
 from projections.frame_states import FrameStates
 from projections.incidents.history import LoggedReaction
 from projections.objects.names import ObjectKind
-from projections.prediction_table import prediction_table
 from schemas.actions import Target, TargetKind
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
 from schemas.observation import Observation
 from schemas.outcome import Operation, OutcomeExecution, OutcomeVerification
-from schemas.prediction import Prediction, PredictionShadow
+from schemas.prediction import Prediction, PredictionShadow, prediction_table
 from schemas.reaction import Reaction
 from schemas.snapshot import AutoscalerState, SnapshotWorkloads
 from schemas.tables import Table

@@ -5,8 +5,7 @@ from __future__ import annotations
 from projections.figures import signed_text
 from projections.overview import Overview
 from projections.score.effect import Figure, effect_sentence, figures_of
-from projections.score.text import score_text, verdict_in
-from schemas.score import OutcomeCounterfactual
+from schemas.score import OutcomeCounterfactual, score_text, verdict_in
 from services.dashboard.cycle_json import Json
 
 BEHIND_CYCLES = 3

@@ -8,12 +8,11 @@ from projections.promotion.judging import PromotionJudgement, judge
 from projections.promotion.settings import PromotionSettings
 from projections.promotion.sums import ScoredTarget
 from projections.promotion.tally import PromotionTally
-from projections.promotion.text import driving_text
 from schemas.breaker import BreakerCause, BreakerState, OutcomeBreaker
 from schemas.envelope import Event, NewEvent
 from schemas.model import DataModel
 from schemas.observation import Observation
-from schemas.promotion import OutcomeModels
+from schemas.promotion import OutcomeModels, driving_text
 from schemas.view import ObservationView
 from services.scoreboard.pending import PendingForecast
 

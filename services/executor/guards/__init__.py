@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -178,4 +178,17 @@ def guard_check(
         unit=unit,
         reason=None if passed else reason,
         text=text,
+    )
+
+
+def found_check(guard: str, found: Collection[str], reason: Reason, unit: str) -> GuardCheck:
+    """Return the answer of a guard that looks for what must not be there; the first of it is told."""
+    return guard_check(
+        guard,
+        passed=not found,
+        reason=reason,
+        measured=len(found),
+        limit=0,
+        unit=unit,
+        text=next(iter(found), ""),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from projections.score.effect import effect_sentence, figures_of
-from projections.score.text import verdict_of
+from schemas.score import verdict_of
 from tests.score_events import make_difference
 
 
