@@ -1,4 +1,4 @@
-"""What a measured value is called on every screen: one word for one number."""
+"""Names of measured values on every screen: one word for one number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What proposals, decisions and outcomes share: agents, actions (one model for each kind) and their targets."""
+"""Common parts of proposals, decisions and outcomes: agents, actions (one model for each kind) and their targets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ActionKind(StrEnum):
 
 
 class TargetKind(StrEnum):
-    """What an action is aimed at."""
+    """Target of an action."""
 
     NODE = "node"
     QUEUE = "queue"
@@ -58,7 +58,7 @@ class TargetKind(StrEnum):
 
 
 class Target(DataModel):
-    """What an action is aimed at."""
+    """Target of an action."""
 
     kind: TargetKind
     name: str = ""
@@ -84,7 +84,7 @@ STORED_OUTSIDE: Final = ("agent", "kind", "target")
 
 
 class BaseAction(DataModel):
-    """What every action has. Stored, the fields of its kind stand in `parameters`."""
+    """Common fields of every action. Stored, the fields of its kind stand in `parameters`."""
 
     agent: AgentName | None = None
     """Who proposed it; None for the referee's own noop, and in a judgement, whose agent is filled in."""

@@ -16,7 +16,7 @@ MOST_STANDING: Final = 16
 
 
 class BreakerState(StrEnum):
-    """What a breaker lets through."""
+    """State of a breaker."""
 
     CLOSED = "closed"
     """Everything is executed."""

@@ -27,7 +27,7 @@ class MissingCapability(DataModel):
 
 
 class OutcomeCapabilities(EventData):
-    """What can be done has changed, as the executor was told by the API server."""
+    """Change of what can be done, as the executor was told by the API server."""
 
     TYPE: ClassVar[str] = "foresail.outcome.means.v1"
     WRITER: ClassVar[str] = "executor"

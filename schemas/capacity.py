@@ -1,4 +1,4 @@
-"""What one replica of a workload bears, as inference has learned it: part of layer 3, prediction."""
+"""Capacity of one replica of a workload, as inference has learned it: part of layer 3, prediction."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ EVERYTHING = "all"
 
 
 class Command(StrEnum):
-    """What an operator can say."""
+    """Commands of an operator."""
 
     KILL = "kill"
     """Stop acting at once and until `resume`: the kill switch."""

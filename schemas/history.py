@@ -32,7 +32,7 @@ class FilledSeries(DataModel):
 
 
 class HistoryFilled(EventData):
-    """What was known of some series before the log began, from elsewhere."""
+    """Knowledge about some series from before the log began, from elsewhere."""
 
     TYPE: ClassVar[str] = "foresail.history.filled.v1"
     WRITER: ClassVar[str] = "collector"

@@ -1,4 +1,4 @@
-"""What a predecessor's file holds of its cluster, as it stands there: only in imported recordings, never published.
+"""Content of a predecessor's file about its cluster, as it stands there: only in imported recordings, never published.
 
 An observation of ours needs what those files do not have (readiness, sizes and pods of nodes), so their rows are
 a type of their own, in which everything that a file may lack can be missing.

@@ -118,7 +118,7 @@ class ClusterTotals(DataModel):
 
 
 class ObservedState(FramedData):
-    """What every observation of a cluster says, whichever of two worlds it is of."""
+    """Common fields of every observation of a cluster, whichever of two worlds it is of."""
 
     TABLES: ClassVar[tuple[str, ...]] = ("nodes", "pods")
 
@@ -131,7 +131,7 @@ class ObservedState(FramedData):
     totals: ClusterTotals
     signals: tuple[Signal, ...]
     work: WorkCounters | None = None
-    """What became of work so far, as the snapshot counts it; None in recordings from before it did."""
+    """Outcomes of work so far, as the snapshot counts it; None in recordings from before it did."""
     services: ObservedServices | None = None
     """None where nobody counts requests, and in recordings from before Services were listed."""
     occupancy: Occupancy | None = None

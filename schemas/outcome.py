@@ -39,7 +39,7 @@ class ExecutionPhase(StrEnum):
 
 
 class Verb(StrEnum):
-    """What an operation does to the API server."""
+    """Verb of an operation at the API server."""
 
     PATCH = "patch"
     TAINT = "taint"
@@ -83,7 +83,7 @@ class Operation(DataModel):
 
 
 class OperationResult(DataModel):
-    """What the API server answered to one operation."""
+    """Answer of the API server to one operation."""
 
     status: Literal["applied", "unchanged", "refused", "failed"]
     reason: Reason | None = None
@@ -169,7 +169,7 @@ class OutcomeExecution(EventData):
 
 
 class VerificationStatus(StrEnum):
-    """What the following snapshots say of an execution."""
+    """Statement of the following snapshots about an execution."""
 
     VERIFIED = "verified"
     FAILED = "failed"
@@ -238,7 +238,7 @@ class AgentRewards(DataModel):
 
 
 class OutcomeReward(EventData):
-    """What a decision was worth: computed from the observed next snapshots, next to what was
+    """Reward of a decision: computed from the observed next snapshots, next to what was
     predicted.
     """
 

@@ -94,7 +94,7 @@ class FeatureSource(DataModel):
 
 
 class Prediction(EventData):
-    """What both predictions share."""
+    """Common fields of both predictions."""
 
     cycle: Cycle
     cluster_time_seconds: Seconds
@@ -179,7 +179,7 @@ class PredictionDemand(Prediction):
 
 
 class PredictionShadow(Prediction):
-    """What a model that drives nothing would have said: risk or demand, by node.
+    """Prediction of a model that drives nothing: risk or demand, by node.
 
     In a large cluster an evenly spaced sample of the nodes, sorted by name.
     """

@@ -13,7 +13,7 @@ from schemas.prediction import SHADOW_SLOTS
 
 
 class ModelState(StrEnum):
-    """What a model's predictions are for."""
+    """Use of a model's predictions."""
 
     SHADOW = "shadow"
     """They are scored, and nobody acts on them."""
@@ -41,7 +41,7 @@ class PromotionCause(StrEnum):
 
 
 class ModelEvidence(DataModel):
-    """What one model showed within the window, over targets that were not acted upon."""
+    """Evidence about one model within the window, over targets that were not acted upon."""
 
     slot: Count
     """Where it predicts: a shadow's place, or 0 for a model that the settings name as the active one."""

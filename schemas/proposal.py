@@ -18,7 +18,7 @@ from schemas.reasons import Reason
 
 
 class ProposalStatus(StrEnum):
-    """What an agent answered."""
+    """Status of an agent's answer."""
 
     PROPOSED = "proposed"
     NOOP = "noop"

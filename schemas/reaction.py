@@ -16,7 +16,7 @@ MOST_IN_LINE = 4
 
 
 class ReactionKind(StrEnum):
-    """What happened in the cluster between two cycles."""
+    """Kinds of changes in the cluster between two cycles."""
 
     DEMAND_RISE = "demand_rise"
     """More was requested than before: new pods wanted."""

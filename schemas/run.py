@@ -9,7 +9,7 @@ from schemas.numbers import Count, JsonObject, Ratio, Rounded
 
 
 class RunData(EventData):
-    """What every event of a run shares."""
+    """Common fields of every event of a run."""
 
     WRITER: ClassVar[str] = "stack"
 

@@ -51,7 +51,7 @@ class ScoreComponent(DataModel):
 
 
 class OutcomeScore(EventData):
-    """What the time up to this observation was worth: benefit minus cost."""
+    """Score of the time up to this observation: benefit minus cost."""
 
     TYPE: ClassVar[str] = "foresail.outcome.score.v1"
     WRITER: ClassVar[str] = "scoreboard"
@@ -81,7 +81,7 @@ class OutcomeScore(EventData):
 
 
 class ComponentDifference(DataModel):
-    """What acting changed of one component: acted minus untouched."""
+    """Effect of acting of one component: acted minus untouched."""
 
     name: str
     unit: str
@@ -91,7 +91,7 @@ class ComponentDifference(DataModel):
 
 
 class OutcomeCounterfactual(EventData):
-    """What acting changed: this world minus the same world left alone, both up to one cycle."""
+    """Effect of acting: this world minus the same world left alone, both up to one cycle."""
 
     TYPE: ClassVar[str] = "foresail.outcome.counterfactual.v1"
     WRITER: ClassVar[str] = "scoreboard"

@@ -140,7 +140,7 @@ class PodTable(Table):
 
 
 class AutoscalerState(DataModel):
-    """What a HorizontalPodAutoscaler (autoscaling/v2) wants, between which bounds, and why no more."""
+    """State of a HorizontalPodAutoscaler (autoscaling/v2): its wish, between which bounds, and why no more."""
 
     object: str
     """`<namespace>/HorizontalPodAutoscaler/<name>`."""
@@ -169,7 +169,7 @@ class AutoscalerState(DataModel):
 
 
 class NodesState(FramedData):
-    """What every snapshot of nodes says."""
+    """Common fields of every snapshot of nodes says."""
 
     TABLES: ClassVar[tuple[str, ...]] = ("nodes",)
 
@@ -197,7 +197,7 @@ class SnapshotNodes(NodesState):
 
 
 class PlacementsState(FramedData):
-    """What every snapshot of placements says."""
+    """Common fields of every snapshot of placements says."""
 
     TABLES: ClassVar[tuple[str, ...]] = ("placements",)
 
@@ -221,7 +221,7 @@ class PlacementsState(FramedData):
 
 
 class SnapshotPlacements(PlacementsState):
-    """What runs where, by node and workload."""
+    """Placements by node and workload."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.placements.v1"
     WRITER: ClassVar[str] = "collector"
@@ -229,7 +229,7 @@ class SnapshotPlacements(PlacementsState):
 
 
 class WorkloadsState(FramedData):
-    """What every snapshot of workloads says."""
+    """Common fields of every snapshot of workloads says."""
 
     TABLES: ClassVar[tuple[str, ...]] = ("workloads", "pods")
 
@@ -245,7 +245,7 @@ class WorkloadsState(FramedData):
     autoscalers: tuple[AutoscalerState, ...] = ()
     """At most 200, by name; empty too where their source did not answer."""
     work: WorkCounters | None = None
-    """What became of work since the collector first looked; None in recordings from before it counted."""
+    """Outcomes of work since the collector first looked; None in recordings from before it counted."""
     occupancy: Occupancy | None = None
     """Nodes that may be emptied; None in recordings from before they were listed."""
     missing_means: tuple[MissingCapability, ...] = Field(
@@ -270,7 +270,7 @@ class SnapshotWorkloads(WorkloadsState):
 
 
 class UsageTable(Table):
-    """What the pods of each workload use together; `ids` are `<namespace>/<kind>/<name>`."""
+    """Usage of each workload's pods together; `ids` are `<namespace>/<kind>/<name>`."""
 
     version: tuple[str, ...] = ()
     """Of the pods that run: the number of a Deployment's rollout (`deployment.kubernetes.io/revision`), which each

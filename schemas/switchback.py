@@ -38,7 +38,7 @@ class OutcomeSwitchback(EventData):
     """Cycle of the first observation after the pair."""
     cluster_time_seconds: Seconds
     unit: Literal["time", "namespace"]
-    """What acts or holds by a schedule of its own."""
+    """Unit that acts or holds by a schedule of its own."""
     seed: Count
     block_seconds: Seconds
     wash_out_seconds: Seconds

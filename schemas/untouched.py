@@ -21,7 +21,7 @@ class UntouchedNodes(NodesState):
 
 
 class UntouchedPlacements(PlacementsState):
-    """What runs where in the untouched world."""
+    """Placements in the untouched world."""
 
     TYPE: ClassVar[str] = "foresail.untouched.placements.v1"
     WRITER: ClassVar[str] = "untouched"

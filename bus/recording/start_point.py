@@ -57,7 +57,7 @@ class StartPoint:
 
 @dataclass(slots=True)
 class StartFinder:
-    """What has been seen of a log, in order, as far as it matters for a beginning after it."""
+    """State of a scan over a log, in order, as far as it matters for a beginning after it."""
 
     first_seq: int = 0
     """Position of the first message seen in a row, messages before it are heads; 0: none yet."""
@@ -127,7 +127,7 @@ class StartFinder:
 
 
 class _SubjectRole(Enum):
-    """What a subject means for a beginning."""
+    """Role of a subject for a beginning."""
 
     FRAMED = "framed"
     CHECKPOINT = "checkpoint"

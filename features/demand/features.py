@@ -1,4 +1,4 @@
-"""What a trained model reads of a series at an origin, and the units that its numbers are in.
+"""Features of a series for a trained model at an origin, and the units that its numbers are in.
 
 Every column is free of the series' level: sizes stand in `scale`s around `base`, or as logarithms of ratios. The base
 is a mean of the points of `rules`, each weighted by how small its newest errors were; the scale is how far that base
@@ -39,7 +39,7 @@ TINY = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What a model needs of n origins and their horizons.
+    """Inputs of a model for n origins and their horizons.
 
     `features` (n, horizons, COLUMNS) float32, NaN where unknown; `base` and `scale` (n, horizons) in the unit of the
     series; `rules` what the rules said.

@@ -1,4 +1,4 @@
-"""What follows a series online: a mixture of the model with the rules, and the calibration of its bands.
+"""Online tracking of a series: a mixture of the model with the rules, and the calibration of its bands.
 
 *Mixture*: each speaker (the model first, then the rules) has a mean of its newest losses that fades with time; weights
 are exponential in it (Vovk 1990, the aggregating forecaster with forgetting), and quantiles are averaged. Where the
@@ -49,7 +49,7 @@ def pinball(said: AnyFloats, truth: Floats) -> Floats:
 
 @dataclass(slots=True)
 class Follower:
-    """What was learnt of n series online.
+    """Learnt online state of n series.
 
     `loss` (n, horizons, speakers), fading, in scales; `weight` (n, horizons) how much was seen, towards 1; `moved`
     (n, horizons, quantiles) in scales, and `edge_moved` what is added to it on rising edges.

@@ -45,7 +45,7 @@ KEPT_MESSAGES = 100
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What pods requested in a branch over its time."""
+    """Requests of pods in a branch over its time."""
 
     core_hours: float = 0.0
     memory_gib_hours: float = 0.0

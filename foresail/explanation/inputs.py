@@ -1,4 +1,4 @@
-"""What the decision rested on: predictions and their reasons, signals with source and age, and what
+"""Inputs of the decision: predictions and their reasons, signals with source and age, and what
 was missing, stale or assumed.
 """
 

@@ -1,4 +1,4 @@
-"""What came of the decision: guard rails, execution, verification, reward, scored predictions."""
+"""Outcome of the decision: guard rails, execution, verification, reward, scored predictions."""
 
 from __future__ import annotations
 

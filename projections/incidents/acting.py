@@ -1,4 +1,4 @@
-"""What acting changed while an incident went on, where an untouched world was recorded beside it."""
+"""Effect of acting while an incident went on, where an untouched world was recorded beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What incidents are derived from: reactions, risks at thresholds, what we did, and measured use."""
+"""Inputs of incidents: reactions, risks at thresholds, what we did, and measured use."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class UsageSample:
 
 @dataclass
 class ClusterHistory:
-    """What incidents are derived from."""
+    """Inputs of incidents."""
 
     reactions: list[LoggedReaction] = field(default_factory=list)
     crossings: list[Crossing] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What happened to an object, in order of time: changes, reactions of Kubernetes, and our acts."""
+"""History of an object, in order of time: changes, reactions of Kubernetes, and our acts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a log says about one object: how it changed, what Kubernetes did to it, what we decided and did."""
+"""A log's statements about one object: how it changed, what Kubernetes did to it, what we decided and did."""
 
 from __future__ import annotations
 

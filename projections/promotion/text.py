@@ -1,4 +1,4 @@
-"""What the promotion of risk models found, as lines for people."""
+"""Results of the promotion of risk models, as lines for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What acting changed in plain words: a verdict, a sentence, and the few figures that people ask for."""
+"""Effect of acting in plain words: a verdict, a sentence, and the few figures that people ask for."""
 
 from __future__ import annotations
 

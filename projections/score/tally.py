@@ -22,7 +22,7 @@ _WATT_SECONDS_PER_KWH = 3_600_000.0
 
 
 class Levels(DataModel):
-    """What the cluster consists of at one moment."""
+    """Size of the cluster at one moment."""
 
     nodes: float = 0.0
     cores: float = 0.0
@@ -31,7 +31,7 @@ class Levels(DataModel):
 
 
 class ScoreInput(DataModel):
-    """What counts of one observation."""
+    """Inputs of the score from one observation."""
 
     id: str
     """Id of the observation."""

@@ -12,7 +12,7 @@ GIB = 2**30
 
 
 class DemandSample(DataModel):
-    """What all pods on nodes request together."""
+    """Requests of all pods on nodes together."""
 
     time_seconds: Seconds
     cores: Rounded

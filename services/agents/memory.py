@@ -1,4 +1,4 @@
-"""What an agent remembers from cycle to cycle: Services' requests, the cluster's demand, its own wishes.
+"""Memory of an agent from cycle to cycle: Services' requests, the cluster's demand, its own wishes.
 
 A pure fold of observations and own proposals. Kept small, since it is part of the agent's checkpoint.
 """
@@ -25,12 +25,7 @@ from services.agents.machine_memory import (
 )
 from services.agents.replica_capacity import after_step, in_time_after_step
 from services.agents.request_steps import bad_shares, requests_between
-from services.agents.scale_up_memory import (
-    ScaleUpMemory,
-    ServiceLoad,
-    remember_scale_up,
-    serves_more,
-)
+from services.agents.scale_up_memory import LoadStep, ScaleUpMemory, remember_scale_up, serves_more
 from services.agents.value_settings import ValueSettings
 
 KEPT_RATES = 60
@@ -110,12 +105,12 @@ class ServiceMemory(DataModel):
         return self.rate / max(1, self.ready)
 
     @property
-    def load(self) -> ServiceLoad:
+    def load(self) -> LoadStep:
         """The newest step, to be compared with one after a raise."""
         bad, every = self.bad
         in_time_rate = self.rate * (1.0 - bad / every) if every > 0.0 else 0.0
         rates = (self.served_rate, rounded(in_time_rate))
-        return ServiceLoad(rounded(self.replica_rate), self.overloaded_ratio, *rates)
+        return LoadStep(rounded(self.replica_rate), self.overloaded_ratio, *rates)
 
     @property
     def raised(self) -> bool:
@@ -206,7 +201,7 @@ def remember_proposal(memory: Memory, proposal: Proposal, view: ObservationView 
 
 
 def is_given_up(memory: Memory, action: Action, settings: ValueSettings) -> bool:
-    """Say whether an action was wanted for a while in vain: some guard rail or right forbids it."""
+    """Say whether an action was wanted for a while without effect: some guard rail or right forbids it."""
     wish = memory.wishes.get(wish_key(action))
     return wish is not None and wish.times >= settings.tries
 
@@ -226,7 +221,7 @@ def _services(
     counters = {one.service: one for one in work.services}
     services: dict[str, ServiceMemory] = {}
     for row, name in enumerate(table.ids):
-        look = _ObservedService(
+        look = _ServiceRow(
             counters=counters[name],
             workload=table.workload[row],
             replicas=table.least[row] if table.autoscaled[row] else table.wanted[row],
@@ -236,15 +231,15 @@ def _services(
         )
         before = memory.services.get(name)
         if before is None or before.workload != look.workload:
-            services[name] = _first_observation(look)
+            services[name] = _first_seen(look)
         elif look.now > memory.time_seconds:
-            services[name] = _next_observation(before, look, memory.time_seconds, settings)
+            services[name] = _next_seen(before, look, memory.time_seconds, settings)
         else:
             services[name] = before
     return services
 
 
-class _ObservedService(NamedTuple):
+class _ServiceRow(NamedTuple):
     """A Service as one observation shows it."""
 
     counters: ServiceCounters
@@ -255,7 +250,7 @@ class _ObservedService(NamedTuple):
     now: float
 
 
-def _first_observation(look: _ObservedService) -> ServiceMemory:
+def _first_seen(look: _ServiceRow) -> ServiceMemory:
     return ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,
@@ -268,8 +263,8 @@ def _first_observation(look: _ObservedService) -> ServiceMemory:
     )
 
 
-def _next_observation(
-    before: ServiceMemory, look: _ObservedService, last_seconds: float, settings: ValueSettings
+def _next_seen(
+    before: ServiceMemory, look: _ServiceRow, last_seconds: float, settings: ValueSettings
 ) -> ServiceMemory:
     elapsed = look.now - last_seconds
     requests = requests_between(before.counters, look.counters, settings.slo_latency_seconds)
@@ -348,7 +343,7 @@ def _after_raise(
     return service.model_copy(update={"newest_raise": newest_raise, **update})
 
 
-def _owned(before: ServiceMemory, look: _ObservedService) -> tuple[int, int]:
+def _owned(before: ServiceMemory, look: _ServiceRow) -> tuple[int, int]:
     """Return what we asked for and still stands, and the owner's own number.
 
     A number that changed to something that we did not ask for is its owner's.
@@ -360,7 +355,7 @@ def _owned(before: ServiceMemory, look: _ObservedService) -> tuple[int, int]:
     return 0, look.replicas
 
 
-def _is_ours(before: ServiceMemory, look: _ObservedService) -> bool:
+def _is_ours(before: ServiceMemory, look: _ServiceRow) -> bool:
     """Say whether a changed number is what we asked for; a raise may have been cut by a quota or a maximum."""
     cut = before.replicas < look.replicas <= before.asked_replicas
     return cut or look.replicas == before.asked_replicas

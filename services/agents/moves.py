@@ -22,7 +22,7 @@ ROUNDING = 1e-4
 
 @dataclass(slots=True)
 class FreeNode:
-    """What is free on a machine to which pods may go."""
+    """Free capacity of a machine to which pods may go."""
 
     cores: float
     memory_gib: float

@@ -1,4 +1,4 @@
-"""What acting changed, as JSON for the page: a verdict, a sentence, figures with their texts, and the run of totals."""
+"""Effect of acting, as JSON for the page: a verdict, a sentence, figures with their texts, and the run of totals."""
 
 from __future__ import annotations
 

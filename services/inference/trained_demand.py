@@ -45,7 +45,7 @@ DEMAND_CATALOGUE = {
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What predicts one resource."""
+    """Predictor of one resource."""
 
     resource: str
     first: ModelBooster

@@ -237,7 +237,7 @@ def test_a_cycle_without_anything_to_do_is_not_called_refused() -> None:
 
 
 def test_a_cycle_is_executed_when_every_part_is() -> None:
-    """What became of it names each part's end, and later parts do not hide the first one's."""
+    """Outcome of it names each part's end, and later parts do not hide the first one's."""
     open_record = record().after(followed(0, ExecutionPhase.FINISHED))
     refused = followed(1, ExecutionPhase.REFUSED, succeeded=None, reason=Reason.COOL_DOWN)
     done = open_record.after(refused)

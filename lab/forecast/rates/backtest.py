@@ -29,7 +29,7 @@ NO_MODEL = "rules"
 
 @dataclass(frozen=True)
 class Backtest:
-    """What a backtest found."""
+    """Result of a backtest."""
 
     dataset: str
     step_seconds: int

@@ -1,4 +1,4 @@
-"""What a backtest is judged by: weighted quantile loss and the share of outcomes inside of the band.
+"""Scores of a backtest: weighted quantile loss and the share of outcomes inside of the band.
 
 Weighted quantile loss is 2 * sum of pinball losses / sum of outcomes, mean over quantiles, over all series, origins
 and horizons of a part: large series weigh as they do in the machines they need. `equal` beside it gives every series

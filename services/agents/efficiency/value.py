@@ -51,7 +51,7 @@ PACKED_RESERVE = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What is free on machines that are awake, and what has to stay so."""
+    """Free capacity of machines that are awake, and what has to stay so."""
 
     free_cores: float
     free_memory_gib: float

@@ -34,7 +34,7 @@ class ReplicaRoom:
 
     @property
     def service(self) -> ServiceMemory:
-        """What is remembered of it."""
+        """Memory of it."""
         return self.situation.memory.services[self.name]
 
     def limit(self) -> int:

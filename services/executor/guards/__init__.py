@@ -28,7 +28,7 @@ PARENT = "services.executor.guards"
 
 
 class Needs(Enum):
-    """What a guard has to know; those that need less are asked first, and what fails spares the rest."""
+    """Knowledge that a guard needs; those that need less are asked first, and what fails spares the rest."""
 
     LOG = 1
     """What the log says, before the cluster is read."""
@@ -62,7 +62,7 @@ class Question:
     reaches: tuple[Reach, ...] = ()
     """What each operation to be written touches, read just before."""
     scope: Scope = EVERYWHERE
-    """What may be written."""
+    """Scope of writes."""
     write: Write | None = None
     """What is about to be written; `state` then has the operator's newest command and the newest cycle.
     None: the decision is asked about."""

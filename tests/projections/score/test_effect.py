@@ -1,4 +1,4 @@
-"""What acting changed in plain words, with the sign that it has in every report."""
+"""Effect of acting in plain words, with the sign that it has in every report."""
 
 from __future__ import annotations
 
