@@ -46,7 +46,7 @@ class ChildProcess:
 
     @property
     def stdout(self) -> asyncio.StreamReader:
-        """What it prints, when it was started with `stdout=PIPE`."""
+        """Its output, when it was started with `stdout=PIPE`."""
         assert self._process is not None, "not started"
         assert self._process.stdout is not None, "not started with a pipe"
         return self._process.stdout

@@ -87,7 +87,7 @@ class Handler(Protocol[S]):
         ...
 
     def decide(self, state: S, *, overdue: bool) -> tuple[NewEvent, ...]:
-        """Return everything owed in this state that the log does not hold yet."""
+        """Return all events due in this state that the log does not hold yet."""
         ...
 
     def open_cycle(self, state: S) -> int | None:
@@ -306,7 +306,7 @@ class Follower(Generic[S]):
         )
 
     async def _decide(self, *, overdue: bool) -> None:
-        """Publish what is owed, act, and keep the state; a cycle that fails is superseded by the next."""
+        """Publish what is due, act, and keep the state; a cycle that fails is superseded by the next."""
         new_events: Sequence[NewEvent] = ()
         with self._errors.item("decide", self._newest_cycle):
             new_events = self._handler.decide(self._state, overdue=overdue)

@@ -85,7 +85,7 @@ class _RetryState:
 
 
 class LogQueries(OrderedSource, Protocol):
-    """What the publisher asks about the log."""
+    """Queries of the publisher about the log."""
 
     async def newest(self, subject: str, at_least: int = 0) -> NewestMessage:
         """Return the newest message of one subject; a replica that lags behind `at_least` is given

@@ -3,7 +3,7 @@ codes that mean something.
 
 Exit code 0: told to stop. 2: bad input, one line on stderr. 3: another process writes its subjects.
 4: its event loop hung, the stack of each thread is on stderr. 1: anything else, with the traceback
-in the log where it is not a known outage; its keeper starts it again. This and the boundary of one item
+in the log where it is not a known outage; its supervisor starts it again. This and the boundary of one item
 (`bus/item_errors.py`) are the only places that catch every exception.
 """
 
@@ -68,7 +68,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class ProcessContext:
-    """What a service's `main` gets."""
+    """Arguments of a service's `main`."""
 
     name: str
     bus: Bus

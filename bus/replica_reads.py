@@ -48,7 +48,7 @@ def is_led(cluster: Mapping[str, Any]) -> bool:
 
 
 class ReplicaReader(Protocol):
-    """What an adapter can ask the servers of a replicated log."""
+    """Queries of an adapter to the servers of a replicated log."""
 
     async def batch(self, start_seq: int, end_seq: int) -> list[StoredMessage]:
         """Return messages from a position on, as far as one batch goes, as any replica has them."""

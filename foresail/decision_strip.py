@@ -14,7 +14,7 @@ LEAST_PIXELS = 3.0
 
 
 class Strip(NamedTuple):
-    """What `templates/decision_strip.html` shows."""
+    """Model of `templates/decision_strip.html`."""
 
     svg: Any
     shortened_to: int | None

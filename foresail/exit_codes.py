@@ -95,6 +95,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
         NOTHING: "with `--check`: there is no check",
     },
     "forecast inspect": {},
+    "forecast rates": {},
     "forecast train": {},
     "verify": {
         DIFFERS: "an event differs, or is no event of today's schemas",

@@ -33,9 +33,9 @@ from foresail.stack.preflight import check_writable
 from foresail.verbs import Verb
 from projections.activity import MICRO, READS, ActionRow, Activity, RiskRow
 from projections.figures import duration, known_number, percent, signed_text
-from projections.history_text import capacity_score_text
 from projections.switchback.text import SWITCHBACK_HINT
 from projections.times import cluster_time
+from schemas.outcome import capacity_score_text
 from schemas.wording import count_text
 
 VERB = Verb(67, "sum up days of a log: what was done or would have been, what was refused and why")

@@ -27,7 +27,6 @@ from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.verbs import Verb
 from inputs.limited_json import BadJson, load_json
 from projections.breaker.text import standing_text
-from projections.event_text import event_text
 from projections.figures import duration, percent, size
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
@@ -216,7 +215,7 @@ async def newest_content(bus: Bus, cluster: str, kind: type[EventData]) -> dict[
     event = None if stored is None else read_entry(stored).event
     if event is None:
         return None
-    return {**event.data.model_dump(mode="json"), "text": event_text(event)}
+    return {**event.data.model_dump(mode="json"), "text": event.data.line()}
 
 
 async def collect_heartbeats(bus: Bus, stack: StackFile) -> dict[str, Any]:

@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """What a sweep computed."""
+    """Result of a sweep."""
 
     file: str
     rows: Sequence[Row]

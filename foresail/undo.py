@@ -52,7 +52,7 @@ EXIT_CODES = {ExitCode.DIFFERS: "some of it could not be taken back, or not with
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one standing action."""
+    """Outcome of one standing action."""
 
     name: str
     """The cycle, and the part unless it is the first."""

@@ -1,4 +1,4 @@
-"""What somebody meant by a name that does not exist: "did you mean X?", or the known names."""
+"""Suggestions for a name that does not exist: "did you mean X?", or the known names."""
 
 from __future__ import annotations
 

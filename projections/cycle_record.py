@@ -55,7 +55,7 @@ SEVERAL_A_CYCLE: Mapping[type[EventData], str] = {
 
 @dataclass(frozen=True, slots=True)
 class PartRecord:
-    """What came of one part of a decision."""
+    """Outcome of one part of a decision."""
 
     number: int
     """From 0."""
@@ -90,7 +90,7 @@ class PartRecord:
 
     @property
     def result(self) -> str:
-        """What came of it, in a word; empty while it is open."""
+        """Outcome of it, in a word; empty while it is open."""
         if self.rollback is not None:
             return "rolled_back"
         if self.verification is not None:
@@ -157,7 +157,7 @@ class CycleRecord:
 
     @property
     def actions(self) -> Mapping[str, Action]:
-        """What was proposed, by the proposal's id; a decision lists no parameters."""
+        """Proposed actions by the proposal's id; a decision lists no parameters."""
         return {event.id: event.data.action for event in self.proposals}
 
     @property
@@ -170,7 +170,7 @@ class CycleRecord:
 
     @property
     def parts(self) -> tuple[PartRecord, ...]:
-        """What came of each part of the decision, in order; never empty."""
+        """Outcome of each part of the decision, in order; never empty."""
         decided = 1 if self.decision is None else len(self.decision.data.parts)
         executed = max((event.data.part + 1 for event in self.executions), default=1)
         return tuple(map(self._part, range(max(decided, executed))))
@@ -206,7 +206,7 @@ class CycleRecord:
 
     @property
     def result(self) -> str:
-        """What came of the decision's parts, each word once, in their order; empty while all are open."""
+        """Outcomes of the decision's parts, each word once, in their order; empty while all are open."""
         return ", ".join(dict.fromkeys(part.result for part in self.parts if part.result))
 
     @property

@@ -1,4 +1,4 @@
-"""What stands on the cluster because of us: executed for real, can be taken back, and nothing has.
+"""Our actions that are in force on the cluster: executed for real, can be taken back, and nothing has.
 
 By the log alone: what others have changed since is found out only when it is taken back.
 """
@@ -33,7 +33,7 @@ class ExecutionLike(Protocol):
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """What it writes."""
+        """Its writes."""
         ...
 
 

@@ -34,7 +34,7 @@ class StandingAction:
     trouble: str = ""
     """Why it could not be taken back, the last time that was tried."""
     failed_tries: int = 0
-    """How often that was tried in vain."""
+    """How often that was tried without success."""
 
     @property
     def name(self) -> str:

@@ -27,10 +27,10 @@ class MissingCapability(DataModel):
 
 
 class OutcomeCapabilities(EventData):
-    """What can be done has changed, as the executor was told by the API server."""
+    """Change of what can be done, as the executor was told by the API server."""
 
     TYPE: ClassVar[str] = "foresail.outcome.means.v1"
-    PRODUCER: ClassVar[str] = "executor"
+    WRITER: ClassVar[str] = "executor"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "means")
 
     cycle: Cycle
@@ -43,6 +43,10 @@ class OutcomeCapabilities(EventData):
     def text(self) -> str:
         """One line for people."""
         return capabilities_text(self.missing)
+
+    def line(self) -> str:
+        """Return what changed."""
+        return f"cycle {self.cycle}: {self.text}"
 
 
 def capabilities_text(missing: Sequence[MissingCapability]) -> str:

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from schemas.actions import Action, ActionKind, AgentName
+from schemas.figures import duration, percent, signed_score
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.reasons import Reason
@@ -38,7 +39,7 @@ class ExecutionPhase(StrEnum):
 
 
 class Verb(StrEnum):
-    """What an operation does to the API server."""
+    """Verb of an operation at the API server."""
 
     PATCH = "patch"
     TAINT = "taint"
@@ -82,7 +83,7 @@ class Operation(DataModel):
 
 
 class OperationResult(DataModel):
-    """What the API server answered to one operation."""
+    """Answer of the API server to one operation."""
 
     status: Literal["applied", "unchanged", "refused", "failed"]
     reason: Reason | None = None
@@ -108,7 +109,7 @@ class OutcomeExecution(EventData):
     """An execution: started with its plan, then finished; or refused."""
 
     TYPE: ClassVar[str] = "foresail.outcome.execution.v1"
-    PRODUCER: ClassVar[str] = "executor"
+    WRITER: ClassVar[str] = "executor"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "execution")
 
     cycle: Cycle
@@ -148,9 +149,27 @@ class OutcomeExecution(EventData):
         phase = f"{phase}-retry-{self.retry}" if self.retry else phase
         return f"{phase}-{self.part}" if self.part else phase
 
+    @property
+    def result(self) -> str:
+        """What became of a decision, in a few words."""
+        if self.reason is Reason.NOOP:
+            return "nothing to do"
+        match self.phase:
+            case ExecutionPhase.REFUSED:
+                return f"not executed ({self.reason})"
+            case ExecutionPhase.STARTED:
+                return f"executing {len(self.operations)} operations"
+            case _:
+                done = "done" if self.succeeded else "failed"
+                return f"{done} ({self.mode}, {len(self.operations)} operations)"
+
+    def line(self) -> str:
+        """Return the cycle, with the part as `undo` names it, and what became of it."""
+        return f"cycle {_place(self.cycle, self.part)}: {self.result}: {self.text}"
+
 
 class VerificationStatus(StrEnum):
-    """What the following snapshots say of an execution."""
+    """Statement of the following snapshots about an execution."""
 
     VERIFIED = "verified"
     FAILED = "failed"
@@ -166,7 +185,7 @@ class OutcomeVerification(EventData):
     """Whether the wanted state was seen in later observations."""
 
     TYPE: ClassVar[str] = "foresail.outcome.verification.v1"
-    PRODUCER: ClassVar[str] = "executor"
+    WRITER: ClassVar[str] = "executor"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "verification")
 
     cycle: Cycle
@@ -189,6 +208,15 @@ class OutcomeVerification(EventData):
         """Return the part; empty for the first."""
         return str(self.part) if self.part else ""
 
+    def line(self) -> str:
+        """Return the cycle, with the part as `undo` names it, and what was seen when."""
+        after = duration(self.lag_seconds)
+        return f"cycle {_place(self.cycle, self.part)}: {self.status} after {after}: {self.text}"
+
+
+def _place(cycle: int, part: int) -> str:
+    return f"{cycle}.{part}" if part else str(cycle)
+
 
 class RewardPart(DataModel):
     """One term of an agent's reward."""
@@ -210,12 +238,12 @@ class AgentRewards(DataModel):
 
 
 class OutcomeReward(EventData):
-    """What a decision was worth: computed from the observed next snapshots, next to what was
+    """Reward of a decision: computed from the observed next snapshots, next to what was
     predicted.
     """
 
     TYPE: ClassVar[str] = "foresail.outcome.reward.v2"
-    PRODUCER: ClassVar[str] = "scoreboard"
+    WRITER: ClassVar[str] = "scoreboard"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "reward")
 
     cycle: Cycle
@@ -238,6 +266,11 @@ class OutcomeReward(EventData):
     scored: Count
     """How many decisions that mean covers."""
     reason: Reason | None = None
+
+    def line(self) -> str:
+        """Return what was observed beside what was predicted."""
+        observed = "not observed" if self.observed is None else signed_score(self.observed.total)
+        return f"cycle {self.cycle}: {observed}, predicted {signed_score(self.predicted.total)}"
 
 
 class RunningScore(DataModel):
@@ -302,6 +335,23 @@ class BandScore(DataModel):
         return 1.0 - self.error_ratio / simple if simple > 0.0 else None
 
 
+def band_text(horizon_seconds: float, score: BandScore) -> str:
+    """Return one horizon's score: how much lay within the band, and the skill against the simple rule."""
+    inside = percent(score.inside / score.targets) if score.targets else "nothing"
+    skill = "" if score.skill is None else f", skill {signed_score(score.skill)} against last_value"
+    return f"{duration(horizon_seconds)} ahead {inside} of {score.targets} inside{skill}"
+
+
+def capacity_score_text(score: CapacityScore) -> str:
+    """Return how statements of what replicas bear did."""
+    parts = (
+        (score.held_below, score.below, "held below"),
+        (score.broke_above, score.above, "broke above"),
+    )
+    told = [f"the objective {what} it in {part} of {of} minutes" for part, of, what in parts if of]
+    return "what replicas bear: " + (", ".join(told) or "no minute was judged")
+
+
 class CapacityScore(DataModel):
     """How statements of what one replica bears did, in windows of a minute of settled requests."""
 
@@ -324,7 +374,7 @@ class OutcomeForecast(EventData):
     """Predictions scored when their horizon has passed."""
 
     TYPE: ClassVar[str] = "foresail.outcome.forecast.v1"
-    PRODUCER: ClassVar[str] = "scoreboard"
+    WRITER: ClassVar[str] = "scoreboard"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "forecast")
 
     cycle: Cycle
@@ -365,3 +415,15 @@ class OutcomeForecast(EventData):
         if self.part == "capacity":
             return f"capacity-{self.observed_cycle}"
         return str(self.slot) if self.slot else self.part
+
+    def line(self) -> str:
+        """Return of how many targets the predictions were scored."""
+        scored = [
+            f"{name} of {score.targets} targets ({score.uncertain} uncertain)"
+            for name, score in (("risk", self.risk), ("demand", self.demand))
+            if score is not None
+        ]
+        scored += [] if self.bands is None else [band_text(self.horizon_seconds, self.bands)]
+        if self.capacity_so_far is not None:
+            scored.append(capacity_score_text(self.capacity_so_far))
+        return f"cycle {self.cycle}: {self.model_id} {'; '.join(scored) or 'not scored'}"

@@ -11,13 +11,14 @@ from pydantic import Field
 
 from schemas.actions import Action, AgentName, Evidence
 from schemas.effect import Effect
-from schemas.model import DataModel, EventData
+from schemas.figures import score
+from schemas.model import EVERY_AGENT, DataModel, EventData
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.reasons import Reason
 
 
 class ProposalStatus(StrEnum):
-    """What an agent answered."""
+    """Status of an agent's answer."""
 
     PROPOSED = "proposed"
     NOOP = "noop"
@@ -96,7 +97,7 @@ class Proposal(EventData):
     """One agent's wish for one cycle."""
 
     TYPE: ClassVar[str] = "foresail.proposal.v1"
-    PRODUCER: ClassVar[str] = "agent"
+    WRITER: ClassVar[str] = EVERY_AGENT
     PATTERN: ClassVar[tuple[str, ...]] = ("proposal", "*")
 
     cycle: Cycle
@@ -138,3 +139,7 @@ class Proposal(EventData):
     def key(self) -> str:
         """Return the agent."""
         return self.agent
+
+    def line(self) -> str:
+        """Return what is wanted, how strongly and why."""
+        return f"{self.action.wanted} {score(self.score)}: {self.text}"

@@ -1,4 +1,4 @@
-"""What a reader keeps of observations: the newest full one, and the cycles that wait for output.
+"""State of a reader of observations: the newest full one, and the cycles that wait for output.
 
 Both are plain parts, so that they fit into a service's state and its checkpoint. Every service that
 reads observations uses these two; applying frames and bookkeeping exist once.

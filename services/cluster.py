@@ -64,7 +64,7 @@ class ClusterRefused(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """What the API server answered, undecoded."""
+    """Undecoded answer of the API server."""
 
     status: int
     body: bytes

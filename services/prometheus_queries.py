@@ -1,4 +1,4 @@
-"""What a Prometheus is asked: a query for each purpose, the default ones or those of a file.
+"""Queries to a Prometheus: a query for each purpose, the default ones or those of a file.
 
 The default queries are for node-exporter, whose `instance` is an address: they join the name that a node has
 in Kubernetes (`node_uname_info`). `rate` comes before `sum`, since a sum of counters falls when one of them
@@ -82,7 +82,7 @@ class Query(DataModel):
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a query is for."""
+    """Purpose of a query."""
 
     unit: str
     about: str

@@ -12,6 +12,7 @@ SPREAD = (
     "tests/faults/test_real_faults.py",
     "tests/e2e/test_real_stack.py",
     "tests/e2e/test_replaced.py",
+    "tests/traps/test_traps.py",
     "twin/tests/kubectl/test_behaviour.py",
 )
 

@@ -1,4 +1,4 @@
-"""What a trained model reads of a series at an origin, and the units that its numbers are in.
+"""Features of a series for a trained model at an origin, and the units that its numbers are in.
 
 Every column is free of the series' level: sizes stand in `scale`s around `base`, or as logarithms of ratios. The base
 is a mean of the points of `rules`, each weighted by how small its newest errors were; the scale is how far that base
@@ -39,7 +39,7 @@ TINY = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What a model needs of n origins and their horizons.
+    """Inputs of a model for n origins and their horizons.
 
     `features` (n, horizons, COLUMNS) float32, NaN where unknown; `base` and `scale` (n, horizons) in the unit of the
     series; `rules` what the rules said.
@@ -259,6 +259,7 @@ ERRORS_OF = (
     "seasonal_week",
     "holt_winters",
     "days_moved",
+    "hours_moved",
 )
 _SEASONS = ("1d", "2d", "7d")
 COLUMNS = (
@@ -304,3 +305,14 @@ COLUMNS = (
     ),
     "days_known",
 )
+UNITS = {
+    name: "scale"
+    if name.endswith(("_scales", "_1d", "_2h", "_7d")) or name.startswith("error_")
+    else "log"
+    if name.endswith("_log")
+    else "minute"
+    if "minute" in name
+    else "ratio"
+    for name in COLUMNS
+}
+"""By column: `scale`, `log` (of a ratio), `minute`, or a plain number."""

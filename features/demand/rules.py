@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from features.demand.past import (
     DAY_SECONDS,
@@ -28,11 +29,12 @@ RULES = ("last_value", "hour_mean", "seasonal_day", "seasonal_week", "holt_winte
 LEANT_ON = (
     *RULES,
     *("mean_5m", "mean_15m", "trend", "day_smooth", "day_moved", "week_moved", "days_moved"),
-    *("last_value_day", "week_smooth"),
+    *("last_value_day", "week_smooth", "mean_30m", "hours_moved"),
 )
 """Points that are mixed to the base of a trained model."""
 QUARTER_SECONDS = 900
 MOST_GROWTH = 4.0
+RISE = 1.1
 BAND_ORIGINS = 192
 """Errors that make a band: two days of quarters of an hour."""
 FEWEST_ERRORS = 20
@@ -84,6 +86,7 @@ def rule_points(past: Past, origins: Origins) -> Points:
     slope = (near - _or(past.mean(newest - quarter, quarter), near)) / QUARTER_SECONDS
     ahead = 0.5 * np.minimum(np.array(origins.horizons, dtype=np.float64), 1800.0)
     profile, now = _profile(past, origins, half, quarter)
+    hours_ahead, hours_now = _profile(past, origins, hour // 2, hour)
     by_rule = {
         "last_value": _columns(level, horizons),
         "hour_mean": _columns(hour_mean, horizons),
@@ -100,17 +103,19 @@ def rule_points(past: Past, origins: Origins) -> Points:
         "days_moved": _moved(near, now, profile),
         "last_value_day": 0.5 * (_columns(nearest, horizons) + day_smooth),
         "week_smooth": week_smooth,
+        "mean_30m": _columns(_or(past.mean(newest, past.steps(1800)), near), horizons),
+        "hours_moved": _moved(hour_mean, hours_now, hours_ahead),
     }
     usual = past.mean(newest, 7 * day)
     floor = np.maximum(SMALLEST_SHARE * np.where(np.isnan(usual), 0.0, usual), 1e-12)
     return Points(np.stack([by_rule[name] for name in LEANT_ON], axis=2), truth, floor)
 
 
-def _profile(past: Past, origins: Origins, half: int, quarter: int) -> tuple[Floats, Floats]:
-    """Return the mean of the last seven days around each target, and around each origin."""
+def _profile(past: Past, origins: Origins, half: int, width: int) -> tuple[Floats, Floats]:
+    """Return the mean of the last seven days around each target, and up to each origin."""
     day = past.steps(DAY_SECONDS)
     ahead = [past.around(origins.target - back * day, half) for back in range(1, 8)]
-    now = [past.mean(origins.newest - back * day, quarter) for back in range(1, 8)]
+    now = [past.mean(origins.newest - back * day, width) for back in range(1, 8)]
     return _mean_of_known(ahead), _mean_of_known(now)
 
 
@@ -181,6 +186,14 @@ def _window_quantiles(errors: Floats, wait: int, since: int) -> Floats:
             value = lower + share * (upper - lower)
             result[begin : begin + 256, :, place] = np.where(known >= FEWEST_ERRORS, value, np.nan)
     return result
+
+
+def rising(past: Past, newest: Ints) -> NDArray[np.bool_]:
+    """Return (n,) whether the last quarter of an hour lies a tenth above the one an hour before, or more."""
+    quarter = past.steps(QUARTER_SECONDS)
+    now, then = past.mean(newest, quarter), past.mean(newest - past.steps(HOUR_SECONDS), quarter)
+    edge: NDArray[np.bool_] = np.nan_to_num(now) > RISE * np.where(np.isnan(then), np.inf, then)
+    return edge
 
 
 def unknown_age(past: Past, newest: Ints) -> Floats:

@@ -1,4 +1,4 @@
-"""What inference knows of attempts in a running cluster: history that follows the snapshots.
+"""Attempts as inference knows them in a running cluster: history that follows the snapshots.
 
 Guarantee: the same events in the log give the same history, whichever cycles travelled as
 keyframes; a cycle whose pods could not be read changes nothing, and the next one that can be read

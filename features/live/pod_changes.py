@@ -1,4 +1,4 @@
-"""What happened to pods between two snapshots, as the task events that history counts.
+"""Changes of pods between two snapshots, as the task events that history counts.
 
 Layer 1 does not list every pod: it sums them by node and workload, and lists one by one those that
 start, end, fail, restart or wait. That is enough. A listed pod tells its own story (created,
@@ -42,7 +42,7 @@ ENDED: Mapping[str, Kind] = {"Failed": Kind.FAIL, "Succeeded": Kind.FINISH}
 
 @dataclass(frozen=True, slots=True)
 class PodSnapshot:
-    """What a snapshot showed of pods."""
+    """Pods of a snapshot."""
 
     time_us: int
     placed: Placements

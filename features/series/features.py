@@ -49,7 +49,7 @@ YESTERDAY_HORIZONS = {"15m": 3, "1h": 12, "3h": 36}
 
 @dataclass(frozen=True, slots=True)
 class SeriesPast:
-    """What is known of n series before one origin each.
+    """Known facts about n series before one origin each.
 
     `recent` is (n, RECENT_WINDOWS) five-minute windows, the newest last, NaN where missing;
     `hours` is (n, WEEK_HOURS) peaks of complete clock hours, the newest last;
@@ -73,7 +73,7 @@ class SeriesFeature:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What a model's number means for each of n series: usage = centre + number * spread.
+    """Unit of a model's number for each of n series: usage = centre + number * spread.
 
     `centre` is the mean of the last two hours, NaN where nothing of them is known; `spread` is how much
     the series usually moves; `scale` its usual size. All (n,), in the unit of the series.

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SeriesState:
-    """What is kept of each series: a day and two hours of windows, a week of hourly peaks.
+    """State of each series: a day and two hours of windows, a week of hourly peaks.
 
     `next_step` counts windows since the epoch of cluster time: the first window not yet pushed.
     """

@@ -84,7 +84,7 @@ class Period:
 
 @dataclass(slots=True)
 class Day:
-    """What a play showed."""
+    """Result of a play."""
 
     start_time: float
     """Unix seconds."""

@@ -24,7 +24,7 @@ from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.outcome import Operation, OperationResult, OutcomeExecution
 from schemas.view import ObservationView, update_view
-from services.agents.memory import GIB
+from services.agents.demand_sample import GIB
 from services.collector.collected import CollectedCycle
 from services.collector.service import Collector
 from services.executor.plans import PLANS
@@ -45,7 +45,7 @@ KEPT_MESSAGES = 100
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What pods requested in a branch over its time."""
+    """Requests of pods in a branch over its time."""
 
     core_hours: float = 0.0
     memory_gib_hours: float = 0.0

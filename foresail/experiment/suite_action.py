@@ -24,7 +24,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True, slots=True)
 class SuiteRow:
-    """What one gate of a suite says."""
+    """Result of one gate of a suite."""
 
     name: str
     family: str

@@ -1,4 +1,4 @@
-"""What the decision rested on: predictions and their reasons, signals with source and age, and what
+"""Inputs of the decision: predictions and their reasons, signals with source and age, and what
 was missing, stale or assumed.
 """
 
@@ -14,12 +14,17 @@ from foresail.explanation.section import Section, number, seconds
 from projections import figures
 from projections.cycle_record import CycleRecord
 from projections.history_text import capacity_sentence
-from projections.prediction_table import prediction_table
 from projections.promotion.text import driving_texts
 from projections.times import cluster_time
 from schemas.envelope import Event
 from schemas.observation import Observation
-from schemas.prediction import ABSTAINS, Contribution, Prediction, PredictionShadow
+from schemas.prediction import (
+    ABSTAINS,
+    Contribution,
+    Prediction,
+    PredictionShadow,
+    prediction_table,
+)
 from schemas.signals import Signal, SignalStatus
 
 NAMED_NODES = 2

@@ -1,4 +1,4 @@
-"""What came of the decision: guard rails, execution, verification, reward, scored predictions."""
+"""Outcome of the decision: guard rails, execution, verification, reward, scored predictions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from rich.text import Text
 
 from foresail.explanation.section import Section
 from projections import figures
-from projections.band_text import band_text
 from projections.cycle_record import CycleRecord, PartRecord
-from projections.history_text import capacity_score_text
-from projections.promotion.text import judgement_texts
 from projections.score.text import OVERLAP, effect_text, window_text
 from schemas.agents import action_label, letter_of
 from schemas.outcome import (
@@ -25,7 +22,10 @@ from schemas.outcome import (
     OutcomeReward,
     OutcomeVerification,
     RewardPart,
+    band_text,
+    capacity_score_text,
 )
+from schemas.promotion import judgement_texts
 from schemas.reasons import Reason
 from services.agents.calibration import MEASURED, kind_of
 

@@ -41,7 +41,7 @@ RETRY_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class ReplayTarget:
-    """What was asked for."""
+    """The request."""
 
     state: Path
     """The stack's state folder."""
@@ -62,7 +62,7 @@ class ReplayTarget:
 
 @dataclass
 class ReplayStatus:
-    """What the dashboard says about how far the replay is; the replay sets it once it plays."""
+    """Progress of the replay on the dashboard; the replay sets it once it plays."""
 
     read: Callable[[], str] = str
 

@@ -52,9 +52,9 @@ async def start_cluster(
     settings: StackSettings,
     workload: ChosenWorkload | None,
     folder: Path,
-    keeper: Supervisor,
+    supervisor: Supervisor,
 ) -> ControlledCluster:
-    """Start the twin, which `keeper` stops, or take the kubeconfig.
+    """Start the twin, which `supervisor` stops, or take the kubeconfig.
 
     Raises:
         InputError: the twin refuses what it was given.
@@ -65,7 +65,7 @@ async def start_cluster(
         paths = dict.fromkeys(CLUSTER_SERVICES, str(run.kubeconfig))
         return ControlledCluster(paths, "of the kubeconfig", mode, run.speed or 1.0, os.getpid())
     twin = TwinProcess(settings, workload, folder)
-    keeper.add(supervised_twin(twin))
+    supervisor.add(supervised_twin(twin))
     ready = await twin.start()
     return ControlledCluster(
         kubeconfigs={name: ready[f"{name}_kubeconfig"] for name in CLUSTER_SERVICES},

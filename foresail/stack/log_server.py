@@ -49,9 +49,9 @@ def max_file_store(max_bytes: int) -> str:
 
 
 async def start_log(
-    settings: StackSettings, incarnation: str, folder: Path, keeper: Supervisor
+    settings: StackSettings, incarnation: str, folder: Path, supervisor: Supervisor
 ) -> LogServer:
-    """Start or reach the server, and make sure the stream is there; `keeper` stops what was started.
+    """Start or reach the server, and make sure the stream is there; `supervisor` stops what was started.
 
     Raises:
         ConfigError: the port is taken, or the URL leads to no server or to one that does not fit.
@@ -84,7 +84,7 @@ async def start_log(
             max_file_store=max_file_store(nats.max_bytes),
             accounts=accounts_conf(settings.run.cluster, declaration.name, logins),
         )
-        keeper.add(supervised_log(server))
+        supervisor.add(supervised_log(server))
         url = await server.start()
         lost = (
             "nothing that was acknowledged"

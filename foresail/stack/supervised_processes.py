@@ -1,4 +1,4 @@
-"""What the keeper of a stack keeps: services, the simulated cluster and nats-server, all by one form."""
+"""Processes of a stack's supervisor: services, the simulated cluster and nats-server, all by one form."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class Server(Protocol):
 
 @dataclass(frozen=True)
 class SupervisedServer:
-    """A server that was started before the keeper; see `supervised_log` and `supervised_twin`."""
+    """A server that was started before the supervisor; see `supervised_log` and `supervised_twin`."""
 
     name: str
     server: Server

@@ -4,13 +4,13 @@
   minute (see `restarts`); servers at once, since everybody needs them.
 - **Frozen.** Each process is asked for a sign of life once a second. One that was ready and is silent
   for too long (stopped, or with an event loop that hangs) is killed with SIGKILL, since a stopped
-  process acts on nothing else, and is started again without a pause. What it, or the keeper, waited for
+  process acts on nothing else, and is started again without a pause. What it, or the supervisor, waited for
   a processor does not count: other work on the machine makes processes slow, not frozen.
 - **Give up.** A service that ends with exit code 2 was given bad input: its last line is the stack's
   own error. So is the last reason of a process that fails to start several times in a row.
 - **Stop.** In order, smaller `stop_order` first; what does not stop in time is killed.
 
-Children get a parent-death signal from the kernel, so a killed keeper leaves none behind.
+Children get a parent-death signal from the kernel, so a killed supervisor leaves none behind.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Child:
     running: bool = False
     """Whether it was started and its end has not been noticed yet."""
     started: bool = False
-    """Whether it was ever started, by the keeper or before."""
+    """Whether it was ever started, by the supervisor or before."""
     failed_starts: int = 0
     """In a row, up to now."""
     frozen: str = ""
@@ -76,7 +76,7 @@ class Supervisor:
         self._on_change: Listener = _ignore
         self._on_frozen: Listener = _ignore
         self._children: dict[str, _Child] = {}
-        self._errors = ItemErrors("keeper", report=print_error)
+        self._errors = ItemErrors("supervisor", report=print_error)
         self._failure: asyncio.Future[InputError] = asyncio.get_running_loop().create_future()
 
     @property

@@ -45,7 +45,7 @@ class ActionSample(DataModel):
 
     @property
     def observed(self) -> float:
-        """What came of the action, in the terms of its expectation."""
+        """Outcome of the action, in the terms of its expectation."""
         return self.score + self.capacity
 
 

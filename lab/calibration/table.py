@@ -39,7 +39,7 @@ class Quarter:
 
 @dataclass(frozen=True, slots=True)
 class KindTable:
-    """What is known of one kind; money is the mean of an action over its horizon."""
+    """Known facts about one kind; money is the mean of an action over its horizon."""
 
     kind: str
     count: int

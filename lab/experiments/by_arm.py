@@ -58,7 +58,7 @@ def _burden(result: TrialResult, payer: str, name: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ArmFacts:
-    """What an arm is like by itself; NaN where no trial has it."""
+    """Facts about an arm by itself; NaN where no trial has it."""
 
     arm: str
     trials: int

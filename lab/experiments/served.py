@@ -1,4 +1,4 @@
-"""What became of requests between two moments, over all Services, from the twin's accounts of them."""
+"""Outcome of requests between two moments, over all Services, from the twin's accounts of them."""
 
 from __future__ import annotations
 

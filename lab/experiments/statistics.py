@@ -15,7 +15,7 @@ from lab.experiments.spec import Experiment, Inference, Split
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What an experiment's results say."""
+    """Analysis of an experiment's results."""
 
     experiment: Experiment
     split: Split

@@ -1,4 +1,4 @@
-"""What an arm costs for what it gives: arms on two axes, regret against an oracle, and what each part is worth."""
+"""Costs and benefits of arms: arms on two axes, regret against an oracle, and what each part is worth."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def regrets(analysis: Analysis) -> list[Regret]:
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """What leaving a part out changes: the arm without it against the whole one."""
+    """Effect of leaving a part out: the arm without it against the whole one."""
 
     arm: str
     whole: str

@@ -38,7 +38,7 @@ _JOULES = 3.6e6
 
 
 class GroundTruth:
-    """What happened in one trial, counted from the end of its warm-up."""
+    """Ground truth of one trial, counted from the end of its warm-up."""
 
     def __init__(self, engine: Engine, warm_up_seconds: float) -> None:
         """Watch an engine that has not begun to play; it is looked at from now on."""

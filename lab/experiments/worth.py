@@ -25,7 +25,7 @@ _HOUR, _MILLION, _JOULES = 3_600.0, 1e6, 3.6e6
 
 @dataclass(slots=True)
 class PeriodCounts:
-    """What happens in a stretch of time."""
+    """Counts over a stretch of time."""
 
     amounts: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     """In the units of the outcome score's components; some of them are whole."""

@@ -36,7 +36,7 @@ class Leak:
 
 @dataclass(frozen=True, slots=True)
 class LeakReport:
-    """What was compared, and what differed."""
+    """Compared values and differences."""
 
     features: int
     moments_us: tuple[int, ...]

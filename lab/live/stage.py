@@ -48,7 +48,7 @@ class LoadLeft(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class LivePlan:
-    """What is played."""
+    """The plan of a play."""
 
     namespace: str
     """The one namespace that is written in."""

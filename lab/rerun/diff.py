@@ -45,7 +45,7 @@ class DiffSide:
 
 @dataclass(slots=True)
 class Diff:
-    """What two recordings differ in."""
+    """Differences of two recordings."""
 
     sides: tuple[DiffSide, DiffSide]
     settings: list[tuple[str, Any, Any]]

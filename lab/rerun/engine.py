@@ -43,7 +43,7 @@ NAMED = ("model", "demand_model")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is computed again, and how."""
+    """Plan of a re-run."""
 
     layers: frozenset[str] = frozenset(LAYERS)
     changes: Changes = field(default_factory=lambda: NO_CHANGES)

@@ -39,7 +39,7 @@ NOT_THERE = (
 
 @dataclass(frozen=True, slots=True)
 class RecordedWorkload:
-    """What a closed-loop run begins with."""
+    """Start of a closed-loop run."""
 
     workload: Path
     nodes: int

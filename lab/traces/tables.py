@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True)
 class TableForm:
-    """What a published table looks like."""
+    """Form of a published table."""
 
     trace: str
     table: str

@@ -1,4 +1,4 @@
-"""What the checks of a played trap measured."""
+"""Measurements of the checks of a played trap."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PlayedTrap:
     """Executions that succeeded."""
     refused: int
     gain: float
-    """What acting changed, in money."""
+    """Effect of acting, in money."""
     currency: str
 
     @property

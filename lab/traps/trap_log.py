@@ -20,7 +20,7 @@ from schemas.view import ObservationView, update_view
 
 @dataclass(frozen=True, slots=True)
 class TrapObservation:
-    """What one observation shows."""
+    """State at one observation."""
 
     seconds: float
     """Since the first one."""
@@ -38,7 +38,7 @@ class TrapLog:
     executions: list[OutcomeExecution] = field(default_factory=list)
     observations: list[TrapObservation] = field(default_factory=list)
     changed: OutcomeCounterfactual | None = None
-    """What acting changed, newest."""
+    """Effect of acting, newest."""
     _view: ObservationView | None = None
     _began: float | None = None
 

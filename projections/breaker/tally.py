@@ -1,4 +1,4 @@
-"""What breakers remember of executions, verifications, scores and forecasts: a fold of stored events."""
+"""Breakers' memory of executions, verifications, scores and forecasts: a fold of stored events."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ KEPT_KINDS = len(ActionKind)
 
 
 class ActionOutcome(DataModel):
-    """What came of one action."""
+    """Outcome of one action."""
 
     time_seconds: Seconds
     word: Literal["executed", "refused", "good", "worse"]
@@ -52,7 +52,7 @@ class ActionOutcome(DataModel):
 
 
 class WorthPoint(DataModel):
-    """What acting had changed, and what this world had cost, at one moment."""
+    """Effect of acting, and cost of this world, at one moment."""
 
     time_seconds: Seconds
     changed_money: Rounded

@@ -1,4 +1,4 @@
-"""What happened to an object, in order of time: changes, reactions of Kubernetes, and our acts."""
+"""History of an object, in order of time: changes, reactions of Kubernetes, and our acts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from projections.event_text import execution_text
 from projections.figures import duration, number
 from projections.incidents.history import LoggedReaction
 from projections.objects.answer import Entry
@@ -145,7 +144,7 @@ def _reaction(reaction: LoggedReaction) -> Entry:
 def _execution(event: Event[OutcomeExecution], history: ObjectHistory) -> Entry:
     data = event.data
     back = "took back " if data.rollback_of else ""
-    text = f"{back}{action_label(data.action)}: {data.text}; {execution_text(data)}"
+    text = f"{back}{action_label(data.action)}: {data.text}; {data.result}"
     verified = history.verifications.get(event.id)
     return Entry(
         time_seconds=data.cluster_time_seconds,

@@ -1,4 +1,4 @@
-"""What a log says about one object: how it changed, what Kubernetes did to it, what we decided and did."""
+"""A log's statements about one object: how it changed, what Kubernetes did to it, what we decided and did."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from projections.figures import score
 from projections.frame_states import FrameStates
 from projections.incidents.history import LoggedReaction
 from projections.objects.names import ObjectKind
-from projections.prediction_table import prediction_table
 from schemas.actions import Target, TargetKind
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
 from schemas.observation import Observation
 from schemas.outcome import Operation, OutcomeExecution, OutcomeVerification
-from schemas.prediction import Prediction, PredictionShadow
+from schemas.prediction import Prediction, PredictionShadow, prediction_table
 from schemas.reaction import Reaction
 from schemas.snapshot import AutoscalerState, SnapshotWorkloads
 from schemas.tables import Table

@@ -30,7 +30,7 @@ AT_ONCE = frozenset({PromotionCause.HARMFUL, PromotionCause.BREAKER})
 
 @dataclass(frozen=True, slots=True)
 class PromotionJudgement:
-    """What was found at one observation."""
+    """Result at one observation."""
 
     before: str
     """Id of the model that drove; empty: what the settings name."""
@@ -40,7 +40,7 @@ class PromotionJudgement:
 
 @dataclass(frozen=True, slots=True)
 class _ModelResult:
-    """What one model showed, and what follows from it alone."""
+    """Result of one model, and what follows from it alone."""
 
     sums: ModelSums
     cause: PromotionCause

@@ -1,4 +1,4 @@
-"""What promotion rests on between two judgements, and what it remembers of its own."""
+"""Basis of promotion between two judgements, and what it remembers of its own."""
 
 from __future__ import annotations
 

@@ -12,18 +12,17 @@ from typing import NamedTuple
 
 from schemas.model import DataModel
 from schemas.numbers import Cycle, rounded
+from schemas.score import WAITING
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView
 from schemas.work import LATENCY_BOUNDS, ServiceCounters, WorkCounters
 
-WAITING = "waiting/"
-"""Prefix of the amounts of waiting, before the PriorityClass."""
 HOUR, MINUTE, MILLION = 3_600.0, 60.0, 1e6
 _WATT_SECONDS_PER_KWH = 3_600_000.0
 
 
 class Levels(DataModel):
-    """What the cluster consists of at one moment."""
+    """Size of the cluster at one moment."""
 
     nodes: float = 0.0
     cores: float = 0.0
@@ -32,7 +31,7 @@ class Levels(DataModel):
 
 
 class ScoreInput(DataModel):
-    """What counts of one observation."""
+    """Inputs of the score from one observation."""
 
     id: str
     """Id of the observation."""

@@ -27,7 +27,7 @@ _HOUR = 3_600.0
 
 
 class BlockScore(DataModel):
-    """What was scored of one block after its wash-out."""
+    """Score of one block after its wash-out."""
 
     money: float = 0.0
     seconds: float = 0.0

@@ -110,7 +110,7 @@ class SimulatedRun:
             if not self.plan.zombie or process != "referee":
                 self.problems.append(f"{process} stopped without a rival: {error}")
         except ForesailError:
-            self.crashes += 1  # a keeper starts it again
+            self.crashes += 1  # a supervisor starts it again
         except Exception as error:  # noqa: BLE001 - any defect of the product is a finding
             self.problems.append(f"{process} failed: {error!r}")
         finally:

@@ -34,7 +34,7 @@ class PolicyInput:
 
 
 class Band(NamedTuple):
-    """What one series is expected to be at one horizon; see `schemas.prediction.BandTable`."""
+    """Expected value of one series at one horizon; see `schemas.prediction.BandTable`."""
 
     low: float
     middle: float
@@ -75,7 +75,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Appraisal:
-    """What an agent thinks of one observation."""
+    """Judgement of an agent on one observation."""
 
     candidates: tuple[Candidate, ...]
     """Those that are possible, in any order; doing nothing, which gains nothing, is always one more."""

@@ -23,7 +23,7 @@ KINDS = (
 
 
 class MeasuredRatio(NamedTuple):
-    """What came of one kind, as a share of what was expected, with its 95 % interval."""
+    """Outcome of one kind, as a share of what was expected, with its 95 % interval."""
 
     ratio: float
     low: float

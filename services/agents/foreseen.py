@@ -16,7 +16,7 @@ from schemas.prediction import DemandBands, PredictionDemand
 
 
 class StatedCapacity(DataModel):
-    """What inference has said that one replica of each workload bears."""
+    """Capacity of one replica of each workload, as inference has said."""
 
     id: str
     """Of the event."""

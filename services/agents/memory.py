@@ -1,11 +1,10 @@
-"""What an agent remembers from cycle to cycle: Services' requests, the cluster's demand, its own wishes.
+"""Memory of an agent from cycle to cycle: Services' requests, the cluster's demand, its own wishes.
 
 A pure fold of observations and own proposals. Kept small, since it is part of the agent's checkpoint.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from schemas.numbers import Rounded, Seconds, rounded
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.view import ObservationView
 from schemas.work import ServiceCounters
+from services.agents.demand_sample import DemandSample, demand_sample
 from services.agents.leads import leads_after
 from services.agents.machine_memory import (
     MachineMemory,
@@ -25,12 +25,7 @@ from services.agents.machine_memory import (
 )
 from services.agents.replica_capacity import after_step, in_time_after_step
 from services.agents.request_steps import bad_shares, requests_between
-from services.agents.scale_up_memory import (
-    ScaleUpMemory,
-    ServiceLoad,
-    remember_scale_up,
-    serves_more,
-)
+from services.agents.scale_up_memory import LoadStep, ScaleUpMemory, remember_scale_up, serves_more
 from services.agents.value_settings import ValueSettings
 
 KEPT_RATES = 60
@@ -40,7 +35,6 @@ KEPT_SAMPLES = 240
 """Samples of the cluster's demand: an hour at 15 s."""
 GROWN_STEPS = 2
 """Steps after pods became ready until the share of bad requests, which is of two, is theirs alone."""
-GIB = 2**30
 
 
 class ServiceMemory(DataModel):
@@ -111,12 +105,12 @@ class ServiceMemory(DataModel):
         return self.rate / max(1, self.ready)
 
     @property
-    def load(self) -> ServiceLoad:
+    def load(self) -> LoadStep:
         """The newest step, to be compared with one after a raise."""
         bad, every = self.bad
         in_time_rate = self.rate * (1.0 - bad / every) if every > 0.0 else 0.0
         rates = (self.served_rate, rounded(in_time_rate))
-        return ServiceLoad(rounded(self.replica_rate), self.overloaded_ratio, *rates)
+        return LoadStep(rounded(self.replica_rate), self.overloaded_ratio, *rates)
 
     @property
     def raised(self) -> bool:
@@ -127,14 +121,6 @@ class ServiceMemory(DataModel):
     def surge_pods(self) -> int:
         """Pods that it has by our raise."""
         return max(0, self.replicas - self.base_replicas) if self.raised else 0
-
-
-class DemandSample(DataModel):
-    """What all pods on nodes request together."""
-
-    time_seconds: Seconds
-    cores: Rounded
-    memory_gib: Rounded
 
 
 class WantedAction(DataModel):
@@ -179,7 +165,7 @@ def remember_view(memory: Memory, view: ObservationView, settings: ValueSettings
     return Memory.model_construct(
         time_seconds=now,
         services=services,
-        demand=(*memory.demand, _demand(view))[-KEPT_SAMPLES:],
+        demand=(*memory.demand, demand_sample(view))[-KEPT_SAMPLES:],
         wishes={
             key: wish
             for key, wish in memory.wishes.items()
@@ -215,7 +201,7 @@ def remember_proposal(memory: Memory, proposal: Proposal, view: ObservationView 
 
 
 def is_given_up(memory: Memory, action: Action, settings: ValueSettings) -> bool:
-    """Say whether an action was wanted for a while in vain: some guard rail or right forbids it."""
+    """Say whether an action was wanted for a while without effect: some guard rail or right forbids it."""
     wish = memory.wishes.get(wish_key(action))
     return wish is not None and wish.times >= settings.tries
 
@@ -224,23 +210,6 @@ def _note_asked(services: dict[str, ServiceMemory], workload: str, replicas: int
     for name, service in services.items():
         if service.workload == workload:
             services[name] = service.model_copy(update={"asked_replicas": replicas})
-
-
-def _demand(view: ObservationView) -> DemandSample:
-    nodes = view.nodes
-    cores = math.fsum(
-        (ratio or 0.0) * cores
-        for ratio, cores in zip(nodes.cpu_requested_ratio, nodes.cpu_allocatable_cores, strict=True)
-    )
-    memory = math.fsum(
-        (ratio or 0.0) * size / GIB
-        for ratio, size in zip(
-            nodes.memory_requested_ratio, nodes.memory_allocatable_bytes, strict=True
-        )
-    )
-    return DemandSample.model_construct(
-        time_seconds=view.cluster_time_seconds, cores=rounded(cores), memory_gib=rounded(memory)
-    )
 
 
 def _services(
@@ -252,7 +221,7 @@ def _services(
     counters = {one.service: one for one in work.services}
     services: dict[str, ServiceMemory] = {}
     for row, name in enumerate(table.ids):
-        look = _ObservedService(
+        look = _ServiceRow(
             counters=counters[name],
             workload=table.workload[row],
             replicas=table.least[row] if table.autoscaled[row] else table.wanted[row],
@@ -262,15 +231,15 @@ def _services(
         )
         before = memory.services.get(name)
         if before is None or before.workload != look.workload:
-            services[name] = _first_observation(look)
+            services[name] = _first_seen(look)
         elif look.now > memory.time_seconds:
-            services[name] = _next_observation(before, look, memory.time_seconds, settings)
+            services[name] = _next_seen(before, look, memory.time_seconds, settings)
         else:
             services[name] = before
     return services
 
 
-class _ObservedService(NamedTuple):
+class _ServiceRow(NamedTuple):
     """A Service as one observation shows it."""
 
     counters: ServiceCounters
@@ -281,7 +250,7 @@ class _ObservedService(NamedTuple):
     now: float
 
 
-def _first_observation(look: _ObservedService) -> ServiceMemory:
+def _first_seen(look: _ServiceRow) -> ServiceMemory:
     return ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,
@@ -294,8 +263,8 @@ def _first_observation(look: _ObservedService) -> ServiceMemory:
     )
 
 
-def _next_observation(
-    before: ServiceMemory, look: _ObservedService, last_seconds: float, settings: ValueSettings
+def _next_seen(
+    before: ServiceMemory, look: _ServiceRow, last_seconds: float, settings: ValueSettings
 ) -> ServiceMemory:
     elapsed = look.now - last_seconds
     requests = requests_between(before.counters, look.counters, settings.slo_latency_seconds)
@@ -374,7 +343,7 @@ def _after_raise(
     return service.model_copy(update={"newest_raise": newest_raise, **update})
 
 
-def _owned(before: ServiceMemory, look: _ObservedService) -> tuple[int, int]:
+def _owned(before: ServiceMemory, look: _ServiceRow) -> tuple[int, int]:
     """Return what we asked for and still stands, and the owner's own number.
 
     A number that changed to something that we did not ask for is its owner's.
@@ -386,7 +355,7 @@ def _owned(before: ServiceMemory, look: _ObservedService) -> tuple[int, int]:
     return 0, look.replicas
 
 
-def _is_ours(before: ServiceMemory, look: _ObservedService) -> bool:
+def _is_ours(before: ServiceMemory, look: _ServiceRow) -> bool:
     """Say whether a changed number is what we asked for; a raise may have been cut by a quota or a maximum."""
     cut = before.replicas < look.replicas <= before.asked_replicas
     return cut or look.replicas == before.asked_replicas

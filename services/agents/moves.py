@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from schemas.observation import ObservedNodes
 from schemas.occupancy import Occupant, OccupiedNode
 from services.agents.appraisal import Candidate, PolicyInput
+from services.agents.demand_sample import GIB
 from services.agents.effects import HOUR
 from services.agents.machine_memory import recent_wishes
-from services.agents.memory import GIB
 from services.agents.untouched_targets import epoch_at, is_drawn
 
 RESTART_SECONDS = 30.0
@@ -22,7 +22,7 @@ ROUNDING = 1e-4
 
 @dataclass(slots=True)
 class FreeNode:
-    """What is free on a machine to which pods may go."""
+    """Free capacity of a machine to which pods may go."""
 
     cores: float
     memory_gib: float

@@ -38,7 +38,7 @@ class NodePrediction(DataModel):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an agent thinks of one observation."""
+    """Judgement of an agent on one observation."""
 
     action: Action
     """What is wanted; without an agent, whose name is filled in later."""

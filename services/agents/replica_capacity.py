@@ -1,4 +1,4 @@
-"""What one replica of a Service bears, by what was seen of it. Pure."""
+"""Capacity of one replica of a Service, by what was seen of it. Pure."""
 
 from __future__ import annotations
 

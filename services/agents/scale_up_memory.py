@@ -28,7 +28,7 @@ GROWN_RATIO = 1.2
 
 
 class ScaleUpMemory(DataModel):
-    """The Service as it was when replicas were added, and how often that was in vain."""
+    """The Service as it was when replicas were added, and how often that did not help."""
 
     replica_rate: Rounded = 0.0
     """Requests a second of one ready replica."""
@@ -50,7 +50,7 @@ class ScaleUpMemory(DataModel):
 NO_SCALE_UP = ScaleUpMemory()
 
 
-class ServiceLoad(NamedTuple):
+class LoadStep(NamedTuple):
     """A Service in one step, as `ScaleUpMemory` compares it."""
 
     replica_rate: float
@@ -61,7 +61,7 @@ class ServiceLoad(NamedTuple):
 
 def remember_scale_up(
     memory: ScaleUpMemory,
-    loads: tuple[ServiceLoad, ServiceLoad],
+    loads: tuple[LoadStep, LoadStep],
     *,
     raised: bool,
     settled: bool,
@@ -101,7 +101,7 @@ def remember_scale_up(
     return memory.model_copy(update={"vain": memory.vain + vain, "curing_rate": curing_rate})
 
 
-def _curing_rate(memory: ScaleUpMemory, now: ServiceLoad, slo_bad_ratio: float) -> float | None:
+def _curing_rate(memory: ScaleUpMemory, now: LoadStep, slo_bad_ratio: float) -> float | None:
     """Return where a straight line through the look before the raise and now meets the objective.
 
     While fewer than half are bad, their share grows ever faster with what a replica has to do, so the line lies
@@ -115,7 +115,7 @@ def _curing_rate(memory: ScaleUpMemory, now: ServiceLoad, slo_bad_ratio: float) 
     return rounded(max(0.0, now.replica_rate - (now.bad_ratio - slo_bad_ratio) / slope))
 
 
-def _has_helped(memory: ScaleUpMemory, now: ServiceLoad) -> bool:
+def _has_helped(memory: ScaleUpMemory, now: LoadStep) -> bool:
     in_time = max(SERVED_RATIO * memory.in_time_rate, LEAST_IN_TIME_RATIO * now.served_rate)
     return (
         now.bad_ratio < MOSTLY_BAD_RATIO
@@ -125,7 +125,7 @@ def _has_helped(memory: ScaleUpMemory, now: ServiceLoad) -> bool:
     )
 
 
-def serves_more(memory: ScaleUpMemory, now: ServiceLoad) -> bool:
+def serves_more(memory: ScaleUpMemory, now: LoadStep) -> bool:
     """Say whether many more requests are answered, or in time, than before the newest raise.
 
     Then replicas are still lacking, which is no sign that they do not help.
@@ -135,7 +135,7 @@ def serves_more(memory: ScaleUpMemory, now: ServiceLoad) -> bool:
 
 
 def is_ineffective(memory: ScaleUpMemory, replica_rate: float, least_rate: float) -> bool:
-    """Say whether one more raise would be in vain, for all that is known.
+    """Say whether one more scale-up would not help, for all that is known.
 
     Args:
         memory: of the newest raise.

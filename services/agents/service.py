@@ -73,7 +73,7 @@ class AgentHandler:
         return state.open[-1].cycle if state.open else None
 
     def decide(self, state: AgentState, *, overdue: bool) -> tuple[NewEvent, ...]:
-        """Return the proposals owed.
+        """Return the proposals to publish.
 
         Superseded for older cycles, a judgement for the newest unless it should wait.
         """

@@ -1,4 +1,4 @@
-"""What an agent knows between two events."""
+"""State of an agent between two events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from services.agents.value_settings import ValueSettings
 
 
 class AgentState(DataModel):
-    """The newest observation and prediction, and what is owed."""
+    """The newest observation and prediction, and what is not published yet."""
 
     view: ObservationView | None = None
     """None before the first keyframe."""

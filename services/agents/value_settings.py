@@ -19,7 +19,7 @@ PRICES_OF_VALUE = (
 
 
 class ValueSettings(DataModel):
-    """What profile `foresail` rests on: prices, horizons, reserves, and how sure it is before it has learned."""
+    """Settings of the profile `foresail`: prices, horizons, reserves, and how sure it is before it has learned."""
 
     currency: str = Field(default="USD", pattern="^[A-Z]{3}$")
     """Of all prices here, as `score.currency`; `foresail up` takes the prices from `score`."""

@@ -1,4 +1,4 @@
-"""What the executor said last that it cannot do."""
+"""Newest statement of the executor about what it cannot do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NewestCapabilities:
         try:
             stored = await self._bus.last(self._subject)
         except Temporary as error:
-            self._log.warning("means not readable", error=str(error))
+            self._log.warning("capabilities not readable", error=str(error))
             return ()
         data = None if stored is None else event_of(stored).data
         return data.missing if isinstance(data, OutcomeCapabilities) else ()

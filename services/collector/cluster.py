@@ -1,4 +1,4 @@
-"""What the collector reads from the cluster: six sources, each on its own.
+"""Sources of the collector: six sources, each on its own.
 
 A source that fails yields its failure as a value (`SourceRead(ok=False, ...)`) and leaves the other
 sources untouched; rows of an earlier cycle are never handed out again in its place.

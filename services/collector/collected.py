@@ -1,4 +1,4 @@
-"""What a collector says, as whom, and what it carries from one look at the cluster to the next."""
+"""Events of a collector, their producer, and its state between two cycles."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PublishedKinds:
 
     @property
     def numbered(self) -> tuple[type[EventData], ...]:
-        """What it numbers; a restart continues after the highest cycle of any."""
+        """Its numbered types; a restart continues after the highest cycle of any."""
         reactions = (Reaction,) if self.reactions else ()
         return (self.nodes, self.placements, self.workloads, self.observation, *reactions)
 
@@ -45,7 +45,7 @@ OWN_KINDS = PublishedKinds(NAME, SnapshotNodes, SnapshotPlacements, SnapshotWork
 
 @dataclass(frozen=True, slots=True)
 class CollectorState:
-    """What a collector carries from one look at the cluster to the next."""
+    """State of a collector between two cycles."""
 
     simulated: bool | None = None
     """Whether the cluster is a simulated one; None: not known yet."""

@@ -32,7 +32,7 @@ ROUNDING = 1e-9
 
 @dataclass(slots=True)
 class _NodeHeadroom:
-    """What a node has left, and what those of its pods hold that a controller would make again elsewhere."""
+    """Free capacity of a node, and what those of its pods hold that a controller would make again elsewhere."""
 
     cores: float
     memory_bytes: int

@@ -187,7 +187,7 @@ def _node_kept_by(node: Node) -> str:
 
 
 class _Owners:
-    """What pods belong to, and the budgets that cover them."""
+    """Owners of pods, and the budgets that cover them."""
 
     def __init__(self, reading: CycleReads, open_nodes: Sequence[Node]) -> None:
         self._nodes = [node for node in open_nodes if _is_open(node)]

@@ -32,7 +32,7 @@ _RANKS = {"Pending": 0, "Unknown": 1, "Running": 2, "Failed": 3, "Succeeded": 4}
 
 @dataclass(frozen=True, slots=True)
 class SnapshotLimits:
-    """What a snapshot leaves out."""
+    """Limits of a snapshot."""
 
     since_seconds: float
     """Pods that became ready or ended before this cluster time need no look any more."""
@@ -44,7 +44,7 @@ class SnapshotLimits:
 
 @dataclass(frozen=True, slots=True)
 class PodRows:
-    """What a snapshot says about pods."""
+    """Rows of a snapshot about pods."""
 
     placements: dict[str, dict[str, Any]] = field(default_factory=dict)
     listed: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class PodRows:
 
 @dataclass(frozen=True, slots=True)
 class PodFacts:
-    """What rows and totals ask of a pod; of one that has not changed it is computed once."""
+    """Facts about a pod for rows and totals; of one that has not changed it is computed once."""
 
     place: str
     """Its row of the placement table, `<node>|<workload>`; empty when it is on none or holds nothing."""

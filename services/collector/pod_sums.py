@@ -61,7 +61,7 @@ class _Sum:
 
 
 class PodSums:
-    """What `pod_rows.pod_rows` makes of all pods, from what has changed."""
+    """Result of `pod_rows.pod_rows` over all pods, from what has changed."""
 
     def __init__(self) -> None:
         """Begin with no pods."""

@@ -1,4 +1,4 @@
-"""What one cycle's reads brought: items by source, or why a source brought none."""
+"""Results of one cycle's reads: items by source, or why a source brought none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=KubeStruct)
 
 @dataclass(frozen=True, slots=True)
 class ListRead(Generic[T]):
-    """What one source said, or why it said nothing; `items` is empty unless `source.ok`."""
+    """Answer of one source, or why there is none; `items` is empty unless `source.ok`."""
 
     source: SourceRead
     items: tuple[T, ...] = ()
@@ -27,7 +27,7 @@ class ListRead(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class WorkRead:
-    """What the endpoint of work counters said; None when it did not answer."""
+    """Answer of the endpoint of work counters; None when it did not answer."""
 
     source: SourceRead | None
     """None where a Prometheus said it, whose reads are `CycleReads.measured`."""
@@ -38,7 +38,7 @@ class WorkRead:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredReads:
-    """What is read besides the API server."""
+    """Reads besides the API server."""
 
     sources: tuple[SourceRead, ...] = ()
     power: MeasuredPower | None = None

@@ -1,4 +1,4 @@
-"""What of a list cannot be read: found item by item, once the list as a whole has failed."""
+"""Unreadable items of a list: found item by item, once the list as a whole has failed."""
 
 from __future__ import annotations
 

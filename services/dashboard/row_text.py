@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from projections.event_text import event_text
 from projections.figures import size
 from projections.outage import outage_of
 from schemas.snapshot import SnapshotNodes
@@ -20,5 +19,5 @@ def row_text(arrival: ReceivedMessage) -> str:
         outage = outage_of(arrival.event.data)
         text = f"{size(arrival.size_bytes)}" if outage is None else outage.text()
     else:
-        text = event_text(arrival.event)
+        text = arrival.event.data.line()
     return text if len(text) <= LIMIT else text[: LIMIT - 1] + "…"

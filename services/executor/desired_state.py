@@ -13,7 +13,7 @@ from services.executor.plans.taints import shows_taints
 
 
 class DesiredState(StrEnum):
-    """What an operation's object shows of the end that was wanted."""
+    """State of an operation's object beside the desired one."""
 
     REACHED = "reached"
     NOT_REACHED = "not_reached"

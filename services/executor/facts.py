@@ -1,4 +1,4 @@
-"""What the executor reads from the cluster just before it plans: re-validation starts here."""
+"""Facts that the executor reads from the cluster just before it plans: re-validation starts here."""
 
 from __future__ import annotations
 

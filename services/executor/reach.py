@@ -85,7 +85,7 @@ class Reach(DataModel):
 
 
 class Scope(DataModel):
-    """What may be written."""
+    """Scope of writes."""
 
     namespaces: tuple[str, ...] | None
     """Exact names; None: every namespace and every node."""

@@ -41,7 +41,7 @@ class NodeLoad:
 
     @property
     def shares(self) -> LoadShares:
-        """What is requested already."""
+        """Requests so far."""
         return LoadShares(
             _share(self.cpu_requested_millicores, self.cpu_millicores),
             _share(self.memory_requested_bytes, self.memory_bytes),
@@ -71,7 +71,7 @@ class PlannedLoad:
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """What to create for a phase, or the reason why nothing can be."""
+    """Objects to create for a phase, or the reason why nothing can be."""
 
     loads: tuple[PlannedLoad, ...]
     text: str

@@ -27,10 +27,9 @@ from features.demand.past import (
     Ints,
     Origins,
     Past,
-    origin_times,
     origins_of,
 )
-from features.demand.rules import RULES, rule_bands, unknown_age
+from features.demand.rules import RULES, rising, rule_bands, unknown_age
 from features.series.quantiles import Floats
 
 MODEL = "model"
@@ -62,13 +61,15 @@ class Said:
     """What every speaker foretells for n origins of one series.
 
     `bands` (n, horizons, SPEAKERS, QUANTILES); `scale` (n, horizons); `truth` (n, horizons), NaN where not known;
-    `silent` (n,) why the model says nothing, "" where it speaks; `known` (n,) whether anything can be said.
+    `edges` (n,) whether the origin is on a rising edge; `silent` (n,) why the model says nothing, "" where it speaks;
+    `known` (n,) whether anything can be said.
     """
 
     origins: Origins
     bands: NDArray[np.float32]
     scale: Floats
     truth: Floats
+    edges: NDArray[np.bool_]
     silent: tuple[str, ...]
     known: NDArray[np.bool_]
 
@@ -108,7 +109,7 @@ def speak(model: Numbers | None, past: Past, origins: Origins, since: int = 0) -
         bands[rows, :, 0] = _modelled(model, described, rows + since)
     scale = np.maximum(np.nan_to_num(described.scale[since:]), SMALLEST_SCALE)
     truth = np.where(known[:, None], described.rules.truth[since:], np.nan)
-    return Said(origins, bands, scale, truth, silent, known)
+    return Said(origins, bands, scale, truth, rising(past, newest), silent, known)
 
 
 def _modelled(model: Numbers, described: Described, rows: Ints) -> Floats:
@@ -145,7 +146,11 @@ def speaker_weights(silent: NDArray[np.bool_], horizons: int) -> Floats:
 
 
 def bands_of(
-    follower: Follower, said: AnyFloats, scale: Floats, silent: NDArray[np.bool_]
+    follower: Follower,
+    said: AnyFloats,
+    scale: Floats,
+    edge: NDArray[np.bool_],
+    silent: NDArray[np.bool_],
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return bands (series, horizons, QUANTILES) and the place of who is named for them (series, horizons).
 
@@ -155,7 +160,8 @@ def bands_of(
     best = np.argmax(follower.weights(weights), axis=-1)
     alone = np.eye(len(SPEAKERS))[best]
     quiet = silent[:, None, None]
-    bands = follower.bands(said, scale, np.where(quiet, alone, weights))
+    on_edge = np.repeat(edge[:, None], scale.shape[1], axis=1)
+    bands = follower.bands(said, scale, np.where(quiet, alone, weights), on_edge)
     named = np.where(quiet[:, :, 0], best, 0)
     return bands, named
 
@@ -178,14 +184,21 @@ def forecast_all(
     silent = _padded(
         [np.array([bool(reason) for reason in one.silent]) for one in many], longest, True
     )
+    edges = _padded([one.edges for one in many], longest, False)
     each = np.arange(horizons)
     for place in range(longest):
         then = np.maximum(place - wait, 0)
         came = np.where(place >= wait, truth[:, then, each], np.nan)
         if not np.isnan(came).all():
-            follower.learn(said[:, then, each], bands[:, then, each], scale[:, then, each], came)
+            follower.learn(
+                said[:, then, each],
+                bands[:, then, each],
+                scale[:, then, each],
+                edges[:, then],
+                came,
+            )
         bands[:, place], named[:, place] = bands_of(
-            follower, said[:, place], scale[:, place], silent[:, place]
+            follower, said[:, place], scale[:, place], edges[:, place], silent[:, place]
         )
     return bands, named, follower
 
@@ -205,6 +218,7 @@ class _Issued:
     said: NDArray[np.float32]
     scale: Floats
     bands: Floats
+    edge: bool
     awaited: list[bool]
 
 
@@ -223,9 +237,9 @@ class DemandForecaster:
 
         Args:
             series: its name, for which calibration is kept.
-            t_s: (n,) begins of steps, on one grid, in any order; what is newer than the origin is not read.
+            t_s: (n,) begins of steps, whole steps apart, in any order; what is newer than the origin is not read.
             values: (n,) NaN where missing.
-            origin_s: when the forecast is made, on the grid.
+            origin_s: when the forecast is made.
         """
         past, start_s = self._past(t_s, values, origin_s)
         if past is None:
@@ -235,10 +249,19 @@ class DemandForecaster:
             self._warm(series, past, origins)
         said = speak(self._model, past, origins, len(origins) - 1)
         follower = self._followers[series]
-        bands, named = bands_of(follower, said.bands, said.scale, np.array([bool(said.silent[0])]))
+        bands, named = bands_of(
+            follower, said.bands, said.scale, said.edges, np.array([bool(said.silent[0])])
+        )
         self._remember(
             series,
-            _Issued(origin_s, said.bands[0], said.scale[0], bands[0], [True] * bands.shape[1]),
+            _Issued(
+                origin_s,
+                said.bands[0],
+                said.scale[0],
+                bands[0],
+                bool(said.edges[0]),
+                [True] * bands.shape[1],
+            ),
         )
         return self._described(origins, bands[0], named[0], said.silent[0])
 
@@ -256,7 +279,11 @@ class DemandForecaster:
                     issued.awaited[place] = False
             if not np.isnan(truth).all():
                 self._followers[series].learn(
-                    issued.said[None], issued.bands[None], issued.scale[None], truth
+                    issued.said[None],
+                    issued.bands[None],
+                    issued.scale[None],
+                    np.full(truth.shape, issued.edge),
+                    truth,
                 )
         newest = int(t_s.max()) if len(t_s) else 0
         self._issued[series] = [
@@ -275,6 +302,7 @@ class DemandForecaster:
                         "said": one.said.tolist(),
                         "scale": one.scale.tolist(),
                         "bands": one.bands.tolist(),
+                        "edge": one.edge,
                         "awaited": one.awaited,
                     }
                     for one in waiting
@@ -296,6 +324,7 @@ class DemandForecaster:
                     np.array(one["said"], dtype=np.float32),
                     np.array(one["scale"], dtype=np.float64),
                     np.array(one["bands"], dtype=np.float64),
+                    bool(one["edge"]),
                     list(one["awaited"]),
                 )
                 for one in waiting
@@ -308,24 +337,18 @@ class DemandForecaster:
         if not kept.any():
             return None, 0
         start_s = int(t_s[kept].min())
-        # A whole number of strides before the origin, so that earlier origins lie on the grid, too.
-        start_s = origin_s - (origin_s - start_s) // self._step * self._step
-        places = (t_s[kept] - start_s) // self._step
-        if ((t_s[kept] - start_s) % self._step).any():
-            raise InputError(
-                "t_s", "off the grid", f"give steps of {self._step} s that the origin is one of"
-            )
+        places, off = np.divmod(t_s[kept] - start_s, self._step)
+        if off.any():
+            remedy = f"give whole steps of {self._step} s between the times of a history"
+            raise InputError("t_s", int(t_s[kept][np.argmax(off > 0)]), remedy)
         grid = np.full((origin_s - start_s) // self._step + 1, np.nan)
         grid[places] = values[kept]
         return Past(grid, self._step), start_s
 
     def _origins(self, start_s: int, origin_s: int) -> Origins:
         stride = max(STRIDE_SECONDS, self._step)
-        times = origin_times(start_s + (origin_s - start_s) % stride, origin_s, self._step)
-        if times[-1] != origin_s:
-            times = np.arange(
-                start_s + (origin_s - start_s) % stride, origin_s + 1, stride, dtype=np.int64
-            )
+        begin = start_s + (origin_s - start_s) % stride
+        times = np.arange(begin, origin_s + 1, stride, dtype=np.int64)
         return origins_of(start_s, self._step, times)
 
     def _warm(self, series: str, past: Past, origins: Origins) -> None:

@@ -1,4 +1,4 @@
-"""What speaks for a failure on a node: whether anything like what runs there has failed lately.
+"""Reasons for a failure on a node: whether anything like what runs there has failed lately.
 
 First failures are hardly predictable (docs/forecast/risk.md): where nothing has failed that resembles an attempt, a
 model knows no more than how often attempts of that kind fail first. It then abstains, and says so: its number stays the

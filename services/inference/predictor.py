@@ -18,7 +18,7 @@ from features.live.columns import FeatureColumns, Number
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a predictor says of all nodes, one number per row of the features."""
+    """Forecast of a predictor for all nodes, one number per row of the features."""
 
     risk_ratio: tuple[float, ...]
     """Probability (or score) that the node's workloads fail within the horizon."""

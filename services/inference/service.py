@@ -98,7 +98,7 @@ class InferenceHandler:
         return max((cycles[-1].cycle for cycles in state.owed.values() if cycles), default=None)
 
     def decide(self, state: InferenceState, *, overdue: bool) -> tuple[NewEvent, ...]:
-        """Return the predictions owed.
+        """Return the predictions to publish.
 
         A result for the newest observation, superseded for older open cycles.
         """

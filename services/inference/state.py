@@ -1,4 +1,4 @@
-"""What inference knows between two events."""
+"""State of inference between two events."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PackedUsage = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What the models in use make of the log."""
+    """Outputs of the models in use."""
 
     outputs: tuple[str, ...] = (RISK, DEMAND)
     """What is owed for each cycle: `risk`, `demand`, and the slots of shadow models."""
@@ -81,7 +81,7 @@ class Outputs:
 
 
 class InferenceState(DataModel):
-    """The newest observation, what led there, and what is owed."""
+    """The newest observation, what led there, and what is not published yet."""
 
     view: ObservationView | None = None
     """None before the first keyframe."""

@@ -28,7 +28,7 @@ LIVE_CATALOGUE = {
 
 @dataclass(frozen=True, slots=True)
 class ModelOutput:
-    """What a trained model predicts for one cycle."""
+    """Prediction of a trained model for one cycle."""
 
     ids: tuple[str, ...]
     ratios: tuple[float, ...]

@@ -18,7 +18,7 @@ Candidates = tuple[OpenProposal, ...]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a rule chose."""
+    """Choice of a rule."""
 
     winner: OpenProposal | None
     """None: nobody; the referee itself says noop."""

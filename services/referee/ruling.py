@@ -26,7 +26,7 @@ SUPERSEDED_TEXT = "a newer observation arrived before this cycle was closed"
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What the referee found."""
+    """Result of the referee."""
 
     parts: tuple[DecisionPart, ...]
     """At least one; a noop stands alone."""

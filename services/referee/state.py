@@ -1,4 +1,4 @@
-"""What the referee knows between two events.
+"""State of the referee between two events.
 
 That is the open cycles with what was filed for them, and the newest decision.
 """
@@ -39,7 +39,7 @@ class PendingCycle(DataModel):
 
 
 class LastDecision(DataModel):
-    """What the row of equal decisions is counted from."""
+    """Start of the row of equal decisions."""
 
     actions: tuple[Action, ...]
     repeat_count: Count

@@ -1,4 +1,4 @@
-"""What each process may do at the API server: one verb on one resource, where, and what for.
+"""Rights of each process at the API server: one verb on one resource, where, and what for.
 
 Every right stands in this folder: `collector.py`, `executor.py` (with what each kind of action needs) and `logins.py`
 state them, `reviews.py` asks the API server for them, `installation.py` puts them together. Roles of deploy/,

@@ -1,4 +1,4 @@
-"""What the collector may do at the API server: read."""
+"""Rights of the collector at the API server: read."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Need:
 
 
 class WriteSettings(Protocol):
-    """What decides about rights: the executor's settings, or what an installation grants."""
+    """Inputs that decide about rights: the executor's settings, or what an installation grants."""
 
     @property
     def writable_nodes(self) -> str:

@@ -25,7 +25,7 @@ LABELS = {"app.kubernetes.io/part-of": "foresail"}
 
 @dataclass(frozen=True, slots=True)
 class Grants:
-    """What an installation may do."""
+    """Rights of an installation."""
 
     actions: tuple[str, ...] = ()
     """Kinds of action; none: shadow mode."""

@@ -1,4 +1,4 @@
-"""What the step that makes the logins may do at the API server: keep two Secrets of known names."""
+"""Rights of the step that makes the logins at the API server: keep two Secrets of known names."""
 
 from __future__ import annotations
 

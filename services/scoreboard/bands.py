@@ -31,7 +31,7 @@ class WaitingBands(DataModel):
 
 
 class BandSums(DataModel):
-    """What was scored so far at one horizon."""
+    """Sums of scores at one horizon."""
 
     targets: Count = 0
     inside: Count = 0

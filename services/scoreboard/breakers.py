@@ -25,13 +25,13 @@ class UnpublishedBreaker(DataModel):
 
 
 class Breakers(DataModel):
-    """What the breakers rest on, and what is owed."""
+    """State of the breakers, and what is not published yet."""
 
     tally: BreakerTally = BreakerTally()
     owed: tuple[UnpublishedBreaker, ...] = ()
 
     def after(self, event: Event[Any], settings: BreakerSettings) -> Breakers:
-        """Return the same after a stored event; a change that the log holds now is not owed."""
+        """Return the same after a stored event; a change that the log holds now is published."""
         if isinstance(event.data, OutcomeBreaker):
             place = event.data.cycle, event.data.unit
             owed = tuple(one for one in self.owed if (one.change.cycle, one.change.unit) != place)
@@ -51,7 +51,7 @@ class Breakers(DataModel):
         return Breakers(tally=tally, owed=(*self.owed, *owed)[-KEPT_UNPUBLISHED:])
 
     def new_events(self) -> tuple[NewEvent, ...]:
-        """Return what is owed, in order."""
+        """Return the events to publish, in order."""
         return tuple(
             NewEvent(one.change, one.change.cycle, one.change.cluster_time_seconds, one.causes)
             for one in self.owed

@@ -8,12 +8,11 @@ from projections.promotion.judging import PromotionJudgement, judge
 from projections.promotion.settings import PromotionSettings
 from projections.promotion.sums import ScoredTarget
 from projections.promotion.tally import PromotionTally
-from projections.promotion.text import driving_text
 from schemas.breaker import BreakerCause, BreakerState, OutcomeBreaker
 from schemas.envelope import Event, NewEvent
 from schemas.model import DataModel
 from schemas.observation import Observation
-from schemas.promotion import OutcomeModels
+from schemas.promotion import OutcomeModels, driving_text
 from schemas.view import ObservationView
 from services.scoreboard.pending import PendingForecast
 
@@ -28,7 +27,7 @@ class UnpublishedJudgement(DataModel):
 
 
 class Promotion(DataModel):
-    """What promotion rests on, and what is owed."""
+    """Basis of promotion, and what is not published yet."""
 
     tally: PromotionTally = PromotionTally()
     owed: tuple[UnpublishedJudgement, ...] = ()
@@ -59,7 +58,7 @@ class Promotion(DataModel):
         return self.model_copy(update={"tally": tally})
 
     def after(self, event: Event[Any]) -> Promotion:
-        """Return the same after a stored event; a judgement that the log holds now is not owed."""
+        """Return the same after a stored event; a judgement that the log holds now is published."""
         match event.data:
             case OutcomeModels(cycle=cycle):
                 owed = tuple(one for one in self.owed if one.judgement.cycle != cycle)
@@ -80,7 +79,7 @@ class Promotion(DataModel):
         return Promotion(tally=tally, owed=(*self.owed, owed)[-KEPT_UNPUBLISHED:])
 
     def new_events(self) -> tuple[NewEvent, ...]:
-        """Return what is owed, in order."""
+        """Return the events to publish, in order."""
         return tuple(
             NewEvent(
                 one.judgement, one.judgement.cycle, one.judgement.cluster_time_seconds, one.causes

@@ -19,7 +19,7 @@ from schemas.view import ObservationView, update_view
 KEPT_LOOKS = 10
 """Looks of this world that wait for the other's; the other is seldom more than one cycle behind."""
 KEPT_UNPUBLISHED = 30
-"""Outcomes owed at once, so that a checkpoint stays small; totals go on without those given up."""
+"""Outcomes kept for publishing at once, so that a checkpoint stays small; totals go on without those given up."""
 
 
 class UnpublishedScore(DataModel):
@@ -31,7 +31,7 @@ class UnpublishedScore(DataModel):
 
     @property
     def data(self) -> OutcomeScore | OutcomeCounterfactual:
-        """What is owed."""
+        """Outcomes to publish."""
         data = self.score or self.counterfactual
         assert data is not None
         return data
@@ -43,7 +43,7 @@ class UnpublishedScore(DataModel):
 
 
 class ScoredWorlds(DataModel):
-    """Tallies of both worlds, and what is owed."""
+    """Tallies of both worlds, and what is not published yet."""
 
     tally: Tally | None = None
     """This world at every observation."""
@@ -56,7 +56,7 @@ class ScoredWorlds(DataModel):
     owed: tuple[UnpublishedScore, ...] = ()
 
     def new_events(self) -> tuple[NewEvent, ...]:
-        """Return what is owed, in order."""
+        """Return the events to publish, in order."""
         return tuple(
             NewEvent(owed.data, owed.cycle, owed.data.cluster_time_seconds, owed.causes)
             for owed in self.owed

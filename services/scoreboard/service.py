@@ -51,7 +51,7 @@ class ScoreboardHandler:
         return settled
 
     def open_cycle(self, state: ScoreboardState) -> int | None:
-        """Return the newest cycle with an outcome that is owed."""
+        """Return the newest cycle with an outcome to publish."""
         cycles = [outcome.cycle for outcome in state.owed]
         cycles += [outcome.cycle for outcome in state.worlds.owed]
         if state.breakers is not None:
@@ -63,7 +63,7 @@ class ScoreboardHandler:
         return max(cycles, default=None)
 
     def decide(self, state: ScoreboardState, *, overdue: bool) -> tuple[NewEvent, ...]:
-        """Return the outcomes owed, in the order in which they were settled."""
+        """Return the outcomes to publish, in the order in which they were settled."""
         del overdue  # nothing is ever waited for
         estimates = () if state.switched is None else state.switched.new_events()
         changes = () if state.breakers is None else state.breakers.new_events()

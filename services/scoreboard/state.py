@@ -1,4 +1,4 @@
-"""What the scoreboard knows between two events.
+"""State of the scoreboard between two events.
 
 Everything is settled when the observation that settles it is applied; what is then owed waits here,
 small, until the log holds it.
@@ -61,7 +61,7 @@ from services.scoreboard.waiting_decisions import JudgedCycle, PendingDecision, 
 
 
 class ScoreboardState(DataModel):
-    """The newest observation, what waits for later ones, and what is owed; oldest first."""
+    """The newest observation, what waits for later ones, and what is not published yet; oldest first."""
 
     view: ObservationView | None = None
     """None before the first keyframe."""

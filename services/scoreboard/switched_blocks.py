@@ -19,7 +19,7 @@ from schemas.score import OutcomeScore
 from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 
 KEPT_UNPUBLISHED = 10
-"""Estimates owed at once; each holds all that the ones before it say."""
+"""Estimates kept for publishing at once; each holds all that the ones before it say."""
 
 
 class UnpublishedEstimate(DataModel):
@@ -30,7 +30,7 @@ class UnpublishedEstimate(DataModel):
 
 
 class SwitchedBlocks(DataModel):
-    """Blocks scored so far, what was executed and held in them, and what is owed."""
+    """Blocks scored so far, what was executed and held in them, and what is not published yet."""
 
     schedule: SwitchbackSettings
     """By which all of this was counted; another one begins anew."""
@@ -40,7 +40,7 @@ class SwitchedBlocks(DataModel):
     owed: tuple[UnpublishedEstimate, ...] = ()
 
     def new_events(self) -> tuple[NewEvent, ...]:
-        """Return what is owed, in order."""
+        """Return the events to publish, in order."""
         return tuple(
             NewEvent(
                 owed.estimate,

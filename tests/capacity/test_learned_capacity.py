@@ -1,4 +1,4 @@
-"""What one replica bears, learned from rates at which the objective held and broke."""
+"""Capacity of one replica, learned from rates at which the objective held and broke."""
 
 from __future__ import annotations
 

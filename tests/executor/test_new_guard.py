@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bus.errors import ConfigError
 from schemas.actions import ActionKind
-from schemas.outcome import OutcomeExecution
+from schemas.outcome import Operation, OutcomeExecution, Verb
 from schemas.reasons import Reason
 from services.executor.guards import (
     Guard,
     Needs,
     Question,
+    Write,
     ask_guards,
     check_guards,
     registered_guards,
@@ -96,6 +98,17 @@ def test_guards_are_asked_in_the_order_they_declare(needs: Needs) -> None:
     assert declared == ORDER[needs]
     asked = tuple(check.guard for check in ask_guards(needs, question()))
     assert asked == tuple(name for name in declared if name not in SILENT)
+
+
+def test_before_each_write_those_are_asked_that_look_at_what_may_have_changed() -> None:
+    """The operator's word, the age of the decision, and what the write touches; budgets and caps counted the plan."""
+    operation = Operation(verb=Verb.PATCH, resource="nodes", name="node-0", text="")
+    before_write = replace(question(), write=Write(operation, takes_back=False))
+
+    again = {guard.name for guard in registered_guards() if guard.each_write}
+    assert again == {"kill_switch", "stale_decision", *ORDER[Needs.REACH]}
+    answers = [check.guard for needs in Needs for check in ask_guards(needs, before_write)]
+    assert answers == ["kill_switch", "stale_decision", *ORDER[Needs.REACH][:-1]]
 
 
 def test_a_new_file_is_asked_at_its_place() -> None:

@@ -69,13 +69,13 @@ async def test_a_full_disk_costs_time_and_nothing_else(
     server = NatsServer(small_disk / "nats")
     (small_disk / "filler").write_bytes(bytes(8 * MIB))
     async with AsyncExitStack() as cleanup:
-        keeper = Supervisor(clock, patience_seconds=0.0)
-        keeper.add(supervised_log(server))
-        cleanup.push_async_callback(keeper.stop)
+        supervisor = Supervisor(clock, patience_seconds=0.0)
+        supervisor.add(supervised_log(server))
+        cleanup.push_async_callback(supervisor.stop)
         await NatsBus.declare(await server.start(), DECLARATION)
         bus = await NatsBus.connect(server.url, cluster="c", stream=DECLARATION.name)
         cleanup.push_async_callback(bus.close)
-        keeper.keep(note, note)
+        supervisor.keep(note, note)
         keeping = asyncio.create_task(
             restart_when_disk_has_room(server, clock, note, low_bytes=0, room_bytes=4 * MIB)
         )

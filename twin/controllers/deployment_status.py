@@ -19,7 +19,7 @@ _AVAILABLE, _PAUSED = "NewReplicaSetAvailable", "DeploymentPaused"
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a status counts."""
+    """Counts of a status."""
 
     replicas: int
     updated: int
@@ -35,7 +35,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class ObservedSets:
-    """What one reconciliation saw."""
+    """State that one reconciliation saw."""
 
     name: str
     wanted: int

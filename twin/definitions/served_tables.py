@@ -1,4 +1,4 @@
-"""The shelves of a store: one for each built-in kind, one for each that a definition serves."""
+"""The tables of a store: one for each built-in kind, one for each that a definition serves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from twin.resource_table import ResourceTable
 def serve_tables(
     tables: Mapping[str, ResourceTable], custom: CustomKinds, log_size: int, version: int
 ) -> dict[str, ResourceTable]:
-    """Return the shelves of what is served now, those of custom kinds in order of resource.
+    """Return the tables of what is served now, those of custom kinds in order of resource.
 
     A new one knows of nothing up to `version`; one whose definition is gone is left out.
     """

@@ -54,7 +54,7 @@ class Admitting(Part):
     LEAVES = ("_read", "_seen")
 
     def __init__(self, client: KueueClient, lifecycle: Lifecycle) -> None:
-        """Write at a desk; who is preempted is evicted by a lifecycle."""
+        """Write by a client; who is preempted is evicted by a lifecycle."""
         self._client = client
         self._lifecycle = lifecycle
         self._read: dict[str, tuple[int, tuple[PodSet, ...], bytes]] = {}

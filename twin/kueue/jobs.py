@@ -44,7 +44,7 @@ class Jobs:
     """Looks at Jobs one at a time."""
 
     def __init__(self, client: KueueClient) -> None:
-        """Write at a desk."""
+        """Write by a client."""
         self._client = client
 
     def managed(self, job: ObjectRecord) -> bool:

@@ -47,7 +47,7 @@ class Lifecycle:
     """Looks at Workloads one at a time."""
 
     def __init__(self, client: KueueClient, wake: Wake) -> None:
-        """Write at a desk."""
+        """Write by a client."""
         self._client = client
         self._wake = wake
 

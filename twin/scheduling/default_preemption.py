@@ -44,7 +44,7 @@ class PreemptionCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a preemption: a candidate, or the sentence why there is none."""
+    """Outcome of a preemption: a candidate, or the sentence why there is none."""
 
     candidate: PreemptionCandidate | None = None
     sentence: str = ""

@@ -1,4 +1,4 @@
-"""What is learned of each workload behind a Service, as a fold of observations and of use."""
+"""Learned facts about each workload behind a Service, as a fold of observations and of use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HELD_LOOKS = 2.5
 
 
 class LearnedWorkload(DataModel):
-    """What is known of one version of a workload."""
+    """Known facts about one version of a workload."""
 
     version: str = ""
     """Of its pods; empty while nobody has said it."""
@@ -49,7 +49,7 @@ class LearnedWorkload(DataModel):
 
     @property
     def capacity(self) -> Capacity | None:
-        """What one replica bears; None where nothing lets expect it."""
+        """Capacity of one replica; None where nothing lets expect it."""
         return fit_capacity(self.bins, cpu_capacity(self.cpu, self.request_cores))
 
 

@@ -45,7 +45,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class CalibrationSample:
-    """What calibration rows of one family and horizon say.
+    """Statistics of calibration rows of one family and horizon.
 
     `needed` (rows, quantiles) is peak over prediction, in spreads; NaN where the prediction is too
     near the mean. `shares` is predicted p90 over capacity, empty for families unlike nodes.

@@ -21,7 +21,7 @@ LEAST_SPREAD = 1e-3
 
 @dataclass(frozen=True)
 class TrackingStart:
-    """What calibration rows say of a limit: by how much to widen it, and how misses spread."""
+    """Statistics of calibration rows about a limit: by how much to widen it, and how misses spread."""
 
     share: float
     spread: float

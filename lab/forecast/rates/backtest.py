@@ -17,7 +17,7 @@ import polars as pl
 from bus.errors import InputError
 from features.demand.past import Past, origin_times, origins_of
 from lab.forecast.progress import Progress
-from lab.forecast.rates.scores import Scores, rising
+from lab.forecast.rates.scores import Scores
 from lab.forecast.rates.table import RateSeries, RateTable, Repairs
 from services.inference.demand_forecaster import SPEAKERS, Numbers, Said, forecast_all, speak
 
@@ -29,7 +29,7 @@ NO_MODEL = "rules"
 
 @dataclass(frozen=True)
 class Backtest:
-    """What a backtest found."""
+    """Result of a backtest."""
 
     dataset: str
     step_seconds: int
@@ -47,10 +47,8 @@ def run_backtest(
     """Foretell every series of a table at every origin, score it, and write the predictions.
 
     Raises:
-        InputError: the output's folder is not there, or no forecast could be made.
+        InputError: no forecast could be made.
     """
-    if output is not None and not output.parent.is_dir():
-        raise InputError("--predictions", output, "give a file in a folder that exists")
     scores, silent = Scores(table.splits), dict[str, int]()
     pieces: list[Path] = []
     done = predictions = 0
@@ -109,7 +107,7 @@ def _forecast_group(
     silent: dict[str, int],
 ) -> pl.DataFrame:
     step = table.step_seconds
-    pasts, many, kept = [], list[Said](), []
+    many, kept = list[Said](), list[RateSeries]()
     for series in group:
         last = series.start_s + (len(series.values) - 1) * step
         times = origin_times(series.start_s, last, step)
@@ -117,14 +115,13 @@ def _forecast_group(
             continue
         past = Past(series.values, step)
         kept.append(series)
-        pasts.append(past)
         many.append(speak(model, past, origins_of(series.start_s, step, times)))
     if not many:
         return _frame(table, [])
     bands, named, _ = forecast_all(many)
     names = np.array([model_id, *SPEAKERS[1:]])
     frames = []
-    for place, (series, past, said) in enumerate(zip(kept, pasts, many, strict=True)):
+    for place, (series, said) in enumerate(zip(kept, many, strict=True)):
         own = bands[place, : len(said)]
         speaker = named[place, : len(said)]
         for reason in said.silent:
@@ -138,7 +135,7 @@ def _forecast_group(
             judged,
             said.truth,
             split.astype(np.int64),
-            rising(past, said.origins),
+            said.edges,
             speaker == 0,
         )
         frames.append(_rows(series, said, own, names[speaker]))

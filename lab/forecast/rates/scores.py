@@ -1,4 +1,4 @@
-"""What a backtest is judged by: weighted quantile loss and the share of outcomes inside of the band.
+"""Scores of a backtest: weighted quantile loss and the share of outcomes inside of the band.
 
 Weighted quantile loss is 2 * sum of pinball losses / sum of outcomes, mean over quantiles, over all series, origins
 and horizons of a part: large series weigh as they do in the machines they need. `equal` beside it gives every series
@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.demand.follow import pinball
-from features.demand.past import HORIZONS_SECONDS, HOUR_SECONDS, QUANTILES, Origins, Past
-from features.demand.rules import QUARTER_SECONDS, RULES
+from features.demand.past import HORIZONS_SECONDS, QUANTILES, Origins
+from features.demand.rules import RULES
 from features.series.quantiles import Floats
 
-RISE = 1.1
 FORECAST = "forecast"
 JUDGED = (FORECAST, *RULES)
 LOW, HIGH = QUANTILES.index(0.1), QUANTILES.index(0.9)
@@ -162,11 +161,3 @@ def _figures(sums: Sums) -> dict[str, Any]:
 
 def _ratio(wql: dict[str, float], rule: str) -> float | None:
     return round(wql[FORECAST] / wql[rule], 4) if wql[rule] > 0 else None
-
-
-def rising(past: Past, origins: Origins) -> NDArray[np.bool_]:
-    """Return (n,) whether each origin is on a rising edge."""
-    quarter = past.steps(QUARTER_SECONDS)
-    back = max(past.steps(HOUR_SECONDS), 1)
-    now, then = past.mean(origins.newest, quarter), past.mean(origins.newest - back, quarter)
-    return np.nan_to_num(now) > RISE * np.where(np.isnan(then), np.inf, then)

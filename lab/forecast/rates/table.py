@@ -33,7 +33,7 @@ SPLIT = "split"
 
 @dataclass(frozen=True)
 class Repairs:
-    """What was not as it should be, in rows."""
+    """Deviations, in rows."""
 
     unsorted: bool
     same_step: int

@@ -50,7 +50,7 @@ QUICK_US = 900 * MICROSECONDS
 
 @dataclass(frozen=True, slots=True)
 class AgesReport:
-    """What was found, as JSON values."""
+    """Results as JSON values."""
 
     model_id: str
     dataset: str

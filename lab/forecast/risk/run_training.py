@@ -48,7 +48,7 @@ class HorizonRun:
 
 @dataclass(frozen=True, slots=True)
 class TrainedModel:
-    """What a training run made."""
+    """Result of a training run."""
 
     manifest: ModelManifest
     runs: tuple[HorizonRun, ...]

@@ -98,16 +98,6 @@ def cut_of(
     return cut
 
 
-def segment_bounds(time_us: Ints, segment: Ints) -> dict[int, tuple[int, int]]:
-    """Return first and last moment of each segment; the snapshot at time 0 is no moment."""
-    running = time_us > 0
-    times, segments = time_us[running], segment[running]
-    return {
-        int(segment): (int(times[segments == segment].min()), int(times[segments == segment].max()))
-        for segment in np.unique(segments)
-    }
-
-
 def training_rows(rows: Rows, cut: Cut) -> Bools:
     """Return the rows that may be learnt from: their labels are settled before the cut."""
     learnt: Bools = (rows.segment == cut.segment) & (rows.time_us <= cut.cut_us - cut.purge_us)

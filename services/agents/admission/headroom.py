@@ -16,9 +16,10 @@ from schemas.actions import Evidence, MigrateAction
 from schemas.numbers import rounded
 from schemas.occupancy import Occupant, OccupiedNode, WaitingPod
 from services.agents.appraisal import Candidate, PolicyInput
+from services.agents.demand_sample import GIB
 from services.agents.effects import HOUR, effect_of
 from services.agents.machine_memory import recent_wishes
-from services.agents.memory import GIB, ServiceMemory
+from services.agents.memory import ServiceMemory
 from services.agents.moves import (
     ROUNDING,
     disruptions_left,

@@ -17,9 +17,9 @@ from schemas.numbers import rounded
 from schemas.occupancy import OccupiedNode
 from schemas.wording import count_text
 from services.agents.appraisal import Candidate, PolicyInput
+from services.agents.demand_sample import GIB
 from services.agents.effects import HOUR, effect_of
 from services.agents.machine_memory import recent_wishes, sleep_seconds
-from services.agents.memory import GIB
 from services.agents.moves import (
     disruptions_left,
     moving_costs,

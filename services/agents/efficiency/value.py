@@ -24,6 +24,7 @@ from services.agents.appraisal import (
     bands_of,
     pods_without_capacity,
 )
+from services.agents.demand_sample import GIB, DemandSample
 from services.agents.effects import HOUR, effect_of
 from services.agents.efficiency.packing import (
     PODS_PER_SHORTFALL,
@@ -33,7 +34,6 @@ from services.agents.efficiency.packing import (
     returned_marks,
 )
 from services.agents.machine_memory import recent_wishes, sleep_seconds
-from services.agents.memory import GIB, DemandSample
 from services.agents.moves import (
     disruptions_left,
     is_awake,
@@ -51,7 +51,7 @@ PACKED_RESERVE = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What is free on machines that are awake, and what has to stay so."""
+    """Free capacity of machines that are awake, and what has to stay so."""
 
     free_cores: float
     free_memory_gib: float

@@ -41,7 +41,7 @@ class ReplicaRate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stakes:
-    """What is weighed, in money an hour."""
+    """Weighed amounts, in money an hour."""
 
     outside_objective: float
     """Cost of an hour in which the Service violates its objective."""

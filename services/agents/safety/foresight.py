@@ -1,4 +1,4 @@
-"""What a forecast asks for of one Service: how many replicas, and the ground that a proposal states. Pure."""
+"""Demand of a forecast on one Service: how many replicas, and the ground that a proposal states. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEAST_KEPT_AHEAD_SECONDS = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """What is foreseen of one Service, and what that is worth."""
+    """Forecast of one Service and its worth."""
 
     bands: dict[float, Band]
     """By horizon in seconds, shortest first."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from schemas.actions import ReplicateAction, Target, TargetKind
 from schemas.observation import ObservedServices
 from services.agents.appraisal import PolicyInput
-from services.agents.memory import GIB, ServiceMemory
+from services.agents.demand_sample import GIB
+from services.agents.memory import ServiceMemory
 from services.agents.safety.places import finds_machines, pods_that_fit
 from services.agents.scale_up_memory import is_ineffective
 
@@ -33,7 +34,7 @@ class ReplicaRoom:
 
     @property
     def service(self) -> ServiceMemory:
-        """What is remembered of it."""
+        """Memory of it."""
         return self.situation.memory.services[self.name]
 
     def limit(self) -> int:

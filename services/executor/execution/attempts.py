@@ -20,7 +20,7 @@ MOST_TRIES = 5
 
 
 class SideEffect(Enum):
-    """What the executor does for one part of a cycle's decision."""
+    """Side effect of the executor for one part of a cycle's decision."""
 
     EXECUTE = auto()
     """Carry out the decision, or complete its stored plan after a restart."""

@@ -1,4 +1,4 @@
-"""What every effect works with, and the write that executing and rolling back share."""
+"""Context of every side effect, and the write that executing and rolling back share."""
 
 from __future__ import annotations
 

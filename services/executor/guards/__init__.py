@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -28,7 +28,7 @@ PARENT = "services.executor.guards"
 
 
 class Needs(Enum):
-    """What a guard has to know; those that need less are asked first, and what fails spares the rest."""
+    """Knowledge that a guard needs; those that need less are asked first, and what fails spares the rest."""
 
     LOG = 1
     """What the log says, before the cluster is read."""
@@ -62,7 +62,7 @@ class Question:
     reaches: tuple[Reach, ...] = ()
     """What each operation to be written touches, read just before."""
     scope: Scope = EVERYWHERE
-    """What may be written."""
+    """Scope of writes."""
     write: Write | None = None
     """What is about to be written; `state` then has the operator's newest command and the newest cycle.
     None: the decision is asked about."""
@@ -178,4 +178,17 @@ def guard_check(
         unit=unit,
         reason=None if passed else reason,
         text=text,
+    )
+
+
+def found_check(guard: str, found: Collection[str], reason: Reason, unit: str) -> GuardCheck:
+    """Return the answer of a guard that looks for what must not be there; the first of it is told."""
+    return guard_check(
+        guard,
+        passed=not found,
+        reason=reason,
+        measured=len(found),
+        limit=0,
+        unit=unit,
+        text=next(iter(found), ""),
     )

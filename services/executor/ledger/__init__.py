@@ -1,4 +1,4 @@
-"""What the executor knows: decisions that wait, what was executed and how it went. Pure, and part
+"""State of the executor: decisions that wait, what was executed and how it went. Pure, and part
 of the log.
 """
 
@@ -81,7 +81,7 @@ class Execution(DataModel):
 
 
 class ClusterSummary(DataModel):
-    """What the newest observation says of the whole cluster."""
+    """Summary of the newest observation about the whole cluster."""
 
     id: str = ""
     cycle: Cycle = 0

@@ -1,4 +1,4 @@
-"""What an observation counts of work, kept as long as an execution may be blamed for a change of it."""
+"""Work counters of an observation, kept as long as an execution may be blamed for a change of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WorkCounts(DataModel):
 
 
 class WorkStep(DataModel):
-    """What happened between two looks."""
+    """Change between two measurements."""
 
     seconds: Seconds
     overdue_pods: float

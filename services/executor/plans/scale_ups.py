@@ -1,4 +1,4 @@
-"""What we remember on an object whose replicas we raised: the number that its owner asked for."""
+"""Annotation on an object whose replicas we raised: the number that its owner asked for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from services.held import MOST_REPLICAS
 
 
 class ScaleUp(DataModel):
-    """What an object's number was before we raised it, and what we made of it."""
+    """Replicas of an object before and after we raised them."""
 
     owner: Count
     """The number that its owner wrote; we never write a lower one."""

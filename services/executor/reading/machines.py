@@ -1,4 +1,4 @@
-"""What is read of a machine before it is handed back: whose claim it is, and whether its node is still empty."""
+"""Facts about a machine before it is handed back: whose claim it is, and whether its node is still empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What plans look at of each object of the API."""
+"""Facts of plans about each object of the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pods use, by the Metrics Server or by a Prometheus that scrapes the kubelets' cAdvisor, and the peaks of it."""
+"""Usage of pods, by the Metrics Server or by a Prometheus that scrapes the kubelets' cAdvisor, and the peaks of it."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def test_repair_sets_the_one_absurd_time_aside(absurd: int, tmp_path: Path) -> N
 
 
 def test_repair_stops_where_most_rows_are_bad(tmp_path: Path) -> None:
-    """What is wrong with most rows is how they are read: the commonest fault is named."""
+    """Faults of most rows is how they are read: the commonest fault is named."""
     source = READER.find(_csv(tmp_path, [*GOOD[:1], *_with(1, 5, 17)[1:2], *_with(2, 5, 17)[2:3]]))
 
     with pytest.raises(SchemaDrift, match=r"2 of 3 rows are bad, 2 of them unknown-code") as fault:

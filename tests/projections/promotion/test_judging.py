@@ -11,8 +11,13 @@ from projections.promotion.judging import PromotionJudgement, judge
 from projections.promotion.settings import PromotionSettings
 from projections.promotion.sums import ScoredTarget
 from projections.promotion.tally import PromotionTally
-from projections.promotion.text import judgement_texts
-from schemas.promotion import ModelEvidence, ModelState, OutcomeModels, PromotionCause
+from schemas.promotion import (
+    ModelEvidence,
+    ModelState,
+    OutcomeModels,
+    PromotionCause,
+    judgement_texts,
+)
 from tests.builders import START_SECONDS
 
 SETTINGS = PromotionSettings(when="on")

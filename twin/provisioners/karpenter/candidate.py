@@ -62,7 +62,7 @@ class DisruptionCandidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """What is known of a NodeClaim, so long as it, its node and their pods do not change."""
+    """Known facts about a NodeClaim, so long as it, its node and their pods do not change."""
 
     barred: str
     """Why it is no candidate whatever its pods are; asked before a promise to a pod is."""

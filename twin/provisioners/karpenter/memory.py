@@ -42,7 +42,7 @@ _OF_NODES = (
 
 
 class KnownCandidates:
-    """What is known of NodeClaims as candidates of a disruption."""
+    """Known facts about NodeClaims as candidates of a disruption."""
 
     def __init__(self) -> None:
         self.facts: dict[str, Facts] = {}

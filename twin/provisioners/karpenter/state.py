@@ -69,7 +69,7 @@ class ClusterState(Part):
 
     @property
     def candidates(self) -> KnownCandidates:
-        """What is known of NodeClaims as candidates of a disruption."""
+        """Known facts about NodeClaims as candidates of a disruption."""
         return self._memory.candidates
 
     def nodes(self) -> list[StateNode]:

@@ -102,7 +102,7 @@ class Shelf:
 
 @pytest.fixture
 def table(place: Place) -> Iterator[Shelf]:
-    """Return an empty shelf."""
+    """Return an empty table."""
     made = Shelf(place)
     yield made
     made.clear()
@@ -110,7 +110,7 @@ def table(place: Place) -> Iterator[Shelf]:
 
 @pytest.fixture
 def kept_table(collected_place: Place) -> Iterator[Shelf]:
-    """Return an empty shelf where the controllers of volumes are at work."""
+    """Return an empty table where the controllers of volumes are at work."""
     made = Shelf(collected_place)
     yield made
     made.clear()

@@ -31,14 +31,14 @@ from tests.stack.scripted import Scripted
 
 @asynccontextmanager
 async def keeping(*processes: SupervisedProcess) -> AsyncIterator[tuple[Supervisor, list[str]]]:
-    """Keep processes; give the keeper and the list of what it reports."""
-    keeper, changes = Supervisor(ManualClock(), patience_seconds=0.0), list[str]()
-    keeper.add(*processes)
-    keeper.keep(lambda name, what: changes.append(f"{name} {what}"), lambda *_: None)
+    """Keep processes; give the supervisor and the list of what it reports."""
+    supervisor, changes = Supervisor(ManualClock(), patience_seconds=0.0), list[str]()
+    supervisor.add(*processes)
+    supervisor.keep(lambda name, what: changes.append(f"{name} {what}"), lambda *_: None)
     try:
-        yield keeper, changes
+        yield supervisor, changes
     finally:
-        await keeper.stop()
+        await supervisor.stop()
 
 
 async def until(is_so: Callable[[], bool]) -> None:
@@ -66,9 +66,9 @@ async def test_it_comes_back_with_growing_pauses() -> None:
 async def test_what_never_starts_is_given_up() -> None:
     """After several failed starts in a row the last reason ends the stack, and nobody tries again."""
     server = Scripted(starts=[False] * (MOST_FAILED_STARTS + 1), ends=[-9])
-    async with keeping(server) as (keeper, _):
+    async with keeping(server) as (supervisor, _):
         with pytest.raises(InputError, match="process p = the port is taken"):
-            await asyncio.wait_for(keeper.wait_failure(), HANGS_SECONDS)
+            await asyncio.wait_for(supervisor.wait_failure(), HANGS_SECONDS)
 
     assert len(server.starts) == 1
 
@@ -76,9 +76,9 @@ async def test_what_never_starts_is_given_up() -> None:
 async def test_bad_input_is_not_tried_again(tmp_path: Path) -> None:
     """A service that ends with exit code 2 is given up with its own last line."""
     program = "import sys; print('x = 1: set it to 2', file=sys.stderr); sys.exit(2)"
-    async with keeping(service(tmp_path, "p", program)) as (keeper, changes):
+    async with keeping(service(tmp_path, "p", program)) as (supervisor, changes):
         with pytest.raises(InputError, match="process p = x = 1: set it to 2"):
-            await asyncio.wait_for(keeper.wait_failure(), HANGS_SECONDS)
+            await asyncio.wait_for(supervisor.wait_failure(), HANGS_SECONDS)
 
     assert changes == ["p started"]
 
@@ -96,9 +96,9 @@ async def test_a_program_that_is_not_there_is_given_up(tmp_path: Path) -> None:
     """What the operating system cannot start is a failed start, too."""
     spec = ProcessSpec("p", (str(tmp_path / "nowhere"),), {}, 0)
     process = ServiceProcess(spec, tmp_path, first_pause_seconds=0.1)
-    async with keeping(process) as (keeper, _):
+    async with keeping(process) as (supervisor, _):
         with pytest.raises(InputError, match="No such file"):
-            await asyncio.wait_for(keeper.wait_failure(), HANGS_SECONDS)
+            await asyncio.wait_for(supervisor.wait_failure(), HANGS_SECONDS)
 
 
 def service(folder: Path, name: str, program: str, stop_order: int = 0) -> ServiceProcess:
@@ -130,13 +130,13 @@ async def test_everything_stops_in_its_order(tmp_path: Path) -> None:
         for name, order in orders.items()
     ]
     server = Scripted(starts=[], ends=[], stop_order=9)
-    async with keeping(*processes, server) as (keeper, changes):
+    async with keeping(*processes, server) as (supervisor, changes):
         await until(lambda: all((tmp_path / f"{name}.up").exists() for name in orders))
-        await keeper.stop(1)
+        await supervisor.stop(1)
         assert lines_of(heard) == ["first", "source"]
-        assert keeper.pids["source"] == 0 != keeper.pids["sink"]
+        assert supervisor.pids["source"] == 0 != supervisor.pids["sink"]
         assert not server.stopped
-        await keeper.stop()
+        await supervisor.stop()
         assert lines_of(heard) == ["first", "source", "sink"]
         assert server.stopped
 
@@ -146,7 +146,7 @@ async def test_everything_stops_in_its_order(tmp_path: Path) -> None:
 async def test_a_process_that_ignores_the_signal_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The keeper does not wait for ever for a process that does not end."""
+    """The supervisor does not wait for ever for a process that does not end."""
     monkeypatch.setattr("foresail.stack.supervised_processes.STOP_SECONDS", 0.2)
     ready = tmp_path / "ready"
     program = (
@@ -155,11 +155,11 @@ async def test_a_process_that_ignores_the_signal_is_killed(
         f"pathlib.Path({str(ready)!r}).touch()\n"
         "time.sleep(600)\n"
     )
-    async with keeping(service(tmp_path, "p", program)) as (keeper, _):
+    async with keeping(service(tmp_path, "p", program)) as (supervisor, _):
         await until(ready.exists)
-        await asyncio.wait_for(keeper.stop(), HANGS_SECONDS)
+        await asyncio.wait_for(supervisor.stop(), HANGS_SECONDS)
 
-        assert keeper.pids["p"] == 0
+        assert supervisor.pids["p"] == 0
 
 
 async def test_stopping_ends_the_pause_before_a_start() -> None:
@@ -171,11 +171,11 @@ async def test_stopping_ends_the_pause_before_a_start() -> None:
             await asyncio.Event().wait()
 
     server = Scripted(starts=[True], ends=[-9])
-    keeper, changes = Supervisor(Waiting(), patience_seconds=0.0), list[str]()
-    keeper.add(server)
-    keeper.keep(lambda _, what: changes.append(what), lambda *_: None)
+    supervisor, changes = Supervisor(Waiting(), patience_seconds=0.0), list[str]()
+    supervisor.add(server)
+    supervisor.keep(lambda _, what: changes.append(what), lambda *_: None)
     await until(lambda: bool(changes))
-    await asyncio.wait_for(keeper.stop(), HANGS_SECONDS)
+    await asyncio.wait_for(supervisor.stop(), HANGS_SECONDS)
 
     assert len(server.starts) == 1
 
@@ -202,16 +202,16 @@ async def test_an_error_in_keeping_one_process_leaves_none_alone(
 ) -> None:
     """What raises when an end is told is one line, and the process is started again all the same."""
     server, other = Scripted(ends=[-9]), Scripted(ends=[-9], name="q")
-    keeper, told = Supervisor(ManualClock(), patience_seconds=0.0), list[str]()
+    supervisor, told = Supervisor(ManualClock(), patience_seconds=0.0), list[str]()
 
     def tell(name: str, what: str) -> None:
         told.append(name)
         if told.count(name) == 1 and name == "p":
             raise ValueError("poison")
 
-    keeper.add(server, other)
-    keeper.keep(tell, lambda *_: None)
+    supervisor.add(server, other)
+    supervisor.keep(tell, lambda *_: None)
     await until(lambda: server.pid == 101 and other.pid == 101)
-    await keeper.stop()
+    await supervisor.stop()
 
     assert "keep, p: ValueError: poison" in capsys.readouterr().err
