@@ -24,7 +24,9 @@ ENDING_SECONDS = 120.0
 GARBAGE_OBJECTS = 20_000
 """New objects after which garbage is looked for; Python's own 700 suits smaller programs."""
 LONG_MARKS = ("docker", "slow")
-LONG_FILES = ("tests/simulation/", "tests/faults/", "tests/determinism/", "twin/tests/determinism/")
+LONG_FILES = (
+    "tests/simulation/", "tests/faults/", "tests/determinism/", "tests/traps/test_traps.py", "twin/tests/determinism/",
+)  # fmt: skip
 HEAVY_MARKS = ("nats", "twin", "browser", "docker", "slow")
 SLOW_PLACES = (
     "tests/e2e/", "tests/faults/", "tests/forecast/", "tests/fuzz/", "tests/golden/", "tests/lab/",
@@ -32,8 +34,8 @@ SLOW_PLACES = (
     "twin/tests/contract/", "twin/tests/determinism/", "twin/tests/long_run/",
     "tests/agents/test_fourth_agent.py", "tests/dashboard/test_hostile_clients.py", "tests/exerciser/",
     "tests/explain/test_objects.py", "tests/observability/test_hostile_clients.py",
-    "tests/safety/test_up.py", "twin/tests/api/test_connections.py", "twin/tests/behaviour/",
-    "twin/tests/engine/test_determinism.py", "twin/tests/health/", "twin/tests/provisioners/",
+    "tests/safety/test_up.py", "tests/traps/test_traps.py", "twin/tests/api/test_connections.py",
+    "twin/tests/behaviour/", "twin/tests/health/", "twin/tests/provisioners/",
     "twin/tests/serving/test_agreement.py", "twin/tests/vertical/",
     "twin/tests/workloads/test_fitted_models.py",
 )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
 from schemas.effect import Effect
-from services.agents.appraisal import Appraisal, Candidate, Situation, pods_without_capacity
+from services.agents.appraisal import Appraisal, Candidate, PolicyInput, pods_without_capacity
 from services.agents.registry import agents_by_name
 
 AGENT = "safety"
@@ -39,7 +39,7 @@ MOST_WAITING = 200
 """Pods without a place from which it pauses: more show nothing more, and cost the computer dear."""
 
 
-def replicate_without_end(situation: Situation) -> Appraisal:
+def replicate_without_end(situation: PolicyInput) -> Appraisal:
     """Want half as many replicas more of everything behind a Service."""
     table = situation.view.services
     if table is None or pods_without_capacity(situation) > MOST_WAITING:

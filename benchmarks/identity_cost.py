@@ -22,7 +22,8 @@ from pathlib import Path
 
 from benchmarks.adapter import HEADERS
 from benchmarks.machine import parser, progress, report
-from bus.login import ANONYMOUS, Login, new_logins
+from bus.login import ANONYMOUS, Login
+from bus.logins import new_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer

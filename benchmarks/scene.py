@@ -28,13 +28,14 @@ from schemas.identity import Origin
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
 from schemas.work import LATENCY_BOUNDS, MOST_SERVICES, ServiceCounters, WorkCounters
-from services.cluster import JSON, Transport, TwinTransport
+from services.cluster import JSON, Transport
 from services.collector.assemble import assemble
 from services.collector.cluster import read_every_list
 from services.collector.pod_rows import SnapshotLimits
 from services.collector.service import Collector
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
+from services.twin_transport import TwinTransport
 
 CLUSTER = "bench"
 INCARNATION = "1"

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.layers import REPOSITORY
 from benchmarks.machine import parser, progress, report
-from bus.login import read_logins
+from bus.logins import read_logins
 from bus.nats_adapter import NatsBus
 from schemas import subjects
 

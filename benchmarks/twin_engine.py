@@ -1,13 +1,10 @@
-"""How fast the embedded cluster's engine is: beside SimPy, over a simulated day, and over sizes.
+"""What the embedded cluster's engine costs: over a simulated day, and over sizes.
 
-Beside SimPy (`twin_engine_models`): events a second of CPU time of one model on the twin's clock and
-as SimPy processes, without placement (one pool of cores) and with all nodes scored by every default
-plugin; there SimPy gets the rules as plain numpy, and, in a row of its own, the twin's placement.
 Day: CPU seconds for simulated hours of the whole engine (Jobs, scheduler, kubelets, usage,
 KubeEvents), tasks at 80 % of the CPU; `--hours 24 --nodes 1000` plays 100,000 tasks.
-Curve: CPU microseconds an event at 100 to 10,000 nodes, drawn to docs/cost-of-the-twin.svg.
+Sizes: CPU microseconds an event at 100 to 10,000 nodes.
 
-    python -m benchmarks.twin_engine [--hours 24] [--nodes 1000] [--sizes 100 1000 10000] [--draw]
+    python -m benchmarks.twin_engine [--hours 24] [--nodes 1000] [--sizes 100 1000 10000]
 """
 
 from __future__ import annotations
@@ -16,64 +13,41 @@ import argparse
 import gc
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from benchmarks.curve import chart
-from benchmarks.layers import REPOSITORY
 from benchmarks.machine import parser, progress, report
-from benchmarks.twin_engine_models import InSimpy, OnTheClock, Outcome, Pool, Tasks, same
-from benchmarks.twin_engine_places import (
-    BYTES_A_CORE,
-    NODE_CORES,
-    PlainPlacement,
-    TwinPlacement,
-    nodes,
-)
 from twin.__main__ import RARE_COLLECTIONS
 from twin.port.engine import Engine
 from twin.port.settings import TwinConfig
-from twin.port.workloads import WorkloadArrival
+from twin.port.workloads import WorkloadArrival, plain_nodes
 
+NODE_CORES = 16
+BYTES_A_CORE = 3 * 1024**3
 LOAD_RATIO = 0.8
 TASKS_PER_NODE_AND_DAY = 100
 DAY_SECONDS = 86_400.0
 MEAN_CORES = 3.75
-ALL_NODES = 100
-"""Percent of nodes to score."""
-REPEATS = 5
 WARM_HOURS = 1.0
-Model = Callable[[], OnTheClock | InSimpy]
 
 
 def main() -> int:
-    """Measure, print, draw when told to, and return 0."""
+    """Measure, print, and return 0."""
     flags = parser(__doc__)
     flags.add_argument("--hours", type=float, default=24.0, help="simulated hours of the day row")
     flags.add_argument("--nodes", type=int, default=1_000)
-    flags.add_argument("--tasks", type=int, default=30_000, help="tasks of the SimPy rows")
     flags.add_argument("--sizes", type=int, nargs="*", default=[100, 300, 1_000, 3_000, 10_000])
-    flags.add_argument("--draw", action="store_true", help="write docs/cost-of-the-twin.svg")
     options = flags.parse_args()
-    plugins = TwinPlacement(Tasks([], [], [], []), 1, ALL_NODES).plugins
     with progress(quiet=options.json) as shown:
-        task = shown.add_task("rows", total=2 + 1 + len(options.sizes))
-        rows = []
-        for compare in (without_placement, with_placement):
-            rows += compare(options)
-            shown.advance(task)
-        rows.extend(days(options))
+        task = shown.add_task("rows", total=1 + len(options.sizes))
+        rows = list(days(options))
         shown.advance(task)
-        curve = []
         for size in options.sizes:
-            curve.append((float(size), microseconds_an_event(size, options.seed)))
-            rows.append(row(f"{size} nodes", "CPU us an event", curve[-1][1]))
+            cost = microseconds_an_event(size, options.seed)
+            rows.append(row(f"{size} nodes", "CPU us an event", cost))
             shown.advance(task)
-    report("engine of the twin", options, rows, f"plugins on: {plugins}")
-    if options.draw and curve:
-        text = chart("One event of the twin's engine", "nodes", "CPU us", {"80 % load": curve})
-        (REPOSITORY / "docs" / "cost-of-the-twin.svg").write_text(text, encoding="utf-8")
+    report("engine of the twin", options, rows)
     return 0
 
 
@@ -82,61 +56,9 @@ def row(what: str, unit: str, value: float) -> dict[str, Any]:
     return {"what": what, "unit": unit, "value": round(value, 2)}
 
 
-def without_placement(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Compare the event loops alone."""
-    cores = options.nodes * NODE_CORES
-    tasks = draw_tasks(options.tasks, options.nodes, options.seed)
-    models: dict[str, Model] = {
-        "clock": lambda: OnTheClock(tasks, Pool(tasks, cores)),
-        "SimPy": lambda: InSimpy(tasks, cores),
-    }
-    yield from compare_models("without placement", models)
-
-
-def with_placement(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Compare with every node scored by every plugin."""
-    count, cores = options.nodes, options.nodes * NODE_CORES
-    tasks = draw_tasks(options.tasks // 3, count, options.seed)
-    models: dict[str, Model] = {
-        "clock": lambda: OnTheClock(tasks, TwinPlacement(tasks, count, ALL_NODES)),
-        "SimPy": lambda: InSimpy(tasks, cores, PlainPlacement(tasks, count, ALL_NODES)),
-        "SimPy, twin's placement": lambda: InSimpy(
-            tasks, cores, TwinPlacement(tasks, count, ALL_NODES)
-        ),
-    }
-    yield from compare_models("full scoring", models)
-
-
-def draw_tasks(count: int, node_count: int, seed: int) -> Tasks:
-    """Draw tasks at the load ratio."""
-    span = DAY_SECONDS * count / (TASKS_PER_NODE_AND_DAY * node_count)
-    return Tasks.draw(count, span, mean_seconds(), seed)
-
-
 def mean_seconds() -> float:
     """Return the mean work of a task that makes up the load ratio."""
     return LOAD_RATIO * NODE_CORES * DAY_SECONDS / (MEAN_CORES * TASKS_PER_NODE_AND_DAY)
-
-
-def compare_models(what: str, models: dict[str, Model]) -> Iterator[dict[str, Any]]:
-    """Yield events a second of each model, best of a few runs in turn, and the ratios."""
-    best = dict.fromkeys(models, 0.0)
-    outcomes: dict[str, Outcome] = {}
-    for _ in range(REPEATS):
-        for name, build in models.items():
-            model = build()
-            began = time.process_time()
-            outcomes[name] = model.run()
-            speed = outcomes[name].events / (time.process_time() - began)
-            best[name] = max(best[name], speed)
-    first, *others = models
-    for name in others:
-        if not same(outcomes[first], outcomes[name]):
-            raise SystemExit(f"{what}: {first} and {name} do not agree")
-    for name, speed in best.items():
-        yield row(f"{what}: {name}", "events/s", speed)
-    for name in others:
-        yield row(f"{what}: {first} over {name}", "times", best[first] / best[name])
 
 
 def arrivals(count: int, span_seconds: float, seed: int) -> Iterator[WorkloadArrival]:
@@ -163,7 +85,7 @@ def load_cluster(count: int, seed: int, *, lean: bool = False) -> Engine:
     """Return a cluster of so many nodes with a day of tasks ahead."""
     config = TwinConfig(change_log_size=1_000, bare_tasks=lean, kube_events=not lean)
     engine = Engine(config, seed=seed)
-    engine.add_nodes(nodes(count))
+    engine.add_nodes(plain_nodes(count))
     engine.load(arrivals(count * TASKS_PER_NODE_AND_DAY, DAY_SECONDS, seed))
     return engine
 

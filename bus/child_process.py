@@ -12,15 +12,13 @@ from functools import partial
 from typing import IO, Any, TypeVar
 
 from bus.cancellation import cancel_and_wait
-from bus.child_patience import START_SECONDS, StartPatience, StopPatience
+from bus.child_timeouts import START_SECONDS, StartTimeout, StopTimeout
 from bus.errors import NeverReady
 from bus.processor_time import ProcessorMeter, ProcessorTime
-from inputs.parent_process import die_with_parent
+from inputs.parent_process import PARENT_VARIABLE, die_with_parent
 
 ROUND_SECONDS = 0.5
 """Pause between two looks at how a child is that one waits for."""
-PARENT_VARIABLE = "FORESAIL_PARENT"
-"""Tells a Python child its parent, so that it asks the kernel again after its own forks."""
 
 Output = int | IO[bytes]
 """As `subprocess` takes it: DEVNULL, PIPE or an open file."""
@@ -48,7 +46,7 @@ class ChildProcess:
 
     @property
     def stdout(self) -> asyncio.StreamReader:
-        """What it prints, when it was started with `stdout=PIPE`."""
+        """Its output, when it was started with `stdout=PIPE`."""
         assert self._process is not None, "not started"
         assert self._process.stdout is not None, "not started with a pipe"
         return self._process.stdout
@@ -91,14 +89,14 @@ class ChildProcess:
     async def wait_ready(
         self, ready: Coroutine[Any, Any, T], most_seconds: float = START_SECONDS
     ) -> T:
-        """Wait until `ready` returns, as it does once the child is ready; see `StartPatience`.
+        """Wait until `ready` returns, as it does once the child is ready; see `StartTimeout`.
 
         Raises:
             NeverReady: the child ended, hangs, or was busy for `most_seconds`; it may still run.
         """
         getting_ready = asyncio.create_task(ready)
         try:
-            why = await self._wait_for(getting_ready, StartPatience(most_seconds).observe)
+            why = await self._wait_for(getting_ready, StartTimeout(most_seconds).observe)
             if getting_ready.done():
                 return getting_ready.result()
             raise NeverReady(why or "ended at once")
@@ -106,11 +104,11 @@ class ChildProcess:
             await cancel_and_wait(getting_ready)
 
     async def stop(self, patience_seconds: float) -> None:
-        """Stop it with SIGTERM and wait; kill it when it does not end in time, see `StopPatience`."""
+        """Stop it with SIGTERM and wait; kill it when it does not end in time, see `StopTimeout`."""
         if self._process is None or not self.runs:
             return
         self._process.send_signal(signal.SIGTERM)
-        if await self._wait_for(None, StopPatience(patience_seconds).observe):
+        if await self._wait_for(None, StopTimeout(patience_seconds).observe):
             self.kill()
             await self._process.wait()
 

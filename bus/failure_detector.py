@@ -17,7 +17,7 @@ LATE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class LivenessReport:
-    """What a process reports of itself."""
+    """Report of a process about itself."""
 
     loop_age_seconds: float
     """Seconds since its event loop last turned; infinite when it has not said."""

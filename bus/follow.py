@@ -52,7 +52,11 @@ REMEMBERED_IDS = 20_000
 
 
 class Handler(Protocol[S]):
-    """A service's behaviour: pure, and the same live, in re-runs and in simulation."""
+    """A service's behaviour: pure, and the same live, in re-runs and in simulation.
+
+    A handler whose state is too large for a checkpoint names in `rebuilt_from` the patterns of events that hold
+    the rest; applied twice they must change nothing.
+    """
 
     @property
     def name(self) -> str:
@@ -83,7 +87,7 @@ class Handler(Protocol[S]):
         ...
 
     def decide(self, state: S, *, overdue: bool) -> tuple[NewEvent, ...]:
-        """Return everything owed in this state that the log does not hold yet."""
+        """Return all events due in this state that the log does not hold yet."""
         ...
 
     def open_cycle(self, state: S) -> int | None:
@@ -219,6 +223,7 @@ class Follower(Generic[S]):
     async def run(self) -> None:
         """Catch up without publishing, then follow the tail until cancelled."""
         await self._restore()
+        await self._rebuild()
         patterns = self._patterns
         tail = (await self._bus.info()).last_seq
         self._on_progress("catching_up", self._seq)
@@ -301,7 +306,7 @@ class Follower(Generic[S]):
         )
 
     async def _decide(self, *, overdue: bool) -> None:
-        """Publish what is owed, act, and keep the state; a cycle that fails is superseded by the next."""
+        """Publish what is due, act, and keep the state; a cycle that fails is superseded by the next."""
         new_events: Sequence[NewEvent] = ()
         with self._errors.item("decide", self._newest_cycle):
             new_events = self._handler.decide(self._state, overdue=overdue)
@@ -351,6 +356,19 @@ class Follower(Generic[S]):
     def _set_spacing(self, state_bytes: int) -> None:
         """Choose how many cycles lie between two checkpoints of that size."""
         self._spacing = max(self._least_spacing, state_bytes // CHECKPOINT_BYTES_A_CYCLE)
+
+    async def _rebuild(self) -> None:
+        """Apply again what the log holds of a state that no checkpoint has room for."""
+        rebuilt_from: Sequence[tuple[str, ...]] = getattr(self._handler, "rebuilt_from", ())
+        if not self._seq or not rebuilt_from:
+            return
+        cluster = self._publisher.origin.cluster
+        patterns = tuple(subjects.pattern(cluster, tokens) for tokens in rebuilt_from)
+        async for message in self._bus.history(patterns, start_seq=1, end_seq=self._seq):
+            event = read_entry(message).event
+            if event is not None:
+                with self._errors.item(f"read {event.type}", event.id, message.seq):
+                    self._state = self._handler.evolve(self._state, event)
 
     async def _restore(self) -> None:
         subject = subjects.build(self._publisher.origin.cluster, ("checkpoint", self._handler.name))

@@ -1,4 +1,4 @@
-"""Ends a process whose event loop hangs, after writing where it hung, so that its keeper (the
+"""Ends a process whose event loop hangs, after writing where it hung, so that its supervisor (the
 stack, or a container engine, which does not restart unhealthy containers) starts it again.
 
 A thread watches the loop. It sees deadlocks and calls that never return; a process that is stopped

@@ -249,7 +249,7 @@ class _Handler(WSGIRequestHandler):
 
 
 class _LastLine(io.StringIO):
-    """What would stand on standard error."""
+    """Text for standard error."""
 
     def flush(self) -> None:
         """Log its last line."""

@@ -4,8 +4,7 @@ Which agents there are is not known here; the table is made for the agents' name
 (`services.identities` gives those that are registered), and an agent's identity follows from its
 name alone.
 
-Each identity publishes exactly the subjects named here and nothing else; subjects come from the
-schemas, so that a new event type belongs to nobody until it is given to somebody (a test says so).
+Each identity publishes exactly the subjects of the event types that name it as their writer, and nothing else.
 """
 
 from __future__ import annotations
@@ -15,44 +14,15 @@ from dataclasses import dataclass, replace
 
 from schemas import subjects
 from schemas.actions import AGENT_NAME, AgentName
-from schemas.breaker import OutcomeBreaker
-from schemas.capacity import PredictionCapacity
 from schemas.checkpoint import Checkpoint
-from schemas.config import Config
-from schemas.control import Control
-from schemas.decision import Decision
-from schemas.history import HistoryBlock, HistoryFilled
-from schemas.means import OutcomeMeans
-from schemas.model import EventData
-from schemas.observation import Observation
-from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
-from schemas.prediction import (
-    SHADOW_SLOTS,
-    PredictionDemand,
-    PredictionRisk,
-    PredictionShadow,
-)
-from schemas.promotion import OutcomeModels
-from schemas.proposal import Proposal
-from schemas.reaction import Reaction
-from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
-from schemas.score import OutcomeCounterfactual, OutcomeScore
-from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotUsage, SnapshotWorkloads
-from schemas.stimulus import Stimulus
-from schemas.switchback import OutcomeSwitchback
-from schemas.untouched import (
-    UntouchedNodes,
-    UntouchedObservation,
-    UntouchedPlacements,
-    UntouchedWorkloads,
-)
+from schemas.model import EVERY_AGENT, EVERY_PROCESS, EVERY_STATEFUL
+from schemas.registry import EVENT_TYPES
 
 AGENT_PREFIX = "agent-"
 """An agent's process is called `agent-<name>`."""
 REPLAY_PREFIX = "replay-"
 """Clusters of replayed logs are called `replay-<run>`; only the replayer publishes there."""
 
-Kind = type[EventData]
 Tokens = tuple[str, ...]
 
 
@@ -82,70 +52,56 @@ class Identity:
         return tuple(subjects.build(cluster, tokens) for tokens in self.publishes)
 
 
-def _subjects_of(name: str, *kinds: Kind) -> tuple[Tokens, ...]:
-    """Return the subjects of some types, with `name` where the data names who speaks."""
-    return tuple(tuple(name if token == "*" else token for token in kind.PATTERN) for kind in kinds)
+def _written_by(*writers: str, name: str) -> tuple[Tokens, ...]:
+    """Return the subjects of the types that name one of these writers, `name` where the data says who speaks."""
+    return tuple(
+        subject
+        for writer in writers
+        for kind in EVENT_TYPES
+        if writer == kind.WRITER
+        for subject in kind.patterns_of(name)
+    )
 
 
-def _service_identity(name: str, purpose: str, *kinds: Kind, keeps: bool = True) -> Identity:
+def _service_identity(name: str, purpose: str, *, keeps: bool = True) -> Identity:
     """Return a service's identity: its events, its settings, its checkpoint if it `keeps` one, what it could not
     handle, its heartbeat.
     """
-    published = (Config, Checkpoint, RunError) if keeps else (Config, RunError)
-    return Identity(name, purpose, _subjects_of(name, *kinds, *published), sends_heartbeats=True)
+    families = (EVERY_PROCESS, EVERY_STATEFUL) if keeps else (EVERY_PROCESS,)
+    published = _written_by(name, *families, name=name)
+    return Identity(name, purpose, published, sends_heartbeats=True)
 
 
 def _agent_identity(agent: AgentName) -> Identity:
-    name = f"{AGENT_PREFIX}{agent}"
-    published = (*_subjects_of(agent, Proposal), *_subjects_of(name, Config, Checkpoint, RunError))
-    return Identity(name, f"proposes what {agent} wants", published, sends_heartbeats=True)
+    base = _service_identity(f"{AGENT_PREFIX}{agent}", f"proposes what {agent} wants")
+    return replace(base, publishes=(*_written_by(EVERY_AGENT, name=agent), *base.publishes))
 
-
-def _inference_identity() -> Identity:
-    """Return the identity of inference: besides its own subjects one for each shadow model."""
-    kinds = (PredictionRisk, PredictionDemand, PredictionCapacity, HistoryBlock)
-    base = _service_identity("inference", "predicts", *kinds)
-    slots = (str(slot) for slot in range(1, SHADOW_SLOTS + 1))
-    shadows = tuple((*PredictionShadow.PATTERN[:-1], slot) for slot in slots)
-    return replace(base, publishes=(*base.publishes, *shadows))
-
-
-_RUN = (RunStage, RunDataSource, RunArtifact, RunTrial, RunError, RunComplete)
 
 _BEFORE_AGENTS: tuple[Identity, ...] = (
     Identity("bootstrap", "declares the log, then leaves", reads=False, administers=True),
     Identity(
-        "stack", "`foresail up` itself: run events, watching", _subjects_of("stack", Config, *_RUN)
+        "stack",
+        "`foresail up` itself: run events, watching",
+        _written_by("stack", EVERY_PROCESS, name="stack"),
     ),
-    _service_identity(
-        "collector",
-        "reads the cluster",
-        *(SnapshotNodes, SnapshotPlacements, SnapshotWorkloads, SnapshotUsage, HistoryFilled),
-        *(Observation, Reaction),
-        keeps=False,
-    ),
-    _inference_identity(),
+    _service_identity("collector", "reads the cluster", keeps=False),
+    _service_identity("inference", "predicts"),
 )
 _AFTER_AGENTS: tuple[Identity, ...] = (
-    _service_identity("referee", "decides", Decision),
-    _service_identity("executor", "acts", OutcomeExecution, OutcomeVerification, OutcomeMeans),
-    _service_identity(
-        "scoreboard",
-        "scores",
-        *(OutcomeReward, OutcomeForecast, OutcomeScore, OutcomeCounterfactual, OutcomeSwitchback),
-        *(OutcomeBreaker, OutcomeModels),
-    ),
-    _service_identity(
-        "untouched",
-        "looks at the simulated world without us",
-        *(UntouchedNodes, UntouchedPlacements, UntouchedWorkloads, UntouchedObservation),
-    ),
-    _service_identity("exerciser", "stirs its own namespace", Stimulus),
+    _service_identity("referee", "decides"),
+    _service_identity("executor", "acts"),
+    _service_identity("scoreboard", "scores"),
+    _service_identity("untouched", "looks at the simulated world without us"),
+    _service_identity("exerciser", "stirs its own namespace"),
     Identity("dashboard", "shows the log to browsers", sends_heartbeats=True),
     Identity("tracing", "turns cycles into traces", sends_heartbeats=True),
     Identity("recorder", "writes the log to a file"),
     Identity("replayer", "publishes a recording again, as a cluster of its own", replays=True),
-    Identity("operator", "kill, pause, resume, mode, undo, rearm", _subjects_of("", Control)),
+    Identity(
+        "operator",
+        "kill, pause, resume, mode, undo, rearm",
+        _written_by("operator", name="operator"),
+    ),
     Identity("reader", "tap, explain, status, and whoever gives no name", receives_heartbeats=True),
 )
 _FIXED = {identity.name: identity for identity in (*_BEFORE_AGENTS, *_AFTER_AGENTS)}

@@ -38,7 +38,7 @@ class ItemError:
 
 
 class ItemErrors:
-    """What failed in one process, by loop."""
+    """Failures of one process, by loop."""
 
     def __init__(
         self,

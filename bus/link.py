@@ -1,4 +1,4 @@
-"""What an adapter counts of its own work: plain numbers that metrics and health read, so that
+"""Counters of an adapter's own work: plain numbers that metrics and health read, so that
 publishing and reading pay for a few additions and nothing else.
 """
 

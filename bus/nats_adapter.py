@@ -54,7 +54,7 @@ from bus.nats_wire import (
 )
 from bus.ordered_read import matches_any, read_ordered
 from bus.port import Heartbeats, LogInfo, Message, Messages, StoredMessage
-from bus.replica_reads import Patience, is_led, read_without_holes
+from bus.replica_reads import Backoff, is_led, read_without_holes
 from bus.streams import NANOSECONDS
 from schemas import subjects
 
@@ -186,8 +186,8 @@ class NatsBus:
                 raise BusUnavailable(f"the log {self._stream} has no leader")
             await patience.wait()
 
-    def _patience(self) -> Patience:
-        return Patience(asyncio.sleep, self._client.switch_server)
+    def _patience(self) -> Backoff:
+        return Backoff(asyncio.sleep, self._client.switch_server)
 
     @staticmethod
     def _log_info(answer: dict[str, Any]) -> LogInfo:

@@ -23,17 +23,8 @@ from pathlib import Path
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
 from bus.identities import Identity, table_of_names
-from bus.login import (
-    API,
-    IMPORTED_API,
-    INBOX,
-    Login,
-    Logins,
-    env_lines,
-    new_logins,
-    read_login,
-    write_private,
-)
+from bus.login import API, IMPORTED_API, INBOX, Login
+from bus.logins import Logins, env_lines, new_logins, read_login, write_private
 from bus.streams import StreamDeclaration
 from schemas import subjects
 

@@ -44,7 +44,7 @@ from bus.nats_wire import (
 )
 from bus.ordered_read import OrderedSource, check_unchanged
 from bus.port import HEADER_ROOM_BYTES, LogInfo, Message, StoredMessage
-from bus.replica_reads import Patience
+from bus.replica_reads import Backoff
 
 WINDOW = 256
 """Publishes that may wait for their ack at once."""
@@ -76,7 +76,7 @@ class NewestMessage:
 class _RetryState:
     """How often one publish was tried, and how long it may still take."""
 
-    patience: Patience
+    patience: Backoff
     failures: int = 0
     """Not answered, or not to be stored right now."""
     refusals: int = 0
@@ -85,7 +85,7 @@ class _RetryState:
 
 
 class LogQueries(OrderedSource, Protocol):
-    """What the publisher asks about the log."""
+    """Queries of the publisher about the log."""
 
     async def newest(self, subject: str, at_least: int = 0) -> NewestMessage:
         """Return the newest message of one subject; a replica that lags behind `at_least` is given
@@ -132,7 +132,7 @@ class JetStreamPublisher:
 
     async def _publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         own = {message.subject for message in messages if message.subject in self._expected}
-        tries = _RetryState(Patience(asyncio.sleep, self._client.switch_server))
+        tries = _RetryState(Backoff(asyncio.sleep, self._client.switch_server))
         while tries.refusals < TRIES:
             self._link.retries += tries.failures + tries.refusals > 0
             await self._check_after_reconnect()

@@ -15,10 +15,10 @@ import sys
 from itertools import takewhile
 from pathlib import Path
 
-from bus.child_patience import START_SECONDS
 from bus.child_process import ChildProcess
+from bus.child_timeouts import START_SECONDS
 from bus.errors import ConfigError, NeverReady, Permanent
-from bus.login import write_private
+from bus.logins import write_private
 from bus.ports import LOOPBACK, hold_port
 
 RECOVERY_SECONDS = 3_600.0

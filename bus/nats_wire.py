@@ -1,4 +1,4 @@
-"""What travels between the NATS adapter and the server: headers, replies and error codes, read
+"""Wire format between the NATS adapter and the server: headers, replies and error codes, read
 without a connection.
 """
 
@@ -47,7 +47,7 @@ _PUBLISH_HEADERS = ("nats-expected-", "nats-batch-", "nats-num-pending", "nats-u
 
 @dataclass(frozen=True, slots=True)
 class PublishAck:
-    """What the server answered to a publish."""
+    """Answer of the server to a publish."""
 
     seq: int
     duplicate: bool

@@ -29,7 +29,7 @@ message.
 
 
 class OrderedSource(Protocol):
-    """What an adapter can do for an ordered reader."""
+    """Operations of an adapter for an ordered reader."""
 
     def fetch(self, start_seq: int, end_seq: int) -> Messages:
         """Yield what is stored between two positions, both included, in order."""

@@ -14,7 +14,7 @@ HEADER_ROOM_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is published."""
+    """A message to be published."""
 
     subject: str
     headers: Mapping[str, str]
@@ -23,7 +23,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """What the log holds."""
+    """A message of the log."""
 
     seq: int
     """Position in the stream, from 1."""

@@ -18,10 +18,6 @@ def free_port() -> int:
         return port
 
 
-class PortHolder:
-    """Somebody for whom a port is held, where nobody else fits."""
-
-
 def hold_port(owner: object) -> int:
     """Return a free loopback port that nobody else is given as long as `owner` lives.
 

@@ -3,7 +3,7 @@ codes that mean something.
 
 Exit code 0: told to stop. 2: bad input, one line on stderr. 3: another process writes its subjects.
 4: its event loop hung, the stack of each thread is on stderr. 1: anything else, with the traceback
-in the log where it is not a known outage; its keeper starts it again. This and the boundary of one item
+in the log where it is not a known outage; its supervisor starts it again. This and the boundary of one item
 (`bus/item_errors.py`) are the only places that catch every exception.
 """
 
@@ -26,7 +26,6 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from bus.cancellation import cancel_and_wait
-from bus.child_process import PARENT_VARIABLE
 from bus.clock import Clock, SystemClock
 from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
 from bus.exit_codes import ExitCode
@@ -40,7 +39,7 @@ from bus.measured_bus import MeasuredBus
 from bus.metrics import ProcessMetrics
 from bus.nats_adapter import NatsBus
 from bus.port import Bus
-from inputs.parent_process import die_with_parent
+from inputs.parent_process import PARENT_VARIABLE, die_with_parent
 from schemas.config import Config
 from schemas.identity import Origin
 
@@ -69,7 +68,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class ProcessContext:
-    """What a service's `main` gets."""
+    """Arguments of a service's `main`."""
 
     name: str
     bus: Bus

@@ -20,7 +20,7 @@ ReadThreads = Callable[[int], Threads]
 
 @dataclass(frozen=True, slots=True)
 class ProcessorTime:
-    """What happened between two looks."""
+    """Change between two measurements."""
 
     used_seconds: float = 0.0
     """By all threads together."""

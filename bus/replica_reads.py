@@ -48,7 +48,7 @@ def is_led(cluster: Mapping[str, Any]) -> bool:
 
 
 class ReplicaReader(Protocol):
-    """What an adapter can ask the servers of a replicated log."""
+    """Queries of an adapter to the servers of a replicated log."""
 
     async def batch(self, start_seq: int, end_seq: int) -> list[StoredMessage]:
         """Return messages from a position on, as far as one batch goes, as any replica has them."""
@@ -59,7 +59,7 @@ class ReplicaReader(Protocol):
         ...
 
 
-class Patience:
+class Backoff:
     """Pauses that get longer, up to a total."""
 
     def __init__(
@@ -95,7 +95,7 @@ class Patience:
 
 
 async def read_without_holes(
-    replicas: ReplicaReader, start_seq: int, end_seq: int, *, patience: Patience
+    replicas: ReplicaReader, start_seq: int, end_seq: int, *, patience: Backoff
 ) -> Messages:
     """Yield everything between two positions, both included, in order and without a hole.
 

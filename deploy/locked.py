@@ -1,4 +1,4 @@
-"""What requirements.lock holds, and under which licence each package is.
+"""Packages of requirements.lock and their licences.
 
 Licences are read from the metadata of the installed packages and stated as SPDX expressions. Older
 metadata names a licence in words: those words are translated here, once; where a package says

@@ -28,7 +28,7 @@ that they were given, ends with 130. SIGTERM and Ctrl-C do the same everywhere. 
 `redact`, `to-parquet` and `twin export` write is there whole or not at all; a file of `recording
 record` is sealed, and `sweep` keeps the points that it has computed.
 
-Processes of the stack (`python -m services.NAME`) are ended by SIGTERM: 0. Their keeper starts
+Processes of the stack (`python -m services.NAME`) are ended by SIGTERM: 0. Their supervisor starts
 them again after any code but 2.
 
 What argparse does not understand is 2, as is every other wrong argument.

@@ -17,7 +17,7 @@ from foresail import stopping
 from foresail.first_steps import first_steps
 from foresail.output import print_error
 from foresail.verbs import make_parser, verb_module, verbs
-from inputs.near import remedy_for
+from inputs.close_matches import remedy_for
 
 
 def main(arguments: Sequence[str] | None = None) -> ExitCode:

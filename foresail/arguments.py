@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from bus.exit_codes import ExitCode
 from foresail.output import print_error
-from inputs.near import remedy_for
+from inputs.close_matches import remedy_for
 
 _WORDS = (
     (r"argument (.+): invalid int value: '(.*)'", r"\1 = \2: give a whole number"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from bus.login import read_logins, write_private
+from bus.logins import read_logins, write_private
 from foresail.output import console, print_json
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects

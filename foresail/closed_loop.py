@@ -26,7 +26,7 @@ from foresail.settings import GROUPS, StackSettings
 from foresail.stack.virtual import run_virtual_stack
 from lab.rerun.changes import Changes
 from lab.rerun.diff import diff
-from lab.rerun.plant import Plant, write_plant
+from lab.rerun.recorded_workload import RecordedWorkload, write_recorded_workload
 from lab.rerun.what_if import Result
 from schemas.agents import agent_names
 from schemas.model import DataModel
@@ -38,7 +38,7 @@ CLOSED_LOOP = (
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ClosedLoopStart:
     """Where a closed-loop run begins."""
 
     recording: Path
@@ -63,10 +63,10 @@ def closed_loop(
         InputError: the recording holds no settings or no snapshot of that cycle.
         ConfigError: a change does not fit.
     """
-    start = Start(recording, cycle, seed)
+    start = ClosedLoopStart(recording, cycle, seed)
     settings_recorded = recorded_settings(recording)
     with TemporaryDirectory(prefix="foresail-plant-") as folder:
-        plant = write_plant(start.recording, start.cycle, Path(folder) / "plant.jsonl")
+        plant = write_recorded_workload(start.recording, start.cycle, Path(folder) / "plant.jsonl")
         sides = {
             "baseline": _settings(
                 settings_recorded, start, plant, {}, Path(folder) / "baseline.fslog"
@@ -117,7 +117,11 @@ def recorded_settings(path: Path) -> dict[str, Any]:
 
 
 def _settings(
-    recorded: Mapping[str, Any], start: Start, plant: Plant, changes: Changes, record: Path
+    recorded: Mapping[str, Any],
+    start: ClosedLoopStart,
+    plant: RecordedWorkload,
+    changes: Changes,
+    record: Path,
 ) -> StackSettings:
     """Return the recorded stack's settings for a run on the plant, with changes."""
     speed = recorded.get("collector", {}).get("speed", 1.0)

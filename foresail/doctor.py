@@ -33,7 +33,7 @@ from foresail.status import collect_heartbeats, troubles
 from foresail.verbs import Verb
 from projections.figures import size
 from schemas.actions import ActionKind
-from schemas.means import means_text
+from schemas.capabilities import capabilities_text
 from schemas.outcome import Mode
 from services.executor.settings import ExecutorSettings
 
@@ -307,29 +307,29 @@ async def _nats(url: str) -> str:
 
 async def _means(kubeconfig: str, context: str | None, namespaces: tuple[str, ...]) -> Finding:
     """Ask which kinds of action could be done in active mode, without doing anything."""
-    from services.executor.reading.capabilities import read_missing_means  # noqa: PLC0415 - likewise
+    from services.executor.reading.capabilities import read_missing_capabilities  # noqa: PLC0415 - likewise
     from services.official_client import OfficialClientTransport  # noqa: PLC0415 - as below
 
     try:
         transport = OfficialClientTransport(Path(kubeconfig), context)
         settings = ExecutorSettings(namespaces=namespaces)
         try:
-            missing = await read_missing_means(transport, settings, Mode.ACTIVE)
+            missing = await read_missing_capabilities(transport, settings, Mode.ACTIVE)
         finally:
             await transport.close()
     except ForesailError as error:
         return Finding(MEANS, ok=False, found=str(error), made=not isinstance(error, Temporary))
     remedy = "deploy/rbac.yaml has the rights, executor.writable_nodes the nodes" if missing else ""
-    return Finding(MEANS, not missing, means_text(missing), remedy)
+    return Finding(MEANS, not missing, capabilities_text(missing), remedy)
 
 
 async def _rights(
     kubeconfig: str, context: str | None, process: str, namespaces: tuple[str, ...]
 ) -> Finding:
     """Ask for each right of a process, one by one; what is written only where namespaces are named."""
-    from foresail.install_rights import Grants, granted_rights  # noqa: PLC0415 - as below
-    from services.access_reviews import missing_rights  # noqa: PLC0415 - as below
     from services.official_client import OfficialClientTransport  # noqa: PLC0415 - as below
+    from services.rights.installation import Grants, granted_rights  # noqa: PLC0415 - as below
+    from services.rights.reviews import missing_rights  # noqa: PLC0415 - as below
 
     check = f"rights of {process}"
     kinds = tuple(str(kind) for kind in ActionKind if kind is not ActionKind.NOOP)

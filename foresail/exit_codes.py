@@ -82,6 +82,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
     "twin machines": {},
     "twin show": {},
     "twin validate": {},
+    "forecast backtest": {},
     "forecast check-leaks": {
         DIFFERS: "a feature knows what had not happened yet",
         NOTHING: "no row was compared",
@@ -94,6 +95,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
         NOTHING: "with `--check`: there is no check",
     },
     "forecast inspect": {},
+    "forecast rates": {},
     "forecast train": {},
     "verify": {
         DIFFERS: "an event differs, or is no event of today's schemas",

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from foresail.experiment_drawing import (
-    Forest,
-    draw_forest,
-    draw_lanes,
-    draw_profiles,
-    draw_tradeoff,
-)
+from foresail.experiment_plots import forest_svg, lane_svgs, profiles_svg, tradeoff_svg
 from foresail.html_page import render
-from lab.experiments.effects import Interval, Verdict
+from lab.experiments.effects import ConfidenceInterval, Verdict
 from lab.experiments.report import Report, about, as_json
 from lab.experiments.section import Section
 from lab.experiments.tables import sections
@@ -29,14 +24,14 @@ def experiment_page(report: Report) -> str:
         about=about(report),
         sections=parts,
         forests={part.title: forest for part in parts if (forest := _forest(report, part))},
-        scatters=[draw_tradeoff(one) for one in report.tradeoffs],
-        profiles=draw_profiles(report.profiles),
-        lanes=draw_lanes(report.lanes),
+        scatters=[tradeoff_svg(one) for one in report.tradeoffs],
+        profiles=profiles_svg(report.profiles),
+        lanes=lane_svgs(report.lanes),
         result=as_json(report),
     )
 
 
-def _forest(report: Report, part: Section) -> Forest | None:
+def _forest(report: Report, part: Section) -> Any:
     if part.kind == "effect":
         effects = report.analysis.effects_on(part.metric)
         return _draw(part.metric, [(one.arm, one.difference, one.verdict) for one in effects])
@@ -52,9 +47,9 @@ def _forest(report: Report, part: Section) -> Forest | None:
     return None
 
 
-def _draw(metric: str, rows: Sequence[tuple[str, Interval, Verdict]]) -> Forest | None:
+def _draw(metric: str, rows: Sequence[tuple[str, ConfidenceInterval, Verdict]]) -> Any:
     unit = unit_of(metric)
-    return draw_forest(
+    return forest_svg(
         metric,
         [
             (

@@ -27,10 +27,11 @@ from foresail.output import page, print_json
 from foresail.progress import reading_source
 from foresail.remote import remote_of
 from foresail.verbs import Verb
-from inputs.near import remedy_for
+from inputs.close_matches import remedy_for
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
 from projections.objects.names import ObjectKind
 from schemas import subjects
+from schemas.capacity import PredictionCapacity
 from schemas.decision import Decision
 from schemas.envelope import attributes_of, rfc3339
 from schemas.promotion import OutcomeModels
@@ -135,18 +136,22 @@ async def read_record(source: Source, cycle: int) -> CycleRecord:
     async for entry in read_events(messages, selects=belongs):
         event = entry.event
         record = record.after_unreadable(entry.seq) if event is None else record.after(event)
-    return await _with_judgement(source, record)
+    return await _with_standing(source, record)
 
 
-async def _with_judgement(source: Source, record: CycleRecord) -> CycleRecord:
-    """Return the record with the judgement by which its risk was predicted, of the few that there are."""
+async def _with_standing(source: Source, record: CycleRecord) -> CycleRecord:
+    """Return the record with the newest of before it of what is said seldom: the judgement by which its risk was
+    predicted, and what replicas bear.
+    """
     before = 0 if record.observation is None else record.observation.seq
-    async for entry in read_events(source.messages((".".join(OutcomeModels.PATTERN),))):
+    seldom = tuple(".".join(kind.PATTERN) for kind in (OutcomeModels, PredictionCapacity))
+    own = record.capacity
+    async for entry in read_events(source.messages(seldom)):
         if entry.seq >= before:
             break
         if entry.event is not None:
             record = record.after(entry.event)
-    return record
+    return record if own is None else record.after(own)
 
 
 async def find_cycle(source: Source, text: str) -> int:

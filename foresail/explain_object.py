@@ -5,7 +5,7 @@ from __future__ import annotations
 from bus.errors import InputError
 from bus.events import read_events
 from foresail.log_source import Source
-from inputs.near import remedy_for
+from inputs.close_matches import remedy_for
 from projections.objects.answer import ObjectAnswer
 from projections.objects.answers import answer_of
 from projections.objects.history import OBJECT_SUBJECTS, ObjectHistory

@@ -1,4 +1,4 @@
-"""What a check of `foresail doctor` found."""
+"""Result of a check of `foresail doctor`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found."""
+    """Result of one check."""
 
     check: str
     ok: bool

@@ -1,4 +1,4 @@
-"""What `foresail` prints when it is called without a verb: the five things one does first."""
+"""Output of `foresail` when it is called without a verb: the five things one does first."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ GATES = Path(__file__).with_name("gates.json")
 
 
 class KeptGate(DataModel):
-    """What a gate answered about a profile."""
+    """Answer of a gate about a profile."""
 
     profile: str
     experiment: str

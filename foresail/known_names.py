@@ -7,7 +7,7 @@ from contextlib import aclosing
 from bus.errors import InputError
 from bus.events import cycle_of_message, read_entry, read_events
 from foresail.log_source import Source
-from inputs.near import remedy_for
+from inputs.close_matches import remedy_for
 from schemas import subjects
 from schemas.actions import AgentName
 from schemas.agents import agent_names

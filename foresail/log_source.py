@@ -17,7 +17,8 @@ from typing import Protocol
 from bus.clock import SystemClock
 from bus.events import cycle_of_message
 from bus.exit_codes import ExitCode, verdict
-from bus.login import Login, read_login, read_logins
+from bus.login import Login
+from bus.logins import read_login, read_logins
 from bus.port import Bus, Messages, StoredMessage
 from bus.recording import Recording, open_recording
 from bus.recording.footer import stated_messages

@@ -1,4 +1,4 @@
-"""What `foresail doctor` asks a Prometheus: each query, whose nodes they are, how old, by which clock."""
+"""Queries of `foresail doctor` to a Prometheus: each query, whose nodes they are, how old, by which clock."""
 
 from __future__ import annotations
 

@@ -10,12 +10,12 @@ import yaml
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from foresail.install_rights import ACCOUNTS, Grants, granted_rights, manifests
 from foresail.output import print_json
 from foresail.verbs import Verb
 from schemas.actions import ActionKind
-from services.executor.rights import ON_NODES
 from services.executor.settings import NODE_LABEL, HandBack
+from services.rights.executor import ON_NODES
+from services.rights.installation import ACCOUNTS, Grants, granted_rights, manifests
 
 VERB = Verb(125, "print the least rights that each process needs, as manifests for kubectl")
 EXAMPLES = (

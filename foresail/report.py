@@ -35,6 +35,7 @@ from projections.activity import MICRO, READS, ActionRow, Activity, RiskRow
 from projections.figures import duration, known_number, percent, signed_text
 from projections.switchback.text import SWITCHBACK_HINT
 from projections.times import cluster_time
+from schemas.capacity_score import capacity_score_text
 from schemas.wording import count_text
 
 VERB = Verb(67, "sum up days of a log: what was done or would have been, what was refused and why")
@@ -170,6 +171,9 @@ async def _stored_since(messages: Messages, from_ns: int) -> Messages:
                 yield message
 
 
+CAPACITY_COLUMNS = ("below", "held_below", "above", "broke_above")
+
+
 def tables_of(activity: Activity) -> Iterator[ReportTable]:
     """Yield the parts of the report, the most telling first."""
     currency = activity.currency or "money"
@@ -203,6 +207,13 @@ def tables_of(activity: Activity) -> Iterator[ReportTable]:
         if activity.risks
         else "No horizon has passed yet.",
     )
+    if activity.capacity is not None:
+        yield ReportTable(
+            "How often it was right what replicas bear",
+            ("minutes below", "objective held", "minutes above", "objective broke"),
+            (tuple(str(getattr(activity.capacity, name)) for name in CAPACITY_COLUMNS),),
+            capacity_score_text(activity.capacity),
+        )
     yield ReportTable(
         "Day by day",
         ("day, UTC", "decisions", "actions", "done", "refused", "sources lost", f"{currency}/h"),

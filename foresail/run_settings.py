@@ -15,7 +15,7 @@ NameToken = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
 
 
 class RunSettings(DataModel):
-    """What runs, on which cluster, for how long."""
+    """Run settings: processes, on which cluster, for how long."""
 
     cluster: str = Field(default="twin", pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
     """Name of the cluster in every subject; letters, digits, `-` and `_`."""

@@ -27,7 +27,6 @@ from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.verbs import Verb
 from inputs.limited_json import BadJson, load_json
 from projections.breaker.text import standing_text
-from projections.event_text import event_text
 from projections.figures import duration, percent, size
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
@@ -38,8 +37,8 @@ from projections.switchback.text import SWITCHBACK_HINT
 from projections.times import WALL
 from schemas import subjects
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
+from schemas.capabilities import OutcomeCapabilities
 from schemas.control import Control
-from schemas.means import OutcomeMeans
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.promotion import OutcomeModels
@@ -125,7 +124,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "switchback": await newest_content(bus, stack.cluster, OutcomeSwitchback),
         "breakers": breakers,
         "models": await newest_content(bus, stack.cluster, OutcomeModels),
-        "means": await newest_content(bus, stack.cluster, OutcomeMeans),
+        "means": await newest_content(bus, stack.cluster, OutcomeCapabilities),
         "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
@@ -216,7 +215,7 @@ async def newest_content(bus: Bus, cluster: str, kind: type[EventData]) -> dict[
     event = None if stored is None else read_entry(stored).event
     if event is None:
         return None
-    return {**event.data.model_dump(mode="json"), "text": event_text(event)}
+    return {**event.data.model_dump(mode="json"), "text": event.data.line()}
 
 
 async def collect_heartbeats(bus: Bus, stack: StackFile) -> dict[str, Any]:
@@ -278,12 +277,12 @@ def _worth_lines(status: Mapping[str, Any]) -> list[str]:
             if status["models"] is None
             else driving_texts(OutcomeModels.model_validate(status["models"]))
         ),
-        *([f"actions, {status['means']['text']}"] if lacks_means(status) else []),
+        *([f"actions, {status['means']['text']}"] if lacks_capability(status) else []),
         *(f"{name} of {status[name]['text']}" for name in worth if status[name] is not None),
     ]
 
 
-def lacks_means(status: Mapping[str, Any]) -> bool:
+def lacks_capability(status: Mapping[str, Any]) -> bool:
     """Say whether some kind of action cannot be done."""
     return status["means"] is not None and bool(status["means"]["missing"])
 

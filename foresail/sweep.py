@@ -10,7 +10,6 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,10 @@ from bus.exit_codes import ExitCode, verdict
 from foresail.flags import seconds
 from foresail.html_page import write_page
 from foresail.output import console, print_json
+from foresail.plots import svg_file
 from foresail.progress import doing_stages
 from foresail.stack.preflight import check_writable
-from foresail.sweep_page import SweepResult, sweep_page
+from foresail.sweep_page import SweepResult, sweep_page, sweep_svg
 from foresail.verbs import Verb
 from foresail.what_if import add_changes, changes_of
 from lab.rerun.sweep import Sweep, pareto, read_parameter, run
@@ -120,11 +120,10 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     rows.sort(key=lambda row: order[str(row["point"])])
     usable = [row for row in rows if "refused" not in row]
     front = pareto(usable, [(name, name in MORE_IS_BETTER) for name in (across, up)])
+    result = SweepResult(path.name, rows, usable, front, (across, up), FIGURES)
     if arguments.svg is not None and usable:
-        plot = import_module("lab.rerun.sweep_plot")  # matplotlib takes a second to load
-        plot.write_svg(Path(arguments.svg), usable, front, across, up, f"{path.name} (open-loop)")
+        write_page(Path(arguments.svg), svg_file(sweep_svg(result)), "--svg")
     if arguments.html is not None:
-        result = SweepResult(path.name, rows, usable, front, (across, up), FIGURES)
         write_page(Path(arguments.html), sweep_page(result))
     if arguments.json:
         print_json({"loop": OPEN_LOOP, "rows": rows, "front": [row["point"] for row in front]})

@@ -22,8 +22,9 @@ from projections.figures import duration, known_number, signed_text
 from projections.switchback.reading import READS, SwitchbackReading
 from projections.switchback.schedule import SwitchbackSettings
 from projections.switchback.tally import ClosedPair, contribution_of, effect_of
-from projections.switchback.text import switchback_text, unit_text
+from projections.switchback.text import unit_text
 from projections.times import CLUSTER, cluster_time
+from schemas.switchback import switchback_text
 
 VERB = Verb(65, "show what acting changes, by blocks of time that act and blocks that do not")
 EXAMPLES = (

@@ -19,7 +19,6 @@ from foresail.tap_rows import full_data
 from inputs.limited_json import BadJson, load_json
 from projections.figures import cell, number
 from projections.frame_states import FrameStates
-from projections.prediction_table import prediction_table
 from schemas.actions import Action, AgentName, BaseAction
 from schemas.agents import agent_manifests
 from schemas.decision import Decision, DecisionPart
@@ -27,7 +26,7 @@ from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
 from schemas.frames import FramedData
 from schemas.model import DataModel, EventData
-from schemas.prediction import Prediction
+from schemas.prediction import Prediction, prediction_table
 from schemas.reaction import Reaction
 from schemas.subjects import parse
 

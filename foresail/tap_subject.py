@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bus.errors import InputError
-from inputs.near import remedy_for
+from inputs.close_matches import remedy_for
 from schemas import subjects
 from schemas.actions import AgentName
 from schemas.agents import agent_names

@@ -12,12 +12,11 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from bus.child_process import PARENT_VARIABLE
 from bus.errors import InputError
 from bus.hang_watch import hang_watchdog
 from bus.health import HealthState, address_from, health_server
 from bus.metrics import ProcessMetrics
-from inputs.parent_process import die_with_parent
+from inputs.parent_process import PARENT_VARIABLE, die_with_parent
 from twin.port.process import RunningTwin, run
 
 

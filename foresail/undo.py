@@ -28,8 +28,8 @@ from foresail.remote import remote_of
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.status import read_operating_state
 from foresail.verbs import Verb
-from inputs.near import remedy_for
-from projections.standing import Standing, StandingAction
+from inputs.close_matches import remedy_for
+from projections.standing_actions import StandingAction, StandingActions
 from projections.times import cluster_time
 from schemas import subjects
 from schemas.control import EVERYTHING, Command
@@ -52,7 +52,7 @@ EXIT_CODES = {ExitCode.DIFFERS: "some of it could not be taken back, or not with
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one standing action."""
+    """Outcome of one standing action."""
 
     name: str
     """The cycle, and the part unless it is the first."""
@@ -172,9 +172,9 @@ async def _check_may_write(bus: Bus, stack: StackFile) -> None:
         raise InputError("mode", "shadow", "it takes nothing back before the mode is active again")
 
 
-async def read_standing(bus: Bus, cluster: str) -> Standing:
+async def read_standing(bus: Bus, cluster: str) -> StandingActions:
     """Return what stands by the log as it is now."""
-    standing = Standing()
+    standing = StandingActions()
     async for entry in read_events(
         bus.history([subjects.build(cluster, OutcomeExecution.PATTERN)])
     ):

@@ -39,7 +39,7 @@ _DECLARATION = re.compile(r"^VERB = (.*?\))$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What a verb's file declares. Both must be literals, since they are read without an import."""
+    """Declaration of a verb's file. Both must be literals, since they are read without an import."""
 
     place: int
     """Where it stands in `foresail --help`; smaller is further up."""

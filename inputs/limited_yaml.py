@@ -46,7 +46,7 @@ _NUMBER_TAGS = frozenset({"tag:yaml.org,2002:float", "tag:yaml.org,2002:int"})
 
 @dataclass(frozen=True, slots=True)
 class YamlLimits:
-    """What one text may hold."""
+    """Limits of one text."""
 
     most_bytes: int = MOST_BYTES
     """Bytes; of a text that is given as `str`, bytes of its UTF-8."""

@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 
+PARENT_VARIABLE = "FORESAIL_PARENT"
+"""Tells a Python child its parent, so that it asks the kernel again after its own forks."""
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)  # loaded before any fork, where loading could deadlock
 

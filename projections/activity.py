@@ -15,6 +15,7 @@ from typing import Any, Final
 from schemas.actions import ActionKind
 from schemas.agents import action_label
 from schemas.breaker import BreakerState, OutcomeBreaker
+from schemas.capacity_score import CapacityScore
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.outcome import (
@@ -119,6 +120,8 @@ class Activity:
     trips: Counter[str] = field(default_factory=Counter)
     """Breakers that put a kind, or everything, into shadow."""
     currency: str = ""
+    capacity: CapacityScore | None = None
+    """How the newest log's statements of what replicas bear did so far."""
     _labels: dict[tuple[str, int], str] = field(default_factory=dict)
     """Of executions not verified yet: their action, by decision and part."""
 
@@ -135,6 +138,8 @@ class Activity:
                 self._execute(execution, day)
             case OutcomeVerification() as verification:
                 self._verify(verification)
+            case OutcomeForecast(capacity_so_far=CapacityScore() as capacity):
+                self.capacity = capacity
             case OutcomeForecast(risk=ForecastScore() as risk, model_id=model):
                 self._judge(model, risk)
             case OutcomeScore() as score:

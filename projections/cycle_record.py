@@ -10,6 +10,7 @@ from typing import Any
 
 from schemas.actions import Action
 from schemas.breaker import OutcomeBreaker
+from schemas.capacity import PredictionCapacity
 from schemas.decision import Decision
 from schemas.effect import Effect
 from schemas.envelope import Event
@@ -54,7 +55,7 @@ SEVERAL_A_CYCLE: Mapping[type[EventData], str] = {
 
 @dataclass(frozen=True, slots=True)
 class PartRecord:
-    """What came of one part of a decision."""
+    """Outcome of one part of a decision."""
 
     number: int
     """From 0."""
@@ -89,7 +90,7 @@ class PartRecord:
 
     @property
     def result(self) -> str:
-        """What came of it, in a word; empty while it is open."""
+        """Outcome of it, in a word; empty while it is open."""
         if self.rollback is not None:
             return "rolled_back"
         if self.verification is not None:
@@ -130,6 +131,8 @@ class CycleRecord:
     """The newest judgement before this cycle's observation, by which its risk was predicted; only where one has read
     so far back.
     """
+    capacity: Event[PredictionCapacity] | None = None
+    """The newest statement of what replicas bear up to this cycle; only where one has read so far back."""
     unreadable: tuple[int, ...] = ()
     """Positions of messages of the cycle that this version cannot read."""
 
@@ -138,6 +141,8 @@ class CycleRecord:
         changes: dict[str, Any] = {}
         if isinstance(event.data, OutcomeModels):
             changes["judged" if event.cycle == self.cycle else "driven_by"] = event
+        if isinstance(event.data, PredictionCapacity):
+            changes["capacity"] = event
         for kind, name in ONE_A_CYCLE.items():
             if isinstance(event.data, kind):
                 changes[name] = event
@@ -152,7 +157,7 @@ class CycleRecord:
 
     @property
     def actions(self) -> Mapping[str, Action]:
-        """What was proposed, by the proposal's id; a decision lists no parameters."""
+        """Proposed actions by the proposal's id; a decision lists no parameters."""
         return {event.id: event.data.action for event in self.proposals}
 
     @property
@@ -165,7 +170,7 @@ class CycleRecord:
 
     @property
     def parts(self) -> tuple[PartRecord, ...]:
-        """What came of each part of the decision, in order; never empty."""
+        """Outcome of each part of the decision, in order; never empty."""
         decided = 1 if self.decision is None else len(self.decision.data.parts)
         executed = max((event.data.part + 1 for event in self.executions), default=1)
         return tuple(map(self._part, range(max(decided, executed))))
@@ -201,7 +206,7 @@ class CycleRecord:
 
     @property
     def result(self) -> str:
-        """What came of the decision's parts, each word once, in their order; empty while all are open."""
+        """Outcomes of the decision's parts, each word once, in their order; empty while all are open."""
         return ", ".join(dict.fromkeys(part.result for part in self.parts if part.result))
 
     @property
@@ -213,6 +218,8 @@ class CycleRecord:
         for single in (self.observation, self.decision, self.reward, self.score, self.judged):
             if single is not None:
                 yield single
+        if self.capacity is not None and self.capacity.cycle == self.cycle:
+            yield self.capacity
         yield from self.predictions
         yield from self.proposals
         yield from self.executions
@@ -239,6 +246,7 @@ class CycleRecord:
             "breakers": [_event_json(event) for event in self.breakers],
             "judged": _event_json(self.judged),
             "driven_by": _event_json(self.driven_by),
+            "capacity": _event_json(self.capacity),
             "unreadable": list(self.unreadable),
         }
 

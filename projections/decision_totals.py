@@ -1,4 +1,4 @@
-"""What was decided, and what that was worth: the counts that every view of totals shares."""
+"""Decisions and their rewards: the counts that every view of totals shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a log must hold to be believed: complete causes, no proposal lost, every layer, every event
+"""Audit of a log: complete causes, no proposal lost, every layer, every event
 readable.
 
 The log is read once, in order. Kept are the ids, causes and verdicts of the last cycles, not the
@@ -45,7 +45,7 @@ class LogAudit:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is remembered of an event."""
+    """Memory of an event."""
 
     id: str
     type: str
@@ -55,7 +55,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """What is remembered of a decision."""
+    """Memory of a decision."""
 
     selected: frozenset[str]
     considered: frozenset[str]
@@ -64,7 +64,7 @@ class _Verdict:
 
 @dataclass(slots=True)
 class _Cycle:
-    """What is remembered of a cycle."""
+    """Memory of a cycle."""
 
     events: list[str] = field(default_factory=list)
     proposals: list[tuple[str, str]] = field(default_factory=list)

@@ -1,10 +1,9 @@
-"""What a measured value is called on every screen: one word for one number."""
+"""Names of measured values on every screen: one word for one number."""
 
 from __future__ import annotations
 
-UNHEALTHY_PODS = "unhealthy pods"
-"""`sla_violations` of an observation counts pods that are Failed, Pending, Unknown or not ready. A Service that misses
-its objective is another number, which agents name as that."""
+from schemas.observation import UNHEALTHY_PODS
+
 _NAMES = {"sla_violations": UNHEALTHY_PODS}
 
 

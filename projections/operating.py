@@ -16,7 +16,7 @@ MODES = frozenset(mode.value for mode in Mode)
 
 @dataclass(frozen=True, slots=True)
 class OperatingState:
-    """What the executor may do now."""
+    """Permissions of the executor now."""
 
     configured_mode: str = ""
     """Of the executor's settings; empty before it announced them."""

@@ -9,7 +9,7 @@ from typing import Any
 from projections.cycle_record import CycleRecords
 from projections.outage import Outage, is_without_nodes, outage_of
 from projections.run_state import RunState
-from projections.standing import Standing
+from projections.standing_actions import StandingActions
 from schemas.breaker import Breaker, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
@@ -88,7 +88,7 @@ class Overview:
     """Whether the untouched world has said anything."""
     switchback: OutcomeSwitchback | None = None
     """The newest estimate from blocks that act and blocks that do not."""
-    standing: Standing = field(default_factory=Standing)
+    standing: StandingActions = field(default_factory=StandingActions)
     """What was done for real and has not been taken back."""
     breakers: tuple[Breaker, ...] = ()
     """Those that are not closed now."""

@@ -1,4 +1,4 @@
-"""What one policy did over a recording: actions, churn, rewards, rejected opportunities."""
+"""Totals of one policy over a recording: actions, churn, rewards, rejected opportunities."""
 
 from __future__ import annotations
 

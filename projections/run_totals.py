@@ -9,8 +9,6 @@ from projections.band_text import bands_text
 from projections.breaker.text import standing_texts
 from projections.decision_totals import MICRO, DecisionTotals
 from projections.promotion.text import driving_texts
-from projections.score.text import difference_text, score_text
-from projections.switchback.text import switchback_text
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
@@ -27,10 +25,10 @@ from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.reasons import Reason
 from schemas.registry import LAYERS
-from schemas.score import OutcomeCounterfactual, OutcomeScore
+from schemas.score import OutcomeCounterfactual, OutcomeScore, difference_text, score_text
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
-from schemas.switchback import OutcomeSwitchback
+from schemas.switchback import OutcomeSwitchback, switchback_text
 from schemas.wording import count_text
 
 STEPS = ("prediction", "proposal", "decision", "execution")

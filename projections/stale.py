@@ -1,4 +1,4 @@
-"""What is said when nothing that was measured is recent: agents then do nothing, and nothing else looks wrong."""
+"""Text for when nothing that was measured is recent: agents then do nothing, and nothing else looks wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What acting on a target changes, by targets that were left untouched on purpose (docs/breakers.md).
+"""Effect of acting on a target, by targets that were left untouched on purpose (docs/breakers.md).
 
 A unit is one kind of action on one target in one epoch, from the first time that it was wanted: by a draw it was then
 proposed or left. What it gains is the target's own cost in the step before, less its mean cost over the action's
@@ -70,7 +70,7 @@ class KindEffect:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What acting on a target of one kind changes, money an hour."""
+    """Effect of acting on a target of one kind, money an hour."""
 
     per_hour: float
     low: float | None

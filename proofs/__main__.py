@@ -13,7 +13,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from bus.errors import InputError
-from proofs.row import CI, FULL, Row, Scale
+from proofs.row import CI, FULL, ProofRow, ProofSize
 
 PARTS = (
     "simulation",
@@ -25,7 +25,7 @@ PARTS = (
     "mutation",
     "cluster",
 )
-Prove = Callable[[Scale], Iterator[Row]]
+Prove = Callable[[ProofSize], Iterator[ProofRow]]
 
 
 def main(arguments: list[str]) -> int:
@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
     scale = replace(base, seed=options.seed, jobs=options.jobs)
     scale = replace(scale, only=options.only, results=options.results)
     console = Console()
-    rows: list[Row] = []
+    rows: list[ProofRow] = []
     try:
         for part in options.parts or PARTS:
             prove: Prove = import_module(f"proofs.{part}").prove
@@ -83,7 +83,7 @@ def main(arguments: list[str]) -> int:
     return 0 if rows and all(row.holds for row in rows) else 1
 
 
-def table(rows: list[Row]) -> Table:
+def table(rows: list[ProofRow]) -> Table:
     """Return every row as one table."""
     shown = Table(title="What was tried, and how often it held")
     for name in ("part", "what", "tried", "held", "detail"):
@@ -95,7 +95,7 @@ def table(rows: list[Row]) -> Table:
     return shown
 
 
-def _line(row: Row) -> str:
+def _line(row: ProofRow) -> str:
     return f"{row.part:12} {row.what}: {row.held} of {row.tried} held  {row.detail}"
 
 

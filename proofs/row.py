@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ProofSize:
     """How much is tried."""
 
     seeds: int
@@ -26,12 +26,12 @@ class Scale:
     """Folder where finished tries are stored, so that an interrupted proof resumes where it stopped."""
 
 
-CI = Scale(seeds=100, kills=20, seconds=20.0)
-FULL = Scale(seeds=1_000, kills=300, seconds=600.0)
+CI = ProofSize(seeds=100, kills=20, seconds=20.0)
+FULL = ProofSize(seeds=1_000, kills=300, seconds=600.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProofRow:
     """One thing that was tried, and how often it held."""
 
     part: str

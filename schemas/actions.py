@@ -1,4 +1,4 @@
-"""What proposals, decisions and outcomes share: agents, actions (one model for each kind) and their targets."""
+"""Common parts of proposals, decisions and outcomes: agents, actions (one model for each kind) and their targets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ActionKind(StrEnum):
 
 
 class TargetKind(StrEnum):
-    """What an action is aimed at."""
+    """Target of an action."""
 
     NODE = "node"
     QUEUE = "queue"
@@ -58,7 +58,7 @@ class TargetKind(StrEnum):
 
 
 class Target(DataModel):
-    """What an action is aimed at."""
+    """Target of an action."""
 
     kind: TargetKind
     name: str = ""
@@ -84,7 +84,7 @@ STORED_OUTSIDE: Final = ("agent", "kind", "target")
 
 
 class BaseAction(DataModel):
-    """What every action has. Stored, the fields of its kind stand in `parameters`."""
+    """Common fields of every action. Stored, the fields of its kind stand in `parameters`."""
 
     agent: AgentName | None = None
     """Who proposed it; None for the referee's own noop, and in a judgement, whose agent is filled in."""
@@ -102,6 +102,11 @@ class BaseAction(DataModel):
     def aim(self) -> str:
         """The target for people, with how much of it is wanted: `shop/Deployment/web to 7`."""
         return self.target.name
+
+    @property
+    def wanted(self) -> str:
+        """Kind and aim, such as `power_state:sleep node-7`."""
+        return f"{self.full_kind} {self.aim}".rstrip()
 
     @property
     def parameters(self) -> dict[str, str | float | tuple[str, ...]]:

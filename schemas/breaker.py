@@ -16,7 +16,7 @@ MOST_STANDING: Final = 16
 
 
 class BreakerState(StrEnum):
-    """What a breaker lets through."""
+    """State of a breaker."""
 
     CLOSED = "closed"
     """Everything is executed."""
@@ -71,7 +71,7 @@ class OutcomeBreaker(EventData):
     """A breaker has changed its state."""
 
     TYPE: ClassVar[str] = "foresail.outcome.breaker.v1"
-    PRODUCER: ClassVar[str] = "scoreboard"
+    WRITER: ClassVar[str] = "scoreboard"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "breaker")
 
     cycle: Cycle
@@ -96,3 +96,7 @@ class OutcomeBreaker(EventData):
     def key(self) -> str:
         """Return the unit."""
         return self.unit
+
+    def line(self) -> str:
+        """Return what changed."""
+        return f"cycle {self.cycle}: {self.text}"

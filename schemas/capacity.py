@@ -1,12 +1,16 @@
-"""What one replica of a workload bears, as inference has learned it: part of layer 3, prediction."""
+"""Capacity of one replica of a workload, as inference has learned it: part of layer 3, prediction."""
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from schemas.figures import number
 from schemas.model import EventData
 from schemas.numbers import Cycle, Ratio, Rounded, Seconds
 from schemas.tables import Table
+
+MOST_IN_LINE = 3
+"""Workloads that a line names."""
 
 
 class CapacityTable(Table):
@@ -35,7 +39,7 @@ class PredictionCapacity(EventData):
     """
 
     TYPE: ClassVar[str] = "foresail.prediction.capacity.v1"
-    PRODUCER: ClassVar[str] = "inference"
+    WRITER: ClassVar[str] = "inference"
     PATTERN: ClassVar[tuple[str, ...]] = ("prediction", "capacity")
 
     cycle: Cycle
@@ -45,3 +49,17 @@ class PredictionCapacity(EventData):
     bad_ratio: Ratio
     """and at most this share of them fails or is later."""
     workloads: CapacityTable
+
+    def line(self) -> str:
+        """Return what one replica of the first few workloads bears."""
+        texts = [capacity_text(self, row) for row in range(min(MOST_IN_LINE, len(self.workloads)))]
+        more = len(self.workloads) - len(texts)
+        return "; ".join([*texts, *([f"{more} more"] if more else [])]) or "no workload is known"
+
+
+def capacity_text(data: PredictionCapacity, row: int) -> str:
+    """Return what one replica of a workload bears, e.g. `shop/Deployment/web 48 requests/s (44 to 53)`."""
+    table = data.workloads
+    high = table.high[row]
+    upper = "or more" if high is None else f"({number(table.low[row])} to {number(high)})"
+    return f"{table.ids[row]} {number(table.replica_rate[row])} requests/s {upper}"

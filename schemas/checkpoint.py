@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from schemas.model import EventData
+from schemas.model import EVERY_STATEFUL, EventData, Retention
 from schemas.numbers import Count, Cycle, JsonObject
 
 
@@ -12,8 +12,9 @@ class Checkpoint(EventData):
     """State of one service after every event up to `folded_seq`."""
 
     TYPE: ClassVar[str] = "foresail.checkpoint.v1"
-    PRODUCER: ClassVar[str] = "*"
+    WRITER: ClassVar[str] = EVERY_STATEFUL
     PATTERN: ClassVar[tuple[str, ...]] = ("checkpoint", "*")
+    RETENTION: ClassVar[Retention] = Retention.STATE
 
     process: str
     cycle: Cycle
@@ -29,3 +30,7 @@ class Checkpoint(EventData):
     def key(self) -> str:
         """Return the process and the seq folded."""
         return f"{self.process}/{self.folded_seq}"
+
+    def line(self) -> str:
+        """Return whose state it is and after which event."""
+        return f"state of {self.process} after seq {self.folded_seq}"

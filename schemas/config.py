@@ -11,7 +11,7 @@ import hashlib
 import json
 from typing import Any, ClassVar
 
-from schemas.model import EventData
+from schemas.model import EVERY_PROCESS, EventData, Retention
 from schemas.numbers import JsonObject
 
 
@@ -19,8 +19,9 @@ class Config(EventData):
     """Effective settings of one process."""
 
     TYPE: ClassVar[str] = "foresail.config.v1"
-    PRODUCER: ClassVar[str] = "*"
+    WRITER: ClassVar[str] = EVERY_PROCESS
     PATTERN: ClassVar[tuple[str, ...]] = ("config", "*")
+    RETENTION: ClassVar[Retention] = Retention.STANDING
 
     process: str
     settings: JsonObject
@@ -40,9 +41,9 @@ class Config(EventData):
         key = f"{self.process}/{self.config_hash}"
         return f"{key}/{self.replaces}" if self.replaces else key
 
-
-CODE_VERSION = "foresail/0.1.0"
-"""The code's own name and version, as every process announces it."""
+    def line(self) -> str:
+        """Return the hash, the version of the code and the models."""
+        return f"{self.config_hash} {self.code_version} {' '.join(self.model_ids)}".rstrip()
 
 
 def config_hash(
@@ -53,3 +54,7 @@ def config_hash(
         [settings, code_version, list(model_ids)], sort_keys=True, separators=(",", ":")
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+CODE_VERSION = "foresail/0.1.0"
+"""The code's own name and version, as every process announces it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
-from schemas.model import EventData
+from schemas.model import EventData, Retention
 from schemas.numbers import Seconds
 
 EVERYTHING = "all"
@@ -13,7 +13,7 @@ EVERYTHING = "all"
 
 
 class Command(StrEnum):
-    """What an operator can say."""
+    """Commands of an operator."""
 
     KILL = "kill"
     """Stop acting at once and until `resume`: the kill switch."""
@@ -33,8 +33,9 @@ class Control(EventData):
     """One command of the operator."""
 
     TYPE: ClassVar[str] = "foresail.control.v1"
-    PRODUCER: ClassVar[str] = "operator"
+    WRITER: ClassVar[str] = "operator"
     PATTERN: ClassVar[tuple[str, ...]] = ("control",)
+    RETENTION: ClassVar[Retention] = Retention.STANDING
 
     command: Command
     value: str = ""
@@ -47,3 +48,7 @@ class Control(EventData):
     def key(self) -> str:
         """Return the nonce."""
         return self.nonce
+
+    def line(self) -> str:
+        """Return the command with its value."""
+        return f"{self.command} {self.value}".rstrip()

@@ -4,12 +4,14 @@ Published by the referee: one event per cycle, with one part for each action.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar, Final
 
 from pydantic import Field
 
 from schemas.actions import Action, ActionKind, AgentName, Evidence, Target
+from schemas.agents import letter_of
 from schemas.effect import Effect
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
@@ -102,7 +104,7 @@ class Decision(EventData):
     """The actions of a cycle and the whole argument behind them."""
 
     TYPE: ClassVar[str] = "foresail.decision.v2"
-    PRODUCER: ClassVar[str] = "referee"
+    WRITER: ClassVar[str] = "referee"
     PATTERN: ClassVar[tuple[str, ...]] = ("decision",)
 
     cycle: Cycle
@@ -156,3 +158,54 @@ class Decision(EventData):
     def wants(self) -> bool:
         """Whether anything is to be done."""
         return any(action.kind is not ActionKind.NOOP for action in self.actions)
+
+    def line(self) -> str:
+        """Return cycle, rationale or why nothing is done, losers, and who did not propose."""
+        return decision_line(self)
+
+
+RULES = {
+    RefereeRule.NO_PROPOSALS: "nobody proposed anything",
+    RefereeRule.ALL_NOOP: "nobody wants anything done",
+    RefereeRule.HIGHEST_VALUE: "what is expected to gain most for an hour",
+    RefereeRule.SAFETY_FIRST: "A's action goes before everything",
+    RefereeRule.ADMISSION_PROTECTS: "C's protection goes before efficiency",
+    RefereeRule.EFFICIENCY_BY_SCORE: "the efficiency action with the highest score",
+    RefereeRule.SAFETY_BLIND: "A could not judge, so nothing but a plain admit may be done",
+    RefereeRule.FIXED_ORDER: "A before C before B, then the higher score",
+    RefereeRule.SUPERSEDED: "a newer observation was there first, so nothing is done",
+}
+"""Each rule in words."""
+
+
+def is_noop(decision: Decision) -> bool:
+    """Say whether a decision is to do nothing."""
+    return decision.action.kind is ActionKind.NOOP
+
+
+def noop_reason(decision: Decision) -> str:
+    """Return why nothing is done: what the first agent saw, or else the referee's rule."""
+    if decision.rule is RefereeRule.ALL_NOOP and decision.considered:
+        return decision.considered[0].text
+    return RULES[decision.rule]
+
+
+def noop_text(decision: Decision) -> str:
+    """Return one line of a decision to do nothing."""
+    return f"cycle {decision.cycle:>4}  nothing to do: {noop_reason(decision)}"
+
+
+def decision_line(decision: Decision, results: Sequence[str] = ()) -> str:
+    """Return one decision as one line; `results` are what became of its parts (`OutcomeExecution.result`)."""
+    losers = ", ".join(
+        f"{letter_of(proposal.agent)} {proposal.kind}"
+        for proposal in decision.considered
+        if proposal.id not in decision.winners
+    )
+    letters = ", ".join(letter_of(agent) for agent in decision.missing)
+    missing = f"; missing {letters}" if letters else ""
+    if is_noop(decision):
+        return f"{noop_text(decision)}{missing}"
+    over = f"; over {losers}" if losers else ""
+    done = "".join(f"; {result}" for result in results)
+    return f"cycle {decision.cycle:>4}  {decision.rationale}{over}{missing}{done}"

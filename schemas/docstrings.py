@@ -1,4 +1,4 @@
-"""What the string below each field of a model says, for published schemas and generated pages.
+"""Docstrings of a model's fields, for published schemas and generated pages.
 
 Pydantic would read it itself (`use_attribute_docstrings`), but while it defines a class, that is in
 every process at every start; a fifth of the time that a service needed to start went there.

@@ -1,4 +1,4 @@
-"""What an action is expected to change in the outcome score: one unit for every agent, so that all can be weighed."""
+"""Expected effect of an action on the outcome score: one unit for every agent, so that all can be weighed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression is made of, and how to walk over it."""
+"""Parts of an expression, and how to walk over it."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """What must not hold."""
+    """A negated condition."""
 
     of: Node
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """What must hold together (`and`), or one of it (`or`)."""
+    """Conditions that must hold together (`and`), or one of it (`or`)."""
 
     word: str
     parts: tuple[Node, ...]

@@ -1,4 +1,4 @@
-"""What an expression comes to for given values. Pure; nothing is looked up but what was given."""
+"""Value of an expression for given values. Pure; nothing is looked up but what was given."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REDUCED: Mapping[str, Callable[[list[Any]], Any]] = {"max": max, "min": min, "s
 
 
 class _Many(list[Any]):
-    """What a path found in the elements of a list."""
+    """Values of a path in the elements of a list."""
 
 
 def holds(node: Node, names: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import PrivateAttr
 
-from schemas.model import EventData
+from schemas.model import EventData, Retention
 from schemas.numbers import Cycle
 from schemas.tables import (
     Frame,
@@ -39,6 +39,7 @@ class FullState:
 class FramedData(EventData):
     """Event data whose tables travel as keyframes and deltas."""
 
+    RETENTION: ClassVar[Retention] = Retention.FRAMED
     TABLES: ClassVar[tuple[str, ...]]
     """The fields that hold tables; None in a delta."""
 
@@ -56,12 +57,21 @@ class FramedData(EventData):
         """Attach the full state, so that several readers share the work."""
         self._full_state = full
 
+    def line(self) -> str:
+        """Return whether it is a keyframe or a delta, and what `summary` says."""
+        return f"{self.frame.frame}: {self.summary}".removesuffix(": ")
 
-AnyFramed = TypeVar("AnyFramed", bound=FramedData)
+    @property
+    def summary(self) -> str:
+        """What the state holds, in a few words."""
+        return ""
 
 
 class FrameMismatch(ValueError):
     """A delta does not continue the state it is applied to (an event is missing or doubled)."""
+
+
+AnyFramed = TypeVar("AnyFramed", bound=FramedData)
 
 
 def frame_of(

@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from schemas.figures import duration
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Seconds
 
@@ -31,10 +32,10 @@ class FilledSeries(DataModel):
 
 
 class HistoryFilled(EventData):
-    """What was known of some series before the log began, from elsewhere."""
+    """Knowledge about some series from before the log began, from elsewhere."""
 
     TYPE: ClassVar[str] = "foresail.history.filled.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("history", "filled")
 
     cycle: Cycle
@@ -64,12 +65,18 @@ class HistoryFilled(EventData):
         """Return the source, the first step and the number of the piece."""
         return f"{self.source}/{self.start_time_seconds:.0f}/{self.part}"
 
+    def line(self) -> str:
+        """Return how much was filled in from where."""
+        steps = max((len(one.values) for one in self.series), default=0)
+        span = duration(steps * self.step_seconds)
+        return f"{span} of {len(self.series)} series filled in from {self.source}"
+
 
 class HistoryBlock(EventData):
     """Four hours of every series as inference keeps them, to be read again after a restart."""
 
     TYPE: ClassVar[str] = "foresail.history.block.v1"
-    PRODUCER: ClassVar[str] = "inference"
+    WRITER: ClassVar[str] = "inference"
     PATTERN: ClassVar[tuple[str, ...]] = ("history", "block")
 
     cycle: Cycle
@@ -90,3 +97,7 @@ class HistoryBlock(EventData):
     def key(self) -> str:
         """Return the number of the block, and up to when it knows."""
         return f"{self.block}/{self.known_until_seconds:.0f}"
+
+    def line(self) -> str:
+        """Return which block it is and of how many series."""
+        return f"block {self.block} of {len(self.ids)} series"

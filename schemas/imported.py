@@ -1,4 +1,4 @@
-"""What a predecessor's file holds of its cluster, as it stands there: only in imported recordings, never published.
+"""Content of a predecessor's file about its cluster, as it stands there: only in imported recordings, never published.
 
 An observation of ours needs what those files do not have (readiness, sizes and pods of nodes), so their rows are
 a type of their own, in which everything that a file may lack can be missing.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from schemas.model import EventData
+from schemas.model import NOBODY, EventData
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.tables import Table
 
@@ -40,7 +40,7 @@ class ImportedRow(EventData):
     """A row of a predecessor's trace, or one of its `cluster` events; None: the file does not say it."""
 
     TYPE: ClassVar[str] = "foresail.imported.row.v1"
-    PRODUCER: ClassVar[str] = ""
+    WRITER: ClassVar[str] = NOBODY
     PATTERN: ClassVar[tuple[str, ...]] = ("imported", "row")
 
     cycle: Cycle
@@ -70,3 +70,13 @@ class ImportedRow(EventData):
     """Who measured: `kubernetes_api`, `prometheus_node_exporter`."""
     power_calibration_source: str | None = None
     prometheus_error: str | None = None
+
+    def line(self) -> str:
+        """Return the counts that the row knows."""
+        counts = {
+            "nodes": self.node_count,
+            "tasks": self.task_count,
+            "in the queue": self.queue_length,
+        }
+        known = [f"{count} {what}" for what, count in counts.items() if count is not None]
+        return f"row {self.cycle}: {', '.join(known) or 'no count'}"

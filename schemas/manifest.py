@@ -80,7 +80,7 @@ class ModelBooster(DataModel):
 
 
 class TrainingData(DataModel):
-    """What a model was trained on."""
+    """Training data of a model."""
 
     dataset: str
     dataset_sha256: str = ""

@@ -1,4 +1,4 @@
-"""What instruments and contracts say beside the API server: part of a cycle's snapshot of nodes."""
+"""Readings of instruments and contracts beside the API server: part of a cycle's snapshot of nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MeasuredPower(DataModel):
 
 
 class EnergyPrice(DataModel):
-    """What a kWh costs now."""
+    """Price of a kWh now."""
 
     kwh: Annotated[Rounded, Field(ge=0)]
     source: str
@@ -37,7 +37,7 @@ class EnergyPrice(DataModel):
 
 
 class Measured(DataModel):
-    """What was measured or given besides."""
+    """Measured or given values besides."""
 
     power: MeasuredPower | None = None
     """None where nobody measures it."""

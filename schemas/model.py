@@ -11,6 +11,7 @@ reads; the parser itself refuses nesting beyond 200.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, ClassVar, Final, Self
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
@@ -24,6 +25,8 @@ MOST_VALUES: Final = 120_000
 """Cells and members of one event, counted by commas; the state of 5,000 nodes has 80,000."""
 LARGEST_INTEGER: Final = 2**63 - 1
 """A larger one overflows where it becomes a float."""
+LONGEST_LINE: Final = 200
+"""Characters of the line of an event that has no words of its own."""
 MOST_REASON: Final = 300
 """Characters that say why data does not fit."""
 
@@ -65,23 +68,58 @@ class DataModel(BaseModel):
         return schema
 
 
-class EventData(DataModel):
-    """Data of one event type and version.
+EVERY_PROCESS: Final = "*"
+"""Writer of what each process that handles events says of itself, and the stack."""
+EVERY_STATEFUL: Final = "stateful"
+"""Writer of what each process that keeps state says of itself."""
+EVERY_AGENT: Final = "agent"
+"""Writer of what each agent says."""
+NOBODY: Final = ""
+"""Writer of what stands in imported recordings alone."""
 
-    Subclasses name their CloudEvents type in `TYPE` and the subject tokens after
-    `foresail.<cluster>.` in `tokens()`.
+
+class Retention(StrEnum):
+    """How long an event matters, beside the size and age that bound the whole log."""
+
+    LOG = "log"
+    """In its place: as long as the log keeps it."""
+    FRAMED = "framed"
+    """Until the next keyframe of its subject: a part of a log begins with one."""
+    STANDING = "standing"
+    """Until the next one of its subject: a part of a log carries the newest one from before in front."""
+    STATE = "state"
+    """Until the next one of its process, which a part of a log begins behind."""
+
+
+class EventData(DataModel):
+    """Data of one event type and version, with everything that others need to know of the type.
+
+    A subclass that declares `TYPE` is an event type. The registry, the identities and their rights, the
+    documentation, `tap` and `status`, recordings and the lines for people follow from what it declares.
     """
 
     TYPE: ClassVar[str]
     """CloudEvents `type`, e.g. `foresail.decision.v1`; an incompatible change makes a new one."""
-    PRODUCER: ClassVar[str]
-    """The one process, or family of processes, that may publish it."""
+    WRITER: ClassVar[str]
+    """The one identity that may publish it (`bus.identities`), or one of the families above."""
     PATTERN: ClassVar[tuple[str, ...]]
-    """Subject tokens after the cluster, `*` for a token that the data fills in."""
+    """Subject tokens after `foresail.<cluster>.`, `*` for a token that the data fills in."""
+    RETENTION: ClassVar[Retention] = Retention.LOG
+    """How long it matters."""
+
+    @classmethod
+    def patterns_of(cls, writer: str) -> tuple[tuple[str, ...], ...]:
+        """Return the subjects that a writer may publish, the open token filled in: by default its own name."""
+        return (tuple(writer if token == "*" else token for token in cls.PATTERN),)
 
     def tokens(self) -> tuple[str, ...]:
         """Return the subject tokens after `foresail.<cluster>.`, unescaped."""
         return self.PATTERN
+
+    def line(self) -> str:
+        """Return what it says as one line for people; its JSON, cut, where a type has no words of its own."""
+        text = self.model_dump_json()
+        return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 3]}..."
 
     def key(self) -> str:
         """Return what tells this event from others of its type and cycle; part of its identity."""

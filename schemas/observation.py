@@ -12,14 +12,18 @@ from typing import ClassVar
 from pydantic import Field
 
 from schemas.actions import AgentName
+from schemas.capabilities import MissingCapability
 from schemas.frames import FramedData
-from schemas.means import MissingMeans
 from schemas.model import DataModel
 from schemas.numbers import Count, Ratio, Rounded, Seconds
 from schemas.occupancy import Occupancy
 from schemas.signals import Signal
 from schemas.tables import Table
 from schemas.work import WorkCounters
+
+UNHEALTHY_PODS = "unhealthy pods"
+"""What people are told `sla_violations` is: pods that are Failed, Pending, Unknown or not ready. A Service that misses
+its objective is another number, which agents name as that."""
 
 
 class ObservedNodes(Table):
@@ -114,7 +118,7 @@ class ClusterTotals(DataModel):
 
 
 class ObservedState(FramedData):
-    """What every observation of a cluster says, whichever of two worlds it is of."""
+    """Common fields of every observation of a cluster, whichever of two worlds it is of."""
 
     TABLES: ClassVar[tuple[str, ...]] = ("nodes", "pods")
 
@@ -127,22 +131,31 @@ class ObservedState(FramedData):
     totals: ClusterTotals
     signals: tuple[Signal, ...]
     work: WorkCounters | None = None
-    """What became of work so far, as the snapshot counts it; None in recordings from before it did."""
+    """Outcomes of work so far, as the snapshot counts it; None in recordings from before it did."""
     services: ObservedServices | None = None
     """None where nobody counts requests, and in recordings from before Services were listed."""
     occupancy: Occupancy | None = None
     """Nodes that may be emptied; None in recordings from before they were listed."""
-    missing_means: tuple[MissingMeans, ...] = Field(
+    missing_means: tuple[MissingCapability, ...] = Field(
         default=(), exclude_if=lambda missing: not missing
     )
     """Kinds of action that the executor cannot do, as it said last."""
     nodes: ObservedNodes | None
     pods: ObservedPods | None
 
+    @property
+    def summary(self) -> str:
+        """Nodes, pods and the queue."""
+        totals = self.totals
+        return (
+            f"{totals.nodes_ready}/{totals.nodes} nodes ready, {totals.pods_running} running, "
+            f"queue {totals.queue_length}, {UNHEALTHY_PODS} {totals.sla_violations}"
+        )
+
 
 class Observation(ObservedState):
     """The cluster as the agents may know it."""
 
     TYPE: ClassVar[str] = "foresail.observation.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("observation",)

@@ -1,4 +1,4 @@
-"""What would have to move for a node to be empty, or for a pod that waits to have a place."""
+"""Pods that would have to move for a node to be empty, or for a pod that waits to have a place."""
 
 from __future__ import annotations
 

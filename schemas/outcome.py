@@ -14,6 +14,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from schemas.actions import Action, ActionKind, AgentName
+from schemas.capacity_score import CapacityScore, capacity_score_text
+from schemas.figures import duration, percent, signed_score
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.reasons import Reason
@@ -38,7 +40,7 @@ class ExecutionPhase(StrEnum):
 
 
 class Verb(StrEnum):
-    """What an operation does to the API server."""
+    """Verb of an operation at the API server."""
 
     PATCH = "patch"
     TAINT = "taint"
@@ -82,7 +84,7 @@ class Operation(DataModel):
 
 
 class OperationResult(DataModel):
-    """What the API server answered to one operation."""
+    """Answer of the API server to one operation."""
 
     status: Literal["applied", "unchanged", "refused", "failed"]
     reason: Reason | None = None
@@ -108,7 +110,7 @@ class OutcomeExecution(EventData):
     """An execution: started with its plan, then finished; or refused."""
 
     TYPE: ClassVar[str] = "foresail.outcome.execution.v1"
-    PRODUCER: ClassVar[str] = "executor"
+    WRITER: ClassVar[str] = "executor"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "execution")
 
     cycle: Cycle
@@ -148,9 +150,27 @@ class OutcomeExecution(EventData):
         phase = f"{phase}-retry-{self.retry}" if self.retry else phase
         return f"{phase}-{self.part}" if self.part else phase
 
+    @property
+    def result(self) -> str:
+        """What became of a decision, in a few words."""
+        if self.reason is Reason.NOOP:
+            return "nothing to do"
+        match self.phase:
+            case ExecutionPhase.REFUSED:
+                return f"not executed ({self.reason})"
+            case ExecutionPhase.STARTED:
+                return f"executing {len(self.operations)} operations"
+            case _:
+                done = "done" if self.succeeded else "failed"
+                return f"{done} ({self.mode}, {len(self.operations)} operations)"
+
+    def line(self) -> str:
+        """Return the cycle, with the part as `undo` names it, and what became of it."""
+        return f"cycle {_place(self.cycle, self.part)}: {self.result}: {self.text}"
+
 
 class VerificationStatus(StrEnum):
-    """What the following snapshots say of an execution."""
+    """Statement of the following snapshots about an execution."""
 
     VERIFIED = "verified"
     FAILED = "failed"
@@ -166,7 +186,7 @@ class OutcomeVerification(EventData):
     """Whether the wanted state was seen in later observations."""
 
     TYPE: ClassVar[str] = "foresail.outcome.verification.v1"
-    PRODUCER: ClassVar[str] = "executor"
+    WRITER: ClassVar[str] = "executor"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "verification")
 
     cycle: Cycle
@@ -189,6 +209,15 @@ class OutcomeVerification(EventData):
         """Return the part; empty for the first."""
         return str(self.part) if self.part else ""
 
+    def line(self) -> str:
+        """Return the cycle, with the part as `undo` names it, and what was seen when."""
+        after = duration(self.lag_seconds)
+        return f"cycle {_place(self.cycle, self.part)}: {self.status} after {after}: {self.text}"
+
+
+def _place(cycle: int, part: int) -> str:
+    return f"{cycle}.{part}" if part else str(cycle)
+
 
 class RewardPart(DataModel):
     """One term of an agent's reward."""
@@ -210,12 +239,12 @@ class AgentRewards(DataModel):
 
 
 class OutcomeReward(EventData):
-    """What a decision was worth: computed from the observed next snapshots, next to what was
+    """Reward of a decision: computed from the observed next snapshots, next to what was
     predicted.
     """
 
     TYPE: ClassVar[str] = "foresail.outcome.reward.v2"
-    PRODUCER: ClassVar[str] = "scoreboard"
+    WRITER: ClassVar[str] = "scoreboard"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "reward")
 
     cycle: Cycle
@@ -238,6 +267,11 @@ class OutcomeReward(EventData):
     scored: Count
     """How many decisions that mean covers."""
     reason: Reason | None = None
+
+    def line(self) -> str:
+        """Return what was observed beside what was predicted."""
+        observed = "not observed" if self.observed is None else signed_score(self.observed.total)
+        return f"cycle {self.cycle}: {observed}, predicted {signed_score(self.predicted.total)}"
 
 
 class RunningScore(DataModel):
@@ -302,11 +336,18 @@ class BandScore(DataModel):
         return 1.0 - self.error_ratio / simple if simple > 0.0 else None
 
 
+def band_text(horizon_seconds: float, score: BandScore) -> str:
+    """Return one horizon's score: how much lay within the band, and the skill against the simple rule."""
+    inside = percent(score.inside / score.targets) if score.targets else "nothing"
+    skill = "" if score.skill is None else f", skill {signed_score(score.skill)} against last_value"
+    return f"{duration(horizon_seconds)} ahead {inside} of {score.targets} inside{skill}"
+
+
 class OutcomeForecast(EventData):
     """Predictions scored when their horizon has passed."""
 
     TYPE: ClassVar[str] = "foresail.outcome.forecast.v1"
-    PRODUCER: ClassVar[str] = "scoreboard"
+    WRITER: ClassVar[str] = "scoreboard"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "forecast")
 
     cycle: Cycle
@@ -323,17 +364,37 @@ class OutcomeForecast(EventData):
     reason: Reason | None = None
     slot: Count = 0
     """0: the active models; otherwise the shadow model's place in the settings."""
-    part: Literal["", "risk", "demand", "bands"] = ""
-    """Which of the cycle's predictions this is about, where their horizons differ; `bands` by horizon."""
+    part: Literal["", "risk", "demand", "bands", "capacity"] = ""
+    """Which of the cycle's predictions this is about, where their horizons differ; `bands` by horizon, `capacity`
+    by the cycle in which it was seen.
+    """
     demand_model_id: str = ""
     """The model of the demand, where it is another one than `model_id`."""
     bands: BandScore | None = Field(default=None, exclude_if=lambda bands: bands is None)
     """Bands of demand: how they did in this minute."""
     bands_so_far: BandScore | None = Field(default=None, exclude_if=lambda bands: bands is None)
     """The same over every minute scored so far at this horizon."""
+    capacity: CapacityScore | None = Field(default=None, exclude_if=lambda score: score is None)
+    """What replicas bear: how it did in the windows that ended with the observed cycle."""
+    capacity_so_far: CapacityScore | None = Field(default=None, exclude_if=lambda one: one is None)
+    """The same over every window so far."""
 
     def key(self) -> str:
         """Return the shadow model's slot or the part, of bands with the horizon; empty for both active models."""
         if self.part == "bands":
             return f"bands-{self.horizon_seconds:g}"
+        if self.part == "capacity":
+            return f"capacity-{self.observed_cycle}"
         return str(self.slot) if self.slot else self.part
+
+    def line(self) -> str:
+        """Return of how many targets the predictions were scored."""
+        scored = [
+            f"{name} of {score.targets} targets ({score.uncertain} uncertain)"
+            for name, score in (("risk", self.risk), ("demand", self.demand))
+            if score is not None
+        ]
+        scored += [] if self.bands is None else [band_text(self.horizon_seconds, self.bands)]
+        if self.capacity_so_far is not None:
+            scored.append(capacity_score_text(self.capacity_so_far))
+        return f"cycle {self.cycle}: {self.model_id} {'; '.join(scored) or 'not scored'}"

@@ -8,10 +8,12 @@ mistake them.
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from schemas.figures import number
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.reasons import Reason
@@ -92,7 +94,7 @@ class FeatureSource(DataModel):
 
 
 class Prediction(EventData):
-    """What both predictions share."""
+    """Common fields of both predictions."""
 
     cycle: Cycle
     cluster_time_seconds: Seconds
@@ -132,12 +134,33 @@ class Prediction(EventData):
     ends. `peak_use`: the greatest use of CPU or memory within it, requests where nothing is measured.
     """
 
+    def line(self) -> str:
+        """Return the model with the nodes of which it says most, or why it says nothing."""
+        what, ids, ratios = prediction_table(self)
+        if self.status == "skipped":
+            return f"{self.model_id} skipped: {self.reason}"
+        if not ids:
+            return f"{self.model_id}: no nodes"
+        pairs = nsmallest(3, zip(ratios, ids, strict=True), key=lambda pair: (-pair[0], pair[1]))
+        highest = ", ".join(f"{name} {number(ratio)}" for ratio, name in pairs)
+        return f"{self.model_id}: highest {what} {highest}"
+
+
+def prediction_table(prediction: Prediction) -> tuple[str, tuple[str, ...], tuple[float, ...]]:
+    """Return what a prediction is about (`risk` or `demand`), its nodes and their ratios."""
+    for _, table in prediction:
+        for name in ("risk", "demand"):
+            ratios = getattr(table, f"{name}_ratio", None)
+            if isinstance(table, Table) and ratios is not None:
+                return name, table.ids, ratios
+    return "", (), ()
+
 
 class PredictionRisk(Prediction):
     """Failure risk by node."""
 
     TYPE: ClassVar[str] = "foresail.prediction.risk.v1"
-    PRODUCER: ClassVar[str] = "inference"
+    WRITER: ClassVar[str] = "inference"
     PATTERN: ClassVar[tuple[str, ...]] = ("prediction", "risk")
 
     nodes: RiskTable
@@ -147,7 +170,7 @@ class PredictionDemand(Prediction):
     """Demand by node."""
 
     TYPE: ClassVar[str] = "foresail.prediction.demand.v1"
-    PRODUCER: ClassVar[str] = "inference"
+    WRITER: ClassVar[str] = "inference"
     PATTERN: ClassVar[tuple[str, ...]] = ("prediction", "demand")
 
     nodes: DemandTable
@@ -156,14 +179,21 @@ class PredictionDemand(Prediction):
 
 
 class PredictionShadow(Prediction):
-    """What a model that drives nothing would have said: risk or demand, by node.
+    """Prediction of a model that drives nothing: risk or demand, by node.
 
     In a large cluster an evenly spaced sample of the nodes, sorted by name.
     """
 
     TYPE: ClassVar[str] = "foresail.prediction.shadow.v1"
-    PRODUCER: ClassVar[str] = "inference"
+    WRITER: ClassVar[str] = "inference"
     PATTERN: ClassVar[tuple[str, ...]] = ("prediction", "shadow", "*")
+
+    @classmethod
+    def patterns_of(cls, writer: str) -> tuple[tuple[str, ...], ...]:
+        """Return the subject of each slot."""
+        del writer
+        slots = range(1, SHADOW_SLOTS + 1)
+        return tuple((*cls.PATTERN[:-1], str(slot)) for slot in slots)
 
     slot: int = Field(ge=1, le=SHADOW_SLOTS)
     """Place of the model in the settings, from 1; part of the subject."""

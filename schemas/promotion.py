@@ -13,7 +13,7 @@ from schemas.prediction import SHADOW_SLOTS
 
 
 class ModelState(StrEnum):
-    """What a model's predictions are for."""
+    """Use of a model's predictions."""
 
     SHADOW = "shadow"
     """They are scored, and nobody acts on them."""
@@ -41,7 +41,7 @@ class PromotionCause(StrEnum):
 
 
 class ModelEvidence(DataModel):
-    """What one model showed within the window, over targets that were not acted upon."""
+    """Evidence about one model within the window, over targets that were not acted upon."""
 
     slot: Count
     """Where it predicts: a shadow's place, or 0 for a model that the settings name as the active one."""
@@ -93,7 +93,7 @@ class OutcomeModels(EventData):
     """Every risk model judged by what it showed live, and which one drives from the next observation on."""
 
     TYPE: ClassVar[str] = "foresail.outcome.models.v1"
-    PRODUCER: ClassVar[str] = "scoreboard"
+    WRITER: ClassVar[str] = "scoreboard"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "models")
 
     cycle: Cycle
@@ -110,3 +110,23 @@ class OutcomeModels(EventData):
     models: tuple[ModelEvidence, ...] = Field(default=(), max_length=SHADOW_SLOTS + 1)
     """By slot."""
     text: str
+
+    def line(self) -> str:
+        """Return which model drives, and how each one stands."""
+        return f"cycle {self.cycle}: {'; '.join(judgement_texts(self))}"
+
+
+BY_SETTINGS = "what the settings name"
+
+
+def driving_text(before: str, driving: str) -> str:
+    """Return which model drives, and whether that is new."""
+    now = driving or BY_SETTINGS
+    if before == driving:
+        return f"risk is predicted by {now}"
+    return f"risk is predicted by {now} from the next observation on, no longer by {before or BY_SETTINGS}"
+
+
+def judgement_texts(judged: OutcomeModels) -> tuple[str, ...]:
+    """Return a line on which model drives, and one for each model that was judged."""
+    return (driving_text(judged.before, judged.driving), *(one.text for one in judged.models))

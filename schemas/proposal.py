@@ -7,15 +7,18 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
+from pydantic import Field
+
 from schemas.actions import Action, AgentName, Evidence
 from schemas.effect import Effect
-from schemas.model import DataModel, EventData
+from schemas.figures import score
+from schemas.model import EVERY_AGENT, DataModel, EventData
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.reasons import Reason
 
 
 class ProposalStatus(StrEnum):
-    """What an agent answered."""
+    """Status of an agent's answer."""
 
     PROPOSED = "proposed"
     NOOP = "noop"
@@ -24,7 +27,36 @@ class ProposalStatus(StrEnum):
     """Not judged at all: a newer cycle had begun."""
 
 
-class Wish(DataModel):
+class ForecastGround(DataModel):
+    """The forecast that an action rests on, and what would be wanted without it."""
+
+    prediction_ids: tuple[str, ...]
+    """Ids of the events: the bands, and what a replica bears where inference has said it."""
+    series: str
+    model: str
+    """Model and version that spoke, or the simple rule."""
+    made_seconds: Seconds
+    """Cluster time of the forecast."""
+    horizon_seconds: Seconds
+    """Of the band that asked for most, of those that new replicas can still serve."""
+    low: Rounded
+    """Requests a second; one value in ten is expected below,"""
+    middle: Rounded
+    high: Rounded
+    """and one above."""
+    replica_rate: Rounded
+    """Requests a second that one replica bears within the objective."""
+    lead_seconds: Seconds
+    """From a decision until a new replica is ready, as it was taken to be."""
+    chance_before: Ratio
+    """That the objective is violated with the replicas of now,"""
+    chance_after: Ratio
+    """and with those that are wanted."""
+    without_replicas: Count | None = None
+    """Replicas that would be wanted without the forecast; None: nothing would be."""
+
+
+class FurtherAction(DataModel):
     """A further action that an agent wants in the same cycle, should there be room for it."""
 
     action: Action
@@ -33,6 +65,8 @@ class Wish(DataModel):
     evidence: tuple[Evidence, ...] = ()
     effect: Effect
     text: str
+    forecast: ForecastGround | None = Field(default=None, exclude_if=lambda ground: ground is None)
+    """The forecast that it rests on, where it does."""
 
 
 class LeftUntouched(DataModel):
@@ -63,7 +97,7 @@ class Proposal(EventData):
     """One agent's wish for one cycle."""
 
     TYPE: ClassVar[str] = "foresail.proposal.v1"
-    PRODUCER: ClassVar[str] = "agent"
+    WRITER: ClassVar[str] = EVERY_AGENT
     PATTERN: ClassVar[tuple[str, ...]] = ("proposal", "*")
 
     cycle: Cycle
@@ -89,8 +123,12 @@ class Proposal(EventData):
     """One sentence for people."""
     effect: Effect | None = None
     """What the action is expected to change; None where the profile judges by thresholds."""
-    further: tuple[Wish, ...] = ()
+    further: tuple[FurtherAction, ...] = ()
     """What else it wants in this cycle, best first; every one gains by its own estimate."""
+    forecast: ForecastGround | None = Field(default=None, exclude_if=lambda ground: ground is None)
+    """The forecast that the action rests on, where it does."""
+    prediction_overdue: bool = Field(default=False, exclude_if=lambda overdue: not overdue)
+    """Whether the prediction of this cycle did not come in time for a judgement that asked for one."""
     untouched: UntouchedDraw | None = None
     """Which targets are left untouched; None where nothing was eligible, or nothing is ever left."""
 
@@ -101,3 +139,7 @@ class Proposal(EventData):
     def key(self) -> str:
         """Return the agent."""
         return self.agent
+
+    def line(self) -> str:
+        """Return what is wanted, how strongly and why."""
+        return f"{self.action.wanted} {score(self.score)}: {self.text}"

@@ -11,9 +11,12 @@ from schemas.model import DataModel, EventData
 from schemas.numbers import Cycle, Rounded, Seconds
 from schemas.reasons import PendingClass
 
+MOST_IN_LINE = 4
+"""Reactions that a line names."""
+
 
 class ReactionKind(StrEnum):
-    """What happened in the cluster between two cycles."""
+    """Kinds of changes in the cluster between two cycles."""
 
     DEMAND_RISE = "demand_rise"
     """More was requested than before: new pods wanted."""
@@ -66,7 +69,7 @@ class Reaction(EventData):
     """All reactions seen in one cycle, oldest first; often empty."""
 
     TYPE: ClassVar[str] = "foresail.reaction.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("reaction",)
 
     cycle: Cycle
@@ -74,3 +77,10 @@ class Reaction(EventData):
     reactions: tuple[ReactionItem, ...]
     omitted: int = 0
     """How many more there were than are listed (oldest are kept)."""
+
+    def line(self) -> str:
+        """Return the first few things that happened."""
+        more = len(self.reactions) - MOST_IN_LINE + self.omitted
+        texts = [item.text for item in self.reactions[:MOST_IN_LINE]]
+        texts += [f"{more} more"] if more > 0 else []
+        return "; ".join(texts) or "nothing happened"

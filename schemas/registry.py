@@ -1,93 +1,27 @@
 """From type to model and back: the one encoder and the one decoder of events.
 
-The encoder writes compact JSON with the standard library, fields in the model's order, so equal
-events are equal bytes on every Python version.
+Event types are found, never listed: a file of this folder that declares one is enough. The encoder writes
+compact JSON with the standard library, fields in the model's order, so equal events are equal bytes on
+every Python version.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from inputs.limited_json import load_json
-from schemas.breaker import OutcomeBreaker
-from schemas.capacity import PredictionCapacity
-from schemas.checkpoint import Checkpoint
-from schemas.config import Config
-from schemas.control import Control
-from schemas.decision import Decision
 from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
-from schemas.history import HistoryBlock, HistoryFilled
 from schemas.identity import cycle_of
-from schemas.imported import ImportedRow
-from schemas.means import OutcomeMeans
 from schemas.model import EventData, check_counts, validation_reason
-from schemas.observation import Observation
-from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
-from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
-from schemas.promotion import OutcomeModels
-from schemas.proposal import Proposal
-from schemas.reaction import Reaction
-from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
-from schemas.score import OutcomeCounterfactual, OutcomeScore
-from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotUsage, SnapshotWorkloads
-from schemas.stimulus import Stimulus
 from schemas.subjects import parse
-from schemas.switchback import OutcomeSwitchback
-from schemas.untouched import (
-    UntouchedNodes,
-    UntouchedObservation,
-    UntouchedPlacements,
-    UntouchedWorkloads,
-)
 from schemas.upcast import UPCASTERS, upcast
-
-EVENT_TYPES: tuple[type[EventData], ...] = (
-    SnapshotNodes,
-    SnapshotPlacements,
-    SnapshotWorkloads,
-    Observation,
-    PredictionRisk,
-    PredictionDemand,
-    PredictionShadow,
-    Proposal,
-    Decision,
-    OutcomeExecution,
-    OutcomeVerification,
-    OutcomeReward,
-    OutcomeForecast,
-    OutcomeScore,
-    OutcomeCounterfactual,
-    OutcomeSwitchback,
-    OutcomeBreaker,
-    OutcomeModels,
-    OutcomeMeans,
-    Reaction,
-    Stimulus,
-    UntouchedNodes,
-    UntouchedPlacements,
-    UntouchedWorkloads,
-    UntouchedObservation,
-    Control,
-    Config,
-    RunStage,
-    RunDataSource,
-    RunArtifact,
-    RunTrial,
-    RunError,
-    RunComplete,
-    Checkpoint,
-    ImportedRow,
-    SnapshotUsage,
-    HistoryFilled,
-    HistoryBlock,
-    PredictionCapacity,
-)
-"""Every event type, in the order of the layers."""
-
-BY_TYPE: Mapping[str, type[EventData]] = {kind.TYPE: kind for kind in EVENT_TYPES}
 
 LAYERS: tuple[str, ...] = (
     "snapshot",
@@ -98,6 +32,37 @@ LAYERS: tuple[str, ...] = (
     "outcome",
 )
 """The six layers, in order."""
+_DECLARATION = re.compile(r"^    TYPE: ClassVar\[str\] = ", re.MULTILINE)
+"""How a file shows that it declares an event type, so that no other file of this folder is imported."""
+
+
+def _event_types() -> Iterator[type[EventData]]:
+    """Yield the classes of this folder that declare a `TYPE`, file by file, in the order of each file."""
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if _DECLARATION.search(path.read_text(encoding="utf-8")):
+            module = import_module(f"schemas.{path.stem}")
+            for kind in vars(module).values():
+                if (
+                    isinstance(kind, type)
+                    and issubclass(kind, EventData)
+                    and _is_type(kind, module)
+                ):
+                    yield kind
+
+
+def _is_type(kind: type[EventData], module: ModuleType) -> bool:
+    return kind.__module__ == module.__name__ and "TYPE" in vars(kind)
+
+
+def _place(kind: type[EventData]) -> int:
+    layer = kind.PATTERN[0]
+    return LAYERS.index(layer) if layer in LAYERS else len(LAYERS)
+
+
+EVENT_TYPES: tuple[type[EventData], ...] = tuple(sorted(_event_types(), key=_place))
+"""Every event type, in the order of the layers, then what stands beside them."""
+
+BY_TYPE: Mapping[str, type[EventData]] = {kind.TYPE: kind for kind in EVENT_TYPES}
 
 
 class UnknownEvent(ValueError):

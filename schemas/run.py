@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from schemas.model import EventData
+from schemas.model import EVERY_PROCESS, EventData, Retention
 from schemas.numbers import Count, JsonObject, Ratio, Rounded
 
 
 class RunData(EventData):
-    """What every event of a run shares."""
+    """Common fields of every event of a run."""
 
-    PRODUCER: ClassVar[str] = "*"
+    WRITER: ClassVar[str] = "stack"
 
     run_id: str
     process: str
@@ -39,16 +39,25 @@ class RunStage(RunData):
     progress_ratio: Ratio = 0.0
     detail: str = ""
 
+    def line(self) -> str:
+        """Return the stage and how far it is."""
+        return f"{self.stage} {self.status} {self.detail}".rstrip()
+
 
 class RunDataSource(RunData):
     """Where the workload or cluster of a run comes from."""
 
     TYPE: ClassVar[str] = "foresail.run.data_source.v1"
     PATTERN: ClassVar[tuple[str, ...]] = ("run", "data_source", "*")
+    RETENTION: ClassVar[Retention] = Retention.STANDING
 
     kind: Literal["fitted_model", "trace_file", "file", "idle", "kubernetes"]
     name: str
     detail: tuple[str, ...] = ()
+
+    def line(self) -> str:
+        """Return its kind and name."""
+        return f"{self.kind} {self.name}"
 
 
 class RunArtifact(RunData):
@@ -78,9 +87,14 @@ class RunError(RunData):
     """Something failed in a way that people should see."""
 
     TYPE: ClassVar[str] = "foresail.run.error.v1"
+    WRITER: ClassVar[str] = EVERY_PROCESS
     PATTERN: ClassVar[tuple[str, ...]] = ("run", "error", "*")
 
     text: str
+
+    def line(self) -> str:
+        """Return what failed."""
+        return self.text
 
 
 class RunComplete(RunData):

@@ -7,19 +7,25 @@ batch. Nothing is interpreted here: ratios, classes and judgements belong to the
 
 from __future__ import annotations
 
+from heapq import nlargest
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from schemas.capabilities import MissingCapability
+from schemas.figures import number
 from schemas.frames import FramedData
-from schemas.means import MissingMeans
 from schemas.measured import Measured
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.occupancy import Occupancy
 from schemas.reasons import Reason
 from schemas.tables import Table
+from schemas.wording import count_text
 from schemas.work import WorkCounters
+
+MOST_IN_LINE = 3
+"""Workloads that a line names."""
 
 
 class SourceRead(DataModel):
@@ -134,7 +140,7 @@ class PodTable(Table):
 
 
 class AutoscalerState(DataModel):
-    """What a HorizontalPodAutoscaler (autoscaling/v2) wants, between which bounds, and why no more."""
+    """State of a HorizontalPodAutoscaler (autoscaling/v2): its wish, between which bounds, and why no more."""
 
     object: str
     """`<namespace>/HorizontalPodAutoscaler/<name>`."""
@@ -163,7 +169,7 @@ class AutoscalerState(DataModel):
 
 
 class NodesState(FramedData):
-    """What every snapshot of nodes says."""
+    """Common fields of every snapshot of nodes says."""
 
     TABLES: ClassVar[tuple[str, ...]] = ("nodes",)
 
@@ -175,34 +181,55 @@ class NodesState(FramedData):
     """Power that was measured, and the price of energy where it is no constant."""
     nodes: NodeTable | None
 
+    @property
+    def summary(self) -> str:
+        """Which sources gave no answer."""
+        failed = [read.source for read in self.sources if not read.ok]
+        return f"no answer for {', '.join(failed)}" if failed else "all answered"
+
 
 class SnapshotNodes(NodesState):
     """Nodes with their allocatable resources, usage and actuator state."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.nodes.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "nodes")
 
 
 class PlacementsState(FramedData):
-    """What every snapshot of placements says."""
+    """Common fields of every snapshot of placements says."""
 
     TABLES: ClassVar[tuple[str, ...]] = ("placements",)
 
     cluster_time_seconds: Seconds
     placements: PlacementTable | None
 
+    @property
+    def summary(self) -> str:
+        """How much changed."""
+        deltas = self.frame.deltas
+        if deltas is None:
+            return "every row"
+        rows = {
+            row
+            for delta in deltas.values()
+            for change in delta.cells.values()
+            for row in change.rows
+        }
+        removed = sum(len(delta.removed) for delta in deltas.values())
+        return f"{count_text(len(rows), 'row')} changed, {removed} removed"
+
 
 class SnapshotPlacements(PlacementsState):
-    """What runs where, by node and workload."""
+    """Placements by node and workload."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.placements.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "placements")
 
 
 class WorkloadsState(FramedData):
-    """What every snapshot of workloads says."""
+    """Common fields of every snapshot of workloads says."""
 
     TABLES: ClassVar[tuple[str, ...]] = ("workloads", "pods")
 
@@ -218,27 +245,32 @@ class WorkloadsState(FramedData):
     autoscalers: tuple[AutoscalerState, ...] = ()
     """At most 200, by name; empty too where their source did not answer."""
     work: WorkCounters | None = None
-    """What became of work since the collector first looked; None in recordings from before it counted."""
+    """Outcomes of work since the collector first looked; None in recordings from before it counted."""
     occupancy: Occupancy | None = None
     """Nodes that may be emptied; None in recordings from before they were listed."""
-    missing_means: tuple[MissingMeans, ...] = Field(
+    missing_means: tuple[MissingCapability, ...] = Field(
         default=(), exclude_if=lambda missing: not missing
     )
     """Kinds of action that the executor cannot do, as it said last."""
     workloads: WorkloadTable | None
     pods: PodTable | None
 
+    @property
+    def summary(self) -> str:
+        """How many pods run."""
+        return f"{self.pods_running} of {self.pods_total} pods running"
+
 
 class SnapshotWorkloads(WorkloadsState):
     """Workloads, and the single pods that need a look."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.workloads.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "workloads")
 
 
 class UsageTable(Table):
-    """What the pods of each workload use together; `ids` are `<namespace>/<kind>/<name>`."""
+    """Usage of each workload's pods together; `ids` are `<namespace>/<kind>/<name>`."""
 
     version: tuple[str, ...] = ()
     """Of the pods that run: the number of a Deployment's rollout (`deployment.kubernetes.io/revision`), which each
@@ -256,7 +288,7 @@ class SnapshotUsage(EventData):
     """CPU and memory used by workloads, once a minute."""
 
     TYPE: ClassVar[str] = "foresail.snapshot.usage.v1"
-    PRODUCER: ClassVar[str] = "collector"
+    WRITER: ClassVar[str] = "collector"
     PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "usage")
 
     cycle: Cycle
@@ -266,3 +298,10 @@ class SnapshotUsage(EventData):
     omitted: Count = 0
     """Workloads beyond those listed, which are those that use the most CPU."""
     workloads: UsageTable
+
+    def line(self) -> str:
+        """Return the workloads that use most."""
+        table = self.workloads
+        most = nlargest(MOST_IN_LINE, zip(table.cpu_used_cores, table.ids, strict=True))
+        listed = ", ".join(f"{name} {number(cores)} cores" for cores, name in most)
+        return f"{count_text(len(table), 'workload')} measured: {listed or 'none'}"

@@ -14,7 +14,7 @@ class Stimulus(EventData):
     """One phase of the exerciser: applied, skipped, or cleaned up."""
 
     TYPE: ClassVar[str] = "foresail.stimulus.v1"
-    PRODUCER: ClassVar[str] = "exerciser"
+    WRITER: ClassVar[str] = "exerciser"
     PATTERN: ClassVar[tuple[str, ...]] = ("stimulus",)
 
     cycle: Cycle
@@ -47,3 +47,7 @@ class Stimulus(EventData):
     def key(self) -> str:
         """Return the running number and status."""
         return f"{self.sequence}-{self.status}"
+
+    def line(self) -> str:
+        """Return the phase and how far it is."""
+        return f"phase {self.phase} {self.name} {self.status}: {self.text}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from schemas.figures import duration, percent, signed_text
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
+from schemas.wording import count_text
 
 
 class SwitchbackPair(DataModel):
@@ -29,14 +31,14 @@ class OutcomeSwitchback(EventData):
     """The estimate of always acting minus never acting after one more pair of blocks."""
 
     TYPE: ClassVar[str] = "foresail.outcome.switchback.v1"
-    PRODUCER: ClassVar[str] = "scoreboard"
+    WRITER: ClassVar[str] = "scoreboard"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "switchback")
 
     cycle: Cycle
     """Cycle of the first observation after the pair."""
     cluster_time_seconds: Seconds
     unit: Literal["time", "namespace"]
-    """What acts or holds by a schedule of its own."""
+    """Unit that acts or holds by a schedule of its own."""
     seed: Count
     block_seconds: Seconds
     wash_out_seconds: Seconds
@@ -59,3 +61,37 @@ class OutcomeSwitchback(EventData):
     high_money_per_hour: Rounded | None
     confidence_ratio: Ratio
     """With which such intervals contain the effect."""
+
+    def line(self) -> str:
+        """Return what acting changes by the estimate, and what it rests on."""
+        return f"cycle {self.cycle}: acting {switchback_text(self)}"
+
+
+def switchback_text(estimate: OutcomeSwitchback) -> str:
+    """Return what acting changes by the estimate, and what it rests on."""
+    left_out = f", {estimate.pairs_left_out} left out" if estimate.pairs_left_out else ""
+    rests = (
+        f"{count_text(estimate.pairs, 'pair')} of {duration(estimate.block_seconds)} blocks{left_out}, "
+        f"{count_text(estimate.executions, 'execution')}, {count_text(estimate.held, 'decision')} held"
+    )
+    effect, low, high = (
+        estimate.effect_money_per_hour,
+        estimate.low_money_per_hour,
+        estimate.high_money_per_hour,
+    )
+    if effect is None:
+        return f"is not judged yet ({rests})"
+    money = f"{signed_text(effect)} {estimate.currency}/h"
+    if low is None or high is None:
+        return f"changes {money}, without an interval yet ({rests})"
+    interval = (
+        f"{percent(estimate.confidence_ratio)} interval {signed_text(low)} to {signed_text(high)}"
+    )
+    return f"{verdict(low, high)}: it changes {money}, {interval} ({rests})"
+
+
+def verdict(low: float, high: float) -> str:
+    """Return what an interval says of acting, in a word or a few."""
+    if low > 0:
+        return "helps"
+    return "harms" if high < 0 else "makes no difference that shows"

@@ -65,7 +65,7 @@ class CellChanges(DataModel):
 
 
 class TableDelta(DataModel):
-    """What turns one table into the next."""
+    """Difference between one table and the next."""
 
     removed: tuple[str, ...] = ()
     """Row ids that went."""

@@ -16,15 +16,15 @@ class UntouchedNodes(NodesState):
     """Nodes of the untouched world."""
 
     TYPE: ClassVar[str] = "foresail.untouched.nodes.v1"
-    PRODUCER: ClassVar[str] = "untouched"
+    WRITER: ClassVar[str] = "untouched"
     PATTERN: ClassVar[tuple[str, ...]] = ("untouched", "nodes")
 
 
 class UntouchedPlacements(PlacementsState):
-    """What runs where in the untouched world."""
+    """Placements in the untouched world."""
 
     TYPE: ClassVar[str] = "foresail.untouched.placements.v1"
-    PRODUCER: ClassVar[str] = "untouched"
+    WRITER: ClassVar[str] = "untouched"
     PATTERN: ClassVar[tuple[str, ...]] = ("untouched", "placements")
 
 
@@ -32,7 +32,7 @@ class UntouchedWorkloads(WorkloadsState):
     """Workloads and single pods of the untouched world."""
 
     TYPE: ClassVar[str] = "foresail.untouched.workloads.v1"
-    PRODUCER: ClassVar[str] = "untouched"
+    WRITER: ClassVar[str] = "untouched"
     PATTERN: ClassVar[tuple[str, ...]] = ("untouched", "workloads")
 
 
@@ -40,5 +40,5 @@ class UntouchedObservation(ObservedState):
     """What agents would have been shown, had nobody acted."""
 
     TYPE: ClassVar[str] = "foresail.untouched.observation.v1"
-    PRODUCER: ClassVar[str] = "untouched"
+    WRITER: ClassVar[str] = "untouched"
     PATTERN: ClassVar[tuple[str, ...]] = ("untouched", "observation")

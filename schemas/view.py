@@ -1,4 +1,4 @@
-"""What a reader keeps of observations: the newest full one, and the cycles that wait for output.
+"""State of a reader of observations: the newest full one, and the cycles that wait for output.
 
 Both are plain parts, so that they fit into a service's state and its checkpoint. Every service that
 reads observations uses these two; applying frames and bookkeeping exist once.
@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import Field
 
 from schemas.actions import AgentName
+from schemas.capabilities import MissingCapability
 from schemas.envelope import Event
 from schemas.frames import FrameMismatch, FullState, apply_frame
-from schemas.means import MissingMeans
 from schemas.model import DataModel
 from schemas.numbers import Cycle, Seconds
 from schemas.observation import (
@@ -49,7 +49,7 @@ class ObservationView(DataModel):
     work: WorkCounters | None = None
     services: ObservedServices | None = None
     occupancy: Occupancy | None = None
-    missing_means: tuple[MissingMeans, ...] = Field(
+    missing_means: tuple[MissingCapability, ...] = Field(
         default=(), exclude_if=lambda missing: not missing
     )
     nodes: ObservedNodes

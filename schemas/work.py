@@ -1,4 +1,4 @@
-"""What became of work, as counters that never fall: part of a cycle's snapshot and observation.
+"""Outcomes of work, as counters that never fall: part of a cycle's snapshot and observation.
 
 A level, such as the sum of the Jobs' `status.succeeded`, falls when finished objects are removed; these
 count each transition once, by the object's uid, since the collector first looked at the cluster.

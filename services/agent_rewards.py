@@ -1,4 +1,4 @@
-"""What an agent's reward is computed from, and what it is made of.
+"""Inputs of an agent's reward, and what it is made of.
 
 The scoreboard calls the same function for the observed and for the predicted situation, so that the
 two totals can be compared. It finds the function in the agent's folder by its path, as services do not import
@@ -17,7 +17,7 @@ from schemas.numbers import Count, Ratio, Rounded
 
 
 class RewardInput(DataModel):
-    """What rewards read of an observation, seen or predicted."""
+    """Inputs of rewards from an observation, seen or predicted."""
 
     queue_length: Count
     sla_violations: Count

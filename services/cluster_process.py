@@ -8,9 +8,9 @@ from typing import Any
 
 from bus.process import ProcessContext, run_process, settings_from
 from schemas.config import CODE_VERSION
-from services.access_reviews import require_rights
 from services.official_client import OfficialClientTransport
 from services.rights import REQUIRED, Right
+from services.rights.reviews import require_rights
 
 
 def run_cluster_process(

@@ -1,4 +1,4 @@
-"""What is computed of an object of the API is kept with it.
+"""Results that are kept with the object of the API they belong to.
 
 A list is read every few seconds, and seldom does an item of it change: where a transport knows that it has
 not, `services.kube_lists` gives the same object again, and with it all that was found out about it.

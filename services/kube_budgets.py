@@ -36,7 +36,7 @@ class BudgetStatus(KubeStruct, frozen=True):
     disruptions_allowed: int = 0
 
 
-class Budget(KubeStruct, frozen=True):
+class PodDisruptionBudget(KubeStruct, frozen=True):
     """A PodDisruptionBudget."""
 
     metadata: Meta = Meta()
@@ -53,7 +53,9 @@ class Budget(KubeStruct, frozen=True):
         )
 
 
-def covering(budgets: Iterable[Budget], namespace: str, labels: Mapping[str, str]) -> list[Budget]:
+def covering(
+    budgets: Iterable[PodDisruptionBudget], namespace: str, labels: Mapping[str, str]
+) -> list[PodDisruptionBudget]:
     """Return the budgets that cover a pod; the API refuses to evict one that several cover."""
     return [budget for budget in budgets if budget.covers(namespace, labels)]
 

@@ -77,7 +77,7 @@ _STATUSES = msgspec.json.Decoder(_Status)
 
 
 class ObjectIndex(Generic[T]):
-    """What the server has of one kind, as of `version`."""
+    """Objects of one kind on the server, as of `version`."""
 
     def __init__(self, kind: type[T]) -> None:
         """Begin with nothing; `version` is empty until the first list."""

@@ -34,7 +34,7 @@ class ResourceList(Generic[T]):
 
 
 @runtime_checkable
-class KnowsLists(Protocol):
+class ListCache(Protocol):
     """A transport that has some lists already, because it follows them."""
 
     def known_list(self, path: str) -> ResourceList[Any] | None:
@@ -97,7 +97,7 @@ async def read_list(
         ClusterRefused: an error, or an answer that is no list (410: the list changed too much
             between two pages).
     """
-    known = transport.known_list(path) if isinstance(transport, KnowsLists) and not query else None
+    known = transport.known_list(path) if isinstance(transport, ListCache) and not query else None
     if known is not None:
         return known
     items: list[T] = []

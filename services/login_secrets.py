@@ -23,21 +23,15 @@ from pathlib import Path
 from bus.errors import ConfigError, ForesailError, InputError
 from bus.exit_codes import ExitCode
 from bus.identities import Identity
-from bus.login import (
-    FILE_VARIABLE,
-    PASSWORD_BYTES,
-    env_lines,
-    new_logins,
-    parse_login,
-    write_private,
-)
+from bus.login import FILE_VARIABLE
+from bus.logins import PASSWORD_BYTES, env_lines, new_logins, parse_login, write_private
 from bus.nats_conf import accounts_conf
 from bus.streams import StreamDeclaration
-from services.access_reviews import require_rights
 from services.cluster import ClusterRefused, Transport
 from services.identities import IDENTITIES
-from services.login_rights import ACCOUNTS, LOGINS, RIGHTS
 from services.official_client import OfficialClientTransport
+from services.rights.logins import ACCOUNTS, LOGINS, RIGHTS
+from services.rights.reviews import require_rights
 
 ROUTE_KEY = "routes.password"
 """Key of the password by which servers of one NATS cluster know one another."""

@@ -30,7 +30,7 @@ BOOSTER_BYTES = 256 * 1024**2
 
 @dataclass(frozen=True, slots=True)
 class FeatureCatalogue:
-    """What a feature set holds in this version of the code: units by name."""
+    """Content of a feature set in this version of the code: units by name."""
 
     version: int
     units: Mapping[str, str]

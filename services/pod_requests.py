@@ -1,4 +1,4 @@
-"""What a pod holds of a node, counted as kube-scheduler counts it.
+"""Resources of a node that a pod holds, counted as kube-scheduler counts it.
 
 Sources: Kubernetes, "Resource Management for Pods and Containers", "Sidecar Containers" (resource sharing),
 "Pod Overhead", "Assign Pod-level CPU and memory resources", "Resize CPU and Memory Resources assigned to
@@ -36,7 +36,7 @@ N = TypeVar("N", int, Decimal)
 
 @dataclass(frozen=True, slots=True)
 class EffectiveRequest:
-    """What a pod holds while it lives."""
+    """Resources that a pod holds while it lives."""
 
     cpu_cores: float
     memory_bytes: int

@@ -124,6 +124,29 @@ class PrometheusServer:
         }
         return _reduced(await self._request(_RANGE, fields), query)
 
+    async def ask_range(
+        self, query: Query, begin: float, end: float, step_seconds: float
+    ) -> list[tuple[dict[str, str], list[tuple[float, float]]]]:
+        """Return labels and (Unix seconds, value) of each series between two times, NaN where a value is no number.
+
+        A rate is asked over a whole step.
+
+        Raises:
+            PrometheusRefused: there is no answer, or none of that form.
+        """
+        window = {"window_seconds": step_seconds} if query.window_seconds else {}
+        fields = {
+            "query": query.model_copy(update=window).text,
+            "start": repr(begin),
+            "end": repr(end),
+            "step": f"{step_seconds:g}",
+        }
+        data = await self._request(_RANGE, fields)
+        return [
+            (one.metric, [(at, _number(text)) for at, text in one.values])
+            for one in _decoded(data.result, list[_Matrix])
+        ]
+
     async def time_seconds(self) -> float:
         """Return the server's clock, Unix seconds.
 

@@ -1,4 +1,4 @@
-"""What a Prometheus is asked: a query for each purpose, the default ones or those of a file.
+"""Queries to a Prometheus: a query for each purpose, the default ones or those of a file.
 
 The default queries are for node-exporter, whose `instance` is an address: they join the name that a node has
 in Kubernetes (`node_uname_info`). `rate` comes before `sum`, since a sum of counters falls when one of them
@@ -32,6 +32,8 @@ POWER, POWER_SAMPLE, PRICE = "node_watts", "node_watts_sample_seconds", "energy_
 REQUESTS, DURATIONS = "service_requests", "service_durations"
 OF_REQUESTS = ("namespace", "service", "code")
 OF_DURATIONS = ("namespace", "service", "le")
+WORKLOAD = ("namespace", "kind", "workload")
+WORKLOAD_CPU, WORKLOAD_MEMORY = "workload_cpu_cores", "workload_memory_bytes"
 POD_CPU, POD_MEMORY, POD_SAMPLE = "pod_cpu_cores", "pod_memory_bytes", "pod_sample_seconds"
 
 
@@ -80,7 +82,7 @@ class Query(DataModel):
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a query is for."""
+    """Purpose of a query."""
 
     unit: str
     about: str
@@ -100,6 +102,24 @@ _OF_SERVICE = 'namespace!="",service!=""'
 """Other series of these names are nobody's in particular."""
 _CONTAINERS = 'container!="",container!="POD",pod=~"$pods"'
 _BY_CONTAINER = "max by (namespace, pod, container)"
+
+
+_OWNERS = (
+    # A Deployment's pods belong to a ReplicaSet, whose name ends in the hash of the template.
+    'label_replace(label_replace(kube_pod_owner{owner_kind="ReplicaSet"},'
+    ' "workload", "$1", "owner_name", "(.+)-[^-]+"), "kind", "Deployment", "", "")'
+    ' or label_replace(label_replace(kube_pod_owner{owner_kind!~"ReplicaSet|",owner_name!=""},'
+    ' "workload", "$1", "owner_name", "(.+)"), "kind", "$1", "owner_kind", "(.+)")'
+)
+"""The workload of each pod, from kube-state-metrics; it says so of pods that are gone by now, too."""
+
+
+def _by_workload(amount: str) -> str:
+    """Return the query that sums an amount of containers by the workload of their pods."""
+    by_pod = f"sum by (namespace, pod) ({amount})"
+    owners = f"max by (namespace, pod, kind, workload) ({_OWNERS})"
+    joined = f"{by_pod} * on (namespace, pod) group_left (kind, workload) {owners}"
+    return f"sum by (namespace, kind, workload) ({joined})"
 
 
 _METERS = (
@@ -208,6 +228,29 @@ PURPOSES: Mapping[str, Purpose] = {
         ),
         OF_DURATIONS,
         cost="nothing is known of latencies",
+        optional=True,
+    ),
+    WORKLOAD_CPU: Purpose(
+        "cores",
+        "CPU that the pods of a workload use together",
+        Query(
+            query=_by_workload(
+                'rate(container_cpu_usage_seconds_total{container!="",container!="POD"}[$window])'
+            ),
+            window_seconds=120,
+        ),
+        WORKLOAD,
+        cost="nothing is known of what workloads use, nor of what a replica bears by its CPU",
+        optional=True,
+    ),
+    WORKLOAD_MEMORY: Purpose(
+        "bytes",
+        "memory of the pods of a workload that cannot be given up",
+        Query(
+            query=_by_workload('container_memory_working_set_bytes{container!="",container!="POD"}')
+        ),
+        WORKLOAD,
+        cost="nothing is known of the memory that workloads use",
         optional=True,
     ),
     POD_CPU: Purpose(

@@ -95,7 +95,7 @@ def producer_of(data: EventData) -> str:
     """Return the process that publishes this data."""
     if isinstance(data, Proposal):
         return f"agent-{data.agent}"
-    return str(getattr(data, "process", data.PRODUCER))
+    return str(getattr(data, "process", data.WRITER))
 
 
 def observed_nodes(rows: Rows | int = 3) -> ObservedNodes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from projections.promotion.text import driving_text, evidence_text
+from projections.promotion.text import evidence_text
 from projections.score.money import UNITS
 from schemas.breaker import Breaker, BreakerCause, BreakerState, OutcomeBreaker
-from schemas.promotion import ModelEvidence, ModelState, OutcomeModels, PromotionCause
+from schemas.promotion import ModelEvidence, ModelState, OutcomeModels, PromotionCause, driving_text
 from schemas.score import ComponentDifference, OutcomeCounterfactual
 from tests.builders import START_SECONDS, cycle_time
 

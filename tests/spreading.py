@@ -11,7 +11,8 @@ SPREAD = (
     "tests/simulation/test_seeds.py",
     "tests/faults/test_real_faults.py",
     "tests/e2e/test_real_stack.py",
-    "tests/e2e/test_server_death.py",
+    "tests/e2e/test_replaced.py",
+    "tests/traps/test_traps.py",
     "twin/tests/kubectl/test_behaviour.py",
 )
 

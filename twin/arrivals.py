@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from inputs.quantities import cpu_text
+from twin.arrival_cursor import ArrivalCursor
 from twin.behaviour.pod_work import (
     CPU_USAGE_RATIO,
     DEADLINE_SECONDS,
@@ -27,7 +28,6 @@ from twin.intake import GPU
 from twin.part import Kept, Part
 from twin.records import Object, Record
 from twin.request_settings import CPU_SECONDS, CV, TIMEOUT_SECONDS, TRAFFIC, WORKERS
-from twin.tape import Tape
 from twin.workloads.arrival import WorkloadArrival, windows_text
 from twin.world import World
 
@@ -45,7 +45,7 @@ class Arrivals(Part):
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._place: Tape | None = None
+        self._place: ArrivalCursor | None = None
         self.refused = 0  # arrivals whose name was still taken
         world.clock.handle("arrivals.next", self._arrive)
         world.clock.handle("arrivals.end", self._end)
@@ -53,7 +53,7 @@ class Arrivals(Part):
     def load(self, source: Iterator[WorkloadArrival]) -> None:
         """Play `source` (in order of time) from now on instead of what was played before."""
         playing = self._place is not None
-        self._place = Tape.begin(iter(source))
+        self._place = ArrivalCursor.begin(iter(source))
         if self._place is not None and not playing:
             self._plan(self._place.arrival)
 

@@ -23,7 +23,7 @@ from inputs.errors import ConfigError
 from twin.encoding import json_of, read_state, state_lines
 from twin.engine import Engine
 
-FORMAT = 1
+FORMAT = 2
 
 
 def _own_version() -> str:

@@ -17,7 +17,7 @@ from twin.arrivals import Arrivals
 from twin.behaviour.contention import Contention
 from twin.behaviour.impairments import Impairments
 from twin.behaviour.kubelet import Kubelet
-from twin.behaviour.memory import MemoryKeeper
+from twin.behaviour.memory import OomKiller
 from twin.behaviour.metrics import Metrics
 from twin.behaviour.power import Power
 from twin.behaviour.prometheus import PrometheusMetrics
@@ -39,12 +39,12 @@ from twin.controllers.service_addresses import ServiceAddresses
 from twin.controllers.spot import Spot
 from twin.copying import Copier
 from twin.encoding import json_of, state_lines
-from twin.faults.effects import Levers
+from twin.faults.effects import FaultTargets
 from twin.faults.player import Faults
 from twin.health.machines import MachineHealth
 from twin.health.probes import ProbeHealth
 from twin.health.programs import ProgramHealth
-from twin.health.weather import Sky
+from twin.health.weather import WeatherLevel
 from twin.intake import DEFAULT_PODS_PER_NODE, GPU
 from twin.kube_events import Reporter
 from twin.kueue.controllers import Kueue
@@ -132,7 +132,7 @@ class Engine:
         self.metrics = source(world, self.nodes, self.usage, wrong)
         self.power = Power(world, self.nodes, self.usage)
         self.kubelet = kubelet = Kubelet(world, self.nodes, self.usage, wrong)
-        memory = MemoryKeeper(world, self.nodes, self.usage, kubelet.kill_for_memory, kubelet.evict)
+        memory = OomKiller(world, self.nodes, self.usage, kubelet.kill_for_memory, kubelet.evict)
         self.contention = Contention(world, self.nodes, self.usage, self.metrics, memory, wrong)
         self.kubelet.contention = self.contention
         self.cpu_counters = self.contention.counters
@@ -164,10 +164,10 @@ class Engine:
 
     def _build_faults(self) -> Faults:
         world = self.world
-        self.sky = Sky(world)
+        self.sky = WeatherLevel(world)
         self.shutdown = NodeShutdown(world, self.kubelet, self.lifecycle)
         self.spot = Spot(world, self.lifecycle)
-        levers = Levers(
+        levers = FaultTargets(
             self.impairments,
             self.lifecycle,
             self.shutdown,

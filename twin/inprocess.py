@@ -13,8 +13,8 @@ from twin.api.messages import JSON, WRITING, Request, Response, WatchResponse
 from twin.api.router import Answer, Router
 from twin.config import TwinConfig
 from twin.engine import Engine
+from twin.webhooks.answers import CallsNeeded, WebhookAnswers
 from twin.webhooks.calling import call_all
-from twin.webhooks.hearing import CallsNeeded, Hearing
 from twin.workloads import Workload
 
 
@@ -85,13 +85,13 @@ class InProcessTwin:
         """Answer a request; webhooks are called at once, which takes no cluster time."""
         if request.method not in WRITING or self._router.asks_nobody:
             return self._router.handle(request)
-        hearing = Hearing(self.engine.now)
-        request = replace(request, hearing=hearing)
+        webhook_answers = WebhookAnswers(self.engine.now)
+        request = replace(request, webhook_answers=webhook_answers)
         while True:
             try:
                 return self._router.handle(request)
             except CallsNeeded as needed:
-                hearing.hear(needed.calls, call_all(needed.calls))
+                webhook_answers.hear(needed.calls, call_all(needed.calls))
 
     def list_items(
         self, path: str, query: Mapping[str, str]

@@ -13,7 +13,7 @@ from twin.api.server import ApiServer
 from twin.engine import Engine
 from twin.kubeconfig import kubeconfig_of
 from twin.local_pods.limits import ProcessLimits
-from twin.local_pods.process import End
+from twin.local_pods.process import ContainerExit
 from twin.local_pods.runner import Runner
 from twin.records import PodRecord, Record
 
@@ -32,7 +32,7 @@ def runner_of(
 ) -> Runner:
     """Return what runs the local pods of `engine`, whose API `api` serves at `url`."""
 
-    def report(uid: str, restarts: int, end: End) -> None:
+    def report(uid: str, restarts: int, end: ContainerExit) -> None:
         body = {
             "restarts": restarts,
             "exitCode": end.code,

@@ -25,7 +25,7 @@ class Shown(Protocol):
     keys: list[Key]
 
 
-class Snapshot:
+class ResourceSnapshot:
     """A resource, whole or in one namespace, at one version."""
 
     def __init__(

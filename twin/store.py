@@ -17,7 +17,7 @@ from twin.admission.known_specs import KnownSpecs
 from twin.changes import Change, ChangeType
 from twin.copying import copy_object
 from twin.definitions.registry import DEFINITIONS, CustomKinds
-from twin.definitions.shelves import serve_shelves
+from twin.definitions.served_tables import serve_tables
 from twin.identity import Identities, draw_name
 from twin.kinds import KINDS, Kind
 from twin.part import Kept, Part
@@ -25,8 +25,8 @@ from twin.preconditions import DeleteOptions, check_deletion, check_written, set
 from twin.records import Object, PodRecord, Record
 from twin.render import render
 from twin.render.item_cache import ItemCache
-from twin.shelf import Dependents, Shelf, index_owners, unindex_owners
-from twin.snapshot import Snapshot
+from twin.resource_table import Dependents, ResourceTable, index_owners, unindex_owners
+from twin.snapshot import ResourceSnapshot
 
 Changes = list[Change]
 Subscriber = Callable[[Change], None]
@@ -47,7 +47,7 @@ class Store(Part):
     so that a watch from an older version is told 410 and lists again.
     """
 
-    KEEPS = ("resource_version", "_shelves", "dependents")
+    KEEPS = ("resource_version", "_tables", "dependents")
     LEAVES = ("_subscribers", "_callbacks", "_tickets", "gates", "items", "custom")
 
     def __init__(self, now: Callable[[], float], *, seed: int = 0, log_size: int = 20_000) -> None:
@@ -55,7 +55,7 @@ class Store(Part):
         self.now = now
         self._identities = Identities(seed, now)
         self._log_size = log_size
-        self._shelves = {name: Shelf(kind, log_size) for name, kind in KINDS.items()}
+        self._tables = {name: ResourceTable(kind, log_size) for name, kind in KINDS.items()}
         self.custom = CustomKinds()
         self._subscribers: dict[int, Subscriber] = {}
         self._callbacks: tuple[Subscriber, ...] = ()
@@ -67,10 +67,10 @@ class Store(Part):
 
     def kept(self) -> Kept:
         """Return the version and all records; the sorted keys follow from them."""
-        records = {name: shelf.records for name, shelf in self._shelves.items() if shelf.records}
+        records = {name: table.records for name, table in self._tables.items() if table.records}
         return {
             "resource_version": self.resource_version,
-            "_shelves": records,
+            "_tables": records,
             "dependents": self.dependents,
         }
 
@@ -78,11 +78,11 @@ class Store(Part):
         """Take over all records."""
         self.resource_version = kept["resource_version"]
         self.dependents = kept["dependents"]
-        self._shelves[DEFINITIONS].fill(kept["_shelves"].get(DEFINITIONS, {}))
+        self._tables[DEFINITIONS].fill(kept["_tables"].get(DEFINITIONS, {}))
         self._serve_definitions()
-        for name, shelf in self._shelves.items():
-            shelf.fill(kept["_shelves"].get(name, {}))
-            shelf.log.begin_after(self.resource_version)
+        for name, table in self._tables.items():
+            table.fill(kept["_tables"].get(name, {}))
+            table.log.begin_after(self.resource_version)
 
     # ---- reading
 
@@ -97,49 +97,49 @@ class Store(Part):
 
     def record(self, resource: str, namespace: str, name: str) -> Record:
         """Return the live record; raises ApiError 404."""
-        shelf = self._shelf(resource)
-        found = shelf.records.get((namespace if shelf.kind.namespaced else "", name))
+        table = self._table(resource)
+        found = table.records.get((namespace if table.kind.namespaced else "", name))
         if found is None:
-            raise errors.not_found(resource, name, group=shelf.kind.group)
+            raise errors.not_found(resource, name, group=table.kind.group)
         return found
 
     def find(self, resource: str, namespace: str, name: str) -> Record | None:
         """Return the live record or None."""
-        shelf = self._shelves.get(resource) or self._shelf(resource)
-        return shelf.records.get((namespace, name))
+        table = self._tables.get(resource) or self._table(resource)
+        return table.records.get((namespace, name))
 
     def records(self, resource: str, namespace: str | None = None) -> Iterator[Record]:
         """Yield live records by (namespace, name); the set is fixed when the walk starts."""
-        shelf = self._shelf(resource)
-        keys = shelf.keys
-        if namespace is not None and shelf.kind.namespaced:
+        table = self._table(resource)
+        keys = table.keys
+        if namespace is not None and table.kind.namespaced:
             low = bisect_left(keys, (namespace, ""))
             high = bisect_left(keys, (f"{namespace}\0", ""))
             keys = keys[low:high]
         for key in tuple(keys):
-            record = shelf.records.get(key)
+            record = table.records.get(key)
             if record is not None:
                 yield record
 
     def forget(self, resources: Collection[str]) -> None:
         """Drop the change logs of resources (none named: of all): older watches get 410."""
-        for name, shelf in self._shelves.items():
+        for name, table in self._tables.items():
             if not resources or name in resources:
-                shelf.log.begin_after(self.resource_version)
+                table.log.begin_after(self.resource_version)
 
     def count(self, resource: str) -> int:
         """Return how many objects there are."""
-        return len(self._shelf(resource).keys)
+        return len(self._table(resource).keys)
 
     def changes(self, resource: str, namespace: str | None, since: int) -> Changes:
         """Return changes after version `since`; raises ApiError 410 when the log is shorter."""
-        return self._shelf(resource).log.since(since, namespace)
+        return self._table(resource).log.since(since, namespace)
 
-    def snapshot(self, resource: str, namespace: str | None, version: int) -> Snapshot:
+    def snapshot(self, resource: str, namespace: str | None, version: int) -> ResourceSnapshot:
         """Return the records as of `version`; raises ApiError 410 when the log is shorter."""
-        shelf = self._shelf(resource)
-        scope = namespace if shelf.kind.namespaced else None
-        return Snapshot(shelf, scope, version, shelf.log.since(version, scope))
+        table = self._table(resource)
+        scope = namespace if table.kind.namespaced else None
+        return ResourceSnapshot(table, scope, version, table.log.since(version, scope))
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Call `callback` at each commit, in order; returns what ends it. It must not block."""
@@ -187,9 +187,9 @@ class Store(Part):
         """As `create`, without rendering the answer; a `fresh` object is nobody else's, and
         `stands_for` is what a controller makes it for, if that is more lasting than its name.
         """
-        shelf = self._shelf(resource)
-        obj = shelf.kept_form(obj)
-        kind = shelf.kind_of(obj)
+        table = self._table(resource)
+        obj = table.kept_form(obj)
+        kind = table.kind_of(obj)
         if not fresh:
             obj = {
                 name: part if name == "spec" else copy_object(part) for name, part in obj.items()
@@ -199,14 +199,14 @@ class Store(Part):
         identity = self._identities.next(resource, metadata, stands_for, self.find)
         if resource == "jobs":
             metadata["uid"] = identity.uid  # their selectors are made of it
-        name = metadata.get("name") or draw_name(kind, metadata, identity.uid, shelf.records)
+        name = metadata.get("name") or draw_name(kind, metadata, identity.uid, table.records)
         metadata["name"] = name
         home = metadata.get("namespace", "")
         obj = admission.as_defined(self.custom.laid_over.get(resource), obj, None, None)
-        ranged = any(self._shelves[name].records for name in _CHANGE_PODS)
+        ranged = any(self._tables[name].records for name in _CHANGE_PODS)
         self._known_specs.admit(kind, home, obj, self.gates, fresh=fresh, ranged=ranged)
         key = (home, name)
-        if key in shelf.records:
+        if key in table.records:
             raise errors.already_exists(resource, name, group=kind.group)
         if review is not None:
             review(None, obj)
@@ -215,7 +215,7 @@ class Store(Part):
         if own is not None:
             own(None, obj)
         if kind.custom is not None:
-            obj["apiVersion"] = shelf.kind.api_version
+            obj["apiVersion"] = table.kind.api_version
         record = intake.new_record(resource, obj)
         record.uid = identity.uid
         record.created_at = self.now()
@@ -227,9 +227,9 @@ class Store(Part):
 
     def insert(self, resource: str, record: Record) -> None:
         """Commit a complete new record that needs no admission (the simulation's own)."""
-        shelf = self._shelf(resource)
-        index_owners(self.dependents, resource, record, shelf.put(record))
-        self._commit(shelf, "ADDED", record, None, None, None)
+        table = self._table(resource)
+        index_owners(self.dependents, resource, record, table.put(record))
+        self._commit(table, "ADDED", record, None, None, None)
 
     def replace(
         self,
@@ -249,26 +249,26 @@ class Store(Part):
         the current one; 422 Invalid. `subresource="status"` writes status alone, otherwise status
         is kept.
         """
-        shelf = self._shelf(resource)
+        table = self._table(resource)
         record = self.record(resource, namespace, name)
-        check_written(shelf.kind, record, obj.get("metadata", {}))
+        check_written(table.kind, record, obj.get("metadata", {}))
         candidate = record.clone()
-        new = copy_object(shelf.kept_form(obj))
+        new = copy_object(table.kept_form(obj))
         old = render(resource, record)
         new = admission.as_defined(self.custom.laid_over.get(resource), new, old, subresource)
-        admission.admit_change(shelf.kind_of(new), old, new, subresource)
+        admission.admit_change(table.kind_of(new), old, new, subresource)
         if review is not None:
             review(old, new)
         if resource == "services" and subresource is None:
             for gate in self.gates:
-                gate.charge(shelf.kind, record.namespace, new, old, dry_run=dry_run)
+                gate.charge(table.kind, record.namespace, new, old, dry_run=dry_run)
         if own is not None:
             own(old, new)
-        if shelf.kind.custom is not None:
-            new["apiVersion"] = shelf.kind.api_version
+        if table.kind.custom is not None:
+            new["apiVersion"] = table.kind.api_version
         intake.apply(candidate, new, subresource, resource)
         if subresource == "resize" and isinstance(candidate, PodRecord):
-            self._charge_resize(shelf.kind, record, candidate, (old, new), dry_run=dry_run)
+            self._charge_resize(table.kind, record, candidate, (old, new), dry_run=dry_run)
         if dry_run or candidate.state() == record.state():
             return render(resource, candidate)
         before = record.clone()
@@ -284,7 +284,7 @@ class Store(Part):
     def touch(self, resource: str, record: Record, before: Record) -> None:
         """Commit changes that were made on a live record; `before` is its clone from earlier."""
         fields = before.index_fields if isinstance(before, PodRecord) else None
-        self._commit(self._shelf(resource), "MODIFIED", record, before.labels, fields, before)
+        self._commit(self._table(resource), "MODIFIED", record, before.labels, fields, before)
 
     def delete(
         self, resource: str, namespace: str, name: str, **options: Unpack[DeleteOptions]
@@ -302,10 +302,10 @@ class Store(Part):
         the grace, the content or the finalizers are gone. `propagation`: Background (default),
         Foreground or Orphan.
         """
-        shelf = self._shelf(resource)
+        table = self._table(resource)
         record = self.record(resource, namespace, name)
         dry_run = options.get("dry_run", False)
-        check_deletion(shelf.kind, record, options.get("uid"), options.get("resource_version"))
+        check_deletion(table.kind, record, options.get("uid"), options.get("resource_version"))
         before = record.clone()
         target = record.clone() if dry_run else record
         grace, propagation = options.get("grace_period_seconds"), options.get("propagation")
@@ -331,28 +331,28 @@ class Store(Part):
         """Take a record away at once (its grace has passed); `before` as it was, if it was
         changed since its last commit; not `named_here` when it came in by `insert`.
         """
-        shelf = self._shelf(resource)
-        shelf.drop(record)
+        table = self._table(resource)
+        table.drop(record)
         self._identities.remove(resource, record, named_here=named_here)
         unindex_owners(self.dependents, resource, record)
         fields = record.index_fields if isinstance(record, PodRecord) else None
         before = before or record.clone()
-        self._commit(shelf, "DELETED", record, record.labels, fields, before)
+        self._commit(table, "DELETED", record, record.labels, fields, before)
 
     # ---- inner parts
 
-    def _shelf(self, resource: str) -> Shelf:
-        found = self._shelves.get(resource)
+    def _table(self, resource: str) -> ResourceTable:
+        found = self._tables.get(resource)
         if found is None:
             raise errors.unknown_resource(resource)
         return found
 
     def _serve_definitions(self) -> None:
         """Keep the objects of the kinds that definitions serve now, and of no others."""
-        definitions = self._shelves[DEFINITIONS]
+        definitions = self._tables[DEFINITIONS]
         self.custom.read(definitions.records[key] for key in definitions.keys)
         sizes = self._log_size, self.resource_version
-        self._shelves = serve_shelves(self._shelves, self.custom, *sizes)
+        self._tables = serve_tables(self._tables, self.custom, *sizes)
 
     def _charge_resize(
         self,
@@ -377,14 +377,14 @@ class Store(Part):
 
     def _commit(
         self,
-        shelf: Shelf,
+        table: ResourceTable,
         change_type: ChangeType,
         record: Record,
         labels: Mapping[str, str] | None,
         fields: tuple[str, str] | None,
         before: Record | None,
     ) -> None:
-        resource = shelf.kind.resource
+        resource = table.kind.resource
         if resource in ("priorityclasses", "runtimeclasses"):
             self._known_specs.forget()
         elif resource == DEFINITIONS:
@@ -394,6 +394,6 @@ class Store(Part):
         change = Change(  # arguments by place: a fifth of the time
             self.resource_version, change_type, resource, record.clone(), labels, fields, before
         )
-        shelf.log.append(change)
+        table.log.append(change)
         for callback in self._callbacks:
             callback(change)

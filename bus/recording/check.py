@@ -58,7 +58,7 @@ class UsableRange:
 
 @dataclass(slots=True)
 class FileCheck:
-    """What the walk found; complete after `usable_frames` was read to its end."""
+    """Result of the walk; complete after `usable_frames` was read to its end."""
 
     path: Path
     bytes: int = 0

@@ -26,7 +26,7 @@ class ContentDamaged(RecordingDamaged):
 
 @dataclass(slots=True)
 class Content:
-    """What one frame holds."""
+    """Content of one frame."""
 
     number: int
     """Its number in the file, from 1."""

@@ -22,7 +22,7 @@ from schemas.checkpoint import Checkpoint
 
 @dataclass(frozen=True, slots=True)
 class CutSummary:
-    """What was cut."""
+    """Summary of a cut."""
 
     first_seq: int
     """From here on every message of the log is there, up to `last_seq`."""

@@ -13,10 +13,10 @@ from schemas.wording import count_text
 
 @dataclass(frozen=True, slots=True)
 class FrameVerdict:
-    """What is known of a frame."""
+    """Verdict about a frame."""
 
     why: str = ""
-    """What is wrong with it or before it; empty: it continues the frames before it."""
+    """Faults of it or before it; empty: it continues the frames before it."""
     usable: bool = True
     proven: bool = True
     """By a hash, not only by counts and the frame's own checksum."""

@@ -1,4 +1,4 @@
-"""What the trailers and the footer of a recording must say: counts and hashes, frame by frame.
+"""Expected content of a recording's trailers and footer: counts and hashes, frame by frame.
 
 Version 2 hashes each frame for itself and chains these hashes, so that a whole frame behind a
 damaged one can still be proven, and the footer proves that all are there in order. Version 1 had

@@ -24,14 +24,16 @@ from bus.port import StoredMessage
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.control import Control
-from schemas.frames import FramedData
+from schemas.model import Retention
 from schemas.registry import EVENT_TYPES
-from schemas.run import RunDataSource
 
-FRAMED = frozenset(kind.PATTERN for kind in EVENT_TYPES if issubclass(kind, FramedData))
-STANDING = (Config.PATTERN[:1], Control.PATTERN[:1], RunDataSource.PATTERN[:2])
-"""Subjects whose newest message holds until the next one."""
+FRAMED = frozenset(kind.PATTERN for kind in EVENT_TYPES if kind.RETENTION is Retention.FRAMED)
+STANDING = tuple(
+    tuple(token for token in kind.PATTERN if token != "*")
+    for kind in EVENT_TYPES
+    if kind.RETENTION is Retention.STANDING
+)
+"""Beginnings of subjects whose newest message holds until the next one."""
 _KEYFRAME = b'"frame":{"frame":"keyframe"'
 _DELTA = b'"frame":{"frame":"delta"'
 _LOOK_BYTES = 200
@@ -55,7 +57,7 @@ class StartPoint:
 
 @dataclass(slots=True)
 class StartFinder:
-    """What has been seen of a log, in order, as far as it matters for a beginning after it."""
+    """State of a scan over a log, in order, as far as it matters for a beginning after it."""
 
     first_seq: int = 0
     """Position of the first message seen in a row, messages before it are heads; 0: none yet."""
@@ -125,7 +127,7 @@ class StartFinder:
 
 
 class _SubjectRole(Enum):
-    """What a subject means for a beginning."""
+    """Role of a subject for a beginning."""
 
     FRAMED = "framed"
     CHECKPOINT = "checkpoint"

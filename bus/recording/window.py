@@ -21,7 +21,7 @@ _OF_A_CYCLE = frozenset(
 
 
 class WindowUnit(StrEnum):
-    """What a window is measured in."""
+    """Unit of a window."""
 
     SEQ = "seq"
     TIME = "time"

@@ -17,7 +17,7 @@ from deploy.manifests.pieces import (
 )
 from deploy.manifests.tree import Document, Filled, Tree, When
 from deploy.manifests.values import Chart
-from foresail.install_rights import ACCOUNTS
+from services.rights.installation import ACCOUNTS
 
 FILE = "log"
 NAME = "foresail-nats"

@@ -9,22 +9,23 @@ from typing import Any
 from deploy.manifests.pieces import HOME, PLAIN_ACCOUNT
 from deploy.manifests.tree import Document, Filled, Tree, When
 from deploy.manifests.values import KINDS, Chart
-from foresail.install_rights import (
+from schemas.actions import ActionKind
+from services.rights import Right, RightScope
+from services.rights.collector import SIMULATED_RIGHTS
+from services.rights.executor import read_rights, write_rights
+from services.rights.installation import (
     ACCOUNTS,
     Grants,
     account_manifest,
     binding,
     granted_rights,
     role_manifests,
+    rules_of,
 )
-from schemas.actions import ActionKind
-from services.collector.rights import SIMULATED_RIGHTS
-from services.executor.rights import read_rights, write_rights
-from services.rights import Place, Right, rules_of
 
 FILE = "rights"
 _LABEL = "pool=any"  # which label it is decides the executor, not RBAC
-_SETTINGS = Grants(writable_nodes=_LABEL).settings
+_SETTINGS = Grants(writable_nodes=_LABEL)
 EVERY = [ActionKind(word) for word in KINDS]
 
 
@@ -36,7 +37,7 @@ def documents(chart: Chart) -> list[Document]:
     made = [_at_home(plain_account)]
     for process in ("collector", "logins"):
         made.append(_at_home(account_manifest(ACCOUNTS[process], "HOME")))
-        for place in Place:
+        for place in RightScope:
             rules = rules_of(right for right in fixed[process] if right.place is place)
             made += map(_at_home, role_manifests(ACCOUNTS[process], place, rules, home))
     return [*made, *_executor(chart), _simulated(chart)]
@@ -64,11 +65,11 @@ def _executor(chart: Chart) -> list[Document]:
             "or ",
             False,
         )
-        for place in (Place.NAMED, Place.NODES)
+        for place in (RightScope.NAMED, RightScope.NODES)
     }
-    reading, bound = role_manifests(account, Place.CLUSTER, [{}], Grants(home="HOME"))
-    named = role_manifests(account, Place.NAMED, [{}], Grants(home="HOME"))[0]
-    nodes, nodes_bound = role_manifests(account, Place.NODES, [{}], Grants(home="HOME"))
+    reading, bound = role_manifests(account, RightScope.CLUSTER, [{}], Grants(home="HOME"))
+    named = role_manifests(account, RightScope.NAMED, [{}], Grants(home="HOME"))[0]
+    nodes, nodes_bound = role_manifests(account, RightScope.NODES, [{}], Grants(home="HOME"))
     label = chart.get("writableNodes")
     on_nodes = {
         "condition": "and $.Values.actions $.Values.writableNodes",
@@ -86,9 +87,9 @@ def _executor(chart: Chart) -> list[Document]:
         _at_home(account_manifest(account, "HOME")),
         Document(FILE, {**reading, "rules": reads}),
         _at_home(bound),
-        Document(FILE, {**named, "rules": by_place[Place.NAMED]}, **acting),
+        Document(FILE, {**named, "rules": by_place[RightScope.NAMED]}, **acting),
         Document(FILE, bound_in, each="$.Values.namespaces", names=names, **acting),
-        Document(FILE, {**nodes, "rules": by_place[Place.NODES]}, **on_nodes),
+        Document(FILE, {**nodes, "rules": by_place[RightScope.NODES]}, **on_nodes),
         Document(FILE, _filled_home(nodes_bound), **on_nodes),
     ]
 
@@ -130,7 +131,9 @@ def _simulated(chart: Chart) -> Document:
     account = ACCOUNTS["collector"]
     rules = rules_of(SIMULATED_RIGHTS)
     metrics = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
-    role, bound = role_manifests(account, Place.CLUSTER, [*rules, metrics], Grants(home="HOME"))
+    role, bound = role_manifests(
+        account, RightScope.CLUSTER, [*rules, metrics], Grants(home="HOME")
+    )
     name = f"{account}-simulated"
     role["metadata"]["name"] = bound["metadata"]["name"] = bound["roleRef"]["name"] = name
     both = _filled_home({"apiVersion": "v1", "kind": "List", "items": [role, bound]})

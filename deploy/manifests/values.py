@@ -1,4 +1,4 @@
-"""What an installation can be told: each value with its default, its rule and a sentence, once.
+"""Values of an installation: each value with its default, its rule and a sentence, once.
 
 From this are made the chart's values.yaml and values.schema.json, and kustomize's base (all defaults) and overlays.
 """

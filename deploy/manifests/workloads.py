@@ -18,8 +18,8 @@ from deploy.manifests.pieces import (
 from deploy.manifests.processes import DASHBOARD_PORT, PROCESSES, Process
 from deploy.manifests.tree import Document, Filled, Tree, json_text
 from deploy.manifests.values import Chart, merged
-from foresail.install_rights import ACCOUNTS
 from services.rights import READ, REQUIRED
+from services.rights.installation import ACCOUNTS
 
 FILE = "processes"
 

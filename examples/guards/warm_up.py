@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 CYCLES = 3
 
@@ -29,4 +29,4 @@ def check(question: Question) -> GuardCheck:
     )
 
 
-GUARDS = (Guard("warm_up", Stage.BEFORE_READING, 25, check),)
+GUARDS = (Guard("warm_up", Needs.LOG, 25, check),)

@@ -1,4 +1,4 @@
-"""What happened so far, as numbers: the one feature code of training and of live inference.
+"""History as numbers: the one feature code of training and of live inference.
 
 Problem: a model is only worth something live when its columns mean there what they meant in
 training. So both read their features from this package: `lab.forecast.features` feeds it a trace

@@ -14,7 +14,7 @@ from features.history.tables import F64, I64, U64, quotient
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What ledgers hold for the asked keys and times: one row each, zeros where nothing is known."""
+    """Ledger entries of the asked keys and times: one row each, zeros where nothing is known."""
 
     time_us: I64
     first_us: I64

@@ -17,7 +17,7 @@ from features.history.tables import F32, I8, I16, I32, I64, Table, column_type
 
 
 class Kind(IntEnum):
-    """What happened to a task or job; a trace's own codes are mapped to these when it is read."""
+    """Event of a task or job; a trace's own codes are mapped to these when it is read."""
 
     SUBMIT = 0
     SCHEDULE = 1
@@ -33,7 +33,7 @@ class Kind(IntEnum):
 
 
 class MachineKind(IntEnum):
-    """What happened to a machine."""
+    """Event of a machine."""
 
     ADD = 0
     REMOVE = 1
@@ -88,7 +88,7 @@ class MachineEvents(Table):
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What one piece of history brings; each table sorted by time."""
+    """One piece of history; each table sorted by time."""
 
     tasks: TaskEvents = field(default_factory=TaskEvents.empty)
     jobs: JobEvents = field(default_factory=JobEvents.empty)

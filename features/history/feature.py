@@ -1,4 +1,4 @@
-"""What a column is."""
+"""Definition of a column."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ T = TypeVar("T", bound=Table)
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What happened so far. `extended` and `trimmed` return new values; nothing changes in place.
+    """History so far. `extended` and `trimmed` return new values; nothing changes in place.
 
     Memory is bounded by the keys that are remembered (see `IDLE_US`) plus the events of the longest
     window, when `trimmed` is called now and then.

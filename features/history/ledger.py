@@ -29,7 +29,7 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What each event adds to its key, in order of time.
+    """Increments of each event to its key, in order of time.
 
     `totals` are added up (rows, totals), `marks` replace the value before unless -1 (rows, marks),
     `outcome` is -1 for no end, 0 for an end without failure, 1 for a failure.

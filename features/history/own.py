@@ -18,7 +18,7 @@ from features.history.tables import F64, I64, gather_rows, quotient
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What a row and its machine show just before the row's time. Missing is NaN."""
+    """Values of a row and its machine just before the row's time. Missing is NaN."""
 
     anchors: Anchors
     capacity: I64

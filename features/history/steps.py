@@ -1,4 +1,4 @@
-"""What each event adds to every key that it is counted under."""
+"""Increments of each event to every key that it is counted under."""
 
 from __future__ import annotations
 

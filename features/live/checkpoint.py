@@ -18,7 +18,7 @@ from features.history import History, Kind
 from features.live.compressed_text import inflate
 from features.live.live_history import FEATURE_SET, LiveHistory, Machines
 from features.live.placements import NUMBERS, Placements, placements_from
-from features.live.pod_changes import Change, PodSnapshot, Scale
+from features.live.pod_changes import LargestNode, PodChange, PodSnapshot
 from schemas.snapshot import PodTable
 
 VERSION = 1
@@ -84,7 +84,7 @@ def _live(content: Mapping[str, Any]) -> LiveHistory:
         pods_cycle=content["pods_cycle"],
         omitted=content["omitted"],
         newest=_decode_snapshot(content["seen"], placed, pods),
-        scale=None if content["scale"] is None else Scale(*content["scale"]),
+        scale=None if content["scale"] is None else LargestNode(*content["scale"]),
         starts=dict(zip(names, _array(times).tolist(), strict=True)),
         held=tuple(_change(change) for change in content["held"]),
         trimmed_cycle=content["trimmed_cycle"],
@@ -92,9 +92,9 @@ def _live(content: Mapping[str, Any]) -> LiveHistory:
     )
 
 
-def _change(content: list[Any]) -> Change:
+def _change(content: list[Any]) -> PodChange:
     time_us, kind, *rest = content
-    return Change(time_us, Kind(kind), *rest)
+    return PodChange(time_us, Kind(kind), *rest)
 
 
 def _encode_snapshot(snapshot: PodSnapshot, *, same: bool) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class DemandSeries:
 
     @property
     def bands(self) -> tuple[DemandBands, ...]:
-        """What the newest whole minute lets expect, by horizon."""
+        """Expectation after the newest whole minute, by horizon."""
         return _bands(self.state)
 
 

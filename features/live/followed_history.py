@@ -1,4 +1,4 @@
-"""What an observation tells of each series, and the fold of all that the log says of them.
+"""Values of an observation for each series, and the fold of all that the log says of them.
 
 Series are `service/<namespace>/<name>` (requests offered a second: those that failed, were lost or refused were
 wanted, too), `cpu/<workload>` (cores used) and `memory/<workload>` (bytes used) of `<namespace>/<kind>/<name>`, and

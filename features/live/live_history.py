@@ -1,4 +1,4 @@
-"""What inference knows of attempts in a running cluster: history that follows the snapshots.
+"""Attempts as inference knows them in a running cluster: history that follows the snapshots.
 
 Guarantee: the same events in the log give the same history, whichever cycles travelled as
 keyframes; a cycle whose pods could not be read changes nothing, and the next one that can be read
@@ -26,9 +26,9 @@ from features.live.placements import Placements, placements_after
 from features.live.pod_changes import (
     MICROSECONDS,
     UNSEEN_START_US,
-    Change,
+    LargestNode,
+    PodChange,
     PodSnapshot,
-    Scale,
     changes,
     first_changes,
     task_events,
@@ -86,11 +86,11 @@ class LiveHistory:
     omitted: int = 0
     newest: PodSnapshot | None = None
     """The newest snapshot that is in the history."""
-    scale: Scale | None = None
+    scale: LargestNode | None = None
     """The largest node when history began; requests are fractions of it."""
     starts: Mapping[str, int] = field(default_factory=dict)
     machines: Machines = Machines()
-    held: tuple[Change, ...] = ()
+    held: tuple[PodChange, ...] = ()
     """What happened and is not in the history yet, in order of time."""
     trimmed_cycle: int = -TRIM_CYCLES
     """Of the first cycle too: what ran already is many events, of which one row a key is left."""
@@ -183,7 +183,7 @@ class LiveHistory:
         nodes = Machines.of(view.nodes)
         if nodes == self.machines or not nodes.ids:
             return self
-        scale = self.scale or Scale(max(nodes.cores), max(nodes.memory_bytes))
+        scale = self.scale or LargestNode(max(nodes.cores), max(nodes.memory_bytes))
         at = max(round(view.cluster_time_seconds * MICROSECONDS) - 1, self.history.from_us)
         events = machine_events(self.machines, nodes, scale, at)
         history = self.history.extend(Events(machines=events)) if len(events) else self.history
@@ -191,8 +191,8 @@ class LiveHistory:
 
 
 def _pod_changes(
-    before: PodSnapshot | None, snapshot: PodSnapshot, scale: Scale, view: ObservationView
-) -> list[Change]:
+    before: PodSnapshot | None, snapshot: PodSnapshot, scale: LargestNode, view: ObservationView
+) -> list[PodChange]:
     if before is None:
         return first_changes(snapshot, scale)
     ready = view.nodes.ready
@@ -215,7 +215,7 @@ def _is_available(view: ObservationView, name: str) -> bool:
     return signal is not None and signal.status is not SignalStatus.MISSING
 
 
-def machine_events(old: Machines, new: Machines, scale: Scale, at: int) -> MachineEvents:
+def machine_events(old: Machines, new: Machines, scale: LargestNode, at: int) -> MachineEvents:
     """Return what became of nodes at a time in microseconds: one that is not ready was removed."""
     before, after = old.rows(), new.rows()
     rows: list[tuple[MachineKind, str, float, float]] = []

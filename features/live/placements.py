@@ -1,4 +1,4 @@
-"""What runs where, as columns that follow the snapshot's frames.
+"""Placements as columns that follow the snapshot's frames.
 
 A placement table of a large cluster has 15,000 rows, of which a cycle changes a few. Unfolding it
 as everybody else does (every cell validated, the whole state hashed) costs more than the prediction

@@ -1,4 +1,4 @@
-"""What happened to pods between two snapshots, as the task events that history counts.
+"""Changes of pods between two snapshots, as the task events that history counts.
 
 Layer 1 does not list every pod: it sums them by node and workload, and lists one by one those that
 start, end, fail, restart or wait. That is enough. A listed pod tells its own story (created,
@@ -42,7 +42,7 @@ ENDED: Mapping[str, Kind] = {"Failed": Kind.FAIL, "Succeeded": Kind.FINISH}
 
 @dataclass(frozen=True, slots=True)
 class PodSnapshot:
-    """What a snapshot showed of pods."""
+    """Pods of a snapshot."""
 
     time_us: int
     placed: Placements
@@ -52,7 +52,7 @@ class PodSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class LargestNode:
     """The largest node, of which requests are fractions, as in the traces that models learn from."""
 
     cores: float
@@ -60,7 +60,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PodChange:
     """One event, before it becomes a row."""
 
     time_us: int
@@ -80,18 +80,20 @@ Lost = Callable[[str], bool]
 """node -> whether it is gone or not ready."""
 
 
-def changes(before: PodSnapshot, now: PodSnapshot, scale: Scale, lost: Lost) -> list[Change]:
+def changes(
+    before: PodSnapshot, now: PodSnapshot, scale: LargestNode, lost: Lost
+) -> list[PodChange]:
     """Return what happened between two snapshots, in order of time."""
     listed = list(_changes_of_listed(before, now, scale, lost))
     unseen = list(_unseen(before, now, listed, scale, lost))
     return sorted((*listed, *unseen), key=lambda change: change.time_us)
 
 
-def first_changes(now: PodSnapshot, scale: Scale) -> list[Change]:
+def first_changes(now: PodSnapshot, scale: LargestNode) -> list[PodChange]:
     """Return a start for each pod that runs already when the first snapshot is seen."""
     at = now.time_us - UNSEEN_START_US
     return [
-        Change(at, Kind.SCHEDULE, row_id, task_of(f"{row_id}#{number}"), cpu, memory)
+        PodChange(at, Kind.SCHEDULE, row_id, task_of(f"{row_id}#{number}"), cpu, memory)
         for row, row_id in enumerate(now.placed.ids)
         for cpu, memory in [one_pod(now.placed, row, scale)]
         for number in range(int(now.placed.pods[row]))
@@ -99,7 +101,7 @@ def first_changes(now: PodSnapshot, scale: Scale) -> list[Change]:
 
 
 def task_events(
-    task_changes: Sequence[Change], starts: Starts
+    task_changes: Sequence[PodChange], starts: Starts
 ) -> tuple[TaskEvents, dict[str, int]]:
     """Return changes as the table that history reads, and the starts after them.
 
@@ -134,8 +136,8 @@ def task_events(
 
 
 def _changes_of_listed(
-    before: PodSnapshot, now: PodSnapshot, scale: Scale, lost: Lost
-) -> Iterator[Change]:
+    before: PodSnapshot, now: PodSnapshot, scale: LargestNode, lost: Lost
+) -> Iterator[PodChange]:
     """Yield the events of pods that are listed one by one, or were and are gone."""
     old, new = before.pods, now.pods
     known = {uid: number for number, uid in enumerate(old.uid)}
@@ -160,11 +162,11 @@ def _of_pod(
     was: dict[str, Any] | None,
     before: PodSnapshot,
     now: PodSnapshot,
-    scale: Scale,
-) -> Iterator[Change]:
+    scale: LargestNode,
+) -> Iterator[PodChange]:
     latest = before.time_us
 
-    def at(seconds: float | None, kind: Kind) -> Change:
+    def at(seconds: float | None, kind: Kind) -> PodChange:
         nonlocal latest
         stated_us = now.time_us if seconds is None else round(seconds * MICROSECONDS)
         latest = min(max(stated_us, latest), now.time_us - 1)
@@ -191,9 +193,9 @@ def _of_pod(
         yield at(ended, kind)
 
 
-def _change(pod: dict[str, Any], time_us: int, kind: Kind, scale: Scale) -> Change:
+def _change(pod: dict[str, Any], time_us: int, kind: Kind, scale: LargestNode) -> PodChange:
     placed = pod["scheduled_time_seconds"]
-    return Change(
+    return PodChange(
         time_us,
         kind,
         f"{pod['node']}|{pod['workload'] or bare_workload(pod['ids'])}",
@@ -216,8 +218,8 @@ def _restarts(pod: dict[str, Any], was: dict[str, Any] | None, before: PodSnapsh
 
 
 def _unseen(
-    before: PodSnapshot, now: PodSnapshot, listed: list[Change], scale: Scale, lost: Lost
-) -> Iterator[Change]:
+    before: PodSnapshot, now: PodSnapshot, listed: list[PodChange], scale: LargestNode, lost: Lost
+) -> Iterator[PodChange]:
     """Yield starts and ends that only the sums tell of."""
     listed_changes: Counter[str] = Counter()
     for change in listed:
@@ -232,11 +234,11 @@ def _unseen(
             kind = Kind.EVICT
         for number in range(abs(step)):
             task = task_of(f"{row_id}#{now.time_us}#{number}")
-            yield Change(latest, kind, row_id, task, cpu, memory)
+            yield PodChange(latest, kind, row_id, task, cpu, memory)
 
 
 def _steps(
-    before: Placements, now: Placements, listed_changes: Mapping[str, int], scale: Scale
+    before: Placements, now: Placements, listed_changes: Mapping[str, int], scale: LargestNode
 ) -> Iterator[tuple[str, int, float, float]]:
     """Yield the rows whose number of pods changed by something else than listed pods explain."""
     if before.ids == now.ids:
@@ -255,7 +257,7 @@ def _steps(
             yield row_id, step, cpu, memory
 
 
-def one_pod(placed: Placements, row: int, scale: Scale) -> tuple[float, float]:
+def one_pod(placed: Placements, row: int, scale: LargestNode) -> tuple[float, float]:
     """Return what one pod of a row asks for, as shares of the largest node."""
     pods = max(1, int(placed.pods[row]))
     cores, memory = placed.cpu_request_cores[row], placed.memory_request_bytes[row]

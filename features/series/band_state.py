@@ -1,4 +1,4 @@
-"""What is kept between two minutes of n series whose demand is foreseen, and the constants that it rests on."""
+"""State between two minutes of n series whose demand is foreseen, and the constants that it rests on."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BandState:
-    """What is kept of n series; `ids` are sorted, the part before the first `/` is their kind."""
+    """State of n series; `ids` are sorted, the part before the first `/` is their kind."""
 
     ids: tuple[str, ...]
     minute: int

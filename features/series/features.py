@@ -48,8 +48,8 @@ YESTERDAY_HORIZONS = {"15m": 3, "1h": 12, "3h": 36}
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """What is known of n series before one origin each.
+class SeriesPast:
+    """Known facts about n series before one origin each.
 
     `recent` is (n, RECENT_WINDOWS) five-minute windows, the newest last, NaN where missing;
     `hours` is (n, WEEK_HOURS) peaks of complete clock hours, the newest last;
@@ -73,7 +73,7 @@ class SeriesFeature:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What a model's number means for each of n series: usage = centre + number * spread.
+    """Unit of a model's number for each of n series: usage = centre + number * spread.
 
     `centre` is the mean of the last two hours, NaN where nothing of them is known; `spread` is how much
     the series usually moves; `scale` its usual size. All (n,), in the unit of the series.
@@ -98,7 +98,7 @@ class Units:
         return number
 
 
-def scale_of(past: Past) -> Floats:
+def scale_of(past: SeriesPast) -> Floats:
     """Return the usual size of each series: its mean of two hours, at least a tenth of the day's
     peak.
     """
@@ -107,24 +107,24 @@ def scale_of(past: Past) -> Floats:
     return np.fmax(np.fmax(mean, floor), TINY)
 
 
-def units_of(past: Past) -> Units:
+def units_of(past: SeriesPast) -> Units:
     """Return the units of each series."""
     return describe_past(past)[1]
 
 
-def feature_matrix(past: Past) -> NDArray[np.float32]:
+def feature_matrix(past: SeriesPast) -> NDArray[np.float32]:
     """Return (n, len(FEATURES)) float32; NaN where a feature is not known."""
     return describe_past(past)[0]
 
 
-def describe_past(past: Past) -> tuple[NDArray[np.float32], Units]:
+def describe_past(past: SeriesPast) -> tuple[NDArray[np.float32], Units]:
     """Return the feature matrix and the units of each series, computed together."""
     count = len(past.recent)
     matrix = np.empty((count, len(FEATURES)), dtype=np.float32)
     units = np.empty((3, count))
     for begin in range(0, count, ROWS_TOGETHER):
         rows = slice(begin, begin + ROWS_TOGETHER)
-        part = Past(
+        part = SeriesPast(
             past.recent[rows], past.hours[rows], past.step_of_day[rows], past.capacity[rows]
         )
         matrix[rows], units_of_part = _describe(part)
@@ -132,7 +132,7 @@ def describe_past(past: Past) -> tuple[NDArray[np.float32], Units]:
     return matrix, Units(*units)
 
 
-def _describe(past: Past) -> tuple[NDArray[np.float32], Units]:
+def _describe(past: SeriesPast) -> tuple[NDArray[np.float32], Units]:
     scale = scale_of(past)
     scaled = _scale(past, scale)
     sizes = np.concatenate([compute(scaled) for _, _, compute in _BLOCKS], axis=1)
@@ -142,9 +142,11 @@ def _describe(past: Past) -> tuple[NDArray[np.float32], Units]:
     return matrix, Units(mean * scale, spread * scale, scale)
 
 
-def _scale(past: Past, scale: Floats) -> Past:
+def _scale(past: SeriesPast, scale: Floats) -> SeriesPast:
     column = scale[:, None]
-    return Past(past.recent / column, past.hours / column, past.step_of_day, past.capacity / scale)
+    return SeriesPast(
+        past.recent / column, past.hours / column, past.step_of_day, past.capacity / scale
+    )
 
 
 def _spread(sizes: Floats) -> Floats:
@@ -159,11 +161,11 @@ def _in_spreads(sizes: Floats, mean: Floats, spread: Floats) -> Floats:
     return np.concatenate([numbers, spread[:, None]], axis=1)
 
 
-def _lags(past: Past) -> Floats:
+def _lags(past: SeriesPast) -> Floats:
     return past.recent[:, : -LAGS - 1 : -1]
 
 
-def _two_hours(past: Past) -> Floats:
+def _two_hours(past: SeriesPast) -> Floats:
     recent = past.recent[:, -HISTORY_WINDOWS:]
     mean, deviation = row_mean_deviation(recent)
     spread = row_quantiles(recent, [0.5, RC_LEVEL])
@@ -172,7 +174,7 @@ def _two_hours(past: Past) -> Floats:
     )
 
 
-def _day(past: Past) -> Floats:
+def _day(past: SeriesPast) -> Floats:
     recent = past.recent[:, -DAY_WINDOWS:]
     mean, deviation = row_mean_deviation(recent)
     known = np.count_nonzero(~np.isnan(recent), axis=1) / DAY_WINDOWS
@@ -180,14 +182,14 @@ def _day(past: Past) -> Floats:
     return _columns(mean, deviation, row_max(recent), row_min(recent), *spread.T, known)
 
 
-def _hourly_peaks(past: Past) -> Floats:
+def _hourly_peaks(past: SeriesPast) -> Floats:
     day = row_quantiles(past.hours[:, -DAY_HOURS:], [0.5, 0.9])
     week = row_quantiles(past.hours, [0.5, 0.9, 0.95, 1.0])
     known = np.count_nonzero(~np.isnan(past.hours), axis=1) / WEEK_HOURS
     return _columns(*day.T, *week.T, known)
 
 
-def _same_hour(past: Past) -> Floats:
+def _same_hour(past: SeriesPast) -> Floats:
     # Two hours around the same time on each of the last days, as far back as a week.
     days = [past.hours[:, -DAY_HOURS * day :][:, :2] for day in range(1, 8)]
     peaks = np.stack([row_max(day) for day in days], axis=1)
@@ -195,7 +197,7 @@ def _same_hour(past: Past) -> Floats:
     return _columns(peaks[:, 0], mean, row_max(peaks), peaks[:, -1])
 
 
-def _yesterday(past: Past) -> Floats:
+def _yesterday(past: SeriesPast) -> Floats:
     begin = RECENT_WINDOWS - DAY_WINDOWS
     peaks = [
         row_max(past.recent[:, begin : begin + windows]) for windows in YESTERDAY_HORIZONS.values()
@@ -205,25 +207,25 @@ def _yesterday(past: Past) -> Floats:
     return _columns(*peaks, growth)
 
 
-def _slopes(past: Past) -> Floats:
+def _slopes(past: SeriesPast) -> Floats:
     return _columns(*(_slope(past.recent[:, -windows:]) for windows in (6, 12, HISTORY_WINDOWS)))
 
 
-def _jumps(past: Past) -> Floats:
+def _jumps(past: SeriesPast) -> Floats:
     steps = np.diff(past.recent[:, -DAY_WINDOWS:], axis=1)
     late = steps[:, -HISTORY_WINDOWS:]
     mean, _ = row_mean_deviation(np.abs(late))
     return _columns(row_max(late), -row_min(late), mean, row_max(steps), -row_min(steps))
 
 
-def _time_of_day(past: Past) -> Floats:
+def _time_of_day(past: SeriesPast) -> Floats:
     # The table is made by `math`, so that the value does not depend on the machine's vector code.
     known = ~np.isnan(past.step_of_day)
     step = np.where(known, past.step_of_day, 0.0).astype(np.int64) % DAY_WINDOWS
     return np.where(known[:, None], _CLOCK[step], np.nan)
 
 
-def _capacity(past: Past) -> Floats:
+def _capacity(past: SeriesPast) -> Floats:
     return _columns(past.capacity)
 
 
@@ -246,7 +248,7 @@ def _columns(*columns: Floats) -> Floats:
 
 _ANGLES = [2.0 * math.pi * step / DAY_WINDOWS for step in range(DAY_WINDOWS)]
 _CLOCK = np.array([(math.sin(angle), math.cos(angle)) for angle in _ANGLES])
-_Block = tuple[tuple[str, ...], str, Callable[[Past], Floats]]
+_Block = tuple[tuple[str, ...], str, Callable[[SeriesPast], Floats]]
 _BLOCKS: tuple[_Block, ...] = (
     (tuple(f"lag_{lag}" for lag in range(1, LAGS + 1)), "scale", _lags),
     (

@@ -37,26 +37,3 @@ def sorted_quantiles(ordered: Floats, counts: NDArray[np.int64], levels: Sequenc
         below, above = ordered[row, low], ordered[row, high]
         result[:, column] = below + (above - below) * (rank - low)
     return result
-
-
-def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
-    """Return the smallest value whose weights up to it reach `level` of all weight.
-
-    `values` and `weights` are one-dimensional; NaN values do not count; NaN without any value.
-    """
-    known = ~np.isnan(values)
-    if not known.any():
-        return float("nan")
-    order = np.lexsort((values[known],))
-    reached = np.cumsum(weights[known][order])
-    place = int(np.searchsorted(reached, level * reached[-1], side="left"))
-    return float(values[known][order][min(place, len(reached) - 1)])
-
-
-def ascending_quantiles(quantiles: Floats) -> Floats:
-    """Return predictions with each row in ascending order: a higher quantile is never lower.
-
-    `quantiles` is (rows, levels) with ascending levels. Sorting never increases the pinball loss
-    (Chernozhukov, Fernandez-Val and Galichon 2010).
-    """
-    return np.sort(quantiles, axis=1)

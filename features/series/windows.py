@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from features.series.features import HOUR_WINDOWS, RECENT_WINDOWS, WEEK_HOURS, Past
+from features.series.features import HOUR_WINDOWS, RECENT_WINDOWS, WEEK_HOURS, SeriesPast
 from features.series.quantiles import Floats
 from features.series.rules import DAY_WINDOWS, WINDOW_SECONDS, row_max
 
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SeriesState:
-    """What is kept of each series: a day and two hours of windows, a week of hourly peaks.
+    """State of each series: a day and two hours of windows, a week of hourly peaks.
 
     `next_step` counts windows since the epoch of cluster time: the first window not yet pushed.
     """
@@ -33,13 +33,13 @@ class SeriesState:
     recent: Floats
     hours: Floats
 
-    def past(self, capacity: float = math.nan) -> Past:
+    def past(self, capacity: float = math.nan) -> SeriesPast:
         """Return what features are made of, at the origin `next_step`.
 
         `capacity` is what no usage can exceed: 1 where usage is a ratio of it.
         """
         step_of_day = np.full(len(self.ids), float(self.next_step % DAY_WINDOWS))
-        return Past(self.recent, self.hours, step_of_day, np.full(len(self.ids), capacity))
+        return SeriesPast(self.recent, self.hours, step_of_day, np.full(len(self.ids), capacity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def close_window(state: SeriesState, window: OpenWindow, ids: Sequence[str]) -> 
 
 def past_of_series(
     values: Floats, first_step: int, origins: Sequence[int] | Ints, capacity: float = math.nan
-) -> Past:
+) -> SeriesPast:
     """Return the past of one whole series at each of `origins`, as pushing it would have left it.
 
     `values` is (windows,), its first window is number `first_step`; an origin is an index into it.
@@ -159,4 +159,4 @@ def past_of_series(
     complete = (lead + places) // HOUR_WINDOWS
     hourly = np.lib.stride_tricks.sliding_window_view(hours, WEEK_HOURS)[complete]
     step_of_day = ((first_step + places) % DAY_WINDOWS).astype(np.float64)
-    return Past(recent, hourly, step_of_day, np.full(len(places), capacity))
+    return SeriesPast(recent, hourly, step_of_day, np.full(len(places), capacity))

@@ -37,7 +37,7 @@ class SeriesPast(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkloadHistory:
-    """What is known of each series, up to the newest step that is over."""
+    """Known facts about each series, up to the newest step that is over."""
 
     ids: tuple[str, ...] = ()
     """Series in the order in which they came, which says nothing; their kind is the part before the first `/`."""

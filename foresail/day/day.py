@@ -73,7 +73,7 @@ GROUPS = {
 
 
 @dataclass(slots=True)
-class Span:
+class Period:
     """Something that lasted, or a moment; times are seconds since the start."""
 
     lane: str
@@ -84,13 +84,13 @@ class Span:
 
 @dataclass(slots=True)
 class Day:
-    """What a play showed."""
+    """Result of a play."""
 
     start_time: float
     """Unix seconds."""
     seconds: float
     moments: list[Moment] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
+    spans: list[Period] = field(default_factory=list)
     dollars: float = 0.0
     work_cpu_seconds: dict[str, float] = field(default_factory=dict)
     """Of Jobs, by what became of it: in time, late, lost."""
@@ -107,7 +107,7 @@ class Day:
         """True when a machine cost something."""
         return any(moment.dollars_per_hour > 0.0 for moment in self.moments)
 
-    def groups(self) -> list[tuple[str, list[tuple[str, list[Span]]]]]:
+    def groups(self) -> list[tuple[str, list[tuple[str, list[Period]]]]]:
         """Return headings with their lanes and the spans of each, as far as there are any."""
         found = []
         for heading, lanes in GROUPS.items():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from foresail.day.day import Day
-from foresail.day.drawing import draw_day
+from foresail.day.plots import draw_day
 from foresail.html_page import render
+from foresail.plots import page_style, svg_file, svg_of
 from projections.figures import number, percent
 
 
@@ -71,12 +73,16 @@ def _request_rows(day: Day) -> list[tuple[str, str]]:
 
 def day_page(day: Day, title: str, about: str) -> str:
     """Return the page's text."""
-    return render(
-        "day.html", title=title, about=about, figures=figures_of(day), picture=draw_day(day)
-    )
+    picture = day_svg(day, title)
+    return render("day.html", title=title, about=about, figures=figures_of(day), picture=picture)
 
 
 def day_picture(day: Day, title: str) -> str:
     """Return the picture alone, as SVG that loads nothing."""
-    text = render("day.svg", title=title, picture=draw_day(day))
-    return "\n".join(line.rstrip() for line in text.splitlines() if line.strip()) + "\n"
+    return svg_file(day_svg(day, title))
+
+
+@page_style
+def day_svg(day: Day, title: str) -> Any:
+    """Return the picture as an SVG element."""
+    return svg_of(draw_day(day), title)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foresail.day.day import NOT_OBSERVED, NOT_READY, SAMPLES, Day, Moment, Span, mean
+from foresail.day.day import NOT_OBSERVED, NOT_READY, SAMPLES, Day, Moment, Period, mean
 from projections.figures import duration, number
 from schemas.envelope import Event
 from schemas.observation import Observation, ObservedNodes
@@ -56,8 +56,8 @@ class DayReader:
         self._view: ObservationView | None = None
         self._samples: list[_Sample] = []
         self._marks: list[tuple[float, str]] = []
-        self._spans: list[Span] = []
-        self._open: dict[str, Span] = {}
+        self._spans: list[Period] = []
+        self._open: dict[str, Period] = {}
         self._nodes: frozenset[str] | None = None
 
     def add(self, event: Event[Any]) -> None:
@@ -80,7 +80,7 @@ class DayReader:
         nodes, at = view.nodes, view.cluster_time_seconds
         last = self._samples[-1].at if self._samples else at
         if at - last > _GAP_INTERVALS * view.interval_seconds:
-            self._spans.append(Span(NOT_OBSERVED, duration(at - last), last, at))
+            self._spans.append(Period(NOT_OBSERVED, duration(at - last), last, at))
         names = frozenset(nodes.ids)
         if self._nodes is not None:
             self._marks += [(at, "added")] * len(names - self._nodes)
@@ -94,7 +94,7 @@ class DayReader:
         for name in [name for name in self._open if name not in down]:
             self._open.pop(name).end = at
         for name in sorted(down.difference(self._open)):
-            self._open[name] = Span(NOT_READY, name, at)
+            self._open[name] = Period(NOT_READY, name, at)
             self._spans.append(self._open[name])
 
     def day(self, last_seconds: float = math.inf) -> Day | None:
@@ -107,7 +107,7 @@ class DayReader:
         day = Day(start, end - start, missing=MISSING)
         day.moments = list(self._moments(samples))
         day.spans = [
-            Span(span.lane, span.name, max(span.begin - start, 0.0), min(span.end, end) - start)
+            Period(span.lane, span.name, max(span.begin - start, 0.0), min(span.end, end) - start)
             for span in self._spans
             if span.end > start
         ]

@@ -19,7 +19,7 @@ from foresail.day.day import (
     WEATHER,
     Day,
     Moment,
-    Span,
+    Period,
     mean,
 )
 from projections.figures import number
@@ -70,8 +70,8 @@ class _Watcher:
         self._day = day
         self._marks: Counter[str] = Counter()
         self._looks: list[tuple[float, float, float, int]] = []
-        self._open: dict[tuple[str, str], Span] = {}
-        self._weather: dict[tuple[str, str], Span] = {}  # the newest of each lane and thing
+        self._open: dict[tuple[str, str], Period] = {}
+        self._weather: dict[tuple[str, str], Period] = {}  # the newest of each lane and thing
         self._requests = (0.0, 0.0, 0.0)  # so far: arrived, not served, time
         self._latencies = np.zeros(SIZE)
 
@@ -84,7 +84,7 @@ class _Watcher:
         if seconds and last is not None and last.end + _ONE_AND_THE_SAME_SECONDS >= now:
             last.end = max(last.end, now + seconds)
             return
-        span = self._weather[lane, name] = Span(lane, name, now, now + seconds)
+        span = self._weather[lane, name] = Period(lane, name, now, now + seconds)
         self._day.spans.append(span)
 
     @property
@@ -122,7 +122,7 @@ class _Watcher:
     def _set_span(self, lane: str, key_in_lane: str, name: str, *, on: bool) -> None:
         key, now = (lane, key_in_lane), self._now
         if on and key not in self._open:
-            span = self._open[key] = Span(lane, name, now)
+            span = self._open[key] = Period(lane, name, now)
             self._day.spans.append(span)
         elif not on and key in self._open:
             self._open.pop(key).end = now

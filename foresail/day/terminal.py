@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from foresail.day.day import MARKS, Day
-from foresail.day.drawing import MINUTES
 from foresail.day.pages import figures_of
+from foresail.day.plots import MINUTES
 from projections.figures import known_number
 from projections.times import clock
 

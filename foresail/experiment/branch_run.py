@@ -14,25 +14,25 @@ from bus.memory_adapter import MemoryBus, MemoryLog
 from foresail.experiment.branching import BranchPoint
 from foresail.settings import StackSettings
 from lab.calibration.continuation import Continuation
-from lab.calibration.samples import Sample
+from lab.calibration.samples import ActionSample
 from projections.score.money import difference_of, slo_of
 from projections.score.prices import ScorePrices
-from projections.score.tally import Tally, add_look, begin_tally, look_of
+from projections.score.tally import Tally, add_score_input, begin_tally, score_input_of
 from schemas import subjects
 from schemas.actions import Action
 from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.outcome import Operation, OperationResult, OutcomeExecution
 from schemas.view import ObservationView, update_view
-from services.agents.memory import GIB
-from services.cluster import TwinTransport
-from services.collector.looks import Look
+from services.agents.demand_sample import GIB
+from services.collector.collected import CollectedCycle
 from services.collector.service import Collector
 from services.executor.plans import PLANS
 from services.executor.plans.planned import PlanRefusal
 from services.executor.reading.facts import read_facts
 from services.executor.settings import ExecutorSettings
 from services.executor.writing.operations import apply_operation
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.engine import Engine
 
@@ -45,7 +45,7 @@ KEPT_MESSAGES = 100
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What pods requested in a branch over its time."""
+    """Requests of pods in a branch over its time."""
 
     core_hours: float = 0.0
     memory_gib_hours: float = 0.0
@@ -61,7 +61,7 @@ class PlayedBranch:
     """Kinds of what was done beyond the action's own writes."""
 
 
-def measure(point: BranchPoint, settings: StackSettings, began_seconds: float) -> Sample:
+def measure(point: BranchPoint, settings: StackSettings, began_seconds: float) -> ActionSample:
     """Play both branches of a point and return what was expected and what came of it.
 
     Args:
@@ -78,7 +78,7 @@ def measure(point: BranchPoint, settings: StackSettings, began_seconds: float) -
     memory = acted.capacity.memory_gib_hours - left.capacity.memory_gib_hours
     charged = "capacity" in point.effect.terms
     capacity = -cores * value.core_hour - memory * value.memory_gib_hour if charged else 0.0
-    return Sample(
+    return ActionSample(
         kind=point.kind,
         cycle=point.started.cycle,
         part=point.started.part,
@@ -145,7 +145,7 @@ class _Branch:
         assert self._tally is not None
         return self._tally
 
-    async def see(self, known: Look | None = None) -> ObservationView:
+    async def see(self, known: CollectedCycle | None = None) -> ObservationView:
         """Look at the branch now, or take over what was seen of it before."""
         cycle = None if known is None else known.cycle
         await self._collector.collect_once(cycle=cycle, look=known)
@@ -156,12 +156,12 @@ class _Branch:
         self._view = view
         if before is not None:
             self.capacity = _add_capacity(self.capacity, before, view)
-        look = look_of(view)
+        look = score_input_of(view)
         assert look is not None  # the collector counts work
         self._tally = (
             begin_tally(look)
             if self._tally is None
-            else add_look(self._tally, look, slo_of(self.prices))
+            else add_score_input(self._tally, look, slo_of(self.prices))
         )
         return view
 

@@ -18,16 +18,8 @@ from schemas.envelope import Event
 from schemas.model import EventData
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
 from services.agents.calibration import kind_of
-from services.cluster import (
-    JSON,
-    ApiResponse,
-    ItemTransport,
-    Json,
-    ListedItems,
-    Method,
-    Transport,
-)
-from services.collector.looks import Look
+from services.cluster import JSON, ApiResponse, ItemTransport, Json, ListedItems, Method, Transport
+from services.collector.collected import CollectedCycle
 from twin.port.api import WRITING
 from twin.port.engine import Engine
 
@@ -43,7 +35,7 @@ class BranchPoint:
     started: OutcomeExecution
     """With the operations that are about to be written."""
     effect: Effect
-    look: Look
+    look: CollectedCycle
     """The newest of the collector."""
     with_action: Engine
     without: Engine
@@ -58,7 +50,7 @@ class BranchRecorder:
         self._kinds = frozenset(kinds)
         self._known: set[tuple[int, int]] = set()
         self._taken: set[tuple[str, int]] = set()
-        self._look: Look | None = None
+        self._look: CollectedCycle | None = None
         self.began_seconds = 0.0
         """Cluster time of the first look."""
         self.points: list[BranchPoint] = []
@@ -67,7 +59,7 @@ class BranchRecorder:
         self.settings: StackSettings | None = None
         """Of the run, everything filled in."""
 
-    def note_look(self, look: Look) -> None:
+    def note_collected(self, look: CollectedCycle) -> None:
         """Keep what the collector saw last."""
         if self._look is None:
             self.began_seconds = look.snapshot.cluster_time_seconds

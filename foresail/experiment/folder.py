@@ -57,7 +57,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     )
 
 
-def note_look(plan: Plan, results: Sequence[TrialResult], by: Look) -> None:
+def note_collected(plan: Plan, results: Sequence[TrialResult], by: Look) -> None:
     """Count a look at results of the test split; where there is none yet nobody has seen anything."""
     if plan.split == "test" and results:
         count_use(plan.folder, plan.experiment, plan.code, by)

@@ -6,7 +6,7 @@ import argparse
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from foresail.experiment.folder import add_experiment, note_look, plan_of
+from foresail.experiment.folder import add_experiment, note_collected, plan_of
 from foresail.gates import KeptGate, keep_gate
 from foresail.output import console, print_json
 from lab.experiments.gate import GateResult, judge
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """
     plan = plan_of(arguments)
     results = ResultFolder(plan.folder).read(task.fingerprint for task in plan.tasks)
-    note_look(plan, results, "gate")
+    note_collected(plan, results, "gate")
     answer = judge(analyse(plan.experiment, results, plan.split))
     if arguments.keep:
         keep_gate(_kept(plan, answer))

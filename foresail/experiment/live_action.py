@@ -167,7 +167,7 @@ def _plan(arguments: argparse.Namespace) -> LivePlan:
         rounds=arguments.rounds,
         hold_seconds=arguments.hold,
         rest_seconds=arguments.rest,
-        look_seconds=arguments.every,
+        poll_seconds=arguments.every,
         exerciser=ExerciserSettings(
             seed=arguments.seed, randomise=arguments.randomise, image=arguments.image
         ),

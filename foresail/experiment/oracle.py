@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from foresail.experiment.controllers import DeploymentControllers
 from inputs.quantities import parse_millicores
 from lab.experiments.arms import Arm, Foresight
-from lab.experiments.worth import Outlook, play
+from lab.experiments.worth import PeriodCounts, play
 from projections.score.prices import ScorePrices
 from services.collector.settings import CollectorSettings
 from services.executor.plans.power_state import POWER_STATE
@@ -43,7 +43,7 @@ USES = (0.5, 0.8)
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class SwitchPower:
     """Put a node to sleep, or wake it."""
 
     node: str
@@ -51,7 +51,7 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ScaleDeployment:
     """Give a Deployment so many replicas."""
 
     namespace: str
@@ -59,7 +59,7 @@ class Scale:
     replicas: int
 
 
-Choice = tuple[Switch | Scale, ...]
+Choice = tuple[SwitchPower | ScaleDeployment, ...]
 """What is done at once; empty: nothing."""
 
 
@@ -88,7 +88,7 @@ class Oracle:
         apply(self._engine, best)
         self._engine.clock.after(self._foresight.every_seconds, _CHOOSE)
 
-    def try_out(self, choice: Choice) -> Outlook:
+    def try_out(self, choice: Choice) -> PeriodCounts:
         """Return what would come of a choice, from a copy; the cluster itself notices nothing."""
         copy = self._engine.clone()
         DeploymentControllers(copy, self._arm)
@@ -96,19 +96,19 @@ class Oracle:
         apply(copy, choice)
         return play(copy, self._foresight.ahead_seconds)
 
-    def _money(self, stretch: Outlook) -> float:
+    def _money(self, stretch: PeriodCounts) -> float:
         return stretch.money(self._prices, CollectorSettings().energy_price)
 
 
-def choices(engine: Engine, untouched: Outlook) -> Iterator[Choice]:
+def choices(engine: Engine, untouched: PeriodCounts) -> Iterator[Choice]:
     """Yield what is worth trying, given what will happen if nothing is done."""
-    empty = tuple(Switch(name, asleep=True) for name in _unused(engine, untouched.used_nodes))
+    empty = tuple(SwitchPower(name, asleep=True) for name in _unused(engine, untouched.used_nodes))
     asleep = _asleep(engine)
     scalings = list(dict.fromkeys(tuple(_scalings(engine, untouched, use)) for use in USES))
     if empty:
         yield empty
     for count in sorted({-(-len(asleep) // 2), len(asleep)} - {0}):
-        yield tuple(Switch(name, asleep=False) for name in asleep[:count])
+        yield tuple(SwitchPower(name, asleep=False) for name in asleep[:count])
     for scaling in filter(None, scalings):
         yield scaling
         if empty:
@@ -119,7 +119,7 @@ def apply(engine: Engine, choice: Choice) -> None:
     """Write a choice into a cluster, as the executor would."""
     store = engine.store
     for part in choice:
-        if isinstance(part, Switch):
+        if isinstance(part, SwitchPower):
             node = store.get("nodes", "", part.node)
             state = "sleep" if part.asleep else "on"
             annotations = {**node["metadata"].get("annotations", {}), POWER_STATE: state}
@@ -156,7 +156,7 @@ def _asleep(engine: Engine) -> list[str]:
     return [name for name in names if engine.nodes.settings[engine.nodes.row_of[name]].asleep]
 
 
-def _scalings(engine: Engine, untouched: Outlook, use: float) -> Iterator[Scale]:
+def _scalings(engine: Engine, untouched: PeriodCounts, use: float) -> Iterator[ScaleDeployment]:
     """Yield the replicas that the most requests to come need at a CPU use; where they are so many already: none."""
     scaled = {
         (record.namespace, record.body["spec"]["scaleTargetRef"]["name"])
@@ -176,7 +176,7 @@ def _scalings(engine: Engine, untouched: Outlook, use: float) -> Iterator[Scale]
         if cores:
             replicas = max(1, math.ceil(most * settings.cpu_seconds / (cores * use)))
             if replicas != deployment.body["spec"].get("replicas", 1):
-                yield Scale(service.namespace, names[0], replicas)
+                yield ScaleDeployment(service.namespace, names[0], replicas)
 
 
 def _cores(deployment: ObjectRecord) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from foresail.experiment.folder import add_experiment, note_look, plan_of
+from foresail.experiment.folder import add_experiment, note_collected, plan_of
 from foresail.experiment_page import experiment_page
 from foresail.html_page import write_page
 from foresail.output import console, print_json
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     folder = ResultFolder(plan.folder)
     results = folder.read(task.fingerprint for task in plan.tasks)
     costs = folder.read_costs(results)
-    note_look(plan, results, "report")
+    note_collected(plan, results, "report")
     report = make_report(
         plan.experiment,
         results,

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from bus.exit_codes import ExitCode
-from foresail.experiment.folder import note_look, plan_for
+from foresail.experiment.folder import note_collected, plan_for
 from foresail.output import console, print_json
 from lab.experiments.gate import judge
 from lab.experiments.results import ResultFolder
@@ -24,7 +24,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True, slots=True)
 class SuiteRow:
-    """What one gate of a suite says."""
+    """Result of one gate of a suite."""
 
     name: str
     family: str
@@ -66,7 +66,7 @@ def _row(gate: SuiteGate) -> SuiteRow:
     plan = plan_for(Path(gate.file), gate.split, None if gate.dir is None else Path(gate.dir))
     tasks = plan.tasks
     results = ResultFolder(plan.folder).read(task.fingerprint for task in tasks)
-    note_look(plan, results, "gate")
+    note_collected(plan, results, "gate")
     analysis = analyse(plan.experiment, results, plan.split)
     answer = judge(analysis)
     hypothesis, primary = plan.experiment.hypothesis, analysis.primary

@@ -22,11 +22,11 @@ from foresail.stack.in_process import AGENTS
 from foresail.stack.virtual import START_WALL_NS, Listener, run_virtual_stack
 from lab.experiments.engine import Task
 from lab.experiments.forecasts import ForecastSkill
+from lab.experiments.input_hash import InputHash
 from lab.experiments.results import PlayedTrial, TrialCost, TrialResult
 from lab.experiments.scored import ScoredTime
 from lab.experiments.spec import Trial
-from lab.experiments.stimulus import Stimulus
-from lab.experiments.truth import Truth
+from lab.experiments.truth import GroundTruth
 from lab.rate_worlds.scaling_ahead.controller import ScalesAhead
 from projections.score.prices import ScorePrices
 from schemas.envelope import Event
@@ -45,8 +45,8 @@ class _WatchedWorld:
     """A trial's cluster, and what is counted of it and of its log."""
 
     engine: Engine
-    stimulus: Stimulus
-    truth: Truth
+    stimulus: InputHash
+    truth: GroundTruth
     scored: ScoredTime
     forecasts: ForecastSkill
     switchback: OutcomeSwitchback | None = None
@@ -131,10 +131,10 @@ def run_trial(
     worlds: list[_WatchedWorld] = []
 
     def prepare(engine: Engine) -> None:
-        stimulus = Stimulus(engine)
+        stimulus = InputHash(engine)
         add_writers(engine, trial)
         counts_from = engine.now + trial.world.warm_up
-        truth = Truth(engine, trial.world.warm_up)
+        truth = GroundTruth(engine, trial.world.warm_up)
         scored, forecasts = ScoredTime(counts_from), ForecastSkill(counts_from)
         worlds.append(_WatchedWorld(engine, stimulus, truth, scored, forecasts))
 
@@ -213,7 +213,7 @@ def add_writers(engine: Engine, trial: Trial) -> None:
         PlantedHarm(engine, arm.planted)
 
 
-def _withheld(truth: Truth, trial: Trial) -> float:
+def _withheld(truth: GroundTruth, trial: Trial) -> float:
     """Return what taking replicas away cost where nothing else shows it, in dollars per hour, as held demand."""
     hours = trial.world.length / 3_600.0
     return -ScorePrices().held_pod_hour * truth.withheld_pod_hours() / hours

@@ -19,11 +19,10 @@ from foresail.explanation.proposals import proposal_sections
 from foresail.explanation.section import Section
 from projections.cycle_record import CycleRecord
 from projections.figures import number
-from projections.noop_text import RULES
 from projections.times import CLUSTER
 from schemas.actions import Action
 from schemas.agents import action_label
-from schemas.decision import ClosedBy, Decision
+from schemas.decision import RULES, ClosedBy, Decision
 
 LABEL_COLUMNS = 10
 CLOSED = {

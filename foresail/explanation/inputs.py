@@ -1,4 +1,4 @@
-"""What the decision rested on: predictions and their reasons, signals with source and age, and what
+"""Inputs of the decision: predictions and their reasons, signals with source and age, and what
 was missing, stale or assumed.
 """
 
@@ -13,12 +13,18 @@ from rich.text import Text
 from foresail.explanation.section import Section, number, seconds
 from projections import figures
 from projections.cycle_record import CycleRecord
-from projections.prediction_table import prediction_table
+from projections.history_text import capacity_sentence
 from projections.promotion.text import driving_texts
 from projections.times import cluster_time
 from schemas.envelope import Event
 from schemas.observation import Observation
-from schemas.prediction import ABSTAINS, Contribution, Prediction, PredictionShadow
+from schemas.prediction import (
+    ABSTAINS,
+    Contribution,
+    Prediction,
+    PredictionShadow,
+    prediction_table,
+)
 from schemas.signals import Signal, SignalStatus
 
 NAMED_NODES = 2
@@ -31,12 +37,24 @@ def input_sections(record: CycleRecord) -> Iterator[Section]:
     target = "" if record.decision is None else record.decision.data.action.target.name
     lines = [line for event in record.predictions for line in _prediction(event, target)]
     yield Section("PREDICTED", lines or [Text("nothing: no prediction of this cycle")], "cyan")
+    yield Section("BEARS", _capacities(record), "cyan")
     if record.driven_by is not None:
         yield Section("DRIVES", [Text(line) for line in driving_texts(record.driven_by.data)])
     if record.observation is None:
         yield Section("SIGNALS", [Text("the observation is not in this log any more")], "red")
         return
     yield from _signals(record.observation)
+
+
+def _capacities(record: CycleRecord) -> list[Text]:
+    """Return what replicas of the workloads bear that somebody wanted to change, a line each."""
+    if record.capacity is None:
+        return []
+    actions = [event.data.action for event in record.proposals]
+    decided = () if record.decision is None else record.decision.data.actions
+    names = dict.fromkeys(action.target.name for action in (*decided, *actions))
+    said = ((name, capacity_sentence(record.capacity.data, name)) for name in names)
+    return [Text(f"{name}: {sentence}") for name, sentence in said if sentence]
 
 
 def _prediction(event: Event[Any], target: str) -> list[Text]:

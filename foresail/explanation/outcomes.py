@@ -1,4 +1,4 @@
-"""What came of the decision: guard rails, execution, verification, reward, scored predictions."""
+"""Outcome of the decision: guard rails, execution, verification, reward, scored predictions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from rich.text import Text
 
 from foresail.explanation.section import Section
 from projections import figures
-from projections.band_text import band_text
 from projections.cycle_record import CycleRecord, PartRecord
-from projections.promotion.text import judgement_texts
 from projections.score.text import OVERLAP, effect_text, window_text
 from schemas.agents import action_label, letter_of
+from schemas.capacity_score import capacity_score_text
 from schemas.outcome import (
     ExecutionPhase,
     ForecastScore,
@@ -24,7 +23,9 @@ from schemas.outcome import (
     OutcomeReward,
     OutcomeVerification,
     RewardPart,
+    band_text,
 )
+from schemas.promotion import judgement_texts
 from schemas.reasons import Reason
 from services.agents.calibration import MEASURED, kind_of
 
@@ -202,6 +203,8 @@ def _forecast_text(data: OutcomeForecast) -> Text:
         texts.append(f"demand {_of(data.demand)}, error {_short(error)}")
     if data.bands is not None:
         texts.append(band_text(data.horizon_seconds, data.bands))
+    if data.capacity_so_far is not None:
+        texts.append(capacity_score_text(data.capacity_so_far))
     if not texts:
         texts.append(f"not scored [{data.reason}]")
     return Text(f"{who}: {'; '.join(texts)}", style="dim")

@@ -10,11 +10,10 @@ from foresail.explanation.section import Section, number, seconds
 from projections import figures
 from projections.cycle_record import CycleRecord
 from projections.measure_names import measure_name
-from projections.noop_text import is_noop
 from projections.times import cluster_time
 from schemas.actions import Action, ActionKind, AgentName, Evidence
 from schemas.agents import letter_of
-from schemas.decision import Considered, Decision, Override
+from schemas.decision import Considered, Decision, Override, is_noop
 
 
 def proposal_sections(record: CycleRecord) -> Iterator[Section]:

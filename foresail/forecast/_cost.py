@@ -1,4 +1,4 @@
-"""What a command has used so far: processor time and the most memory it held."""
+"""Resource usage of a command so far: processor time and the most memory it held."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class LogPart:
     first_seq: int
     """From here on every message of the wanted layers is taken."""
     from_seq: int
-    """What was asked for."""
+    """The request."""
     complete: bool
     whole: bool
     """It is the log from its first event on."""

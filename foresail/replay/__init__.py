@@ -33,7 +33,7 @@ from foresail import stopping
 from foresail.output import console, print_json
 from foresail.replay.keys import HELP, reading_keys
 from foresail.replay.player import FASTER, Player
-from foresail.replay.stage import Place, Stage, open_stage, run_name
+from foresail.replay.stage import ReplayLog, ReplayTarget, open_stage, run_name
 from foresail.spans import moment
 from foresail.verbs import Verb
 from inputs.plain_numbers import parse_number
@@ -116,7 +116,7 @@ async def _replay(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    place = Place(
+    place = ReplayTarget(
         arguments.state,
         run_name(arguments.file, arguments.name),
         str(part.source.recording.header.get("incarnation", "")),
@@ -272,7 +272,7 @@ def position(player: Player, part: LocatedWindow) -> str:
     )
 
 
-def _introduce(path: Path, part: LocatedWindow, stage: Stage, *, stay: bool) -> None:
+def _introduce(path: Path, part: LocatedWindow, stage: ReplayLog, *, stay: bool) -> None:
     out = console()
     span = f"seq {part.from_seq} to {part.last_seq}"
     lines = [
@@ -290,7 +290,7 @@ def _introduce(path: Path, part: LocatedWindow, stage: Stage, *, stay: bool) -> 
 
 
 def _conclude(
-    arguments: argparse.Namespace, player: Player, part: LocatedWindow, stage: Stage
+    arguments: argparse.Namespace, player: Player, part: LocatedWindow, stage: ReplayLog
 ) -> None:
     played = player.played
     if arguments.json:

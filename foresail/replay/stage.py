@@ -18,7 +18,8 @@ from pathlib import Path
 from bus.clock import Clock
 from bus.errors import BusUnavailable, InputError, JetStreamMissing, Permanent
 from bus.identities import REPLAY_PREFIX
-from bus.login import Login, Logins, new_logins, read_logins, store_logins
+from bus.login import Login
+from bus.logins import Logins, new_logins, read_logins, store_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer, reload_accounts
@@ -39,8 +40,8 @@ RETRY_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Place:
-    """What was asked for."""
+class ReplayTarget:
+    """The request."""
 
     state: Path
     """The stack's state folder."""
@@ -60,8 +61,8 @@ class Place:
 
 
 @dataclass
-class Caption:
-    """What the dashboard says about how far the replay is; the replay sets it once it plays."""
+class ReplayStatus:
+    """Progress of the replay on the dashboard; the replay sets it once it plays."""
 
     read: Callable[[], str] = str
 
@@ -71,7 +72,7 @@ class Caption:
 
 
 @dataclass
-class Stage:
+class ReplayLog:
     """A log that waits for a replay."""
 
     bus: NatsBus
@@ -80,7 +81,7 @@ class Stage:
     """The state folder that other verbs are given."""
     where: str
     """In words."""
-    caption: Caption
+    caption: ReplayStatus
 
     @property
     def folder(self) -> Path:
@@ -118,7 +119,7 @@ def run_name(path: Path, name: str | None) -> str:
 
 
 @asynccontextmanager
-async def open_stage(place: Place, clock: Clock) -> AsyncIterator[Stage]:
+async def open_stage(place: ReplayTarget, clock: Clock) -> AsyncIterator[ReplayLog]:
     """Make a log for a replay, with a dashboard over it; take away what is not ours afterwards.
 
     Raises:
@@ -159,7 +160,7 @@ async def open_stage(place: Place, clock: Clock) -> AsyncIterator[Stage]:
         )
         if server.own is not None:
             stack.servers = {"nats-server": server.own.pid}
-        caption = Caption()
+        caption = ReplayStatus()
         if place.dashboard_port is not None:
             port = place.dashboard_port or hold_port(stack)
             stack.dashboard_url = f"http://127.0.0.1:{port}"
@@ -174,11 +175,11 @@ async def open_stage(place: Place, clock: Clock) -> AsyncIterator[Stage]:
             cleanup.push_async_callback(_cancel, asyncio.create_task(showing, name="dashboard"))
         state.write(stack)
         cleanup.callback(_note_end, state, stack, server)
-        yield Stage(await connect("replayer"), stack, state, server.where, caption)
+        yield ReplayLog(await connect("replayer"), stack, state, server.where, caption)
 
 
 async def _server(
-    place: Place,
+    place: ReplayTarget,
     folder: Path,
     declaration: StreamDeclaration,
     cleanup: contextlib.AsyncExitStack,

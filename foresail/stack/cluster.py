@@ -11,8 +11,8 @@ from pathlib import Path
 from bus.clock import Clock
 from foresail.dependent_settings import fill_dependent, mode_of
 from foresail.settings import StackSettings
-from foresail.stack.keeper import Keeper
-from foresail.stack.kept_processes import kept_twin
+from foresail.stack.supervised_processes import supervised_twin
+from foresail.stack.supervisor import Supervisor
 from foresail.stack.twin_process import TwinProcess
 from foresail.stack.workload import ChosenWorkload
 from schemas.outcome import Mode
@@ -22,7 +22,7 @@ CLUSTER_SERVICES = ("collector", "executor", "exerciser")
 
 
 @dataclass
-class Plant:
+class ControlledCluster:
     """The cluster under control."""
 
     kubeconfigs: Mapping[str, str]
@@ -48,13 +48,13 @@ def with_start(settings: StackSettings, clock: Clock) -> StackSettings:
     return settings.model_copy(update={"run": settings.run.model_copy(update={"start_time": now})})
 
 
-async def start_plant(
+async def start_cluster(
     settings: StackSettings,
     workload: ChosenWorkload | None,
     folder: Path,
-    keeper: Keeper,
-) -> Plant:
-    """Start the twin, which `keeper` stops, or take the kubeconfig.
+    supervisor: Supervisor,
+) -> ControlledCluster:
+    """Start the twin, which `supervisor` stops, or take the kubeconfig.
 
     Raises:
         InputError: the twin refuses what it was given.
@@ -63,11 +63,11 @@ async def start_plant(
     if workload is None:
         mode = str(mode_of(settings, Mode.SHADOW))
         paths = dict.fromkeys(CLUSTER_SERVICES, str(run.kubeconfig))
-        return Plant(paths, "of the kubeconfig", mode, run.speed or 1.0, os.getpid())
+        return ControlledCluster(paths, "of the kubeconfig", mode, run.speed or 1.0, os.getpid())
     twin = TwinProcess(settings, workload, folder)
-    keeper.add(kept_twin(twin))
+    supervisor.add(supervised_twin(twin))
     ready = await twin.start()
-    return Plant(
+    return ControlledCluster(
         kubeconfigs={name: ready[f"{name}_kubeconfig"] for name in CLUSTER_SERVICES},
         description=ready["address"],
         mode=str(mode_of(settings, Mode.ACTIVE)),

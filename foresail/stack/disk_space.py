@@ -1,4 +1,4 @@
-"""What is done about a full disk under the log.
+"""Handling of a full disk under the log.
 
 A nats-server whose store could not be written stops acknowledging and does not begin again by
 itself, even when there is room again; what it acknowledged before is whole. Publishers wait (see
@@ -40,7 +40,7 @@ async def restart_when_disk_has_room(
 ) -> None:
     """Stop a server that could not write its store once there is room, until cancelled.
 
-    The keeper starts it again; `on_change(name, what)` hears of it.
+    The supervisor starts it again; `on_change(name, what)` hears of it.
     """
     reported = False
     while True:

@@ -17,8 +17,8 @@ from schemas.config import CODE_VERSION
 from schemas.identity import Origin
 from services.agents.service import build as build_agent
 from services.cluster import Transport
-from services.collector.looks import NAME as COLLECTOR
-from services.collector.looks import Look
+from services.collector.collected import NAME as COLLECTOR
+from services.collector.collected import CollectedCycle
 from services.collector.service import run as run_collector
 from services.executor.service import run as run_executor
 from services.exerciser.service import run as run_exerciser
@@ -54,12 +54,12 @@ def service(
     clock: Clock,
     origin: Origin,
     transport: Transport,
-    on_look: Callable[[Look], None] | None = None,
+    on_collected: Callable[[CollectedCycle], None] | None = None,
 ) -> Coroutine[Any, Any, None]:
-    """Return one service over a connection and a cluster of its own; `on_look` is the collector's."""
+    """Return one service over a connection and a cluster of its own; `on_collected` is the collector's."""
     group: Any = settings.agents if name in AGENTS else settings.groups[name]
     if name in EFFECTFUL:
-        more = {"on_look": on_look} if name == COLLECTOR else {}
+        more = {"on_collected": on_collected} if name == COLLECTOR else {}
         return EFFECTFUL[name](
             group, bus, clock, origin, transport, code_version=CODE_VERSION, **more
         )

@@ -15,21 +15,20 @@ from rich.table import Table
 from rich.text import Text
 
 from projections.breaker.text import standing_texts
-from projections.event_text import execution_text
 from projections.figures import age, number, percent, score, signed_score
-from projections.measure_names import UNHEALTHY_PODS
-from projections.noop_text import is_noop, noop_reason
 from projections.operating import OperatingState
 from projections.overview import Overview
 from projections.promotion.text import driving_texts
-from projections.score.text import difference_text, score_text, verdict_in
 from projections.stale import stale_text
-from projections.switchback.text import switchback_text
 from projections.times import WALL, cluster_clock
 from schemas.actions import ActionKind
 from schemas.agents import action_label, letter_of
+from schemas.decision import is_noop, noop_reason
+from schemas.observation import UNHEALTHY_PODS
 from schemas.outcome import OutcomeReward
+from schemas.score import difference_text, score_text, verdict_in
 from schemas.signals import Signal, SignalStatus
+from schemas.switchback import switchback_text
 from schemas.wording import count_text
 
 COLOURS = {"A": "red", "B": "green", "C": "yellow", "Referee": "cyan"}
@@ -159,7 +158,7 @@ def _decision(overview: Overview) -> Panel:
     for part in record.parts:
         newest = part.rollback or part.execution
         if newest is not None:
-            lines.append(Text(execution_text(newest), style="italic"))
+            lines.append(Text(newest.result, style="italic"))
     lines += [_reward(reward) for reward in overview.rewards[-1:] if reward.observed is not None]
     wanted = ", ".join(f"{action_label(one)} {one.aim}" for one in decision.actions)
     wanted = "nothing to do" if idle else wanted

@@ -15,7 +15,7 @@ from bus.health import LOOPBACK
 
 ANSWER_BYTES = 16_384
 ANSWER_SECONDS = 0.8
-"""Shorter than the keeper's patience with one question, so that silence is told from a closed port."""
+"""Shorter than the supervisor's patience with one question, so that silence is told from a closed port."""
 SILENT = LivenessReport(math.inf, ready=False)
 """A process that has opened its port and does not answer on it: SIGSTOP before it was ever heard."""
 

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bus.errors import BusUnavailable, ConfigError
-from bus.login import Login, Logins, new_logins, store_logins
+from bus.login import Login
+from bus.logins import Logins, new_logins, store_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
 from foresail.settings import StackSettings
-from foresail.stack.keeper import Keeper
-from foresail.stack.kept_processes import kept_log
+from foresail.stack.supervised_processes import supervised_log
+from foresail.stack.supervisor import Supervisor
 from services.identities import IDENTITIES
 
 TWIN_SYNC_INTERVAL = "1s"
@@ -48,9 +49,9 @@ def max_file_store(max_bytes: int) -> str:
 
 
 async def start_log(
-    settings: StackSettings, incarnation: str, folder: Path, keeper: Keeper
+    settings: StackSettings, incarnation: str, folder: Path, supervisor: Supervisor
 ) -> LogServer:
-    """Start or reach the server, and make sure the stream is there; `keeper` stops what was started.
+    """Start or reach the server, and make sure the stream is there; `supervisor` stops what was started.
 
     Raises:
         ConfigError: the port is taken, or the URL leads to no server or to one that does not fit.
@@ -83,7 +84,7 @@ async def start_log(
             max_file_store=max_file_store(nats.max_bytes),
             accounts=accounts_conf(settings.run.cluster, declaration.name, logins),
         )
-        keeper.add(kept_log(server))
+        supervisor.add(supervised_log(server))
         url = await server.start()
         lost = (
             "nothing that was acknowledged"

@@ -1,4 +1,4 @@
-"""What is checked before anything starts: ports, files and folders. One line each, and nothing half
+"""Checks before anything starts: ports, files and folders. One line each, and nothing half
 started.
 """
 

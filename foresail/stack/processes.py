@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bus.login import ANONYMOUS, Logins
+from bus.login import ANONYMOUS
+from bus.logins import Logins
 from foresail.settings import StackSettings
 from schemas.agents import agent_names
 

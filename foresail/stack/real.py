@@ -2,7 +2,7 @@
 
 Order up: folder lock, workload, nats-server, stream, cluster, services. Order down: sources first,
 then everything that still has to answer the last cycle, then the recording is sealed, then the
-servers stop. One keeper holds all of these processes.
+servers stop. One supervisor holds all of these processes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,9 @@ from foresail import stopping
 from foresail.output import console, print_error, print_note
 from foresail.settings import StackSettings
 from foresail.stack.clock_rate import rate_note, with_clock_rate
-from foresail.stack.cluster import Plant, start_plant, with_start
+from foresail.stack.cluster import ControlledCluster, start_cluster, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
-from foresail.stack.giving_back import GivenBack, give_back, summary_of
 from foresail.stack.health_ports import with_dashboard_port, with_health_ports
-from foresail.stack.keeper import Keeper
-from foresail.stack.kept_processes import ServiceProcess
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_alone, check_before_start, check_ports
 from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
@@ -38,6 +35,9 @@ from foresail.stack.recording import open_writer
 from foresail.stack.run_events import announce_start, run_complete, run_error
 from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
+from foresail.stack.supervised_processes import ServiceProcess
+from foresail.stack.supervisor import Supervisor
+from foresail.stack.undo_at_end import UndoneAtEnd, summary_of, undo_at_end
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload
 from schemas.envelope import rfc3339
@@ -65,10 +65,10 @@ class RunningStack:
     origin: Origin
     workload: ChosenWorkload | None
     log: LogServer
-    plant: Plant
+    plant: ControlledCluster
     bus: NatsBus
     watch: Watch
-    keeper: Keeper
+    supervisor: Supervisor
     logs: Path
     clock: Clock
     started: str
@@ -77,19 +77,19 @@ class RunningStack:
     frozen: int = 0
     """Processes that were replaced because they were frozen."""
     running: bool = True
-    given_back: GivenBack | None = None
+    given_back: UndoneAtEnd | None = None
     """What became at the end of what stood on a cluster of the user's own."""
 
     @property
     def servers(self) -> dict[str, int]:
         """Process ids of the servers that the stack runs itself."""
-        pids = self.keeper.pids
+        pids = self.supervisor.pids
         return {name: pids[name] for name in SERVERS if name in pids}
 
     @property
     def services(self) -> dict[str, int]:
         """Process ids of the services; 0 while one is between two starts."""
-        return {name: pid for name, pid in self.keeper.pids.items() if name not in SERVERS}
+        return {name: pid for name, pid in self.supervisor.pids.items() if name not in SERVERS}
 
 
 def run_real_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
@@ -161,11 +161,11 @@ async def _bring_up(
     check_ports(settings)
     for line in () if workload is None else workload.lines(settings.run.interval_seconds):
         say(line)
-    keeper = Keeper(clock, patience_seconds=settings.run.frozen_seconds)
-    cleanup.push_async_callback(keeper.stop)
-    log = await start_log(settings, incarnation, folder, keeper)
+    supervisor = Supervisor(clock, patience_seconds=settings.run.frozen_seconds)
+    cleanup.push_async_callback(supervisor.stop)
+    log = await start_log(settings, incarnation, folder, supervisor)
     say(log.durability)
-    plant = await start_plant(settings, workload, folder, keeper)
+    plant = await start_cluster(settings, workload, folder, supervisor)
     origin = Origin(settings.run.cluster, incarnation)
     bus = await NatsBus.connect(
         log.url, cluster=origin.cluster, stream=log.stream, login=log.logins["stack"]
@@ -184,7 +184,7 @@ async def _bring_up(
         plant=plant,
         bus=bus,
         watch=Watch(bus, origin.cluster, writer),
-        keeper=keeper,
+        supervisor=supervisor,
         logs=folder / "logs",
         clock=clock,
         started=rfc3339(clock.wall_ns() / 1e9),
@@ -236,7 +236,7 @@ def _keep_running(
         publishing.add(task)
         task.add_done_callback(publishing.discard)
 
-    stack.keeper.keep(on_change, on_frozen)
+    stack.supervisor.keep(on_change, on_frozen)
     if stack.log.server is not None:
         disk_watch = asyncio.create_task(
             restart_when_disk_has_room(stack.log.server, stack.clock, on_change), name="disk-space"
@@ -259,7 +259,7 @@ def _seal(writer: RecordingWriter) -> None:
 
 
 def _add_services(stack: RunningStack) -> None:
-    settings = with_dashboard_port(stack.plant.settings_in_force(stack.settings), stack.keeper)
+    settings = with_dashboard_port(stack.plant.settings_in_force(stack.settings), stack.supervisor)
     stack.dashboard_url = f"http://127.0.0.1:{settings.dashboard.port}"
     connections = Connections(
         cluster=stack.origin.cluster,
@@ -273,12 +273,12 @@ def _add_services(stack: RunningStack) -> None:
     )
     frozen_seconds = stack.settings.run.frozen_seconds
     specs, stack.health = with_health_ports(
-        process_specs(settings, connections), frozen_seconds, stack.keeper
+        process_specs(settings, connections), frozen_seconds, stack.supervisor
     )
     first_pause = RESTART_INTERVALS * stack.settings.run.interval_seconds
     for spec in specs:
         port = stack.health[spec.name]
-        stack.keeper.add(
+        stack.supervisor.add(
             ServiceProcess(spec, stack.logs, first_pause_seconds=first_pause, health_port=port)
         )
     if stack.plant.twin is not None:
@@ -309,7 +309,7 @@ def _store(stack: RunningStack) -> None:
             dashboard_url=stack.dashboard_url,
             processes=stack.services,
             servers=stack.servers,
-            last_ends=dict(stack.keeper.last_ends),
+            last_ends=dict(stack.supervisor.last_ends),
             health=stack.health,
             mode=stack.plant.mode,
             started=stack.started,
@@ -328,7 +328,7 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
         loop.add_signal_handler(number, stop.set)
     waits = {
         asyncio.create_task(stop.wait(), name="signal"),
-        asyncio.create_task(stack.keeper.wait_failure(), name="given-up"),
+        asyncio.create_task(stack.supervisor.wait_failure(), name="given-up"),
         asyncio.create_task(_show(stack, quiet=quiet), name="show"),
         watching,
     }
@@ -364,13 +364,13 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.remove_signal_handler(number)
-    await stack.keeper.stop(LAST_SOURCE)
+    await stack.supervisor.stop(LAST_SOURCE)
     with contextlib.suppress(BusUnavailable, Permanent):
         await _settle(stack)
-    stack.given_back = await give_back(
+    stack.given_back = await undo_at_end(
         stack.settings, stack.watch, stack.log, stack.origin, stack.clock
     )
-    await stack.keeper.stop(LAST_SERVICE)
+    await stack.supervisor.stop(LAST_SERVICE)
     stack.running = False
     _store(stack)
     await cancel_and_wait(watching)

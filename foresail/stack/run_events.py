@@ -1,4 +1,4 @@
-"""What the stack itself publishes: the effective settings, the data source, the start and
+"""Events of the stack itself: the effective settings, the data source, the start and
 the end of the run.
 """
 

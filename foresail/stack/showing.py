@@ -14,18 +14,16 @@ from bus.clock import Clock
 from foresail.stack.live_view import view
 from foresail.stack.printing import BackgroundPrinter
 from foresail.stack.watch import Watch
-from projections.event_text import decision_line
-from projections.noop_text import is_noop, noop_run_text, same_noop
+from projections.noop_text import noop_run_text, same_noop
 from projections.operating import OperatingState, operating_after
 from projections.outage import outage_of
-from projections.promotion.text import judgement_texts
 from projections.stale import stale_text
 from schemas.breaker import OutcomeBreaker
-from schemas.decision import Decision
+from schemas.decision import Decision, decision_line, is_noop
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution
-from schemas.promotion import OutcomeModels
+from schemas.promotion import OutcomeModels, judgement_texts
 from schemas.snapshot import SnapshotNodes
 
 FRAMES_PER_SECOND = 4
@@ -147,7 +145,7 @@ class LinePrinter:
             if len(self._silent) == MOST_SILENT:
                 self.flush()
             return
-        yield decision_line(decision, executions)
+        yield decision_line(decision, [one.result for one in executions])
         if is_noop(decision):
             self._noop = decision
 

@@ -36,7 +36,7 @@ class NoStack(InputError):
 
 @dataclass
 class StackFile:
-    """What other verbs need to reach the running, or the last, stack."""
+    """Addresses that other verbs need to reach the running, or the last, stack."""
 
     cluster: str
     incarnation: str

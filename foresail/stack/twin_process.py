@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from bus.child_patience import START_SECONDS
 from bus.child_process import ChildProcess
+from bus.child_timeouts import START_SECONDS
 from bus.errors import InputError, NeverReady
 from bus.hang_watch import hang_variables
 from bus.health import PORT_VARIABLE

@@ -39,9 +39,10 @@ from foresail.untouched.world import MirroredWrites, MirroringTransport
 from schemas.envelope import Event
 from schemas.identity import Origin
 from schemas.outcome import Mode
-from services.cluster import Transport, TwinTransport
-from services.collector.looks import Look
+from services.cluster import Transport
+from services.collector.collected import CollectedCycle
 from services.executor.settings import HandBack
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.engine import Engine
 from twin.port.files import read_scenario
@@ -73,7 +74,7 @@ class Branching(Protocol):
         """Return the executor's way to the cluster."""
         ...
 
-    def note_look(self, look: Look) -> None:
+    def note_collected(self, look: CollectedCycle) -> None:
         """Take in what the collector saw, before it is published."""
         ...
 
@@ -125,14 +126,14 @@ def run_virtual_stack(
             _rare_collections(),
             instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
         ):
-            stage = _Stage(
+            stage = _VirtualStack(
                 filled, workload, prepare, frozenset(without), listener, meter, branching, kueue
             )
             return stopping.run(_run(stage, advance_to), lambda whole: run_virtual(lambda: whole))
 
 
 @dataclass(frozen=True)
-class _Stage:
+class _VirtualStack:
     """What runs, and in which world."""
 
     settings: StackSettings
@@ -158,7 +159,7 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*usual)
 
 
-async def _run(stage: _Stage, advance_to: Advance | None) -> dict[str, Any]:
+async def _run(stage: _VirtualStack, advance_to: Advance | None) -> dict[str, Any]:
     settings, workload = stage.settings, stage.workload
     clock = LoopClock(START_WALL_NS)
     origin = Origin(settings.run.cluster, INCARNATION)
@@ -198,7 +199,9 @@ async def _run(stage: _Stage, advance_to: Advance | None) -> dict[str, Any]:
     return summary
 
 
-def _services(stage: _Stage, log: MemoryLog, origin: Origin, clock: Clock) -> dict[str, Service]:
+def _services(
+    stage: _VirtualStack, log: MemoryLog, origin: Origin, clock: Clock
+) -> dict[str, Service]:
     """Return every service as a coroutine, each with a connection of its own, as its process would
     have.
     """
@@ -223,12 +226,14 @@ def _services(stage: _Stage, log: MemoryLog, origin: Origin, clock: Clock) -> di
     )
     if twice:
         transports["executor"] = PartingTransport(plain, world)
-    on_look = world.note_look if twice else None
+    on_collected = world.note_collected if twice else None
     if branching is not None:
         transports["executor"] = branching.executor_transport(engine, plain, bus(), settings)
-        on_look = branching.note_look
+        on_collected = branching.note_collected
     services = {
-        name: service(name, settings, bus(), clock, origin, transports.get(name, plain), on_look)
+        name: service(
+            name, settings, bus(), clock, origin, transports.get(name, plain), on_collected
+        )
         for name in service_names(settings)
         if name not in stage.without
     }

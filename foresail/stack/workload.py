@@ -23,7 +23,7 @@ from twin.port.workloads import (
 
 @dataclass(frozen=True)
 class ChosenWorkload:
-    """What the twin is to play."""
+    """Workload of the twin."""
 
     name_or_path: str
     kind: Literal["fitted_model", "trace_file", "file", "idle"]

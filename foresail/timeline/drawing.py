@@ -102,7 +102,7 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What `templates/timeline.html` draws, in pixels of its own."""
+    """Model of `templates/timeline.html`, in pixels of its own."""
 
     bottom: int
     begin_seconds: float

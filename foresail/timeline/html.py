@@ -26,7 +26,7 @@ from schemas.wording import count_text
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TimelineRow:
     """A line of the chain."""
 
     cells: tuple[str, ...]
@@ -81,11 +81,11 @@ def _figures(incident: Incident) -> list[tuple[str, str]]:
     return figures
 
 
-def _row(step: Step) -> Row:
+def _row(step: Step) -> TimelineRow:
     cells = (
         clock(step.time_seconds),
         lag(step.since_begin_seconds),
         str(step.lane),
         step.text + lag_words(step),
     )
-    return Row(cells, step.damage)
+    return TimelineRow(cells, step.damage)

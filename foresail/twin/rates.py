@@ -15,7 +15,7 @@ from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.spans import moment
 from inputs.limited_files import BadFile, read_text_limited
-from lab.workloads.measured_rates import Series, choose, rate_file, read_csv, read_matrix
+from lab.workloads.measured_rates import RateSeries, choose, rate_file, read_csv, read_matrix
 from projections.figures import duration, number
 from twin.port.files import read_rate_file
 
@@ -100,7 +100,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.GOOD
 
 
-def _from_file(path: Path) -> list[Series]:
+def _from_file(path: Path) -> list[RateSeries]:
     try:
         text = read_text_limited(path, MOST_BYTES, "utf-8-sig")
     except (OSError, BadFile) as error:
@@ -109,7 +109,7 @@ def _from_file(path: Path) -> list[Series]:
     return read_csv(text, path.name)
 
 
-def _from_prometheus(arguments: argparse.Namespace) -> list[Series]:
+def _from_prometheus(arguments: argparse.Namespace) -> list[RateSeries]:
     if arguments.query is None:
         raise ConfigError("--query", "(none)", "give the requests per second as PromQL")
     if arguments.step < 1.0 or arguments.last < arguments.step:

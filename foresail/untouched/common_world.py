@@ -9,16 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from foresail.untouched.world import MirroredWrites, UntouchedWorld
-from services.cluster import (
-    JSON,
-    ApiResponse,
-    ItemTransport,
-    Json,
-    ListedItems,
-    Method,
-    Transport,
-)
-from services.collector.looks import Look
+from services.cluster import JSON, ApiResponse, ItemTransport, Json, ListedItems, Method, Transport
+from services.collector.collected import CollectedCycle
 from twin.port.api import WRITING, InProcessTwin
 from twin.port.engine import Engine
 
@@ -34,7 +26,7 @@ class CommonWorld:
         self._acted = acted
         self._writes = writes
         self._own: UntouchedWorld | None = None
-        self._looks: dict[int, Look] = {}
+        self._looks: dict[int, CollectedCycle] = {}
         self.cluster = _Cluster(self)
         """What the collector reads; `advance` comes first."""
 
@@ -45,7 +37,7 @@ class CommonWorld:
             self._writes.forget()
         return self._own
 
-    def note_look(self, look: Look) -> None:
+    def note_collected(self, look: CollectedCycle) -> None:
         """Keep what the acted world's collector has seen, as long as there is one world."""
         if self._own is None:
             self._looks[look.cycle] = look
@@ -53,7 +45,7 @@ class CommonWorld:
                 del self._looks[old]
             self._writes.forget()
 
-    def look_of(self, cycle: int) -> Look | None:
+    def look_of(self, cycle: int) -> CollectedCycle | None:
         """Return what was seen at a cycle before the worlds parted; None for a later one."""
         return self._looks.pop(cycle, None)
 

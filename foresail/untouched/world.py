@@ -12,17 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.cluster import (
-    JSON,
-    ApiResponse,
-    InProcessCluster,
-    ItemTransport,
-    Json,
-    ListedItems,
-    Method,
-    Transport,
-)
-from services.collector.looks import Look
+from services.cluster import JSON, ApiResponse, ItemTransport, Json, ListedItems, Method, Transport
+from services.collector.collected import CollectedCycle
+from services.twin_transport import InProcessCluster
 from twin.port.api import WRITING, InProcessTwin, Request, Router
 from twin.port.engine import Engine
 
@@ -57,7 +49,7 @@ class World(Protocol):
         """What the collector reads; reading lets no time pass."""
         ...
 
-    def look_of(self, cycle: int) -> Look | None:
+    def look_of(self, cycle: int) -> CollectedCycle | None:
         """Return what is to be seen at a cycle where that is known; None: `advance`, then read `cluster`."""
         ...
 
@@ -83,7 +75,7 @@ class UntouchedWorld:
         """The world for a collector; reading lets no time pass."""
         engine.advance(engine.now)
 
-    def look_of(self, cycle: int) -> Look | None:
+    def look_of(self, cycle: int) -> CollectedCycle | None:
         """Nothing is known before it is read."""
         del cycle
         return None
@@ -123,7 +115,7 @@ class MirroredWrites:
         self._waiting.append((self._written, write))
         self._written += 1
 
-    def note_look(self, time_seconds: float) -> None:
+    def note_collected(self, time_seconds: float) -> None:
         """Keep which writes the acted world's collector sees: those before its first read at a moment."""
         if not self._looks or self._looks[-1][0] != time_seconds:
             self._looks.append((time_seconds, self._written))
@@ -167,7 +159,7 @@ class MirroringTransport:
             request = Request(method, path, dict(query or {}), headers, raw)
             self._writes.note_write(Write(answer.cluster_time_seconds, request))
         else:
-            self._writes.note_look(answer.cluster_time_seconds)
+            self._writes.note_collected(answer.cluster_time_seconds)
         return answer
 
     async def list_items(self, path: str, query: Mapping[str, str]) -> ListedItems | None:
@@ -176,7 +168,7 @@ class MirroringTransport:
             return None
         listed = await self._inner.list_items(path, query)
         if listed is not None:
-            self._writes.note_look(listed.cluster_time_seconds)
+            self._writes.note_collected(listed.cluster_time_seconds)
         return listed
 
     async def close(self) -> None:

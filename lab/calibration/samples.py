@@ -12,7 +12,7 @@ UNSEEN = ("switching",)
 """Terms of an expectation that neither the score nor an observation shows: wear, and time, of switching a machine."""
 
 
-class Sample(DataModel):
+class ActionSample(DataModel):
     """One action: the world with it against the same world without, over the horizon of its expectation."""
 
     kind: str
@@ -45,7 +45,7 @@ class Sample(DataModel):
 
     @property
     def observed(self) -> float:
-        """What came of the action, in the terms of its expectation."""
+        """Outcome of the action, in the terms of its expectation."""
         return self.score + self.capacity
 
 
@@ -60,7 +60,7 @@ class WorldSamples(DataModel):
     """Kinds that were sampled; empty: all."""
     executed: dict[str, int]
     """Actions of each kind, sampled or not."""
-    samples: tuple[Sample, ...]
+    samples: tuple[ActionSample, ...]
 
 
 def find_samples(

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from lab.calibration.samples import Sample, WorldSamples
+from lab.calibration.samples import ActionSample, WorldSamples
 from lab.experiments.resampling import resampling
 
 LEAST_RATIO, MOST_RATIO = 0.8, 1.25
@@ -39,7 +39,7 @@ class Quarter:
 
 @dataclass(frozen=True, slots=True)
 class KindTable:
-    """What is known of one kind; money is the mean of an action over its horizon."""
+    """Known facts about one kind; money is the mean of an action over its horizon."""
 
     kind: str
     count: int
@@ -76,7 +76,7 @@ class KindTable:
 def kind_tables(worlds: Iterable[WorldSamples], most: int) -> list[KindTable]:
     """Return a table for each kind, of its first `most` samples in the order of the seeds."""
     executed: Counter[str] = Counter()
-    samples: defaultdict[str, list[tuple[int, Sample]]] = defaultdict(list)
+    samples: defaultdict[str, list[tuple[int, ActionSample]]] = defaultdict(list)
     for world in sorted(worlds, key=lambda one: one.seed):
         executed.update(world.executed)
         for sample in world.samples:
@@ -86,7 +86,7 @@ def kind_tables(worlds: Iterable[WorldSamples], most: int) -> list[KindTable]:
     return [_kind_table(kind, samples[kind], executed[kind]) for kind in kinds if samples[kind]]
 
 
-def _kind_table(kind: str, drawn: Sequence[tuple[int, Sample]], executed: int) -> KindTable:
+def _kind_table(kind: str, drawn: Sequence[tuple[int, ActionSample]], executed: int) -> KindTable:
     samples = [sample for _, sample in drawn]
     sums: defaultdict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for seed, sample in drawn:
@@ -139,7 +139,7 @@ def _ratio(observed: float, expected: float) -> float:
     return float(observed / expected) if expected else math.nan
 
 
-def _quarters(samples: Sequence[Sample]) -> Iterable[Quarter]:
+def _quarters(samples: Sequence[ActionSample]) -> Iterable[Quarter]:
     ordered = sorted(samples, key=lambda one: one.expected)
     for number in range(QUARTERS):
         part = ordered[number * len(ordered) // QUARTERS : (number + 1) * len(ordered) // QUARTERS]
@@ -151,7 +151,7 @@ def _quarters(samples: Sequence[Sample]) -> Iterable[Quarter]:
             )
 
 
-def _terms(samples: Sequence[Sample]) -> dict[str, tuple[float, float]]:
+def _terms(samples: Sequence[ActionSample]) -> dict[str, tuple[float, float]]:
     expected: defaultdict[str, float] = defaultdict(float)
     observed: defaultdict[str, float] = defaultdict(float)
     for one in samples:

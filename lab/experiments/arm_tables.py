@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from lab.experiments.by_arm import MEASURES, ArmFacts, Change
+from lab.experiments.by_arm import MEASURES, ArmFacts, PayerChange
 from lab.experiments.metrics import BY_ITSELF
 from lab.experiments.pressure import Lane
 from lab.experiments.report import PROGRAMS, Report
@@ -80,7 +80,7 @@ def payers_section(report: Report) -> Section | None:
     return Section("payers", "Who pays", about, Table(columns, tuple(rows), 3))
 
 
-def _payer_row(one: Change) -> tuple[str, ...]:
+def _payer_row(one: PayerChange) -> tuple[str, ...]:
     return (one.arm, one.workload, one.payer, *(signed_text(one.more[name]) for name in MEASURES))
 
 

@@ -51,7 +51,7 @@ class Autoscaling(DataModel):
 
 
 class Foresight(DataModel):
-    """What the oracle may look at and how often; see `foresail.experiment.oracle`."""
+    """Inputs of the oracle and how often; see `foresail.experiment.oracle`."""
 
     every_seconds: float = Field(default=300.0, ge=60)
     """Cluster seconds between two choices."""

@@ -16,7 +16,7 @@ MEASURES: tuple[str, ...] = tuple(Burden.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PayerChange:
     """How much more, in the mean world, a payer bears under an arm than under the reference."""
 
     arm: str
@@ -27,10 +27,10 @@ class Change:
     """By `MEASURES`; below 0 it bears less."""
 
 
-def payer_changes(analysis: Analysis) -> Iterable[Change]:
+def payer_changes(analysis: Analysis) -> Iterable[PayerChange]:
     """Yield what changes for whom, arm by arm, those who bear most more first; equal ones are left out."""
     for arm, pairing in analysis.pairings.items():
-        found: list[Change] = []
+        found: list[PayerChange] = []
         for workload in analysis.trials.workloads:
             pairs = [pair for pair in pairing.pairs if pair.workload == workload]
             payers = {
@@ -46,7 +46,7 @@ def payer_changes(analysis: Analysis) -> Iterable[Change]:
                     for name in MEASURES
                 }  # fmt: skip
                 if any(more.values()):
-                    found.append(Change(arm, workload, payer, len(pairs), more))
+                    found.append(PayerChange(arm, workload, payer, len(pairs), more))
         yield from sorted(
             found, key=lambda one: -math.fsum(one.more[name] for name in MEASURES[:3])
         )
@@ -58,7 +58,7 @@ def _burden(result: TrialResult, payer: str, name: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ArmFacts:
-    """What an arm is like by itself; NaN where no trial has it."""
+    """Facts about an arm by itself; NaN where no trial has it."""
 
     arm: str
     trials: int

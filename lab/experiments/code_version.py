@@ -36,7 +36,7 @@ MODULES = (
     "lab.experiments.scored",
     "lab.experiments.served",
     "lab.experiments.spec",
-    "lab.experiments.stimulus",
+    "lab.experiments.input_hash",
     "lab.experiments.truth",
     "lab.experiments.waiting",
     "lab.experiments.worth",

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from lab.experiments.effects import Effect
+from lab.experiments.effects import ArmEffect
 from lab.experiments.metrics import METRICS
 from lab.experiments.report import Report
 from lab.experiments.results import TrialCost, TrialResult
@@ -61,7 +61,7 @@ def write_csv_tables(folder: Path, tables: dict[str, str]) -> list[Path]:
     return paths
 
 
-def _effect_row(effect: Effect) -> tuple[Cell, ...]:
+def _effect_row(effect: ArmEffect) -> tuple[Cell, ...]:
     difference, middle, improvement = effect.difference, effect.middle, effect.improvement
     return (
         effect.metric, unit_of(effect.metric), METRICS[effect.metric].better, effect.arm, effect.reference,
@@ -72,7 +72,7 @@ def _effect_row(effect: Effect) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-def _workload_rows(effect: Effect) -> Iterable[tuple[Cell, ...]]:
+def _workload_rows(effect: ArmEffect) -> Iterable[tuple[Cell, ...]]:
     for one in effect.workloads:
         yield (
             effect.metric, unit_of(effect.metric), effect.arm, effect.reference, one.workload, one.pairs,

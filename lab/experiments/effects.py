@@ -29,7 +29,7 @@ FIRST_QUARTER, LAST_QUARTER = 0.25, 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ConfidenceInterval:
     """A value and its two-sided interval; NaN limits where pairs are too few for one."""
 
     value: float
@@ -41,11 +41,11 @@ class Interval:
         """Whether there is an interval."""
         return not math.isnan(self.low + self.high)
 
-    def gain(self, metric: Metric) -> Interval:
+    def gain(self, metric: Metric) -> ConfidenceInterval:
         """Return the same so that more is better."""
         if metric.better == "higher":
             return self
-        return Interval(-self.value, -self.high, -self.low)
+        return ConfidenceInterval(-self.value, -self.high, -self.low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class WorkloadEffect:
     pairs: int
     arm_mean: float
     reference_mean: float
-    difference: Interval
+    difference: ConfidenceInterval
     p: float
     worst: WorstSeed
     worst_tenth: float
@@ -73,7 +73,7 @@ class WorkloadEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class ArmEffect:
     """The effect of an arm on a metric, over all workloads to which it applies."""
 
     metric: str
@@ -82,14 +82,14 @@ class Effect:
     pairs: int
     arm_mean: float
     reference_mean: float
-    difference: Interval
+    difference: ConfidenceInterval
     """Mean paired difference."""
-    middle: Interval
+    middle: ConfidenceInterval
     """Interquartile mean of the paired differences: without the quarter that is lowest and the one that is highest."""
     better: float
     """Share of worlds in which the arm was better than the reference; `equal` ones count half."""
     equal: float
-    improvement: Interval
+    improvement: ConfidenceInterval
     """Probability that the arm in a random world is better than the reference in another one of that workload."""
     p: float
     """Of the sign-flip test, two-sided, for this arm alone."""
@@ -105,7 +105,7 @@ class Effect:
     verdict: Verdict
 
     @property
-    def gain(self) -> Interval:
+    def gain(self) -> ConfidenceInterval:
         """The mean difference so that more is better."""
         return self.difference.gain(METRICS[self.metric])
 
@@ -116,14 +116,16 @@ class Effect:
             return math.nan
         return self.difference.value / abs(self.reference_mean)
 
-    def adjusted(self, p_adjusted: float, confidence: float) -> Effect:
+    def adjusted(self, p_adjusted: float, confidence: float) -> ArmEffect:
         """Return the same with a p-value over all arms, and the verdict that follows."""
         gain = self.gain
         verdict = verdict_of(gain, p_adjusted, confidence, equal=self.equal == 1.0)
         return replace(self, p_adjusted=p_adjusted, verdict=verdict)
 
 
-def verdict_of(gain: Interval, p: float, confidence: float, *, equal: bool = False) -> Verdict:
+def verdict_of(
+    gain: ConfidenceInterval, p: float, confidence: float, *, equal: bool = False
+) -> Verdict:
     """Return what may be said: help needs interval and test, harm the interval alone."""
     if equal:
         return "equal"
@@ -136,7 +138,7 @@ def verdict_of(gain: Interval, p: float, confidence: float, *, equal: bool = Fal
 
 def compute_effect(
     paired: PairedMetric, arm: str, reference: str, inference: Inference
-) -> Effect | None:
+) -> ArmEffect | None:
     """Return the effect on a metric; None where no pair has it. Its p-value is not adjusted yet."""
     if not paired.strata:
         return None
@@ -151,7 +153,7 @@ def compute_effect(
     equal = _total(weights[gains == 0.0])
     equal_everywhere = bool((gains == 0.0).all())
     verdict = verdict_of(difference.gain(metric), p, inference.confidence, equal=equal_everywhere)
-    return Effect(
+    return ArmEffect(
         metric=paired.metric,
         arm=arm,
         reference=reference,
@@ -192,10 +194,12 @@ def _workload_effect(stratum: Stratum, metric: Metric, inference: Inference) -> 
     )
 
 
-def _mean_interval(differences: Sequence[Floats], inference: Inference) -> tuple[Interval, float]:
+def _mean_interval(
+    differences: Sequence[Floats], inference: Inference
+) -> tuple[ConfidenceInterval, float]:
     columns = [one[:, None] for one in differences]
     found = mean_intervals(columns, inference.confidence, inference.resamples, inference.seed)
-    interval = Interval(float(found.mean[0]), float(found.low[0]), float(found.high[0]))
+    interval = ConfidenceInterval(float(found.mean[0]), float(found.low[0]), float(found.high[0]))
     return interval, float(found.error[0])
 
 
@@ -204,7 +208,7 @@ def _p_value(differences: Sequence[Floats], inference: Inference) -> float:
     return float(flips.p_values([one[:, None] for one in differences])[0])
 
 
-def _interquartile_mean(differences: Sequence[Floats], inference: Inference) -> Interval:
+def _interquartile_mean(differences: Sequence[Floats], inference: Inference) -> ConfidenceInterval:
     """Return the mean of the middle half of all differences, each workload weighing the same.
 
     Agarwal et al. (2021): less drawn by outliers than the mean, less wasteful than the median. The interval is the
@@ -226,15 +230,17 @@ def _interquartile_mean(differences: Sequence[Floats], inference: Inference) -> 
 
     value = float(middle(np.ones((1, len(values))))[0])
     if min(sizes) < 2:
-        return Interval(value, math.nan, math.nan)
+        return ConfidenceInterval(value, math.nan, math.nan)
     if np.ptp(values) == 0.0:
-        return Interval(*[float(values[0])] * 3)
+        return ConfidenceInterval(*[float(values[0])] * 3)
     draws = resampling(sizes, inference.resamples, inference.seed)
     drawn = [middle(np.concatenate(counts, axis=1)) for _, counts in draws.blocks()]
     return _percentiles(value, np.concatenate(drawn), inference.confidence)
 
 
-def _improvement(strata: Sequence[Stratum], metric: Metric, inference: Inference) -> Interval:
+def _improvement(
+    strata: Sequence[Stratum], metric: Metric, inference: Inference
+) -> ConfidenceInterval:
     """Return the probability of improvement (Agarwal et al., 2021): over all pairs of seeds of a workload, the
     share in which the arm's value is the better one, equal ones counted half; averaged over workloads. Resamples
     keep the pairing.
@@ -246,7 +252,7 @@ def _improvement(strata: Sequence[Stratum], metric: Metric, inference: Inference
     value = math.fsum(float(one.mean()) for one in wins) / len(wins)
     sizes = tuple(len(one) for one in wins)
     if min(sizes) < 2:
-        return Interval(value, math.nan, math.nan)
+        return ConfidenceInterval(value, math.nan, math.nan)
     drawn = []
     for _, counts in resampling(sizes, inference.resamples, inference.seed).blocks():
         shares = [
@@ -257,9 +263,9 @@ def _improvement(strata: Sequence[Stratum], metric: Metric, inference: Inference
     return _percentiles(value, np.concatenate(drawn), inference.confidence)
 
 
-def _percentiles(value: float, drawn: Floats, confidence: float) -> Interval:
+def _percentiles(value: float, drawn: Floats, confidence: float) -> ConfidenceInterval:
     low, high = outer_quantiles(drawn[:, None], (1.0 - confidence) / 2.0)
-    return Interval(value, float(low[0]), float(high[0]))
+    return ConfidenceInterval(value, float(low[0]), float(high[0]))
 
 
 def _detectable(error: float, differences: Sequence[Floats], confidence: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bus.exit_codes import ExitCode, verdict
-from lab.experiments.effects import Effect
+from lab.experiments.effects import ArmEffect
 from lab.experiments.metrics import METRICS
 from lab.experiments.other_prices import OtherPrice
 from lab.experiments.pairing import Pairing
@@ -84,7 +84,7 @@ def _lacking(pairing: Pairing, analysis: Analysis) -> Iterable[str]:
         yield f"{len(pairing.missing)} trials have no result: {_named(pairing.missing)}"
 
 
-def _values_missing(effect: Effect, least_pairs: int) -> Iterable[str]:
+def _values_missing(effect: ArmEffect, least_pairs: int) -> Iterable[str]:
     """Yield a reason where only one of two trials has a value, and where pairs are too few."""
     few = [f"{one.workload} {one.pairs}" for one in effect.workloads if one.pairs < least_pairs]
     if few:
@@ -107,7 +107,7 @@ def _named(entries: Sequence[object]) -> str:
     return f"{names}; and {rest} more" if rest > 0 else names
 
 
-def _primary(effect: Effect, inference: Inference) -> tuple[bool, str]:
+def _primary(effect: ArmEffect, inference: Inference) -> tuple[bool, str]:
     difference = difference_text(effect, inference.confidence)
     text = f"{effect.arm} against {effect.reference} on {effect.metric}: {difference}"
     gain = effect.gain
@@ -148,7 +148,7 @@ def _at_other_prices(
 
 
 def _guard(
-    guard: Guard, effect: Effect | None, confidence: float, least_pairs: int
+    guard: Guard, effect: ArmEffect | None, confidence: float, least_pairs: int
 ) -> tuple[bool, list[str]]:
     """Return whether a guard holds, and why, or why not."""
     if effect is None:

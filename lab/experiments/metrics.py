@@ -1,4 +1,4 @@
-"""What is measured in every trial, from the twin's truth: names, units, and which direction is better."""
+"""Metrics of every trial, from the twin's truth: names, units, and which direction is better."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.experiments.effects import Effect, compute_effect
+from lab.experiments.effects import ArmEffect, compute_effect
 from lab.experiments.pairing import Pair, PairedMetric, Pairing, Stratum
 from lab.experiments.results import TrialResult
 from lab.experiments.spec import SCORE, Experiment
@@ -26,7 +26,7 @@ class OtherPrice:
     part: str
     """Of the score; what waits is one part, whatever its PriorityClass."""
     factor: float
-    effect: Effect
+    effect: ArmEffect
 
 
 def other_prices(experiment: Experiment, pairing: Pairing) -> Sequence[OtherPrice]:

@@ -8,7 +8,7 @@ from statistics import median
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class TrialSeries:
     """A figure over the time of one trial."""
 
     workload: str
@@ -33,7 +33,7 @@ class Lane:
     high: tuple[float, ...]
 
 
-def lanes(series: Iterable[Series]) -> list[Lane]:
+def lanes(series: Iterable[TrialSeries]) -> list[Lane]:
     """Return a lane for each workload and arm, in the order in which they first come."""
     grouped: dict[tuple[str, str], list[dict[float, float]]] = {}
     for one in series:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from lab.experiments.by_arm import ArmFacts, Change, facts_of_arms, payer_changes
-from lab.experiments.effects import Effect
+from lab.experiments.by_arm import ArmFacts, PayerChange, facts_of_arms, payer_changes
+from lab.experiments.effects import ArmEffect
 from lab.experiments.gate import GateResult, judge
 from lab.experiments.metrics import METRICS
-from lab.experiments.pressure import Lane, Series, lanes
+from lab.experiments.pressure import Lane, TrialSeries, lanes
 from lab.experiments.profiles import Profile, profile_of
 from lab.experiments.results import TrialCost, TrialResult
 from lab.experiments.spec import Experiment, Split
@@ -68,7 +68,7 @@ class ProgramAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HeadlineSentence:
     """One sentence of the first screen."""
 
     heading: str
@@ -83,14 +83,14 @@ class Report:
 
     analysis: Analysis
     gate: GateResult
-    findings: tuple[Finding, ...]
+    findings: tuple[HeadlineSentence, ...]
     profiles: tuple[Profile, ...]
     tradeoffs: tuple[Tradeoff, ...]
     regrets: tuple[Regret, ...]
     ablations: tuple[Ablation, ...]
     lanes: tuple[Lane, ...]
     agreement: tuple[ProgramAgreement, ...]
-    payers: tuple[Change, ...]
+    payers: tuple[PayerChange, ...]
     arms: tuple[ArmFacts, ...]
     boundary: tuple[str, ...]
     origin: Origin = field(default_factory=Origin)
@@ -165,17 +165,17 @@ def make_report(
     )
 
 
-def _series(analysis: Analysis) -> Iterable[Series]:
+def _series(analysis: Analysis) -> Iterable[TrialSeries]:
     """Yield every trial's waiting pods over time, workload by workload, arm by arm."""
     of_arms = [analysis.trials.results(arm.name) for arm in analysis.experiment.arms]
     for workload in analysis.trials.workloads:
         for results in of_arms:
             for one in results:
                 if one.workload == workload and one.pressure:
-                    yield Series(workload, one.arm, one.seed, one.pressure)
+                    yield TrialSeries(workload, one.arm, one.seed, one.pressure)
 
 
-def _findings(analysis: Analysis) -> Iterable[Finding]:
+def _findings(analysis: Analysis) -> Iterable[HeadlineSentence]:
     """Yield the first screen: what helps, how much, at what cost, where not."""
     hypothesis, confidence = (
         analysis.experiment.hypothesis,
@@ -184,28 +184,34 @@ def _findings(analysis: Analysis) -> Iterable[Finding]:
     primary = analysis.primary
     if primary is None:
         text = f"No world was tried with both {hypothesis.arm} and {hypothesis.against}."
-        yield Finding("The question", "too few", text)
+        yield HeadlineSentence("The question", "too few", text)
     else:
-        yield Finding("The question", primary.verdict, effect_sentence(primary, confidence))
-        yield Finding("Where not", "", workload_sentence(primary))
+        yield HeadlineSentence(
+            "The question", primary.verdict, effect_sentence(primary, confidence)
+        )
+        yield HeadlineSentence("Where not", "", workload_sentence(primary))
     for metric in METRICS:
         effect = analysis.effects.get((metric, hypothesis.arm))
         if effect is None or metric in (hypothesis.metric, *COSTS) or not METRICS[metric].headline:
             continue
         if effect.verdict in ("helps", "harms"):
-            yield Finding("What else", effect.verdict, effect_sentence(effect, confidence))
+            yield HeadlineSentence("What else", effect.verdict, effect_sentence(effect, confidence))
     yield from _costs(analysis)
     for effect in analysis.effects_on(hypothesis.metric):
         if effect.arm != hypothesis.arm:
-            yield Finding("Other arms", effect.verdict, effect_sentence(effect, confidence))
+            yield HeadlineSentence(
+                "Other arms", effect.verdict, effect_sentence(effect, confidence)
+            )
 
 
-def _costs(analysis: Analysis) -> Iterable[Finding]:
+def _costs(analysis: Analysis) -> Iterable[HeadlineSentence]:
     arm, confidence = analysis.experiment.hypothesis.arm, analysis.experiment.inference.confidence
     for metric in COSTS:
         effect = analysis.effects.get((metric, arm))
         if effect is not None and effect.verdict != "equal":
-            yield Finding("At what cost", effect.verdict, effect_sentence(effect, confidence))
+            yield HeadlineSentence(
+                "At what cost", effect.verdict, effect_sentence(effect, confidence)
+            )
 
 
 def _boundary(
@@ -298,7 +304,7 @@ def about(report: Report) -> list[str]:
 def as_json(report: Report) -> dict[str, Any]:
     """Return gate and effects as plain data; NaN as null."""
     analysis = report.analysis
-    effects: Sequence[Effect] = list(analysis.effects.values())
+    effects: Sequence[ArmEffect] = list(analysis.effects.values())
     document: dict[str, Any] = {
         "experiment": report.experiment.name,
         "split": analysis.split,

@@ -21,7 +21,7 @@ FOLDER, COSTS = "trials", "costs"
 
 
 class Burden(DataModel):
-    """What one payer bore in a trial."""
+    """Burden of one payer in a trial."""
 
     waiting_pod_hours: float = 0.0
     held_pod_hours: float = 0.0
@@ -32,7 +32,7 @@ class Burden(DataModel):
 
 
 class TrialResult(DataModel):
-    """What came of one trial; equal trials give equal bytes, whoever plays them, when and where."""
+    """Outcome of one trial; equal trials give equal bytes, whoever plays them, when and where."""
 
     fingerprint: str
     """Of everything that determines it, the code included."""
@@ -58,7 +58,7 @@ class TrialResult(DataModel):
 
 
 class TrialCost(DataModel):
-    """What it took to play a trial; two equal runs do not share it."""
+    """Cost of playing a trial; two equal runs do not share it."""
 
     cpu_seconds: float = Field(ge=0)
     """Processor time of the whole trial."""

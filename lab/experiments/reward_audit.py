@@ -27,7 +27,7 @@ BASE = "base"
 """The term that every agent gets for every decision, whatever it does."""
 LEAST_PAIRS = 3
 ENDS = ("done", "dry run", "refused", "failed", "nothing to do")
-"""What became of a decision's action."""
+"""Outcome of a decision's action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class ActionRow:
 
 @dataclass(frozen=True, slots=True)
 class RewardAudit:
-    """What one recording says."""
+    """Statement of one recording."""
 
     observations: int
     rewards: int

@@ -20,7 +20,7 @@ RECORDING_FOLDER = "recordings"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be run, and how."""
+    """Plan of a run."""
 
     experiment: Experiment
     split: Split

@@ -1,4 +1,4 @@
-"""What became of requests between two moments, over all Services, from the twin's accounts of them."""
+"""Outcome of requests between two moments, over all Services, from the twin's accounts of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Seen:
 
 
 @dataclass(slots=True)
-class Served:
+class ServedRequests:
     """Sums since the last `reset`; a Service that is removed keeps what it had at the last look."""
 
     served: float = 0.0

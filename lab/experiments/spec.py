@@ -1,4 +1,4 @@
-"""What an experiment is: read from a TOML file, every mistake named in a line of its own."""
+"""An experiment: read from a TOML file, every mistake named in a line of its own."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Duration = Annotated[float, BeforeValidator(_read_duration)]
 
 
 class World(DataModel):
-    """What is the same for every arm."""
+    """Common world of every arm."""
 
     nodes: int = Field(default=100, ge=1, le=5_000)
     """Machines that are there from the beginning and that nobody rents."""

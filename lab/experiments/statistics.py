@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.experiments.effects import Effect, compute_effect
+from lab.experiments.effects import ArmEffect, compute_effect
 from lab.experiments.metrics import COMPARED
 from lab.experiments.other_prices import OtherPrice, other_prices
 from lab.experiments.pairing import MissingTrial, Pairing, Trials
@@ -15,14 +15,14 @@ from lab.experiments.spec import Experiment, Inference, Split
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What an experiment's results say."""
+    """Analysis of an experiment's results."""
 
     experiment: Experiment
     split: Split
     trials: Trials
     pairings: Mapping[str, Pairing]
     """By arm; the reference is the hypothesis' `against`."""
-    effects: Mapping[tuple[str, str], Effect]
+    effects: Mapping[tuple[str, str], ArmEffect]
     """By metric and arm; what no pair has is not there."""
 
     @property
@@ -36,7 +36,7 @@ class Analysis:
         return other_prices(self.experiment, self.pairings[self.experiment.hypothesis.arm])
 
     @property
-    def primary(self) -> Effect | None:
+    def primary(self) -> ArmEffect | None:
         """The effect that the experiment was made for; None without a pair."""
         hypothesis = self.experiment.hypothesis
         return self.effects.get((hypothesis.metric, hypothesis.arm))
@@ -52,7 +52,7 @@ class Analysis:
         found = (trial for pairing in self.pairings.values() for trial in pairing.missing)
         return tuple(dict.fromkeys(found))
 
-    def effects_on(self, metric: str) -> Sequence[Effect]:
+    def effects_on(self, metric: str) -> Sequence[ArmEffect]:
         """Return a metric's effects, in the arms' order."""
         found = (self.effects.get((metric, arm)) for arm in self.arms)
         return [effect for effect in found if effect is not None]
@@ -69,7 +69,7 @@ def analyse(
     trials = Trials(experiment, results, split)
     arms = [arm.name for arm in experiment.arms if arm.name != experiment.hypothesis.against]
     pairings = {arm: trials.pair(arm, experiment.hypothesis.against) for arm in arms}
-    effects: dict[tuple[str, str], Effect] = {}
+    effects: dict[tuple[str, str], ArmEffect] = {}
     for metric in COMPARED:
         found = {
             arm: effect
@@ -82,7 +82,7 @@ def analyse(
     return Analysis(experiment, split, trials, pairings, effects)
 
 
-def pairing_effect(pairing: Pairing, metric: str, inference: Inference) -> Effect | None:
+def pairing_effect(pairing: Pairing, metric: str, inference: Inference) -> ArmEffect | None:
     """Return the effect of a pairing's arm on a metric, its p-value for itself alone; None without a pair."""
     return compute_effect(pairing.paired(metric), pairing.arm, pairing.reference, inference)
 

@@ -11,7 +11,7 @@ from lab.experiments.arm_tables import (
     payers_section,
     pressure_sections,
 )
-from lab.experiments.effects import Effect, Interval, WorkloadEffect
+from lab.experiments.effects import ArmEffect, ConfidenceInterval, WorkloadEffect
 from lab.experiments.metrics import METRICS
 from lab.experiments.profiles import TAUS
 from lab.experiments.report import Report, missing_lines
@@ -79,7 +79,7 @@ def _heading(metric: str) -> str:
     return name[0].upper() + name[1:]
 
 
-def _effect_row(effect: Effect) -> tuple[str, ...]:
+def _effect_row(effect: ArmEffect) -> tuple[str, ...]:
     unit = unit_of(effect.metric)
     return (
         effect.arm,
@@ -95,7 +95,7 @@ def _effect_row(effect: Effect) -> tuple[str, ...]:
     )
 
 
-def _shares_text(interval: Interval) -> str:
+def _shares_text(interval: ConfidenceInterval) -> str:
     return (
         f"{number(100 * interval.low)} to {number(100 * interval.high)}" if interval.known else "-"
     )
@@ -245,7 +245,7 @@ def _regrets(report: Report) -> Section | None:
 def _ablations(report: Report) -> Iterable[Section]:
     for place, one in enumerate(report.ablations):
         first, *rest = one.effects
-        parts: list[tuple[str, str, Effect | WorkloadEffect]] = [
+        parts: list[tuple[str, str, ArmEffect | WorkloadEffect]] = [
             (first.metric, "all", first),
             *((first.metric, by.workload, by) for by in first.workloads),
             *((effect.metric, "all", effect) for effect in rest),
@@ -261,7 +261,7 @@ def _ablations(report: Report) -> Iterable[Section]:
         yield Section("ablation", f"Ablation: {one.arm}", about, table, place=place)
 
 
-def _ablation_row(metric: str, where: str, part: Effect | WorkloadEffect) -> tuple[str, ...]:
+def _ablation_row(metric: str, where: str, part: ArmEffect | WorkloadEffect) -> tuple[str, ...]:
     difference, unit = part.difference, unit_of(metric)
     return (
         metric_name(metric), where, signed_amount(difference.value, unit), limits_text(difference, unit), _p(part.p),

@@ -1,4 +1,4 @@
-"""What an arm costs for what it gives: arms on two axes, regret against an oracle, and what each part is worth."""
+"""Costs and benefits of arms: arms on two axes, regret against an oracle, and what each part is worth."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.experiments.effects import Effect
+from lab.experiments.effects import ArmEffect
 from lab.experiments.metrics import METRICS
 from lab.experiments.pairing import Trials
 from lab.experiments.statistics import Analysis, pairing_effect
@@ -91,7 +91,7 @@ def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
 class Regret:
     """How far an arm stays behind one that knows the future."""
 
-    effect: Effect
+    effect: ArmEffect
     """The arm against the oracle, on the hypothesis' metric."""
     share: float
     """Part of the way from the reference to the oracle that the arm went; NaN where the oracle gains nothing."""
@@ -117,11 +117,11 @@ def regrets(analysis: Analysis) -> list[Regret]:
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """What leaving a part out changes: the arm without it against the whole one."""
+    """Effect of leaving a part out: the arm without it against the whole one."""
 
     arm: str
     whole: str
-    effects: tuple[Effect, ...]
+    effects: tuple[ArmEffect, ...]
     """On the hypothesis' metric first, then on the headline metrics."""
 
 

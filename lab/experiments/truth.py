@@ -13,7 +13,7 @@ from lab.experiments.payers import payer_of
 from lab.experiments.pressure_samples import PressureSamples
 from lab.experiments.recovery import OWNERS, Recovery
 from lab.experiments.results import Burden
-from lab.experiments.served import Served
+from lab.experiments.served import ServedRequests
 from lab.experiments.waiting import Waiting
 from twin.port.engine import Change, Engine
 from twin.port.objects import (
@@ -37,8 +37,8 @@ _JOULES = 3.6e6
 """A kWh."""
 
 
-class Truth:
-    """What happened in one trial, counted from the end of its warm-up."""
+class GroundTruth:
+    """Ground truth of one trial, counted from the end of its warm-up."""
 
     def __init__(self, engine: Engine, warm_up_seconds: float) -> None:
         """Watch an engine that has not begun to play; it is looked at from now on."""
@@ -46,7 +46,7 @@ class Truth:
         self._waiting = Waiting(engine.now)
         self._recovery = Recovery(engine.now)
         self._pressure = PressureSamples(engine.now)
-        self._served = Served()
+        self._served = ServedRequests()
         self._counts: Counter[str] = Counter()
         self._node_seconds = self._joules = 0.0
         self._job_seconds: list[float] = []

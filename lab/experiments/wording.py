@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from lab.experiments.effects import Effect, Interval, Verdict, WorkloadEffect
+from lab.experiments.effects import ArmEffect, ConfidenceInterval, Verdict, WorkloadEffect
 from lab.experiments.metrics import METRICS
 from projections.figures import UNKNOWN, known_number, number, percent, signed_text
 
@@ -74,7 +74,7 @@ def signed_scaled(value: float, unit: str) -> str:
     return signed_text(100.0 * value if unit == "ratio" else value)
 
 
-def limits_text(interval: Interval, unit: str) -> str:
+def limits_text(interval: ConfidenceInterval, unit: str) -> str:
     """Return `LOW to HIGH`, without naming their unit; `-` without an interval."""
     if not interval.known:
         return UNKNOWN
@@ -96,7 +96,7 @@ MOST_RELATIVE = 10.0
 """A larger part says only that the reference had next to nothing of it."""
 
 
-def relative_text(effect: Effect) -> str:
+def relative_text(effect: ArmEffect) -> str:
     """Return the difference as a part of the reference's mean, such as `, +12% of none's 3.2 kWh`."""
     if math.isnan(effect.relative) or not effect.difference.value:
         return ""
@@ -107,7 +107,7 @@ def relative_text(effect: Effect) -> str:
     return f", {sign}{percent(effect.relative)} of {effect.reference}'s {mean}"
 
 
-def difference_text(effect: Effect, confidence: float) -> str:
+def difference_text(effect: ArmEffect, confidence: float) -> str:
     """Return the mean difference with unit, interval, and what part of the reference's mean it is."""
     unit = unit_of(effect.metric)
     difference = signed_amount(effect.difference.value, unit)
@@ -117,7 +117,7 @@ def difference_text(effect: Effect, confidence: float) -> str:
     return f"{difference} ({interval}{relative_text(effect)})"
 
 
-def effect_sentence(effect: Effect, confidence: float) -> str:
+def effect_sentence(effect: ArmEffect, confidence: float) -> str:
     """Return what an effect says, in a sentence."""
     name, text = metric_name(effect.metric), difference_text(effect, confidence)
     if effect.verdict == "equal":
@@ -134,7 +134,7 @@ def effect_sentence(effect: Effect, confidence: float) -> str:
     return f"{effect.arm} {effect.verdict} on {name}: {text}; better in {better} of {effect.pairs} worlds."
 
 
-def workload_sentence(effect: Effect) -> str:
+def workload_sentence(effect: ArmEffect) -> str:
     """Return where an effect is not what it is over all, or that no workload differs."""
     by_verdict: dict[Verdict, list[WorkloadEffect]] = {}
     for one in effect.workloads:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lab.experiments.served import Served
+from lab.experiments.served import ServedRequests
 from projections.score.money import unit_prices
 from projections.score.prices import ScorePrices
 from twin.port.engine import Change, Engine
@@ -24,8 +24,8 @@ _HOUR, _MILLION, _JOULES = 3_600.0, 1e6, 3.6e6
 
 
 @dataclass(slots=True)
-class Outlook:
-    """What happens in a stretch of time."""
+class PeriodCounts:
+    """Counts over a stretch of time."""
 
     amounts: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     """In the units of the outcome score's components; some of them are whole."""
@@ -40,7 +40,7 @@ class Outlook:
         return math.fsum(price_of[name] * amount for name, amount in sorted(self.amounts.items()))
 
 
-def play(engine: Engine, seconds: float) -> Outlook:
+def play(engine: Engine, seconds: float) -> PeriodCounts:
     """Let so many seconds pass in an engine, and return what happened."""
     return _Player(engine).play(seconds)
 
@@ -50,8 +50,8 @@ class _Player:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._stretch = Outlook()
-        self._served = Served()
+        self._stretch = PeriodCounts()
+        self._served = ServedRequests()
         self._served.look(engine.serving.accounts(), 0.0)
         self._served.reset()
         self._requests = self._request_sums()
@@ -59,7 +59,7 @@ class _Player:
         self._work = dict(engine.job_work.cpu_seconds)
         engine.store.subscribe(self._follow)
 
-    def play(self, seconds: float) -> Outlook:
+    def play(self, seconds: float) -> PeriodCounts:
         engine, stretch = self._engine, self._stretch
         for pod in engine.store.records("pods"):
             self._note_node(pod)

@@ -14,7 +14,7 @@ SHARE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FidelityRow:
     """One promise and how both sides kept it."""
 
     promise: Promise
@@ -40,7 +40,7 @@ class Comparison:
     scenario: Scenario
     programs: dict[str, str]
     """Versions of the real programs; empty: not measured."""
-    rows: tuple[Row, ...]
+    rows: tuple[FidelityRow, ...]
 
 
 def compare(scenario: Scenario, twin: Recording, real: Sequence[Recording]) -> Comparison:
@@ -62,13 +62,13 @@ def _promises_of_every(scenario: Scenario) -> list[Promise]:
     )]  # fmt: skip
 
 
-def _row(promise: Promise, twin: Recording, real: Sequence[Recording]) -> Row:
+def _row(promise: Promise, twin: Recording, real: Sequence[Recording]) -> FidelityRow:
     if promise.metric == "node_counts":
         return _node_count_row(promise, twin, real)
     ours = measure(promise.metric, twin)
     theirs = tuple(measure(promise.metric, one) for one in real)
     documented = promise.documented
-    return Row(
+    return FidelityRow(
         promise,
         theirs,
         ours,
@@ -78,11 +78,11 @@ def _row(promise: Promise, twin: Recording, real: Sequence[Recording]) -> Row:
     )
 
 
-def _node_count_row(promise: Promise, twin: Recording, real: Sequence[Recording]) -> Row:
+def _node_count_row(promise: Promise, twin: Recording, real: Sequence[Recording]) -> FidelityRow:
     if not real:
-        return Row(promise, (), None, None, None, None)
+        return FidelityRow(promise, (), None, None, None, None)
     share = max(_share_of_minutes(twin, one) for one in real)
-    return Row(promise, (), f"{share:.0%}", None, None, share >= SHARE)
+    return FidelityRow(promise, (), f"{share:.0%}", None, None, share >= SHARE)
 
 
 def _share_of_minutes(twin: Recording, real: Recording) -> float:

@@ -1,4 +1,4 @@
-"""What happened in a scenario: when each pod and node came, changed and went, as its looks saw it."""
+"""Record of a scenario: when each pod and node came, changed and went, as its looks saw it."""
 
 from __future__ import annotations
 

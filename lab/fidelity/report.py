@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.fidelity.compare import Comparison, Row
+from lab.fidelity.compare import Comparison, FidelityRow
 from lab.fidelity.metrics import Value
 from lab.fidelity.scenario import KINDS
 
@@ -81,7 +81,7 @@ def _section(one: Comparison) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(row: Row) -> str:
+def _line(row: FidelityRow) -> str:
     promise = row.promise
     real = "; again ".join(map(_text, row.real)) or "-"
     real += "" if row.real_as_documented is not False else ", **not as documented**"

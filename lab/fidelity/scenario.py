@@ -38,7 +38,7 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What is done, when, on which nodes."""
+    """Steps of a scenario, when and on which nodes."""
 
     name: str
     about: str

@@ -97,7 +97,7 @@ class Feed(Generic[T]):
 
 
 @dataclass(slots=True)
-class Past:
+class DatasetHistory:
     """A dataset's history, moved on as later rows are asked for."""
 
     history: History
@@ -107,7 +107,9 @@ class Past:
     machines: Feed[MachineEvents]
 
     @classmethod
-    def of(cls, folder: Path, feature_set: FeatureSet, until_us: int | None = None) -> Past:
+    def of(
+        cls, folder: Path, feature_set: FeatureSet, until_us: int | None = None
+    ) -> DatasetHistory:
         """Open the events of a dataset's folder; those from `until_us` on are not read."""
         return cls(
             History.begin(feature_set),
@@ -156,7 +158,7 @@ def write_features(
     (rows done, rows) after each part. Returns what the dataset's manifest says about them.
     """
     chosen = FEATURE_SETS[feature_set]
-    past = Past.of(folder, chosen)
+    past = DatasetHistory.of(folder, chosen)
     (folder / FEATURES).mkdir(exist_ok=True)
     lazy = pl.scan_parquet(folder / ANCHORS)
     rows = lazy.select(pl.len()).collect().item()
@@ -175,7 +177,7 @@ def chunk_features(
     folder: Path, anchors: Iterator[pl.DataFrame], feature_set: str
 ) -> Iterator[F32]:
     """Yield each chunk's features; chunks and their rows come in time order."""
-    past = Past.of(folder, FEATURE_SETS[feature_set])
+    past = DatasetHistory.of(folder, FEATURE_SETS[feature_set])
     for chunk in anchors:
         yield past.features(table_of(Anchors, chunk))
 

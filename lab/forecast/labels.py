@@ -1,4 +1,4 @@
-"""What became of each attempt, and whether that is the failure to be predicted.
+"""Outcome of each attempt, and whether that is the failure to be predicted.
 
 Guarantee: an attempt's end is the next EVICT, FAIL, FINISH, KILL or LOST of the same task in the same
 segment, strictly later in the order of events; a label looks only at (decision, decision + horizon],
@@ -22,7 +22,7 @@ _TASK = ("segment", "job", "task")
 
 @dataclass(frozen=True)
 class LabelChoice:
-    """What is predicted."""
+    """The label."""
 
     failures: tuple[Kind, ...] = (Kind.FAIL,)
     """The ends that count as failure."""

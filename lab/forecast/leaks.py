@@ -17,7 +17,7 @@ import polars as pl
 
 from features.history import FEATURE_SETS, Anchors
 from features.history.tables import F32
-from lab.forecast.features import Past, table_of
+from lab.forecast.features import DatasetHistory, table_of
 
 Builder = Callable[[Anchors, int | None], F32]
 """Features of anchors (sorted by time) from the events before a time; None: from all events."""
@@ -36,7 +36,7 @@ class Leak:
 
 @dataclass(frozen=True, slots=True)
 class LeakReport:
-    """What was compared, and what differed."""
+    """Compared values and differences."""
 
     features: int
     moments_us: tuple[int, ...]
@@ -80,7 +80,7 @@ def check_dataset(
     chosen = FEATURE_SETS[feature_set]
 
     def build(rows: Anchors, until_us: int | None) -> F32:
-        return Past.of(folder, chosen, until_us).features(rows)
+        return DatasetHistory.of(folder, chosen, until_us).features(rows)
 
     return check_leaks(build, chosen.names, anchors, moments_us)
 

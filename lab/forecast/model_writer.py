@@ -44,10 +44,12 @@ class BoosterPart:
 
     horizon_seconds: float
     raw: bytes
-    """`booster.save_raw(raw_format="ubj")`."""
+    """`booster.save_raw(raw_format="ubj")`, or what another form stores."""
     quantile: float | None = None
     resource: Literal["cpu", "memory"] | None = None
     calibration: Calibration = field(default_factory=Calibration)
+    form: str = "ubj"
+    """Ending of its file, by which inference knows how to read it (`services.inference.scorers`)."""
 
 
 @dataclass(frozen=True)
@@ -205,8 +207,8 @@ def _files(boosters: Sequence[BoosterPart]) -> list[str]:
     stems = [_stem(booster) for booster in boosters]
     before = [stems[:place].count(stem) for place, stem in enumerate(stems)]
     return [
-        f"{stem}-{count + 1}.ubj" if count else f"{stem}.ubj"
-        for stem, count in zip(stems, before, strict=True)
+        f"{stem}-{count + 1}.{booster.form}" if count else f"{stem}.{booster.form}"
+        for booster, stem, count in zip(boosters, stems, before, strict=True)
     ]
 
 

@@ -18,7 +18,7 @@ from lab.forecast.parts import PartWriter
 from lab.traces.codes import UNKNOWN, Codes
 from lab.traces.event_reader import EventReader, Frames, TraceInput
 from lab.traces.events import ENDS, JOB_EVENTS, MACHINE_EVENTS, TASK_EVENTS, USAGE
-from lab.traces.repair import Ledger
+from lab.traces.repair import RepairLog
 
 SORTED_ROWS = 250_000
 """Rows that are sorted at a time."""
@@ -27,7 +27,7 @@ _TASK = ("segment", "job", "task")
 
 
 def write_job_events(
-    reader: EventReader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
+    reader: EventReader, source: TraceInput, ledger: RepairLog, codes: Codes, folder: Path
 ) -> pl.DataFrame:
     """Write job_events.parquet; returns each job's first logical name and user, and when they came."""
     writer = PartWriter(folder / "job_events.parquet", JOB_EVENTS)
@@ -51,7 +51,7 @@ def write_job_events(
 
 
 def write_machine_events(
-    reader: EventReader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
+    reader: EventReader, source: TraceInput, ledger: RepairLog, codes: Codes, folder: Path
 ) -> int:
     """Write machine_events.parquet; returns its rows."""
     writer = PartWriter(folder / "machine_events.parquet", MACHINE_EVENTS)
@@ -64,7 +64,7 @@ def write_machine_events(
 
 
 def write_usage(
-    reader: EventReader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
+    reader: EventReader, source: TraceInput, ledger: RepairLog, codes: Codes, folder: Path
 ) -> int:
     """Write usage.parquet where the trace has usage windows; returns its rows."""
     if reader.usage is None:
@@ -83,7 +83,7 @@ def write_usage(
 def write_task_events(
     reader: EventReader,
     source: TraceInput,
-    ledger: Ledger,
+    ledger: RepairLog,
     codes: Codes,
     names: pl.DataFrame,
     folder: Path,
@@ -196,7 +196,7 @@ def _whole_moments(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield newest_moment
 
 
-def _once(frames: Iterator[pl.DataFrame], ledger: Ledger) -> Iterator[pl.DataFrame]:
+def _once(frames: Iterator[pl.DataFrame], ledger: RepairLog) -> Iterator[pl.DataFrame]:
     ledger.begin_table()
     for frame in frames:
         yield ledger.judge_repeats(frame, [name for name in frame.columns if name != "row"])

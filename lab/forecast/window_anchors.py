@@ -18,7 +18,7 @@ from lab.forecast.normalise import in_order, task_keys
 from lab.forecast.parts import PartWriter
 from lab.traces.codes import CODES_FILE, Codes
 from lab.traces.event_reader import EventReader, TraceInput
-from lab.traces.repair import Ledger
+from lab.traces.repair import RepairLog
 
 NO_NAMES = pl.DataFrame(schema={"job": pl.Int64, "named_us": pl.Int64})
 
@@ -63,5 +63,5 @@ def _coded_frames(reader: EventReader, source: TraceInput, folder: Path) -> Iter
         return
     codes = Codes.of(pl.read_parquet(folder / CODES_FILE))
     # The rows were judged when the events were read.
-    for frame in reader.windows(source, Ledger(repair=True)):
+    for frame in reader.windows(source, RepairLog(repair=True)):
         yield task_keys(frame, codes, NO_NAMES)

@@ -32,7 +32,7 @@ Figures = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CycleTables:
     """One cycle of one cluster's log, with full tables."""
 
     nodes: NodeTable
@@ -46,7 +46,9 @@ class Look:
     """Sources that did not answer."""
 
 
-def figures_of(look: Look, control_plane: Collection[str], namespace: str) -> dict[str, float]:
+def figures_of(
+    look: CycleTables, control_plane: Collection[str], namespace: str
+) -> dict[str, float]:
     """Return every figure of a look.
 
     Args:
@@ -78,7 +80,7 @@ def figures_of(look: Look, control_plane: Collection[str], namespace: str) -> di
     return figures
 
 
-def _worker_figures(look: Look, workers: Collection[int]) -> dict[str, float]:
+def _worker_figures(look: CycleTables, workers: Collection[int]) -> dict[str, float]:
     nodes = look.nodes
     ready = [number for number in workers if nodes.ready[number]]
     names = {nodes.ids[number] for number in workers}
@@ -109,7 +111,7 @@ def _worker_figures(look: Look, workers: Collection[int]) -> dict[str, float]:
     }
 
 
-def _pod_figures(look: Look, namespace: str) -> dict[str, float]:
+def _pod_figures(look: CycleTables, namespace: str) -> dict[str, float]:
     pods, state, workloads = look.pods, look.state, look.workloads
     pending = [
         pod_id.partition("/")[0]

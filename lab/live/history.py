@@ -10,10 +10,10 @@ from typing import Any
 from bus.errors import InputError
 from bus.events import read_entry
 from bus.recording import open_recording
-from lab.live.figures import Figures, Look, figures_of
+from lab.live.figures import CycleTables, Figures, figures_of
 from projections.score.money import score_of, slo_of
 from projections.score.prices import ScorePrices
-from projections.score.tally import Tally, add_look, begin_tally, look_of
+from projections.score.tally import Tally, add_score_input, begin_tally, score_input_of
 from schemas.envelope import Event
 from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame
 from schemas.observation import Observation
@@ -28,7 +28,7 @@ _SECOND = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ClusterSample:
     """One look at one cluster."""
 
     at_seconds: float
@@ -51,7 +51,7 @@ class ClusterHistory:
     """One cluster's side of a comparison."""
 
     name: str
-    samples: tuple[Sample, ...]
+    samples: tuple[ClusterSample, ...]
     stimuli: tuple[StimulusMark, ...]
     damage: str = ""
     """Why the log could not be read to its end; empty when it could."""
@@ -70,7 +70,7 @@ class HistoryReader:
     _workloads: SnapshotWorkloads | None = None
     _view: ObservationView | None = None
     _tally: Tally | None = None
-    _samples: list[Sample] = field(default_factory=list)
+    _samples: list[ClusterSample] = field(default_factory=list)
     _stimuli: list[StimulusMark] = field(default_factory=list)
 
     def add(self, event: Event[Any]) -> None:
@@ -107,18 +107,20 @@ class HistoryReader:
                 return
             tables |= state.tables
         missing = frozenset(source.source for source in self._nodes.sources if not source.ok)
-        look = Look(**tables, state=self._workloads, totals=observation.totals, missing=missing)
+        look = CycleTables(
+            **tables, state=self._workloads, totals=observation.totals, missing=missing
+        )
         figures = figures_of(look, self.control_plane, self.namespace)
-        self._samples.append(Sample(event.recorded_ns * _SECOND, figures, self._money()))
+        self._samples.append(ClusterSample(event.recorded_ns * _SECOND, figures, self._money()))
 
     def _money(self) -> float | None:
-        look = None if self._view is None else look_of(self._view)
+        look = None if self._view is None else score_input_of(self._view)
         if look is None:
             return None
         self._tally = (
             begin_tally(look)
             if self._tally is None
-            else add_look(self._tally, look, slo_of(self.prices))
+            else add_score_input(self._tally, look, slo_of(self.prices))
         )
         return score_of(self._tally, self.prices).total_money
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from lab.experiments.effects import Interval
+from lab.experiments.effects import ConfidenceInterval
 from lab.experiments.resampling import mean_intervals
 from lab.live.figures import ROWS
 from lab.live.windows import Comparison, StimulusWindow
@@ -65,7 +65,7 @@ class PairedLine:
     first: float
     """Mean over these windows."""
     second: float
-    difference: Interval
+    difference: ConfidenceInterval
     """First minus second; no limits with fewer windows than `LEAST_WINDOWS`."""
     first_better: int
     """Windows in which the first cluster was better; 0 where neither direction is."""
@@ -155,12 +155,12 @@ def _line(name: str, unit: str, better: Better, pairs: Sequence[tuple[float, flo
     )
 
 
-def _interval(differences: Sequence[float]) -> Interval:
+def _interval(differences: Sequence[float]) -> ConfidenceInterval:
     if len(differences) < LEAST_WINDOWS:
-        return Interval(_mean(differences), math.nan, math.nan)
+        return ConfidenceInterval(_mean(differences), math.nan, math.nan)
     column = np.array(differences, dtype=np.float64)[:, None]
     found = mean_intervals([column], CONFIDENCE, RESAMPLES, SEED)
-    return Interval(float(found.mean[0]), float(found.low[0]), float(found.high[0]))
+    return ConfidenceInterval(float(found.mean[0]), float(found.low[0]), float(found.high[0]))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -48,7 +48,7 @@ class LoadLeft(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class LivePlan:
-    """What is played."""
+    """The plan of a play."""
 
     namespace: str
     """The one namespace that is written in."""
@@ -58,14 +58,14 @@ class LivePlan:
     """Wall seconds for which a phase's load stays."""
     rest_seconds: float = 30.0
     """Wall seconds before the first phase, and behind each."""
-    look_seconds: float = 5.0
+    poll_seconds: float = 5.0
     """Wall seconds from one look to the next."""
     exerciser: ExerciserSettings = field(default_factory=ExerciserSettings)
     """Image, seed, and whether sizes are drawn."""
 
 
 @dataclass(slots=True)
-class Side:
+class ComparedCluster:
     """One cluster of the comparison."""
 
     name: str
@@ -93,7 +93,7 @@ def open_side(
     plan: LivePlan,
     clock: Clock,
     control_plane: Sequence[str],
-) -> Side:
+) -> ComparedCluster:
     """Return a cluster with a log and a file of its own in `folder`.
 
     Raises:
@@ -102,7 +102,7 @@ def open_side(
     origin = Origin(name, INCARNATION)
     log = MemoryLog(wall_ns=clock.wall_ns, keep_messages=KEPT_MESSAGES)
     bus = MemoryBus(log, name)
-    settings = CollectorSettings(interval_seconds=plan.look_seconds)
+    settings = CollectorSettings(interval_seconds=plan.poll_seconds)
     header = {
         "cluster": name,
         "incarnation": INCARNATION,
@@ -110,7 +110,7 @@ def open_side(
         "settings": {"collector": settings.announcement()},
         HEADER: header_of(name, control_plane, plan.namespace),
     }
-    return Side(
+    return ComparedCluster(
         name,
         transport,
         log,
@@ -126,7 +126,7 @@ class LiveStage:
     def __init__(
         self,
         plan: LivePlan,
-        sides: tuple[Side, Side],
+        sides: tuple[ComparedCluster, ComparedCluster],
         clock: Clock,
         on_step: Callable[[str, int, int], None] = lambda _text, _done, _of: None,
     ) -> None:
@@ -219,7 +219,7 @@ class LiveStage:
         return dict(zip((side.name for side in self._sides), loads, strict=True))
 
     async def _apply(
-        self, side: Side, phase: Phase, plan: LoadPlan, load: ClusterLoad, began: float
+        self, side: ComparedCluster, phase: Phase, plan: LoadPlan, load: ClusterLoad, began: float
     ) -> None:
         """Write a cluster's load and say so in its log at once, so that the two logs' times tell how far apart."""
         image, namespace = self._plan.exerciser.image, self._plan.namespace
@@ -239,7 +239,7 @@ class LiveStage:
         if left:
             raise LoadLeft("; ".join(left))
 
-    async def _clear_side(self, side: Side) -> str:
+    async def _clear_side(self, side: ComparedCluster) -> str:
         """Return why a cluster's load is still there; empty when it is gone."""
         problem = ""
         for attempt in range(REMOVE_TRIES):
@@ -260,7 +260,7 @@ class LiveStage:
             await asyncio.gather(*(side.collector.collect_once() for side in self._sides))
             for side in self._sides:
                 side.keep()
-            now, step = self._clock.monotonic(), self._plan.look_seconds
+            now, step = self._clock.monotonic(), self._plan.poll_seconds
             self._due += step * (1 + math.floor(max(0.0, now - self._due) / step))
             if self._due >= end:
                 await self._clock.sleep(max(0.0, end - now))
@@ -270,7 +270,9 @@ class LiveStage:
     async def _publish(self, phase: Phase, status: Status, plan: LoadPlan) -> None:
         await asyncio.gather(*(self._publish_at(side, phase, status, plan) for side in self._sides))
 
-    async def _publish_at(self, side: Side, phase: Phase, status: Status, plan: LoadPlan) -> None:
+    async def _publish_at(
+        self, side: ComparedCluster, phase: Phase, status: Status, plan: LoadPlan
+    ) -> None:
         cycle, at = side.collector.cycle, side.collector.cluster_time_seconds
         state = ExerciserState(cycle=cycle, cluster_time_seconds=at)
         data: Stimulus = stimulus_event(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from lab.live.figures import ROWS
-from lab.live.history import ClusterHistory, Sample
+from lab.live.history import ClusterHistory, ClusterSample
 from schemas.stimulus import Stimulus
 
 _HOUR = 3_600.0
@@ -140,7 +140,7 @@ def _window(
     )
 
 
-def _side(span: _Span, samples: Sequence[Sample]) -> SideWindow:
+def _side(span: _Span, samples: Sequence[ClusterSample]) -> SideWindow:
     during = [one for one in samples if span.begin <= one.at_seconds < span.end]
     after = [one for one in samples if span.end <= one.at_seconds < span.until]
     before = [one for one in samples if one.at_seconds < span.begin]
@@ -155,7 +155,9 @@ def _side(span: _Span, samples: Sequence[Sample]) -> SideWindow:
     return SideWindow(len(during), rows, card)
 
 
-def _safety(span: _Span, during: Sequence[Sample], whole: Sequence[Sample]) -> dict[str, float]:
+def _safety(
+    span: _Span, during: Sequence[ClusterSample], whole: Sequence[ClusterSample]
+) -> dict[str, float]:
     pressures = _values(during, "highest_pressure")
     return {
         "unhealthy_pod_seconds": _area(during, span.end, "unhealthy"),
@@ -167,7 +169,9 @@ def _safety(span: _Span, during: Sequence[Sample], whole: Sequence[Sample]) -> d
     }
 
 
-def _efficiency(during: Sequence[Sample], whole: Sequence[Sample]) -> dict[str, float]:
+def _efficiency(
+    during: Sequence[ClusterSample], whole: Sequence[ClusterSample]
+) -> dict[str, float]:
     money = [(one.at_seconds, one.money) for one in whole if one.money is not None]
     score = math.nan
     if len(money) > 1 and money[-1][0] > money[0][0]:
@@ -181,7 +185,7 @@ def _efficiency(during: Sequence[Sample], whole: Sequence[Sample]) -> dict[str, 
     }
 
 
-def _admission(span: _Span, during: Sequence[Sample]) -> dict[str, float]:
+def _admission(span: _Span, during: Sequence[ClusterSample]) -> dict[str, float]:
     asked = float(span.data.replicas)
     waiting = _values(during, "pods_pending")
     served = math.nan
@@ -200,7 +204,10 @@ def _admission(span: _Span, during: Sequence[Sample]) -> dict[str, float]:
 
 
 def _adaptation(
-    span: _Span, before: Sequence[Sample], during: Sequence[Sample], after: Sequence[Sample]
+    span: _Span,
+    before: Sequence[ClusterSample],
+    during: Sequence[ClusterSample],
+    after: Sequence[ClusterSample],
 ) -> dict[str, float]:
     asked = float(span.data.replicas)
     ready = math.nan
@@ -223,11 +230,11 @@ def _adaptation(
     }
 
 
-def _value(sample: Sample, name: str) -> float:
+def _value(sample: ClusterSample, name: str) -> float:
     return sample.figures.get(name, math.nan)
 
 
-def _values(samples: Sequence[Sample], name: str) -> list[float]:
+def _values(samples: Sequence[ClusterSample], name: str) -> list[float]:
     """Return what was seen; looks that did not show it are left out."""
     values = (_value(sample, name) for sample in samples)
     return [value for value in values if not math.isnan(value)]
@@ -238,7 +245,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _area(
-    samples: Sequence[Sample],
+    samples: Sequence[ClusterSample],
     end: float,
     name: str,
     level: Callable[[float], float] = lambda value: value,
@@ -255,7 +262,7 @@ def _area(
     )
 
 
-def _moves(samples: Sequence[Sample], name: str, counts: Callable[[float], float]) -> float:
+def _moves(samples: Sequence[ClusterSample], name: str, counts: Callable[[float], float]) -> float:
     """Return the sum over steps from look to look; NaN with fewer than two looks that show it."""
     values = _values(samples, name)
     if len(values) < 2:
@@ -263,13 +270,16 @@ def _moves(samples: Sequence[Sample], name: str, counts: Callable[[float], float
     return math.fsum(counts(new - old) for old, new in pairwise(values))
 
 
-def _rise(samples: Sequence[Sample], name: str) -> float:
+def _rise(samples: Sequence[ClusterSample], name: str) -> float:
     values = _values(samples, name)
     return values[-1] - values[0] if len(values) > 1 else math.nan
 
 
 def _seconds_until(
-    samples: Sequence[Sample], begin: float, end: float, reached: Callable[[Sample], bool]
+    samples: Sequence[ClusterSample],
+    begin: float,
+    end: float,
+    reached: Callable[[ClusterSample], bool],
 ) -> float:
     """Return the time to the first look at which it was so; the whole time where it never was."""
     if not samples:

@@ -21,7 +21,7 @@ from lab.openb_fidelity.compare import (
 )
 from lab.openb_fidelity.play import SETTLED_SECONDS, Played, denser, play
 from lab.openb_fidelity.plots import load_plotting, plot_shares, plot_waits
-from lab.openb_fidelity.report import Findings, Side, markdown
+from lab.openb_fidelity.report import Findings, TwinPlay, markdown
 from lab.openb_fidelity.trace_side import TraceWaits, trace_waits
 from lab.traces.openb import read_openb
 from lab.workloads.prepare import cut_trace
@@ -115,8 +115,8 @@ def _brief(trace: TraceWaits) -> dict[str, object]:
     return {key: value for key, value in asdict(trace).items() if key != "waits"}
 
 
-def _side(played: Played, arrivals: Sequence[WorkloadArrival], trace: TraceWaits) -> Side:
-    return Side(
+def _side(played: Played, arrivals: Sequence[WorkloadArrival], trace: TraceWaits) -> TwinPlay:
+    return TwinPlay(
         events=played.events,
         overlooked=played.overlooked,
         closeness=closeness(played.samples),

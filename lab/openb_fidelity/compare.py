@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.openb_fidelity.play import RESOURCES, Played, Sample
+from lab.openb_fidelity.play import RESOURCES, CapacitySample, Played
 from twin.port.workloads import WorkloadArrival
 
 FULL = 0.8
@@ -31,7 +31,7 @@ class Closeness:
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class UtilisationBand:
     """The largest difference of any resource while the fullest one was in a band."""
 
     from_percent: int
@@ -52,7 +52,7 @@ class Waits:
     """At RANKS."""
 
 
-def closeness(samples: Sequence[Sample]) -> list[Closeness]:
+def closeness(samples: Sequence[CapacitySample]) -> list[Closeness]:
     """By resource: the largest difference while the cluster was less than FULL."""
     rows = []
     for index, resource in enumerate(RESOURCES):
@@ -69,7 +69,7 @@ def closeness(samples: Sequence[Sample]) -> list[Closeness]:
     return rows
 
 
-def bands(samples: Sequence[Sample]) -> list[Band]:
+def bands(samples: Sequence[CapacitySample]) -> list[UtilisationBand]:
     """Where differences begin: bands of the highest live share, up to FULL."""
     rows = []
     for low in range(0, round(100 * FULL), BAND_PERCENT):
@@ -80,7 +80,7 @@ def bands(samples: Sequence[Sample]) -> list[Band]:
             for sample in inside
             for live, allocated in zip(sample.live, sample.allocated, strict=True)
         ]
-        rows.append(Band(low, high, len(inside), 100 * max(differences, default=0.0)))
+        rows.append(UtilisationBand(low, high, len(inside), 100 * max(differences, default=0.0)))
     return rows
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from lab.openb_fidelity.books import Amounts, Books
+from lab.openb_fidelity.pod_ledger import Amounts, PodLedger
 from twin.port.engine import Engine
 from twin.port.settings import TwinConfig
 from twin.port.workloads import NodeShape, WorkloadArrival
@@ -23,7 +23,7 @@ STEP_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class CapacitySample:
     """Shares of capacity at one moment, by resource, 0..1."""
 
     seconds: float
@@ -37,7 +37,7 @@ class Sample:
 class Played:
     """What came out of one play."""
 
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[CapacitySample] = field(default_factory=list)
     waits: dict[str, float] = field(default_factory=dict)
     """Seconds from creation to binding, by arrival."""
     overlooked: int = 0
@@ -51,19 +51,19 @@ def play(
     """Play `arrivals` (in order of time) for `until` seconds and sample on the way."""
     config = TwinConfig(scrape_seconds=STEP_SECONDS)
     engine = Engine(config, seed)
-    books = Books(nodes)
+    books = PodLedger(nodes)
     engine.store.subscribe(books.follow)
     engine.add_nodes(nodes)
     engine.load(iter(arrivals))
     capacity, live = capacity_of(nodes), LiveRequests(arrivals)
-    samples: list[Sample] = []
+    samples: list[CapacitySample] = []
     before: set[str] = set()
     overlooked: set[str] = set()
     last_look = 0.0
     for seconds in sample_times(arrivals, until):
         engine.advance(config.start_time + seconds)
         here, there = shares(live.at(seconds), capacity), shares(books.allocated, capacity)
-        samples.append(Sample(seconds, here, there))
+        samples.append(CapacitySample(seconds, here, there))
         if seconds - last_look >= SETTLED_SECONDS:
             now = books.waiting_with_room()
             overlooked |= now & before

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bus.errors import InputError
-from lab.openb_fidelity.play import RESOURCES, Sample
+from lab.openb_fidelity.play import RESOURCES, CapacitySample
 
 SECONDS_PER_DAY = 86_400.0
 MOST_POINTS = 1_200
@@ -31,7 +31,7 @@ def load_plotting() -> Any:
     return plt
 
 
-def plot_shares(samples: Sequence[Sample], title: str, path: Path) -> None:
+def plot_shares(samples: Sequence[CapacitySample], title: str, path: Path) -> None:
     """Live requests and allocation by resource over time."""
     plt = load_plotting()
     samples = samples[:: -(-len(samples) // MOST_POINTS)]

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.openb_fidelity.compare import FULL, RANKS, Band, Closeness, Waits, waits_of
+from lab.openb_fidelity.compare import FULL, RANKS, Closeness, UtilisationBand, Waits, waits_of
 from lab.openb_fidelity.trace_side import TraceWaits
 
 BAR_POINTS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class TwinPlay:
     """One play of the twin."""
 
     events: int
     overlooked: int
     """Pods that waited although a node had room for them."""
     closeness: list[Closeness]
-    bands: list[Band]
+    bands: list[UtilisationBand]
     late_by_gpus: dict[int, int]
     """Pods that waited for more than a second, or were never placed, by the GPUs that they request."""
     waits: Waits
@@ -37,8 +37,8 @@ class Findings:
     factor: float
     copies: int
     trace: TraceWaits
-    recorded: Side
-    dense: Side
+    recorded: TwinPlay
+    dense: TwinPlay
 
     def holds(self) -> bool:
         """Whether allocation stays within the bar, and no pod waits while a node has room."""
@@ -81,7 +81,7 @@ hold on nodes in the twin, by books kept from the API's changes. Both are compar
 """
 
 
-def _denser_text(side: Side) -> str:
+def _denser_text(side: TwinPlay) -> str:
     late = sum(side.late_by_gpus.values())
     gangs = ", ".join(f"{count:,} of {gpus}" for gpus, count in side.late_by_gpus.items())
     waiting_text = "no pod waits" if not side.overlooked else f"{side.overlooked:,} pods WAIT"
@@ -107,7 +107,7 @@ def _allocation(rows: Sequence[Closeness]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _bands(rows: Sequence[Band]) -> str:
+def _bands(rows: Sequence[UtilisationBand]) -> str:
     lines = [
         "| live requests of the fullest resource | largest difference of any | samples |",
         "|---|---|---|",

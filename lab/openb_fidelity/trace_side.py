@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from lab.traces.workload_trace import WorkloadTrace
-from twin.port.workloads import NodeShape, Room, WorkloadArrival
+from twin.port.workloads import LargestNode, NodeShape, WorkloadArrival
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def trace_waits(trace: WorkloadTrace, nodes: Sequence[NodeShape]) -> TraceWaits:
     placed = pods.filter(pl.col("start_seconds").is_not_null())
     never = pods.filter(pl.col("start_seconds").is_null())
     lives = pl.col("running_seconds")
-    room = Room(nodes)
+    room = LargestNode(nodes)
     too_large = sum(not room.holds(_probe(row)) for row in never.iter_rows(named=True))
     waits: list[float] = (placed["start_seconds"] - placed["arrive_seconds"]).to_list()
     return TraceWaits(

@@ -1,4 +1,4 @@
-"""What came of random worlds: how much each cost left alone, and what acting changed."""
+"""Outcome of random worlds: how much each cost left alone, and what acting changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WorldResult(DataModel):
     code: str
     """Which code played it, of `lab.experiments.code_version`."""
     gain: float
-    """What acting changed, in money; below 0 it did harm."""
+    """Effect of acting, in money; below 0 it did harm."""
     untouched_cost: float = Field(ge=0)
     """What the world left alone cost in money: everything that counts against it, without what its work was worth."""
     executed: int

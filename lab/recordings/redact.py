@@ -39,7 +39,7 @@ KEPT_VIEWS = 16
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """What was done."""
+    """Summary."""
 
     messages: int
     names: int

@@ -50,7 +50,7 @@ _PLAIN = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
 
 @dataclass(slots=True)
 class Written:
-    """What was written."""
+    """Summary of what was written."""
 
     rows: dict[str, int] = field(default_factory=dict)
     """By family."""

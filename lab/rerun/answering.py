@@ -2,8 +2,8 @@
 
 Live, an answer depends on how far the process had read when it answered. The recording says what
 matters of that: an answer to a cycle was made when that cycle was the newest, a superseded one when
-a newer had arrived, and `prediction_missing` before the prediction was there. So each answer is
-computed from the inputs up to its own cycle and nothing else.
+a newer had arrived, and `prediction_missing` (or `prediction_overdue`) before the prediction was
+there. So each answer is computed from the inputs up to its own cycle and nothing else.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ KEPT_INPUTS = 20_000
 MAY_READ: tuple[Pattern, ...] = (
     *(("snapshot", "*"), ("observation",), ("prediction", ">")),
     ("outcome", "models"),
+    ("history", ">"),
 )
 Build = Callable[[Config], Handler[Any]]
 
@@ -126,7 +127,8 @@ class AnsweringStage:
             self._passed.append(recorded)
             return ()
         if self._compare.find(self._new_events, recorded) is None:
-            self._advance(recorded.cycle, blind=reason == Reason.PREDICTION_MISSING)
+            overdue = recorded.content.get("prediction_overdue", False)
+            self._advance(recorded.cycle, blind=overdue or reason == Reason.PREDICTION_MISSING)
         return self._compare_answers((*self._passed, recorded))
 
     def finish(self) -> Sequence[Pair]:

@@ -1,4 +1,4 @@
-"""What a what-if changes, read from words: settings, models, a profile, the referee's rules."""
+"""Changes of a what-if, read from words: settings, models, a profile, the referee's rules."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ REACH = 10_000
 
 
 @dataclass(slots=True)
-class Side:
+class DiffSide:
     """One of the two recordings."""
 
     file: str
@@ -45,9 +45,9 @@ class Side:
 
 @dataclass(slots=True)
 class Diff:
-    """What two recordings differ in."""
+    """Differences of two recordings."""
 
-    sides: tuple[Side, Side]
+    sides: tuple[DiffSide, DiffSide]
     settings: list[tuple[str, Any, Any]]
     """Settings of the headers that differ."""
     classes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CLASSES, 0))
@@ -121,7 +121,7 @@ def diff(
     """
     first, second = open_recording(a), open_recording(b)
     sides = tuple(
-        Side(
+        DiffSide(
             path.name,
             f"{one.header.get('cluster')}/{one.header.get('incarnation')}",
             PolicyTotals(window_seconds=window_seconds),
@@ -165,7 +165,7 @@ def _add(difference: Diff, decision: Decision, other: Decision) -> None:
 
 
 def _decisions(
-    recording: Recording, side: Side, on_message: Callable[[StoredMessage], None] | None
+    recording: Recording, side: DiffSide, on_message: Callable[[StoredMessage], None] | None
 ) -> Iterator[Decision]:
     """Yield decisions in order; everything counted is counted on the way."""
     for message in recording:

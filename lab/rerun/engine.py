@@ -18,7 +18,7 @@ from lab.rerun.observing import ObservingStage
 from lab.rerun.ruling import RulingStage
 from lab.rerun.scoring import ScoringStage
 from lab.rerun.settings import NO_CHANGES, Changes, agent_settings, settings_from
-from lab.rerun.stage import AnyEvent, Pair, Recorded, Stage
+from lab.rerun.stage import AnyEvent, Pair, Recorded, RerunStage
 from lab.rerun.trusted import attributes_in, event_with, read_event
 from schemas import subjects
 from schemas.actions import AgentName
@@ -43,7 +43,7 @@ NAMED = ("model", "demand_model")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is computed again, and how."""
+    """Plan of a re-run."""
 
     layers: frozenset[str] = frozenset(LAYERS)
     changes: Changes = field(default_factory=lambda: NO_CHANGES)
@@ -56,8 +56,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    writer: Stage | None
-    readers: tuple[Stage, ...]
+    writer: RerunStage | None
+    readers: tuple[RerunStage, ...]
     side: bool
     foreign_agent: AgentName = ""
     """Whose proposals these are, when its agent is not installed here and they should be computed."""
@@ -78,7 +78,7 @@ class Rerun:
             raise InputError("recording", "header", f"it lacks {error}") from error
         self._plan = plan
         self._cut = header.get("cut") or {}
-        self._stages: tuple[Stage, ...] = ()
+        self._stages: tuple[RerunStage, ...] = ()
         self._routes: dict[str, _Route] = {}
         self._configs: dict[str, Config] = {}
         self._full: dict[str, FullState] = {}
@@ -174,7 +174,7 @@ class Rerun:
                 stage.configure(data)
                 self._routes.clear()  # what a handler reads is known only now
 
-    def _check_ready(self, stage: Stage) -> None:
+    def _check_ready(self, stage: RerunStage) -> None:
         if not stage.ready:
             raise InputError(
                 "recording",
@@ -225,9 +225,9 @@ class Rerun:
         return route
 
 
-def _stages(plan: Plan, origin: Origin, *, from_start: bool) -> tuple[Stage, ...]:
+def _stages(plan: Plan, origin: Origin, *, from_start: bool) -> tuple[RerunStage, ...]:
     """Return the stages of the layers asked for, in the order of the layers."""
-    made: list[Stage] = []
+    made: list[RerunStage] = []
     if "observation" in plan.layers:
         made.append(ObservingStage(plan.changes, origin, chained=plan.chained))
     if "prediction" in plan.layers:

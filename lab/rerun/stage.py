@@ -87,7 +87,7 @@ class Pair:
     """False: the recording does not hold what this event was computed from."""
 
 
-class Stage(Protocol):
+class RerunStage(Protocol):
     """A producer that is re-run."""
 
     process: str

@@ -43,7 +43,7 @@ class StartState:
 
 @dataclass(slots=True)
 class _Held:
-    """What one workload holds: amounts of all its pods together."""
+    """Resources of one workload: amounts of all its pods together."""
 
     nodes: list[str] = field(default_factory=list)
     cpu_millicores: int = 0

@@ -25,7 +25,7 @@ from lab.rerun.stage import Pair
 
 @dataclass(slots=True)
 class LayerCount:
-    """What one layer's comparison came to."""
+    """Result of one layer's comparison."""
 
     equal: int = 0
     different: int = 0
@@ -57,7 +57,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Report:
-    """What verifying a recording found."""
+    """Result of verifying a recording."""
 
     file: str
     layers: dict[str, LayerCount] = field(default_factory=dict)

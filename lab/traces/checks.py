@@ -10,7 +10,7 @@ import polars as pl
 
 from lab.traces.events import AFTER_THE_END_US, GOOGLE_END_US
 from lab.traces.order import out_of_order
-from lab.traces.repair import Check, Ledger
+from lab.traces.repair import RepairLog, RowCheck
 from lab.traces.tables import TableForm, read_table
 
 LARGEST_SHARE = 2.0
@@ -20,68 +20,69 @@ SHORTEST_WINDOW_US = 1_000_000
 _MICROSECONDS = "times are microseconds since the trace began"
 
 
-def time_checks(name: str, end_us: int | None = None) -> list[Check]:
+def time_checks(name: str, end_us: int | None = None) -> list[RowCheck]:
     """Times are between the trace's start and its end, where it is known."""
     time = pl.col(name)
     # The mark of the trace for "after its end" is a fault of its own.
     beyond = time > (AFTER_THE_END_US if end_us is None else end_us)
     return [
-        Check("null-key", name, time.is_null(), "every event has a time"),
-        Check("negative-time", name, time < 0, _MICROSECONDS),
-        Check(
+        RowCheck("null-key", name, time.is_null(), "every event has a time"),
+        RowCheck("negative-time", name, time < 0, _MICROSECONDS),
+        RowCheck(
             "sentinel-time", name, time == AFTER_THE_END_US, "the trace's mark for: after its end"
         ),
-        Check("wrong-unit", name, beyond, f"{_MICROSECONDS}, and it had ended by then"),
+        RowCheck("wrong-unit", name, beyond, f"{_MICROSECONDS}, and it had ended by then"),
     ]
 
 
-def google_time_checks(name: str) -> list[Check]:
+def google_time_checks(name: str) -> list[RowCheck]:
     """Times of a trace of Google's, all of which are of a month."""
     return time_checks(name, GOOGLE_END_US)
 
 
-def start_checks(name: str, start_us: int) -> list[Check]:
+def start_checks(name: str, start_us: int) -> list[RowCheck]:
     """Nothing happens between the state before the trace, at time 0, and its start."""
     early = (pl.col(name) > 0) & (pl.col(name) < start_us)
     remedy = f"{_MICROSECONDS}, whose first event is at {start_us} (before it there is only time 0)"
-    return [Check("wrong-unit", name, early, remedy)]
+    return [RowCheck("wrong-unit", name, early, remedy)]
 
 
-def window_checks(start: str, end: str) -> list[Check]:
+def window_checks(start: str, end: str) -> list[RowCheck]:
     """Most usage windows are of minutes, which tells microseconds from a coarser unit."""
     length = pl.col(end) - pl.col(start)
     coarse = (length.filter(length > 0).median() < SHORTEST_WINDOW_US) & (length > 0)
     remedy = f"{_MICROSECONDS}; half of the windows would last less than a second"
-    return [Check("wrong-unit", end, coarse, remedy)]
+    return [RowCheck("wrong-unit", end, coarse, remedy)]
 
 
-def share_checks(*names: str) -> list[Check]:
+def share_checks(*names: str) -> list[RowCheck]:
     """Requests and capacities are amounts, in shares of the largest machine."""
     remedy = "amounts are shares of the largest machine, 0 to 1"
-    shares = [Check("wrong-unit", name, pl.col(name) > LARGEST_SHARE, remedy) for name in names]
+    shares = [RowCheck("wrong-unit", name, pl.col(name) > LARGEST_SHARE, remedy) for name in names]
     return [*amount_checks(*names), *shares]
 
 
-def key_checks(*names: str) -> list[Check]:
+def key_checks(*names: str) -> list[RowCheck]:
     """Keys that rows are joined by must be there."""
     return [
-        Check("null-key", name, pl.col(name).is_null(), "rows are joined by it") for name in names
+        RowCheck("null-key", name, pl.col(name).is_null(), "rows are joined by it")
+        for name in names
     ]
 
 
-def code_checks(name: str, table: Mapping[int, int], trace: str) -> list[Check]:
+def code_checks(name: str, table: Mapping[int, int], trace: str) -> list[RowCheck]:
     """Event codes are those of the trace's own table."""
     known = ", ".join(str(code) for code in table)
     return [
-        Check("unknown-code", name, ~pl.col(name).is_in(list(table)), f"{trace} knows {known}"),
-        Check("null-key", name, pl.col(name).is_null(), "every event has a type"),
+        RowCheck("unknown-code", name, ~pl.col(name).is_in(list(table)), f"{trace} knows {known}"),
+        RowCheck("null-key", name, pl.col(name).is_null(), "every event has a type"),
     ]
 
 
-def amount_checks(*names: str) -> list[Check]:
+def amount_checks(*names: str) -> list[RowCheck]:
     """Requests and capacities are finite and not negative."""
     return [
-        Check(
+        RowCheck(
             "negative-amount",
             name,
             (pl.col(name) < 0) | pl.col(name).is_infinite(),
@@ -99,10 +100,10 @@ def row_in_input(before: int) -> pl.Expr:
 def checked_rows(
     paths: Sequence[Path],
     form: TableForm,
-    ledger: Ledger,
-    checks: Sequence[Check],
+    ledger: RepairLog,
+    checks: Sequence[RowCheck],
     order: Sequence[str] = (),
-    later: Sequence[Check] = (),
+    later: Sequence[RowCheck] = (),
 ) -> Iterator[tuple[Path, int, pl.DataFrame]]:
     """Yield (file, rows in the files before, good rows) of a table's files.
 
@@ -114,7 +115,7 @@ def checked_rows(
     """
     keeps_order = _Order(order, ledger)
     if order and ledger.repair:
-        keeps_order.look_ahead(frame for _, _, frame in _rows(paths, form, Ledger(True), checks))
+        keeps_order.look_ahead(frame for _, _, frame in _rows(paths, form, RepairLog(True), checks))
     good_rows, aside_before = 0, ledger.rows_set_aside
     for path, before, frame in _rows(paths, form, ledger, checks):
         good = ledger.judge(keeps_order.judge(frame, path.name), path.name, later)
@@ -125,7 +126,7 @@ def checked_rows(
 
 
 def _rows(
-    paths: Sequence[Path], form: TableForm, ledger: Ledger, checks: Sequence[Check]
+    paths: Sequence[Path], form: TableForm, ledger: RepairLog, checks: Sequence[RowCheck]
 ) -> Iterator[tuple[Path, int, pl.DataFrame]]:
     """Yield (file, rows in the files before, rows that are good by themselves)."""
     before = 0
@@ -141,7 +142,7 @@ def _rows(
 class _Order:
     """Judges rows that go back: without repair the first, with repair the fewest."""
 
-    def __init__(self, columns: Sequence[str], ledger: Ledger) -> None:
+    def __init__(self, columns: Sequence[str], ledger: RepairLog) -> None:
         self._columns = columns
         self._ledger = ledger
         self._newest: dict[str, int] = {}
@@ -172,7 +173,7 @@ class _Order:
                 bad = pl.Series(self._bad[name][whole])[good["_place"]]
             else:
                 bad = self._falls(good[name], name)
-            check = Check("out-of-order", name, pl.col("_bad"), f"no {name} goes back")
+            check = RowCheck("out-of-order", name, pl.col("_bad"), f"no {name} goes back")
             good = self._ledger.judge(good.with_columns(bad.alias("_bad")), file, [check])
         return good.select(frame.columns)
 

@@ -32,7 +32,7 @@ from lab.traces.checks import (
 from lab.traces.codes import Codes
 from lab.traces.event_reader import EventReader, Frames, TraceInput, missing_table
 from lab.traces.events import ENDS, TASK_FACTS, USAGE
-from lab.traces.repair import Check, Ledger
+from lab.traces.repair import RepairLog, RowCheck
 from lab.traces.tables import Column, TableForm
 from lab.traces.trace_reader import TraceReader
 
@@ -80,18 +80,22 @@ _CHECKS = (
     *time_checks("window_start_us"),
     *time_checks("window_end_us"),
     *window_checks("window_start_us", "window_end_us"),
-    Check(
+    RowCheck(
         "out-of-order",
         "window_end_us",
         pl.col("window_end_us") <= pl.col("window_start_us"),
         "a window ends after it begins",
     ),
-    Check("null-key", "terminal_event_type", _END.is_not_null() & _TYPE.is_null(), "what ended it"),
-    Check(
+    RowCheck(
+        "null-key", "terminal_event_type", _END.is_not_null() & _TYPE.is_null(), "what ended it"
+    ),
+    RowCheck(
         "null-key", "terminal_event_time_us", _END.is_null() & _TYPE.is_not_null(), "when it ended"
     ),
-    Check("negative-time", "terminal_event_time_us", _END < 0, "times are microseconds, 0 or more"),
-    Check(
+    RowCheck(
+        "negative-time", "terminal_event_time_us", _END < 0, "times are microseconds, 0 or more"
+    ),
+    RowCheck(
         "unknown-code",
         "terminal_event_type",
         ~_TYPE.str.to_uppercase().is_in(list(END_CODES)),
@@ -111,7 +115,7 @@ def _find(path: Path) -> TraceInput:
     return TraceInput(path, {TABLE: tuple(paths)})
 
 
-def _windows(source: TraceInput, ledger: Ledger) -> Frames:
+def _windows(source: TraceInput, ledger: RepairLog) -> Frames:
     """Yield windows with unified columns; `task` numbers the instances of all workloads."""
     codes = Codes()
     cluster = pl.col("source_cluster_id")
@@ -151,7 +155,7 @@ def _windows(source: TraceInput, ledger: Ledger) -> Frames:
 _EVENT = (*TASK_FACTS, "segment")
 
 
-def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
+def _task_events(source: TraceInput, ledger: RepairLog) -> Frames:
     """Yield starts and ends, and for each segment an OTHER event where its last window ends.
 
     Windows are held without their usage: starts need their order.
@@ -201,9 +205,9 @@ def _starts(ordered: pl.DataFrame, ends: pl.DataFrame) -> np.ndarray:
     return marked["start"].to_numpy()
 
 
-def _usage(source: TraceInput, _ledger: Ledger) -> Iterator[pl.DataFrame]:
+def _usage(source: TraceInput, _ledger: RepairLog) -> Iterator[pl.DataFrame]:
     # The rows were judged when the events were read.
-    for frame in _windows(source, Ledger(repair=True)):
+    for frame in _windows(source, RepairLog(repair=True)):
         yield frame.select(*USAGE)
 
 

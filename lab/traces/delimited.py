@@ -18,7 +18,7 @@ from typing import BinaryIO, cast
 import numpy as np
 import polars as pl
 
-from lab.traces.repair import Check, Ledger, SchemaDrift
+from lab.traces.repair import RepairLog, RowCheck, SchemaDrift
 
 BLOCK_BYTES = 16 * 2**20
 QUOTED_ROWS = 20_000
@@ -27,7 +27,7 @@ Choose = Callable[[Sequence[str]], dict[str, str]]
 
 
 def delimited_rows(
-    path: Path, headerless: Sequence[str] | None, choose: Choose, ledger: Ledger
+    path: Path, headerless: Sequence[str] | None, choose: Choose, ledger: RepairLog
 ) -> Iterator[pl.DataFrame]:
     """Yield text columns (empty cells are null) and `row`, from a file with or without header."""
     with open_binary(path) as stream:
@@ -61,7 +61,7 @@ def blocks(path: Path, stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _plain(
-    path: Path, stream: BinaryIO, names: list[str], choose: Choose, ledger: Ledger
+    path: Path, stream: BinaryIO, names: list[str], choose: Choose, ledger: RepairLog
 ) -> Iterator[pl.DataFrame]:
     """Lines without quotes or header: widths are counted in bulk, then polars parses the block."""
     first = 1
@@ -77,8 +77,10 @@ def _plain(
             yield _parse(path, good, names).insert_column(0, frame["row"])
 
 
-def _width_check(width: int) -> Check:
-    return Check("column-count", "columns", pl.col("columns") != width, f"expected {width} columns")
+def _width_check(width: int) -> RowCheck:
+    return RowCheck(
+        "column-count", "columns", pl.col("columns") != width, f"expected {width} columns"
+    )
 
 
 def _parse(path: Path, block: bytes, names: list[str]) -> pl.DataFrame:
@@ -128,7 +130,7 @@ def _refuse_header(file: str, block: bytes, names: list[str], choose: Choose) ->
 
 
 def _with_header(
-    path: Path, stream: BinaryIO, choose: Choose, ledger: Ledger
+    path: Path, stream: BinaryIO, choose: Choose, ledger: RepairLog
 ) -> Iterator[pl.DataFrame]:
     """Quoted cells may hold commas and line ends: the standard library's parser takes them apart."""
     try:
@@ -159,7 +161,12 @@ def _places(file: str, header: list[str], choose: Choose) -> dict[str, int]:
 
 
 def _read_quoted(
-    file: str, rows: list[list[str]], first: int, width: int, places: dict[str, int], ledger: Ledger
+    file: str,
+    rows: list[list[str]],
+    first: int,
+    width: int,
+    places: dict[str, int],
+    ledger: RepairLog,
 ) -> pl.DataFrame:
     count = pl.DataFrame(
         {"row": np.arange(first, first + len(rows)), "columns": [len(row) for row in rows]}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.traces.repair import Ledger, SchemaDrift
+from lab.traces.repair import RepairLog, SchemaDrift
 
 Frames = Iterator[pl.DataFrame]
 """Frames in the columns of lab.traces.events, with texts where that has codes, and `row`, the
@@ -57,11 +57,11 @@ class EventReader:
 
     trace: str
     find: Callable[[Path], TraceInput]
-    task_events: Callable[[TraceInput, Ledger], Frames]
-    job_events: Callable[[TraceInput, Ledger], Frames] | None = None
-    machine_events: Callable[[TraceInput, Ledger], Frames] | None = None
-    usage: Callable[[TraceInput, Ledger], Frames] | None = None
-    windows: Callable[[TraceInput, Ledger], Frames] | None = None
+    task_events: Callable[[TraceInput, RepairLog], Frames]
+    job_events: Callable[[TraceInput, RepairLog], Frames] | None = None
+    machine_events: Callable[[TraceInput, RepairLog], Frames] | None = None
+    usage: Callable[[TraceInput, RepairLog], Frames] | None = None
+    windows: Callable[[TraceInput, RepairLog], Frames] | None = None
     """Windows whose ends are decisions, each with its own `end_kind` and `end_us`."""
     ordered: bool = True
     """Task events are published in time order; a row out of order is a fault."""

@@ -33,7 +33,7 @@ from lab.traces.events import (
     TRACE_START_US,
 )
 from lab.traces.google2011_lives import workload_of
-from lab.traces.repair import Ledger
+from lab.traces.repair import RepairLog
 from lab.traces.tables import Column, TableForm
 from lab.traces.trace_reader import CC_BY, CC_BY_URL, REDUCED, Publication, TraceReader
 from lab.traces.workload_trace import WorkloadTrace
@@ -111,7 +111,7 @@ def _find(path: Path) -> TraceInput:
     return find_tables(path, ("task_events", "job_events", "machine_events"), ("task_events",))
 
 
-def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
+def _task_events(source: TraceInput, ledger: RepairLog) -> Frames:
     checks = [
         *google_time_checks("time"),
         *key_checks("job_id", "task_index"),
@@ -176,7 +176,7 @@ class _Segments:
         return frame.with_columns(pl.Series("segment", numbers, pl.Int16))
 
 
-def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
+def _job_events(source: TraceInput, ledger: RepairLog) -> Frames:
     checks = [
         *google_time_checks("time"),
         *key_checks("job_id"),
@@ -195,7 +195,7 @@ def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
         )
 
 
-def _machine_events(source: TraceInput, ledger: Ledger) -> Iterator[pl.DataFrame]:
+def _machine_events(source: TraceInput, ledger: RepairLog) -> Iterator[pl.DataFrame]:
     checks = [
         *google_time_checks("time"),
         *key_checks("machine_id"),

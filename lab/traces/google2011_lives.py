@@ -20,7 +20,7 @@ import polars as pl
 from features.history import Kind
 from lab.traces.event_reader import EventReader, TraceInput
 from lab.traces.events import MICROSECONDS
-from lab.traces.repair import Ledger
+from lab.traces.repair import RepairLog
 from lab.traces.workload_trace import (
     HOURS_PER_DAY,
     NODE_COLUMNS,
@@ -63,7 +63,7 @@ def workload_of(reader: EventReader, data_dir: Path) -> WorkloadTrace:
     source = TraceInput(data_dir, {table: (path,) for table, path in files.items()})
     assert reader.machine_events is not None
     assert reader.job_events is not None
-    ledger = Ledger(repair=False)
+    ledger = RepairLog(repair=False)
     nodes = _nodes(pl.concat(reader.machine_events(source, ledger)))
     events = pl.concat(
         frame.filter(pl.col("segment") == FIRST_SEGMENT, pl.col("kind") != Kind.OTHER)

@@ -26,7 +26,7 @@ from lab.traces.checks import (
 )
 from lab.traces.event_reader import EventReader, Frames, TraceInput, find_tables
 from lab.traces.events import GOOGLE_2019, GOOGLE_2019_MACHINE, TRACE_START_US
-from lab.traces.repair import Check, Ledger
+from lab.traces.repair import RepairLog, RowCheck
 from lab.traces.tables import Column, TableForm
 from lab.traces.trace_reader import CC_BY, CC_BY_URL, REDUCED, Publication, TraceReader
 
@@ -101,7 +101,7 @@ def _find(path: Path) -> TraceInput:
     return find_tables(path, tables, (INSTANCES, COLLECTIONS))
 
 
-def _event_checks(*keys: str) -> list[Check]:
+def _event_checks(*keys: str) -> list[RowCheck]:
     return [
         *google_time_checks("time"),
         *start_checks("time", TRACE_START_US),
@@ -120,7 +120,7 @@ def _machine() -> pl.Expr:
     return pl.when(known).then("machine_id").otherwise(-1).cast(pl.Int64).alias("machine")
 
 
-def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
+def _task_events(source: TraceInput, ledger: RepairLog) -> Frames:
     paths = source.tables.get(INSTANCES)
     if paths is None:
         ledger.note(COLLECTIONS_AS_TASKS)
@@ -147,7 +147,7 @@ def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
         )
 
 
-def _collections_as_tasks(paths: Sequence[Path], ledger: Ledger) -> Frames:
+def _collections_as_tasks(paths: Sequence[Path], ledger: RepairLog) -> Frames:
     checks = _event_checks("collection_id")
     for _, before, frame in checked_rows(paths, COLLECTION_FORM, ledger, checks):
         yield frame.select(
@@ -166,7 +166,7 @@ def _collections_as_tasks(paths: Sequence[Path], ledger: Ledger) -> Frames:
         )
 
 
-def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
+def _job_events(source: TraceInput, ledger: RepairLog) -> Frames:
     checks = _event_checks("collection_id")
     paths = source.tables.get(COLLECTIONS, ())
     for _, before, frame in checked_rows(paths, COLLECTION_FORM, ledger, checks):
@@ -181,7 +181,7 @@ def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
         )
 
 
-def _machine_events(source: TraceInput, ledger: Ledger) -> Frames:
+def _machine_events(source: TraceInput, ledger: RepairLog) -> Frames:
     checks = [
         *google_time_checks("time"),
         *start_checks("time", TRACE_START_US),
@@ -202,7 +202,7 @@ def _machine_events(source: TraceInput, ledger: Ledger) -> Frames:
         )
 
 
-def _usage(source: TraceInput, ledger: Ledger) -> Frames:
+def _usage(source: TraceInput, ledger: RepairLog) -> Frames:
     amounts = ("cpu_mean", "cpu_max", "memory_mean", "memory_max")
     checks = [
         *google_time_checks("end_time"),

@@ -29,7 +29,7 @@ from lab.traces.checks import (
 )
 from lab.traces.event_reader import EventReader, Frames, TraceInput, missing_table
 from lab.traces.events import GOOGLE_2019, TRACE_START_US, USAGE
-from lab.traces.repair import Check, Ledger
+from lab.traces.repair import RepairLog, RowCheck
 from lab.traces.tables import Column, TableForm
 from lab.traces.trace_reader import TraceReader
 
@@ -66,7 +66,9 @@ FORM = TableForm(
 )
 _CHECKS = (
     *(
-        Check("wrong-type", name, pl.col(name).round() != pl.col(name), "expected a whole number")
+        RowCheck(
+            "wrong-type", name, pl.col(name).round() != pl.col(name), "expected a whole number"
+        )
         for name in _WHOLE
     ),
     *google_time_checks("time"),
@@ -104,7 +106,7 @@ def _key(name: str) -> pl.Expr:
     return pl.format("{}/{}", "cluster", _whole(name))
 
 
-def _rows(source: TraceInput, ledger: Ledger) -> Frames:
+def _rows(source: TraceInput, ledger: RepairLog) -> Frames:
     amounts = {
         "cpu_request": _part("resource_request", "cpus"),
         "memory_request": _part("resource_request", "memory"),
@@ -126,7 +128,7 @@ def _rows(source: TraceInput, ledger: Ledger) -> Frames:
         )
 
 
-def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
+def _task_events(source: TraceInput, ledger: RepairLog) -> Frames:
     for frame in _rows(source, ledger):
         yield frame.select(
             _whole("time").alias("time_us"),
@@ -148,9 +150,9 @@ def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
         )
 
 
-def _usage(source: TraceInput, _ledger: Ledger) -> Frames:
+def _usage(source: TraceInput, _ledger: RepairLog) -> Frames:
     # The rows were judged when the events were read.
-    for frame in _rows(source, Ledger(repair=True)):
+    for frame in _rows(source, RepairLog(repair=True)):
         timed = frame.with_columns(
             _whole("end_time").alias("time_us"), _whole("start_time").alias("start_us")
         )

@@ -25,10 +25,10 @@ from bus.recording import open_recording
 from features.codes import parts_of, program_of
 from features.history import Kind
 from features.live.live_history import LiveHistory, Machines, machine_events
-from features.live.pod_changes import MICROSECONDS, Change, Scale
+from features.live.pod_changes import MICROSECONDS, LargestNode, PodChange
 from lab.traces.event_reader import EventReader, Frames, TraceInput
 from lab.traces.events import HORIZON_MINUTES, MINUTE_US
-from lab.traces.repair import Ledger, SchemaDrift
+from lab.traces.repair import RepairLog, SchemaDrift
 from lab.traces.trace_reader import TraceReader
 from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
@@ -128,7 +128,7 @@ class RecordedAttempts:
         self.live = replace(self.live, held=())
 
     def _add_machines(
-        self, before: Machines, after: Machines, scale: Scale, view: ObservationView
+        self, before: Machines, after: Machines, scale: LargestNode, view: ObservationView
     ) -> None:
         at = round(view.cluster_time_seconds * MICROSECONDS) - 1
         table = machine_events(before, after, scale, at)
@@ -152,7 +152,7 @@ class RecordedAttempts:
                 }
             )
 
-    def _add_change(self, change: Change) -> None:
+    def _add_change(self, change: PodChange) -> None:
         node, workload, namespace = parts_of(change.row_id)
         kind = Kind(int(change.kind))
         row: Row = {
@@ -227,14 +227,14 @@ def _find(path: Path) -> TraceInput:
     return TraceInput(folder, {"recording": paths})
 
 
-def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
+def _task_events(source: TraceInput, ledger: RepairLog) -> Frames:
     tasks, _ = _read_attempts(source.tables["recording"])
     uncertain = sum(row["uncertain"] for row in tasks)
     ledger.note(f"{uncertain} attempts have uncertain labels: we acted on them")
     yield from _frames(tasks, TASK_ROWS)
 
 
-def _machine_events(source: TraceInput, ledger: Ledger) -> Frames:
+def _machine_events(source: TraceInput, ledger: RepairLog) -> Frames:
     del ledger  # nothing can be wrong with what we read from our own events
     _, machines = _read_attempts(source.tables["recording"])
     yield from _frames(machines, MACHINE_ROWS)

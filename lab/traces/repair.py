@@ -28,7 +28,7 @@ class SchemaDrift(InputError):
 
 
 @dataclass(frozen=True)
-class Check:
+class RowCheck:
     """One thing that can be wrong with a row."""
 
     fault: str
@@ -41,7 +41,7 @@ class Check:
 
 
 @dataclass
-class Ledger:
+class RepairLog:
     """Judges rows, and keeps account of those set aside."""
 
     repair: bool
@@ -53,7 +53,7 @@ class Ledger:
     rows_set_aside: int = 0
     """So far, of all files."""
 
-    def judge(self, frame: pl.DataFrame, file: str, checks: Sequence[Check]) -> pl.DataFrame:
+    def judge(self, frame: pl.DataFrame, file: str, checks: Sequence[RowCheck]) -> pl.DataFrame:
         """Return the good rows; column `row` counts a file's rows from 1.
 
         A row with several faults is counted under its first.
@@ -79,7 +79,7 @@ class Ledger:
             left, faults = left.filter(~mine), faults.filter(~mine)
         return frame.filter(~wrong)
 
-    def _set_aside(self, rows: pl.DataFrame, file: str, check: Check) -> None:
+    def _set_aside(self, rows: pl.DataFrame, file: str, check: RowCheck) -> None:
         if rows.is_empty():
             return
         key = (file, check.field, check.fault)
@@ -110,7 +110,7 @@ class Ledger:
         repeats = ~frame.select(pl.struct(columns).is_first_distinct()).to_series()
         if not repeats.any():
             return frame
-        check = Check(
+        check = RowCheck(
             "duplicate", "row", pl.col("row").is_not_null(), "the same event stands before"
         )
         ends = [*(start for start, _ in self._files[1:]), int(frame["row"].to_numpy().max()) + 1]
@@ -155,7 +155,7 @@ class Ledger:
 
 
 def _drift(
-    frame: pl.DataFrame, bad: pl.DataFrame, wrong: pl.Series, file: str, checks: Sequence[Check]
+    frame: pl.DataFrame, bad: pl.DataFrame, wrong: pl.Series, file: str, checks: Sequence[RowCheck]
 ) -> SchemaDrift:
     index = wrong.arg_max() or 0
     check = next(check for number, check in enumerate(checks) if bad[str(number)][index])

@@ -16,7 +16,7 @@ import polars as pl
 
 from lab.traces.delimited import delimited_rows
 from lab.traces.json_lines import json_rows
-from lab.traces.repair import Check, Ledger, SchemaDrift
+from lab.traces.repair import RepairLog, RowCheck, SchemaDrift
 
 BATCH_ROWS = 250_000
 
@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True)
 class TableForm:
-    """What a published table looks like."""
+    """Form of a published table."""
 
     trace: str
     table: str
@@ -57,7 +57,7 @@ class TableForm:
         return [column.name for column in self.columns]
 
 
-def read_table(path: Path, form: TableForm, ledger: Ledger) -> Iterator[pl.DataFrame]:
+def read_table(path: Path, form: TableForm, ledger: RepairLog) -> Iterator[pl.DataFrame]:
     """Yield a file's rows in order, typed, in frames of at most about `BATCH_ROWS` rows.
 
     Raises:
@@ -78,7 +78,7 @@ def empty(path: Path) -> SchemaDrift:
     return SchemaDrift("empty", path.name, "0 rows", "give a file with rows")
 
 
-def _raw(path: Path, form: TableForm, ledger: Ledger) -> Iterator[pl.DataFrame]:
+def _raw(path: Path, form: TableForm, ledger: RepairLog) -> Iterator[pl.DataFrame]:
     name = path.name.removesuffix(".gz")
     if name.endswith(".parquet"):
         return _parquet(path, form)
@@ -156,7 +156,7 @@ def _check_names(file: str, names: Sequence[str], form: TableForm) -> dict[str, 
     return chosen
 
 
-def _cast_cells(frame: pl.DataFrame, form: TableForm, file: str, ledger: Ledger) -> pl.DataFrame:
+def _cast_cells(frame: pl.DataFrame, form: TableForm, file: str, ledger: RepairLog) -> pl.DataFrame:
     """Cast to the form's types; cells that cannot be cast are faults of their row.
 
     Raises:
@@ -176,7 +176,9 @@ def _cast_cells(frame: pl.DataFrame, form: TableForm, file: str, ledger: Ledger)
         cells.append(cast)
         if stored != column.dtype:
             lost = cell.is_not_null() & cast.is_null()
-            checks.append(Check("wrong-type", column.name, lost, f"expected {_word(column.dtype)}"))
+            checks.append(
+                RowCheck("wrong-type", column.name, lost, f"expected {_word(column.dtype)}")
+            )
     return ledger.judge(frame, file, checks).select("row", *cells)
 
 

@@ -1,10 +1,10 @@
-"""What the checks of a played trap measured."""
+"""Measurements of the checks of a played trap."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lab.traps.trap import Check, Trap
+from lab.traps.trap import Trap, TrapCheck
 from lab.traps.trap_log import TrapLog
 
 
@@ -12,7 +12,7 @@ from lab.traps.trap_log import TrapLog
 class CheckResult:
     """One check and what was measured."""
 
-    check: Check
+    check: TrapCheck
     value: float
     must: bool
     """Whether a good operator does it; otherwise it must not be done."""
@@ -34,7 +34,7 @@ class PlayedTrap:
     """Executions that succeeded."""
     refused: int
     gain: float
-    """What acting changed, in money."""
+    """Effect of acting, in money."""
     currency: str
 
     @property
@@ -52,7 +52,7 @@ class PlayedTrap:
         )
 
 
-def bounds_text(check: Check) -> str:
+def bounds_text(check: TrapCheck) -> str:
     """Return the bounds in words."""
     low, high = check.at_least, check.at_most
     if low is not None and low == high:
@@ -70,7 +70,9 @@ def answer(trap: Trap, profile: str, log: TrapLog) -> PlayedTrap:
     )
 
     def count(what: str) -> int:
-        return int(log.measure(Check.model_validate({"text": what, "what": what, "at_least": 0})))
+        return int(
+            log.measure(TrapCheck.model_validate({"text": what, "what": what, "at_least": 0}))
+        )
 
     return PlayedTrap(
         trap=trap,

@@ -32,7 +32,7 @@ FILTERS: Mapping[What, frozenset[str]] = {
 """Which fields each measure takes beside its bounds."""
 
 
-class Check(DataModel):
+class TrapCheck(DataModel):
     """One number of a played trap, and within which bounds it has to be."""
 
     text: str
@@ -107,8 +107,8 @@ class Trap(DataModel):
     """The world as rows of a workload file (docs/workloads.md): arrivals, and nodes where plain ones do not do."""
     faults: tuple[dict[str, Any], ...] = ()
     """What goes wrong, as in a scenario file (docs/twin.md)."""
-    must: tuple[Check, ...] = Field(min_length=1)
-    must_not: tuple[Check, ...] = Field(min_length=1)
+    must: tuple[TrapCheck, ...] = Field(min_length=1)
+    must_not: tuple[TrapCheck, ...] = Field(min_length=1)
 
     @field_validator("must", "must_not", "rows", "faults", mode="before")
     @classmethod
@@ -116,7 +116,7 @@ class Trap(DataModel):
         return tuple(value) if isinstance(value, list) else value
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[TrapCheck, ...]:
         """Everything that is checked."""
         return (*self.must, *self.must_not)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from lab.traps.trap import MINUTE, Check
+from lab.traps.trap import MINUTE, TrapCheck
 from schemas.actions import ReplicateAction
 from schemas.envelope import Event
 from schemas.model import EventData
@@ -19,8 +19,8 @@ from schemas.view import ObservationView, update_view
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """What one observation shows."""
+class TrapObservation:
+    """State at one observation."""
 
     seconds: float
     """Since the first one."""
@@ -36,9 +36,9 @@ class TrapLog:
     """Takes in the log of one run; `measure` answers a check."""
 
     executions: list[OutcomeExecution] = field(default_factory=list)
-    sights: list[Sight] = field(default_factory=list)
+    observations: list[TrapObservation] = field(default_factory=list)
     changed: OutcomeCounterfactual | None = None
-    """What acting changed, newest."""
+    """Effect of acting, newest."""
     _view: ObservationView | None = None
     _began: float | None = None
 
@@ -51,7 +51,7 @@ class TrapLog:
         elif isinstance(event.data, Observation):
             self._look(event)
 
-    def measure(self, check: Check) -> float:
+    def measure(self, check: TrapCheck) -> float:
         """Return the number that a check is about."""
         match check.what:
             case "executed" | "refused":
@@ -61,9 +61,9 @@ class TrapLog:
             case "turns":
                 return float(self._turns(check.target))
             case "replicas":
-                return float(self._sight_at(check).replicas.get(check.service, 0))
+                return float(self._observation_at(check).replicas.get(check.service, 0))
             case "asleep":
-                return float(self._sight_at(check).asleep)
+                return float(self._observation_at(check).asleep)
             case "waiting_seconds":
                 return self._waiting_seconds(check)
             case "difference":
@@ -78,8 +78,8 @@ class TrapLog:
         if self._began is None:
             self._began = view.cluster_time_seconds
         by_class, table = view.totals.pending_by_class, view.services
-        self.sights.append(
-            Sight(
+        self.observations.append(
+            TrapObservation(
                 seconds=view.cluster_time_seconds - self._began,
                 waiting=sum(
                     by_class[name] for name in by_class if name.startswith("insufficient_")
@@ -92,11 +92,11 @@ class TrapLog:
     def _seconds(self, execution: OutcomeExecution) -> float:
         return execution.cluster_time_seconds - (self._began or 0.0)
 
-    def _within(self, seconds: float, check: Check) -> bool:
+    def _within(self, seconds: float, check: TrapCheck) -> bool:
         until = math.inf if check.until_minute is None else check.until_minute * MINUTE
         return check.after_minute * MINUTE <= seconds < until
 
-    def _matching(self, check: Check) -> list[OutcomeExecution]:
+    def _matching(self, check: TrapCheck) -> list[OutcomeExecution]:
         return [
             one
             for one in self.executions
@@ -114,7 +114,7 @@ class TrapLog:
             one.phase is ExecutionPhase.FINISHED and one.succeeded is True and not one.rollback_of
         )
 
-    def _written(self, check: Check) -> int:
+    def _written(self, check: TrapCheck) -> int:
         plans = {
             (one.cycle, one.part): one.operations
             for one in self.executions
@@ -146,20 +146,22 @@ class TrapLog:
             turns += sum(one is not other for one, other in pairwise(moves))
         return turns
 
-    def _sight_at(self, check: Check) -> Sight:
+    def _observation_at(self, check: TrapCheck) -> TrapObservation:
         until = math.inf if check.until_minute is None else check.until_minute * MINUTE
-        return [sight for sight in self.sights if sight.seconds <= until][-1]
+        return [observation for observation in self.observations if observation.seconds <= until][
+            -1
+        ]
 
-    def _waiting_seconds(self, check: Check) -> float:
+    def _waiting_seconds(self, check: TrapCheck) -> float:
         """Each time is counted to the first look at which nobody waits."""
         longest, since = 0.0, None
-        for sight in self.sights:
+        for observation in self.observations:
             if since is not None:
-                longest = max(longest, sight.seconds - since)
-            if not sight.waiting or not self._within(sight.seconds, check):
+                longest = max(longest, observation.seconds - since)
+            if not observation.waiting or not self._within(observation.seconds, check):
                 since = None
             elif since is None:
-                since = sight.seconds
+                since = observation.seconds
         return longest
 
     def _difference(self, component: str) -> float:

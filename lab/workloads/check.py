@@ -26,7 +26,7 @@ from bus.errors import InputError
 from lab.traces.registry import read_workload_trace, workload_names
 from lab.traces.workload_trace import SECONDS_PER_HOUR, WorkloadTrace
 from lab.workloads.figures import OPEN_RUN_SECONDS
-from lab.workloads.fit import pods_near
+from lab.workloads.fit import pods_around
 from twin.port.workloads import CARRIED_IN_SECONDS, WorkloadArrival, load_model, open_workload
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -52,7 +52,7 @@ def trace_figures(trace: WorkloadTrace) -> Figures:
     """Figures of the trace, scaled to its reference cluster."""
     hour, busiest = trace.busiest_hour()
     start = hour * SECONDS_PER_HOUR
-    near, covered_hours = pods_near(trace, start)
+    near, covered_hours = pods_around(trace, start)
     density = len(trace.nodes) / trace.reference_nodes
     cpu, memory = trace.load_ratio(start)
     later_cpu, later_memory = trace.load_ratio(start + SECONDS_PER_HOUR)

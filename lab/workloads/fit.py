@@ -41,7 +41,7 @@ def fit_model(trace: WorkloadTrace, data_dir: Path, usage: Usage) -> FittedModel
     """All figures of `trace`; `data_dir` is read again for the checksums only."""
     hour, busiest = trace.busiest_hour()
     start = hour * SECONDS_PER_HOUR
-    near, covered_hours = pods_near(trace, start)
+    near, covered_hours = pods_around(trace, start)
     mean_per_hour = len(near) / covered_hours
     rates = [round(mean_per_hour * weight, 3) for weight in trace.hour_weights]
     rates[hour % HOURS_PER_DAY] = float(busiest)
@@ -67,7 +67,7 @@ def fit_model(trace: WorkloadTrace, data_dir: Path, usage: Usage) -> FittedModel
     )
 
 
-def pods_near(trace: WorkloadTrace, start_seconds: float) -> tuple[pl.DataFrame, float]:
+def pods_around(trace: WorkloadTrace, start_seconds: float) -> tuple[pl.DataFrame, float]:
     """Arrivals around `start_seconds` and the hours that the trace covers there."""
     low = max(start_seconds - SECONDS_BEFORE, 0.0)
     high = min(start_seconds + SECONDS_AFTER, trace.end_seconds)

@@ -28,7 +28,7 @@ _UNKNOWN = frozenset(("NaN", "nan", "null"))
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class RateSeries:
     """One measured course."""
 
     name: str
@@ -36,7 +36,7 @@ class Series:
     """Seconds since the Unix epoch and requests per second, in order of time; NaN where nothing was measured."""
 
 
-def read_matrix(body: bytes) -> list[Series]:
+def read_matrix(body: bytes) -> list[RateSeries]:
     """Return the series of an answer of Prometheus' `query_range`.
 
     Raises:
@@ -60,13 +60,13 @@ def read_matrix(body: bytes) -> list[Series]:
         raise InputError("--prometheus", "(answer)", "it is no answer of Prometheus") from error
 
 
-def _series(one: dict[str, Any]) -> Series:
+def _series(one: dict[str, Any]) -> RateSeries:
     labels = ", ".join(f'{name}="{value}"' for name, value in sorted(one["metric"].items()))
     points = tuple((float(at), float(value)) for at, value in one["values"])
-    return Series(f"{{{labels}}}", points)
+    return RateSeries(f"{{{labels}}}", points)
 
 
-def read_csv(text: str, file: str) -> list[Series]:
+def read_csv(text: str, file: str) -> list[RateSeries]:
     """Return the series of a CSV: a header, a first column of times, and one column a series.
 
     Times are seconds or milliseconds since the Unix epoch, or ISO 8601; empty cells were not measured.
@@ -87,7 +87,7 @@ def read_csv(text: str, file: str) -> list[Series]:
         for points, cell in zip(columns, row[1:], strict=True):
             points.append((at, _rate(cell, file, number)))
     return [
-        Series(name, tuple(sorted(points)))
+        RateSeries(name, tuple(sorted(points)))
         for name, points in zip(rows[0][1:], columns, strict=True)
     ]
 
@@ -113,7 +113,7 @@ def _rate(cell: str, file: str, number: int) -> float:
         raise InputError(f"{file} row {number}: rate", cell, remedy) from error
 
 
-def choose(series: Sequence[Series], name: str | None) -> Series:
+def choose(series: Sequence[RateSeries], name: str | None) -> RateSeries:
     """Return the one series, or the one that is named by a part of its name.
 
     Raises:
@@ -131,7 +131,7 @@ def choose(series: Sequence[Series], name: str | None) -> Series:
     raise InputError("--series", name or f"{len(series)} series", remedy)
 
 
-def rate_file(series: Series, source: str) -> str:
+def rate_file(series: RateSeries, source: str) -> str:
     """Return the text of a rate file.
 
     Raises:

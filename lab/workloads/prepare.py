@@ -22,8 +22,8 @@ from lab.workloads.thinning import every_kth, sample_machines
 from twin.port.workloads import (
     CARRIED_IN_SECONDS,
     FITTED,
+    LargestNode,
     NodeShape,
-    Room,
     Usage,
     UsageWindow,
     WorkloadArrival,
@@ -84,7 +84,7 @@ def cut_trace(trace: WorkloadTrace, *, nodes: int, seed: int, start_seconds: flo
     share = min(1.0, len(machines) / trace.reference_nodes)
     usage = load_model(trace.name if trace.name in FITTED else GENERAL_USAGE).usage
     arrivals = list(_arrivals(trace, start_seconds, share, seed, usage))
-    room = Room(machines)
+    room = LargestNode(machines)
     chosen_arrivals = [arrival for arrival in arrivals if room.holds(arrival)]
     description = _describe(trace, start_seconds, machines, share, chosen_arrivals, usage)
     if len(chosen_arrivals) < len(arrivals):

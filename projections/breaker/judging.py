@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from projections.breaker.settings import BreakerSettings
-from projections.breaker.tally import BreakerTally, Mark, within
+from projections.breaker.tally import ActionOutcome, BreakerTally, within
 from projections.figures import duration, number, percent
 from schemas.breaker import WHOLE, Breaker, BreakerCause, BreakerState
 from schemas.numbers import rounded
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TripReason:
     """Why a breaker trips, with the number that does it."""
 
     cause: BreakerCause
@@ -27,21 +27,21 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class BreakerChange:
     """A breaker that changes its state."""
 
     unit: str
     before: BreakerState
     state: BreakerState
     cause: BreakerCause
-    finding: Finding | None
+    finding: TripReason | None
     standing: tuple[Breaker, ...]
     """All that are not closed after it, by unit."""
 
 
 def judge(
     tally: BreakerTally, now_seconds: float, settings: BreakerSettings
-) -> tuple[BreakerTally, tuple[Change, ...]]:
+) -> tuple[BreakerTally, tuple[BreakerChange, ...]]:
     """Return the tally after an observation, and the breakers that change at it.
 
     Args:
@@ -49,7 +49,7 @@ def judge(
         now_seconds: cluster time of the observation.
         settings: thresholds.
     """
-    changes: list[Change] = []
+    changes: list[BreakerChange] = []
     known = {WHOLE, *tally.marks, *tally.by_risk, *(one.unit for one in tally.standing)}
     wanted = tally.rearm
     for unit in sorted(known):
@@ -64,7 +64,7 @@ def judge(
         tally = _forget(tally, unit).model_copy(update={"standing": standing})
         before = BreakerState.CLOSED if breaker is None else breaker.state
         state = BreakerState.CLOSED if after is None else after.state
-        changes.append(Change(unit, before, state, cause, finding, standing))
+        changes.append(BreakerChange(unit, before, state, cause, finding, standing))
     return (tally.model_copy(update={"rearm": ()}) if wanted else tally), tuple(changes)
 
 
@@ -74,7 +74,7 @@ def _next(
     breaker: Breaker | None,
     now: float,
     settings: BreakerSettings,
-) -> tuple[Breaker | None, BreakerCause | None, Finding | None]:
+) -> tuple[Breaker | None, BreakerCause | None, TripReason | None]:
     """Return the breaker after this observation, None once it is closed, and why; no cause: it stays."""
     if breaker is not None and breaker.state is BreakerState.SHADOW:
         if now < breaker.until_seconds:
@@ -135,7 +135,7 @@ def _forget(tally: BreakerTally, unit: str) -> BreakerTally:
 
 def find_harm(
     tally: BreakerTally, unit: str, now: float, settings: BreakerSettings, share: float = 1.0
-) -> Finding | None:
+) -> TripReason | None:
     """Return why a unit's breaker trips now; None where nothing speaks for it.
 
     Args:
@@ -156,7 +156,7 @@ def find_harm(
     )
 
 
-def _loss(tally: BreakerTally, settings: BreakerSettings, share: float) -> Finding | None:
+def _loss(tally: BreakerTally, settings: BreakerSettings, share: float) -> TripReason | None:
     if not tally.points or tally.newest is None:
         return None
     first, last = tally.points[0], tally.newest
@@ -174,10 +174,10 @@ def _loss(tally: BreakerTally, settings: BreakerSettings, share: float) -> Findi
         f"the budget of {duration(settings.harm_window_seconds)} is {number(budget)} {tally.currency}"
     )
     executed = _count([one for marks in tally.marks.values() for one in marks], "executed")
-    return Finding(BreakerCause.HARM, loss, budget, tally.currency, executed, text)
+    return TripReason(BreakerCause.HARM, loss, budget, tally.currency, executed, text)
 
 
-def _switchback(tally: BreakerTally, settings: BreakerSettings) -> Finding | None:
+def _switchback(tally: BreakerTally, settings: BreakerSettings) -> TripReason | None:
     high = tally.high_money_per_hour
     if high is None or high >= 0.0 or tally.pairs < settings.switchback_pairs:
         return None
@@ -185,10 +185,10 @@ def _switchback(tally: BreakerTally, settings: BreakerSettings) -> Finding | Non
         f"by {tally.pairs} pairs of blocks acting changes at most {number(high)} {tally.currency}/h"
     )
     unit = f"{tally.currency}/h"
-    return Finding(BreakerCause.SWITCHBACK, high, 0.0, unit, tally.pairs, text)
+    return TripReason(BreakerCause.SWITCHBACK, high, 0.0, unit, tally.pairs, text)
 
 
-def _count(marks: Sequence[Mark], word: str) -> int:
+def _count(marks: Sequence[ActionOutcome], word: str) -> int:
     return sum(mark.word == word for mark in marks)
 
 
@@ -196,7 +196,9 @@ def _least(count: int, share: float) -> int:
     return max(1, math.ceil(count * share))
 
 
-def _worse(marks: Sequence[Mark], settings: BreakerSettings, share: float) -> Finding | None:
+def _worse(
+    marks: Sequence[ActionOutcome], settings: BreakerSettings, share: float
+) -> TripReason | None:
     worse, every = _count(marks, "worse"), _count(marks, "worse") + _count(marks, "good")
     if worse < _least(settings.worse_least, share) or worse < settings.worse_ratio * every:
         return None
@@ -204,7 +206,9 @@ def _worse(marks: Sequence[Mark], settings: BreakerSettings, share: float) -> Fi
     return _of_share(BreakerCause.WORSE, worse, every, settings.worse_ratio, text)
 
 
-def _refusals(marks: Sequence[Mark], settings: BreakerSettings, share: float) -> Finding | None:
+def _refusals(
+    marks: Sequence[ActionOutcome], settings: BreakerSettings, share: float
+) -> TripReason | None:
     refused, every = _count(marks, "refused"), _count(marks, "refused") + _count(marks, "executed")
     if refused < _least(settings.refused_least, share) or refused < settings.refused_ratio * every:
         return None
@@ -212,12 +216,14 @@ def _refusals(marks: Sequence[Mark], settings: BreakerSettings, share: float) ->
     return _of_share(BreakerCause.REFUSALS, refused, every, settings.refused_ratio, text)
 
 
-def _of_share(cause: BreakerCause, part: int, every: int, limit: float, text: str) -> Finding:
+def _of_share(cause: BreakerCause, part: int, every: int, limit: float, text: str) -> TripReason:
     whole = f"{text} ({percent(part / every)}; the limit is {percent(limit)})"
-    return Finding(cause, rounded(part / every), limit, "share", every, whole)
+    return TripReason(cause, rounded(part / every), limit, "share", every, whole)
 
 
-def _churn(marks: Sequence[Mark], settings: BreakerSettings, share: float) -> Finding | None:
+def _churn(
+    marks: Sequence[ActionOutcome], settings: BreakerSettings, share: float
+) -> TripReason | None:
     turns = _turns_by_target(marks)
     most = _least(settings.churn_most, share)
     often = sum(count > most for count in turns.values())
@@ -231,7 +237,7 @@ def _churn(marks: Sequence[Mark], settings: BreakerSettings, share: float) -> Fi
     return _of_share(BreakerCause.CHURN, often, len(turns), settings.churn_ratio, text)
 
 
-def _turns_by_target(marks: Sequence[Mark]) -> dict[str, int]:
+def _turns_by_target(marks: Sequence[ActionOutcome]) -> dict[str, int]:
     """Return how often each target was turned the other way; 0 for one that went only one way."""
     directions: dict[str, list[str]] = {}
     for mark in marks:
@@ -245,7 +251,7 @@ def _turns_by_target(marks: Sequence[Mark]) -> dict[str, int]:
 
 def _skill(
     tally: BreakerTally, unit: str, now: float, settings: BreakerSettings, share: float
-) -> Finding | None:
+) -> TripReason | None:
     """Return that the forecast of risk was worse than always saying the rate that was seen (Brier skill below 0)."""
     decided = tally.by_risk.get(unit)
     if decided is None or now - decided >= settings.window_seconds:
@@ -263,4 +269,4 @@ def _skill(
         f"the forecast of risk is worse than a constant: Brier skill {number(skill)} over {targets} targets, "
         f"{positives} of which failed"
     )
-    return Finding(BreakerCause.SKILL, skill, 0.0, "Brier skill", targets, text)
+    return TripReason(BreakerCause.SKILL, skill, 0.0, "Brier skill", targets, text)

@@ -1,4 +1,4 @@
-"""What breakers remember of executions, verifications, scores and forecasts: a fold of stored events."""
+"""Breakers' memory of executions, verifications, scores and forecasts: a fold of stored events."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ KEPT_POINTS = 60
 KEPT_KINDS = len(ActionKind)
 
 
-class Mark(DataModel):
-    """What came of one action."""
+class ActionOutcome(DataModel):
+    """Outcome of one action."""
 
     time_seconds: Seconds
     word: Literal["executed", "refused", "good", "worse"]
@@ -52,7 +52,7 @@ class Mark(DataModel):
 
 
 class WorthPoint(DataModel):
-    """What acting had changed, and what this world had cost, at one moment."""
+    """Effect of acting, and cost of this world, at one moment."""
 
     time_seconds: Seconds
     changed_money: Rounded
@@ -74,7 +74,7 @@ class BreakerTally(DataModel):
 
     standing: tuple[Breaker, ...] = ()
     """Breakers that are not closed, by unit."""
-    marks: dict[str, tuple[Mark, ...]] = {}
+    marks: dict[str, tuple[ActionOutcome, ...]] = {}
     """By kind of action, oldest first."""
     kinds: dict[str, str] = {}
     """Kind of action of the newest executions, by the execution's id, for their verifications."""
@@ -126,15 +126,15 @@ def _with(tally: BreakerTally, **update: Any) -> BreakerTally:
     return tally.model_copy(update=update)
 
 
-def with_mark(tally: BreakerTally, kind: str, mark: Mark) -> BreakerTally:
+def with_mark(tally: BreakerTally, kind: str, mark: ActionOutcome) -> BreakerTally:
     """Return the tally with one more mark of a kind."""
     marks = (*tally.marks.get(kind, ()), mark)[-KEPT_MARKS:]
     return _with(tally, marks={**tally.marks, kind: marks})
 
 
 def within(
-    marks: Iterable[Mark], now_seconds: float, settings: BreakerSettings
-) -> tuple[Mark, ...]:
+    marks: Iterable[ActionOutcome], now_seconds: float, settings: BreakerSettings
+) -> tuple[ActionOutcome, ...]:
     """Return the marks of the window that ends now."""
     return tuple(one for one in marks if now_seconds - one.time_seconds < settings.window_seconds)
 
@@ -149,10 +149,14 @@ def _after_execution(
     if execution.phase is ExecutionPhase.REFUSED:
         if execution.reason in SAYS_NOTHING:
             return tally
-        return with_mark(tally, kind, Mark(time_seconds=now, word="refused", target=target))
+        return with_mark(
+            tally, kind, ActionOutcome(time_seconds=now, word="refused", target=target)
+        )
     if execution.phase is not ExecutionPhase.FINISHED:
         return tally
-    mark = Mark(time_seconds=now, word="executed", target=target, direction=execution.direction)
+    mark = ActionOutcome(
+        time_seconds=now, word="executed", target=target, direction=execution.direction
+    )
     kinds = dict([*tally.kinds.items(), (event_id, str(kind))][-KEPT_MARKS:])
     return _with(with_mark(tally, kind, mark), kinds=kinds)
 
@@ -163,7 +167,7 @@ def _after_verification(tally: BreakerTally, data: OutcomeVerification) -> Break
         return tally
     kinds = {name: one for name, one in tally.kinds.items() if name != data.execution_id}
     worse = data.status is VerificationStatus.WORSE
-    mark = Mark(time_seconds=data.cluster_time_seconds, word="worse" if worse else "good")
+    mark = ActionOutcome(time_seconds=data.cluster_time_seconds, word="worse" if worse else "good")
     return _with(with_mark(tally, kind, mark), kinds=kinds)
 
 

@@ -1,12 +1,12 @@
-"""What acting changed while an incident went on, where an untouched world was recorded beside it."""
+"""Effect of acting while an incident went on, where an untouched world was recorded beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from projections.incidents.incident import ActingChange
-from projections.score.text import verdict_of, window_text
-from schemas.score import OutcomeCounterfactual
+from projections.score.text import window_text
+from schemas.score import OutcomeCounterfactual, verdict_of
 
 
 def acting_change(

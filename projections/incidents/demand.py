@@ -1,4 +1,4 @@
-"""What made it necessary: use that rose before an autoscaler acted, or work that arrived."""
+"""Causes: use that rose before an autoscaler acted, or work that arrived."""
 
 from __future__ import annotations
 

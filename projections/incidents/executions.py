@@ -1,4 +1,4 @@
-"""What we did about an incident, or before it: executions, refusals, and when they were seen to hold."""
+"""Actions of ours on an incident, or before it: executions, refusals, and when they were seen to hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What incidents are derived from: reactions, risks at thresholds, what we did, and measured use."""
+"""Inputs of incidents: reactions, risks at thresholds, what we did, and measured use."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from projections.incidents.incident import Lane, Occurrence
-from projections.prediction_table import prediction_table
 from schemas.agents import action_label
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeVerification
-from schemas.prediction import Prediction, PredictionShadow
+from schemas.prediction import Prediction, PredictionShadow, prediction_table
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction, ReactionItem
 from schemas.score import OutcomeCounterfactual
@@ -73,7 +72,7 @@ class UsageSample:
 
 @dataclass
 class ClusterHistory:
-    """What incidents are derived from."""
+    """Inputs of incidents."""
 
     reactions: list[LoggedReaction] = field(default_factory=list)
     crossings: list[Crossing] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What an incident is made of: marks of damage, steps with their lags, waits by class."""
+"""Parts of an incident: marks of damage, steps with their lags, waits by class."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Lane(StrEnum):
 
 
 class DamageKind(StrEnum):
-    """What can be seen to go wrong."""
+    """Kinds of visible damage."""
 
     NODE_DOWN = "node_down"
     SHORT = "short"
@@ -37,7 +37,7 @@ class DamageKind(StrEnum):
 
 
 class IncidentKind(StrEnum):
-    """What an incident is called after."""
+    """Kinds of incidents."""
 
     NODE_FAILURE = "node_failure"
     HPA_LAG = "hpa_lag"
@@ -153,7 +153,7 @@ class Curve(DataModel):
 
 
 class ActingChange(DataModel):
-    """What acting changed in the cycles of an incident; effects of earlier actions are in it, too."""
+    """Effect of acting in the cycles of an incident; effects of earlier actions are in it, too."""
 
     verdict: Literal["helps", "harms", "no difference"]
     money: float

@@ -1,4 +1,4 @@
-"""What Kubernetes did about an incident: its reactions, sorted by who reacted."""
+"""Reactions of Kubernetes to an incident: its reactions, sorted by who reacted."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Entry(DataModel):
 
 
 class ObjectAnswer(DataModel):
-    """What a log says about one object."""
+    """A log's statements about one object."""
 
     kind: str
     name: str

@@ -11,9 +11,9 @@ from projections.figures import number, number_beside, percent
 from projections.objects.answer import ObjectAnswer
 from projections.objects.autoscaler_answers import why_not_more, wish_of
 from projections.objects.entries import acts, cause_of, change_text, object_entries
+from projections.objects.headroom import NodeHeadroom, headrooms
 from projections.objects.history import ObjectHistory
 from projections.objects.names import ObjectKind
-from projections.objects.room import NodeRoom, rooms
 from projections.times import clock
 from schemas.agents import action_label
 from schemas.outcome import ExecutionPhase
@@ -136,7 +136,7 @@ def _waits(history: ObjectHistory) -> Facts:
 
 
 def _room_facts(history: ObjectHistory) -> Facts:
-    every = rooms(history.tables)
+    every = headrooms(history.tables)
     if not every:
         return
     fitting = [room for room in every if not room.lacks(history.row)]
@@ -156,13 +156,13 @@ def _room_facts(history: ObjectHistory) -> Facts:
         yield "most free: " + "; ".join(_room_text(room, history) for room in most)
 
 
-def _room_text(room: NodeRoom, history: ObjectHistory) -> str:
+def _room_text(room: NodeHeadroom, history: ObjectHistory) -> str:
     lacks = " and ".join(room.lacks(history.row))
     memory = room.memory_bytes / GIB
     return f"{room.name} {number(room.cpu_cores)} cores, {number(memory)} GiB (too little {lacks})"
 
 
-def _because(history: ObjectHistory, room: NodeRoom) -> str:
+def _because(history: ObjectHistory, room: NodeHeadroom) -> str:
     cycle = history.node_cycles.get(room.name)
     return "" if cycle is None else f" (by our decision of cycle {cycle})"
 

@@ -1,4 +1,4 @@
-"""What an autoscaler's bounds, metrics and conditions say of why it is where it is."""
+"""Statement of an autoscaler's bounds, metrics and conditions about why it is where it is."""
 
 from __future__ import annotations
 

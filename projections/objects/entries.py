@@ -1,4 +1,4 @@
-"""What happened to an object, in order of time: changes, reactions of Kubernetes, and our acts."""
+"""History of an object, in order of time: changes, reactions of Kubernetes, and our acts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from projections.event_text import execution_text
 from projections.figures import duration, number
 from projections.incidents.history import LoggedReaction
 from projections.objects.answer import Entry
-from projections.objects.history import Change, ObjectHistory
+from projections.objects.history import ObjectChange, ObjectHistory
 from projections.objects.names import ObjectKind
 from projections.times import clock
 from schemas.agents import action_label
@@ -67,7 +66,7 @@ def acts(history: ObjectHistory) -> list[Event[OutcomeExecution]]:
     ]
 
 
-def cause_of(history: ObjectHistory, change: Change) -> Event[OutcomeExecution] | None:
+def cause_of(history: ObjectHistory, change: ObjectChange) -> Event[OutcomeExecution] | None:
     """Return the newest execution that wrote the object before a change was first seen."""
     before = [
         event
@@ -97,7 +96,7 @@ def _changes(history: ObjectHistory) -> Iterator[Entry]:
         )
 
 
-def _is_news(history: ObjectHistory, change: Change) -> bool:
+def _is_news(history: ObjectHistory, change: ObjectChange) -> bool:
     """Say whether a change tells something that neither the first look nor a reaction tells."""
     kind = history.kind
     if kind is ObjectKind.POD:
@@ -145,7 +144,7 @@ def _reaction(reaction: LoggedReaction) -> Entry:
 def _execution(event: Event[OutcomeExecution], history: ObjectHistory) -> Entry:
     data = event.data
     back = "took back " if data.rollback_of else ""
-    text = f"{back}{action_label(data.action)}: {data.text}; {execution_text(data)}"
+    text = f"{back}{action_label(data.action)}: {data.text}; {data.result}"
     verified = history.verifications.get(event.id)
     return Entry(
         time_seconds=data.cluster_time_seconds,

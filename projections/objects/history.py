@@ -1,4 +1,4 @@
-"""What a log says about one object: how it changed, what Kubernetes did to it, what we decided and did."""
+"""A log's statements about one object: how it changed, what Kubernetes did to it, what we decided and did."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from projections.figures import score
 from projections.frame_states import FrameStates
 from projections.incidents.history import LoggedReaction
 from projections.objects.names import ObjectKind
-from projections.prediction_table import prediction_table
 from schemas.actions import Target, TargetKind
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
 from schemas.observation import Observation
 from schemas.outcome import Operation, OutcomeExecution, OutcomeVerification
-from schemas.prediction import Prediction, PredictionShadow
+from schemas.prediction import Prediction, PredictionShadow, prediction_table
 from schemas.reaction import Reaction
 from schemas.snapshot import AutoscalerState, SnapshotWorkloads
 from schemas.tables import Table
@@ -56,7 +55,7 @@ WATCHED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ObjectChange:
     """A field of the object has another value than in the snapshot before."""
 
     field: str
@@ -78,7 +77,7 @@ class ObjectHistory:
     """Its full name."""
     workload: str = ""
     """Of an autoscaler the workload it scales; of a pod its owner, as soon as it is known."""
-    changes: list[Change] = field(default_factory=list)
+    changes: list[ObjectChange] = field(default_factory=list)
     row: dict[str, Any] = field(default_factory=dict)
     """Its row in the newest snapshot that has it."""
     autoscaler: AutoscalerState | None = None
@@ -170,7 +169,9 @@ class ObjectHistory:
         for _, column in watched:
             before = self.row.get(column)
             if not self.row or before != row[column]:
-                self.changes.append(Change(column, before, row[column], at, event.seq, data.cycle))
+                self.changes.append(
+                    ObjectChange(column, before, row[column], at, event.seq, data.cycle)
+                )
         self.row, self.seen_seconds = row, at
         self.workload = self.workload or str(row.get("workload") or "")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from projections.promotion.settings import PromotionSettings
 from projections.promotion.skill import (
-    Interval,
+    SkillInterval,
     failing_clusters,
     interval_of,
     lift_of,
@@ -20,7 +20,7 @@ from projections.promotion.skill import (
     total_of,
 )
 from projections.promotion.sums import ModelSums
-from projections.promotion.tally import PromotionTally, Standing
+from projections.promotion.tally import ModelStanding, PromotionTally
 from projections.promotion.text import evidence_text
 from schemas.promotion import ModelEvidence, ModelState, PromotionCause
 
@@ -29,8 +29,8 @@ AT_ONCE = frozenset({PromotionCause.HARMFUL, PromotionCause.BREAKER})
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """What was found at one observation."""
+class PromotionJudgement:
+    """Result at one observation."""
 
     before: str
     """Id of the model that drove; empty: what the settings name."""
@@ -39,18 +39,18 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
-    """What one model showed, and what follows from it alone."""
+class _ModelResult:
+    """Result of one model, and what follows from it alone."""
 
     sums: ModelSums
     cause: PromotionCause
-    skill: Interval
-    lift: Interval
+    skill: SkillInterval
+    lift: SkillInterval
 
 
 def judge(
     tally: PromotionTally, now_seconds: float, settings: PromotionSettings
-) -> tuple[PromotionTally, Judgement | None]:
+) -> tuple[PromotionTally, PromotionJudgement | None]:
     """Return the tally after an observation, and the judgement where a block has ended.
 
     Args:
@@ -73,19 +73,23 @@ def judge(
     standing = tuple(_settled(one, driving, now_seconds, settings) for one in judged)
     pairs = zip(findings, standing, strict=True)
     models = tuple(_evidence(finding, one, now_seconds) for finding, one in pairs)
-    return tally.model_copy(update={"standing": standing}), Judgement(before, driving, models)
+    return tally.model_copy(update={"standing": standing}), PromotionJudgement(
+        before, driving, models
+    )
 
 
-def _finding_of(sums: ModelSums, tally: PromotionTally, settings: PromotionSettings) -> _Finding:
+def _finding_of(
+    sums: ModelSums, tally: PromotionTally, settings: PromotionSettings
+) -> _ModelResult:
     skill = interval_of(sums, skill_of, settings.confidence_ratio)
     lift = interval_of(sums, lift_of, settings.confidence_ratio)
-    return _Finding(sums, _cause(sums, skill, lift, tally, settings), skill, lift)
+    return _ModelResult(sums, _cause(sums, skill, lift, tally, settings), skill, lift)
 
 
 def _cause(
     sums: ModelSums,
-    skill: Interval,
-    lift: Interval,
+    skill: SkillInterval,
+    lift: SkillInterval,
     tally: PromotionTally,
     settings: PromotionSettings,
 ) -> PromotionCause:
@@ -109,7 +113,7 @@ def _cause(
     return PromotionCause.SHOWN if lift.low > 1.0 else PromotionCause.NO_LIFT
 
 
-def _judged(finding: _Finding, tally: PromotionTally, now: float) -> Standing:
+def _judged(finding: _ModelResult, tally: PromotionTally, now: float) -> ModelStanding:
     """Return how a model stands with one more judgement, which changes no state yet."""
     standing = tally.standing_of(finding.sums.model_id)
     other = (finding.cause is PromotionCause.SHOWN) is not (standing.state is ModelState.ACTIVE)
@@ -122,8 +126,8 @@ def _judged(finding: _Finding, tally: PromotionTally, now: float) -> Standing:
 
 
 def _driving(
-    findings: list[_Finding],
-    judged: list[Standing],
+    findings: list[_ModelResult],
+    judged: list[ModelStanding],
     before: str,
     now: float,
     settings: PromotionSettings,
@@ -142,7 +146,9 @@ def _driving(
     return max(may)[2] if may else ""
 
 
-def _settled(standing: Standing, driving: str, now: float, settings: PromotionSettings) -> Standing:
+def _settled(
+    standing: ModelStanding, driving: str, now: float, settings: PromotionSettings
+) -> ModelStanding:
     """Return how a model stands once it is known which one drives."""
     active = standing.state is ModelState.ACTIVE
     if active is (standing.model_id == driving):
@@ -156,7 +162,7 @@ def _settled(standing: Standing, driving: str, now: float, settings: PromotionSe
     return standing.model_copy(update=update)
 
 
-def _evidence(finding: _Finding, standing: Standing, now: float) -> ModelEvidence:
+def _evidence(finding: _ModelResult, standing: ModelStanding, now: float) -> ModelEvidence:
     counts, every = finding.sums.counts, total_of(finding.sums.every)
     blocks, groups = failing_clusters(finding.sums)
     constant = every.constant_brier

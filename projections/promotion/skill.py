@@ -60,7 +60,7 @@ Figure = Callable[[Total], float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class SkillInterval:
     """A figure with its limits; None where it cannot be told."""
 
     value: float | None = None
@@ -91,7 +91,7 @@ def total_of(sums: Iterable[GroupSums]) -> Total:
     return total
 
 
-def interval_of(sums: ModelSums, figure: Figure, confidence: float) -> Interval:
+def interval_of(sums: ModelSums, figure: Figure, confidence: float) -> SkillInterval:
     """Return a figure of a model with its interval by blocks or by groups of nodes, whichever is wider."""
     by_block = [total_of(block.groups) for block in sums.blocks]
     groups: dict[int, Total] = defaultdict(Total)
@@ -101,15 +101,15 @@ def interval_of(sums: ModelSums, figure: Figure, confidence: float) -> Interval:
     every = total_of(sums.every)
     value = figure(every)
     if value is None:
-        return Interval()
+        return SkillInterval()
     reaches = [
         _reach(every, clusters, figure, confidence)
         for clusters in (by_block, list(groups.values()))
     ]
     if None in reaches:
-        return Interval(value)
+        return SkillInterval(value)
     reach = max(one for one in reaches if one is not None)
-    return Interval(value, value - reach, value + reach)
+    return SkillInterval(value, value - reach, value + reach)
 
 
 def _reach(

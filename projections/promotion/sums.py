@@ -1,4 +1,4 @@
-"""What is remembered of scored predictions: sums by block of time and group of nodes."""
+"""Memory of scored predictions: sums by block of time and group of nodes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class BlockSums(DataModel):
 
 
 class ModelSums(DataModel):
-    """What one model's predictions came to within the window."""
+    """Sums of one model's predictions within the window."""
 
     slot: Count
     model_id: str

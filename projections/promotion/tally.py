@@ -1,4 +1,4 @@
-"""What promotion rests on between two judgements, and what it remembers of its own."""
+"""Basis of promotion between two judgements, and what it remembers of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from schemas.numbers import Count, Seconds
 from schemas.promotion import ModelState, PromotionCause
 
 
-class Standing(DataModel):
+class ModelStanding(DataModel):
     """How one model stands."""
 
     model_id: str
@@ -30,7 +30,7 @@ class PromotionTally(DataModel):
 
     sums: tuple[ModelSums, ...] = ()
     """By slot."""
-    standing: tuple[Standing, ...] = ()
+    standing: tuple[ModelStanding, ...] = ()
     """By the model's id."""
     judged_block: Count | None = None
     """None before the first observation."""
@@ -55,10 +55,10 @@ class PromotionTally(DataModel):
         sums = tuple(sorted((*others, after), key=lambda one: one.slot))
         return self.model_copy(update={"sums": sums})
 
-    def standing_of(self, model_id: str) -> Standing:
+    def standing_of(self, model_id: str) -> ModelStanding:
         """Return how a model stands; one that was never judged is a shadow."""
         known = (one for one in self.standing if one.model_id == model_id)
-        return next(known, Standing(model_id=model_id))
+        return next(known, ModelStanding(model_id=model_id))
 
     @property
     def driving(self) -> str:

@@ -1,10 +1,10 @@
-"""What the promotion of risk models found, as lines for people."""
+"""Results of the promotion of risk models, as lines for people."""
 
 from __future__ import annotations
 
 from projections.figures import known_number, number, signed_text
 from projections.times import cluster_time
-from schemas.promotion import ModelEvidence, ModelState, OutcomeModels, PromotionCause
+from schemas.promotion import BY_SETTINGS, ModelEvidence, ModelState, OutcomeModels, PromotionCause
 
 WHY = {
     PromotionCause.SCARCE: "too little was seen",
@@ -15,7 +15,6 @@ WHY = {
     PromotionCause.BREAKER: "a breaker tripped for what it decided",
     PromotionCause.NAMED: "named by the settings",
 }
-BY_SETTINGS = "what the settings name"
 
 
 def evidence_text(one: ModelEvidence) -> str:
@@ -46,22 +45,9 @@ def _limits(low: float | None, high: float | None) -> str:
     return f" ({signed_text(low)} to {signed_text(high)})"
 
 
-def driving_text(before: str, driving: str) -> str:
-    """Return which model drives, and whether that is new."""
-    now = driving or BY_SETTINGS
-    if before == driving:
-        return f"risk is predicted by {now}"
-    return f"risk is predicted by {now} from the next observation on, no longer by {before or BY_SETTINGS}"
-
-
 def driving_texts(judged: OutcomeModels) -> tuple[str, ...]:
     """Return which model drives since a judgement and until the next one, and how each one stands."""
     return (
         f"risk is predicted by {judged.driving or BY_SETTINGS}",
         *(one.text for one in judged.models),
     )
-
-
-def judgement_texts(judged: OutcomeModels) -> tuple[str, ...]:
-    """Return a line on which model drives, and one for each model that was judged."""
-    return (driving_text(judged.before, judged.driving), *(one.text for one in judged.models))

@@ -1,4 +1,4 @@
-"""What acting changed in plain words: a verdict, a sentence, and the few figures that people ask for."""
+"""Effect of acting in plain words: a verdict, a sentence, and the few figures that people ask for."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import math
 from dataclasses import dataclass
 
 from projections.figures import duration, number, signed_text
-from projections.score.tally import MILLION, WAITING
-from projections.score.text import Verdict, changed, moved_money, verdict_in, verdict_of
-from schemas.score import OutcomeCounterfactual
+from projections.score.tally import MILLION
+from schemas.score import (
+    WAITING,
+    OutcomeCounterfactual,
+    Verdict,
+    changed,
+    moved_money,
+    verdict_in,
+    verdict_of,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from projections.score.prices import ScorePrices
-from projections.score.tally import HOUR, MILLION, WAITING, Slo, Tally, missing_in
+from projections.score.tally import HOUR, MILLION, Slo, Tally, missing_in
 from schemas.score import (
+    WAITING,
     ComponentDifference,
     OutcomeCounterfactual,
     OutcomeScore,

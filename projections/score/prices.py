@@ -1,4 +1,4 @@
-"""What one unit of each component is worth. docs/outcome-score.md has the reasons and the sources."""
+"""Price of one unit of each component. docs/outcome-score.md has the reasons and the sources."""
 
 from __future__ import annotations
 

@@ -12,18 +12,17 @@ from typing import NamedTuple
 
 from schemas.model import DataModel
 from schemas.numbers import Cycle, rounded
+from schemas.score import WAITING
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView
 from schemas.work import LATENCY_BOUNDS, ServiceCounters, WorkCounters
 
-WAITING = "waiting/"
-"""Prefix of the amounts of waiting, before the PriorityClass."""
 HOUR, MINUTE, MILLION = 3_600.0, 60.0, 1e6
 _WATT_SECONDS_PER_KWH = 3_600_000.0
 
 
 class Levels(DataModel):
-    """What the cluster consists of at one moment."""
+    """Size of the cluster at one moment."""
 
     nodes: float = 0.0
     cores: float = 0.0
@@ -31,8 +30,8 @@ class Levels(DataModel):
     watts: float = 0.0
 
 
-class Look(DataModel):
-    """What counts of one observation."""
+class ScoreInput(DataModel):
+    """Inputs of the score from one observation."""
 
     id: str
     """Id of the observation."""
@@ -49,7 +48,7 @@ class Look(DataModel):
 class Tally(DataModel):
     """Amounts since the first look, in the units of `projections.score.money`."""
 
-    look: Look
+    look: ScoreInput
     """The newest look."""
     levels: Levels
     """The newest that were shown."""
@@ -69,13 +68,13 @@ class Slo(DataModel):
     bad_ratio: float
 
 
-def look_of(view: ObservationView) -> Look | None:
+def score_input_of(view: ObservationView) -> ScoreInput | None:
     """Return what counts of an observation; None where it does not count work (older recordings)."""
     if view.work is None:
         return None
     signal = view.signal("node_requests")
     shown = signal is not None and signal.status is not SignalStatus.MISSING
-    return Look(
+    return ScoreInput(
         id=view.id,
         cycle=view.cycle,
         time_seconds=view.cluster_time_seconds,
@@ -95,12 +94,12 @@ def _levels_of(view: ObservationView) -> Levels:
     )
 
 
-def begin_tally(look: Look) -> Tally:
+def begin_tally(look: ScoreInput) -> Tally:
     """Return the tally at its first look: nothing has happened yet."""
     return Tally(look=look, levels=look.levels or Levels(), work=look.work)
 
 
-def add_look(tally: Tally, look: Look, slo: Slo) -> Tally:
+def add_score_input(tally: Tally, look: ScoreInput, slo: Slo) -> Tally:
     """Return the tally after the step from its newest look to this one."""
     seconds = max(0.0, look.time_seconds - tally.look.time_seconds)
     step = {
@@ -120,7 +119,7 @@ def add_look(tally: Tally, look: Look, slo: Slo) -> Tally:
     )
 
 
-def missing_in(look: Look) -> tuple[str, ...]:
+def missing_in(look: ScoreInput) -> tuple[str, ...]:
     """Return what a look does not show."""
     shown = {
         "nodes": look.levels is not None,

@@ -29,7 +29,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75)
 
 @dataclass(slots=True)
 class SwitchbackReading:
-    """What a log says of the newest schedule in it."""
+    """Statement of a log about the newest schedule in it."""
 
     schedule: SwitchbackSettings | None = None
     """None: the log holds no switchback."""

@@ -57,7 +57,7 @@ class SwitchbackSettings(DataModel):
 
     @property
     def units(self) -> tuple[str, ...]:
-        """What acts or holds by a schedule of its own."""
+        """Unit that acts or holds by a schedule of its own."""
         return (CLUSTER, *self.namespaces) if self.unit == "namespace" else (CLUSTER,)
 
     def unit_of(self, namespace: str) -> str:

@@ -27,7 +27,7 @@ _HOUR = 3_600.0
 
 
 class BlockScore(DataModel):
-    """What was scored of one block after its wash-out."""
+    """Score of one block after its wash-out."""
 
     money: float = 0.0
     seconds: float = 0.0
@@ -68,7 +68,7 @@ class ClosedPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class SwitchbackEffect:
     """An estimate of always acting minus never acting, money per hour."""
 
     per_hour: float
@@ -143,13 +143,13 @@ def contribution_of(pair: ClosedPair, units: int) -> float:
     return (pair.first.per_hour - pair.second.per_hour) * signs
 
 
-def effect_of(tally: SwitchbackTally) -> Effect | None:
+def effect_of(tally: SwitchbackTally) -> SwitchbackEffect | None:
     """Return the estimate of the pairs so far; None before the first."""
     if not tally.used:
         return None
     if tally.used < LEAST_PAIRS:
-        return Effect(tally.mean, None, None)
+        return SwitchbackEffect(tally.mean, None, None)
     freedom = tally.used - 1
     error = math.sqrt(tally.squares / freedom / tally.used)
     reach = student_quantile((1.0 + CONFIDENCE) / 2.0, freedom) * error
-    return Effect(tally.mean, tally.mean - reach, tally.mean + reach)
+    return SwitchbackEffect(tally.mean, tally.mean - reach, tally.mean + reach)

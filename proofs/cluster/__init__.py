@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from proofs.cluster.network import Network, may_network
-from proofs.row import Row, Scale
+from proofs.row import ProofRow, ProofSize
 
 PART = "cluster"
 REPOSITORY = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ FAULT_SECONDS = 150.0
 START_SECONDS = 900.0
 
 
-def prove(scale: Scale) -> Iterator[Row]:
+def prove(scale: ProofSize) -> Iterator[ProofRow]:
     """Kill and cut off servers, `scale.kills` / 10 times each."""
     count = max(2, scale.kills // KILLS_A_FAULT)
     kinds = ("killed", "cut off") if may_network() else ("killed",)
@@ -37,7 +37,7 @@ def prove(scale: Scale) -> Iterator[Row]:
         sys.stderr.write("cluster: servers were not cut off: namespaces need root and ip\n")
 
 
-def row(kind: str, count: int, seed: int) -> Row:
+def row(kind: str, count: int, seed: int) -> ProofRow:
     """Run one session in a cluster of its own."""
     result = session(kind, count, seed)
     held = count if not result["problems"] else 0
@@ -50,7 +50,7 @@ def row(kind: str, count: int, seed: int) -> Row:
     problems = "; ".join(result["problems"][:3])
     again = f"python -m proofs.cluster.session --kind {kind!r} --faults {count} --seed {seed}"
     what = f"R3, a server {kind}, leader or follower"
-    return Row(PART, what, count, held, f"{problems}; again: {again}" if problems else figures)
+    return ProofRow(PART, what, count, held, f"{problems}; again: {again}" if problems else figures)
 
 
 def session(kind: str, count: int, seed: int) -> dict[str, Any]:

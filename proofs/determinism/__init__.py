@@ -20,14 +20,14 @@ from proofs.determinism.interpreters import (
     running_interpreter,
 )
 from proofs.determinism.runs import CASES, RunCase, record
-from proofs.row import Row, Scale
+from proofs.row import ProofRow, ProofSize
 
 PART = "determinism"
 SEEDS_PER_CASE = 100
 """So many simulated runs of the scale stand for one more seed here: a run takes seconds."""
 
 
-def prove(scale: Scale) -> Iterator[Row]:
+def prove(scale: ProofSize) -> Iterator[ProofRow]:
     """Yield a row per interpreter; the first one lists what could not be tried."""
     seeds = range(scale.seed, scale.seed + max(1, scale.seeds // SEEDS_PER_CASE))
     pairs = [(CASES[seed % len(CASES)], seed) for seed in seeds]
@@ -65,7 +65,7 @@ def _compare_environments(
     interpreter: Interpreter,
     environments: list[Environment],
     detail: str = "",
-) -> Row:
+) -> ProofRow:
     tried = held = 0
     failure = ""
     for case, seed, expected in firsts:
@@ -77,4 +77,4 @@ def _compare_environments(
             held += difference is None
             if difference is not None and not failure:
                 failure = f"{case.flags(seed)} in {environment.name}: {difference}"
-    return Row(PART, what, tried, held, failure or detail)
+    return ProofRow(PART, what, tried, held, failure or detail)

@@ -18,7 +18,7 @@ from proofs.faults import frozen, kills, storage
 from proofs.faults.live_stack import SERVICES
 from proofs.faults.verdict import LogVerdict
 from proofs.results import Results, fingerprint
-from proofs.row import Row, Scale
+from proofs.row import ProofRow, ProofSize
 
 PART = "faults"
 KILLS_A_STACK = 20
@@ -37,7 +37,7 @@ OUTAGES: tuple[tuple[str, frozen.How], ...] = (
 )
 
 
-def prove(scale: Scale) -> Iterator[Row]:
+def prove(scale: ProofSize) -> Iterator[ProofRow]:
     """Break a running stack in every way, `scale.kills` times with kill -9."""
     silence_bus_log()
     results = Results.open(scale.results, PART, fingerprint())
@@ -46,7 +46,9 @@ def prove(scale: Scale) -> Iterator[Row]:
         folder = Path(temporary)
         yield _kills(folder / "kills", scale, results)
         for name, run in _other_proofs(folder, scale).items():
-            yield Row(**resume_or_run(results, f"{name} {size}", lambda run=run: asdict(run())))  # type: ignore[misc]  # a default argument of a lambda
+            yield ProofRow(
+                **resume_or_run(results, f"{name} {size}", lambda run=run: asdict(run()))
+            )  # type: ignore[misc]  # a default argument of a lambda
 
 
 def resume_or_run(results: Results, key: str, run: Callable[[], Record]) -> Record:
@@ -56,7 +58,7 @@ def resume_or_run(results: Results, key: str, run: Callable[[], Record]) -> Reco
     return results.found[key]
 
 
-def _other_proofs(folder: Path, scale: Scale) -> dict[str, Callable[[], Row]]:
+def _other_proofs(folder: Path, scale: ProofSize) -> dict[str, Callable[[], ProofRow]]:
     """Return everything besides the kills, by name, in the order in which it is tried."""
     others = {
         "killed stacks": lambda: _killed_stacks(folder / "up", scale),
@@ -77,7 +79,7 @@ def silence_bus_log() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
 
 
-def _kills(folder: Path, scale: Scale, results: Results) -> Row:
+def _kills(folder: Path, scale: ProofSize, results: Results) -> ProofRow:
     done = number = 0
     sums = Counter[str]()
     failure = ""
@@ -92,7 +94,7 @@ def _kills(folder: Path, scale: Scale, results: Results) -> Row:
         sums.update(record["figures"])
     figures = f"{number} stacks, " + ", ".join(f"{sums[name]} {name}" for name in FIGURES)
     what = "kill -9 of a service, the twin or nats-server"
-    return Row(PART, what, done, sums["held"], failure or figures)
+    return ProofRow(PART, what, done, sums["held"], failure or figures)
 
 
 def _one_session(folder: Path, seed: int, count: int, *, brutal: bool) -> Record:
@@ -108,44 +110,44 @@ def _one_session(folder: Path, seed: int, count: int, *, brutal: bool) -> Record
     }
 
 
-def _frozen(folder: Path, scale: Scale) -> Row:
+def _frozen(folder: Path, scale: ProofSize) -> ProofRow:
     names = FROZEN * max(1, scale.kills // KILLS_A_FREEZE)
     verdict = asyncio.run(frozen.prove_replacement(folder, scale.seed, names))
     held = len(names) if verdict.held else 0
     what = f"SIGSTOP of {', '.join(FROZEN)}: replaced within {frozen.REPLACED_SECONDS:g} s"
     detail = verdict.failure() or "; ".join(verdict.faults[-len(FROZEN) :])
-    return Row(PART, what, len(names), held, detail)
+    return ProofRow(PART, what, len(names), held, detail)
 
 
-def _second_referee(folder: Path, scale: Scale) -> Row:
+def _second_referee(folder: Path, scale: ProofSize) -> ProofRow:
     seconds = min(LONGEST_FREEZE_SECONDS, 3.0 * scale.kills)
     verdict = asyncio.run(frozen.second_referee(folder, scale.seed, seconds))
     return _row(f"referee frozen {seconds:g} s, a second one decides, the first wakes", [verdict])
 
 
-def _truncated_store(folder: Path, scale: Scale) -> Row:
+def _truncated_store(folder: Path, scale: ProofSize) -> ProofRow:
     cuts = max(2, scale.kills // 10)
     verdict = asyncio.run(storage.truncated_store(folder, scale.seed, cuts))
     return _row(f"server stopped and its newest file cut, {cuts} times in a row", [verdict])
 
 
-def _full_disk(folder: Path, scale: Scale) -> Row:
+def _full_disk(folder: Path, scale: ProofSize) -> ProofRow:
     verdict = asyncio.run(storage.full_disk(folder, scale.seed, 8))
     return _row("disk full, then space again", [verdict])
 
 
-def _refused_store(folder: Path) -> Row:
+def _refused_store(folder: Path) -> ProofRow:
     verdict = asyncio.run(storage.refused_store(folder))
     return _row("store too small for the log: one line, nothing left running", [verdict])
 
 
-def _killed_stacks(folder: Path, scale: Scale) -> Row:
+def _killed_stacks(folder: Path, scale: ProofSize) -> ProofRow:
     count = max(2, scale.kills // 20)
     verdicts = asyncio.run(kills.killed_stacks(folder, scale.seed, count))
     return _row("kill -9 of foresail up: nothing left after 5 s, next start clean", verdicts)
 
 
-def _outages(folder: Path, scale: Scale) -> Row:
+def _outages(folder: Path, scale: ProofSize) -> ProofRow:
     seconds = min(LONGEST_OUTAGE_SECONDS, float(scale.kills))
     window = None if seconds > SERVER_WINDOW_SECONDS else seconds / 4
     verdict = asyncio.run(
@@ -153,19 +155,21 @@ def _outages(folder: Path, scale: Scale) -> Row:
     )
     held = len(OUTAGES) if verdict.held else 0
     what = f"outage of one service for {seconds:g} s, longer than the dedupe window"
-    return Row(PART, what, len(OUTAGES), held, _detail([verdict]))
+    return ProofRow(PART, what, len(OUTAGES), held, _detail([verdict]))
 
 
-def _lost_acks(folder: Path, scale: Scale) -> Row:
+def _lost_acks(folder: Path, scale: ProofSize) -> ProofRow:
     seconds = max(30.0, min(LONGEST_OUTAGE_SECONDS, float(scale.kills)))
     verdict, lost = asyncio.run(storage.lost_acks(folder, scale.seed, seconds, SERVICES))
     held = lost if verdict.held else 0
-    return Row(PART, "acknowledgements lost, each event's first", lost, held, _detail([verdict]))
+    return ProofRow(
+        PART, "acknowledgements lost, each event's first", lost, held, _detail([verdict])
+    )
 
 
-def _row(what: str, verdicts: list[LogVerdict]) -> Row:
+def _row(what: str, verdicts: list[LogVerdict]) -> ProofRow:
     held = sum(verdict.held for verdict in verdicts)
-    return Row(PART, what, len(verdicts), held, _detail(verdicts))
+    return ProofRow(PART, what, len(verdicts), held, _detail(verdicts))
 
 
 def _detail(verdicts: list[LogVerdict]) -> str:

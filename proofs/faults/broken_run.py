@@ -11,7 +11,7 @@ from proofs.faults.verdict import LogVerdict
 RECOVERED_CYCLES = 3
 """Complete cycles, with a proposal of every agent, after which a stack counts as recovered."""
 RECOVERY_SECONDS = 900.0
-"""Far above the keeper's longest pause: it ends hangs, it does not judge speed."""
+"""Far above the supervisor's longest pause: it ends hangs, it does not judge speed."""
 
 Faults = Callable[[LiveStack, LogVerdict], Awaitable[None]]
 

@@ -21,7 +21,8 @@ from typing import Any
 
 import psutil
 
-from bus.login import ANONYMOUS, Login, read_logins
+from bus.login import ANONYMOUS, Login
+from bus.logins import read_logins
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import StoredMessage

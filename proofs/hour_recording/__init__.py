@@ -14,12 +14,12 @@ from tempfile import TemporaryDirectory
 
 from proofs.hour_recording.live import Kill, Run, record
 from proofs.hour_recording.verdicts import verdicts
-from proofs.row import Row, Scale
+from proofs.row import ProofRow, ProofSize
 
 PART = "hour_recording"
 
 
-def prove(scale: Scale) -> Iterator[Row]:
+def prove(scale: ProofSize) -> Iterator[ProofRow]:
     """Record for `scale.seconds` and verify; the hour itself is `python -m proofs.hour_recording`."""
     run = Run(
         seconds=scale.seconds,
@@ -32,11 +32,11 @@ def prove(scale: Scale) -> Iterator[Row]:
         yield from prove_run(Path(folder), run)
 
 
-def prove_run(folder: Path, run: Run) -> Iterator[Row]:
+def prove_run(folder: Path, run: Run) -> Iterator[ProofRow]:
     """Record one run into `folder` and yield a row for each environment that verified it."""
     recorded = asyncio.run(record(folder, run))
     killed = ", ".join(f"{kill.process} at {kill.seconds:g} s" for kill in recorded.killed)
-    yield Row(
+    yield ProofRow(
         PART,
         f"recorded {run.seconds:g} s of {run.nodes} nodes at {run.interval_seconds:g} s cycles",
         len(run.kills) + 1,

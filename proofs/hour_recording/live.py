@@ -38,7 +38,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """What came of a run."""
+    """Outcome of a run."""
 
     path: Path
     killed: tuple[Kill, ...]

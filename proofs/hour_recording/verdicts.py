@@ -17,7 +17,7 @@ from proofs.determinism.interpreters import (
     other_interpreter,
     running_interpreter,
 )
-from proofs.row import Row
+from proofs.row import ProofRow
 
 VERSIONS = ("3.11", "3.13")
 TIMES = 2
@@ -25,7 +25,7 @@ VERIFY_SECONDS = 1_800.0
 PASSED_ON = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 
 
-def verdicts(path: Path, part: str) -> Iterator[Row]:
+def verdicts(path: Path, part: str) -> Iterator[ProofRow]:
     """Verify twice in three environments on each interpreter; one row for each pair."""
     first: dict[str, Any] | None = None
     for version in VERSIONS:
@@ -35,14 +35,14 @@ def verdicts(path: Path, part: str) -> Iterator[Row]:
             else other_interpreter(version)
         )
         if isinstance(interpreter, MissingInterpreter):
-            yield Row(part, f"verified on {interpreter}", TIMES, 0, "not tried")
+            yield ProofRow(part, f"verified on {interpreter}", TIMES, 0, "not tried")
             continue
         for environment in ENVIRONMENTS[:3]:
             reports = [verify(path, interpreter, environment) for _ in range(TIMES)]
             first = first or reports[0]
             held = sum(report["holds"] is True and report == first for report in reports)
             name = f"verified on {interpreter}, {environment.name}"
-            yield Row(part, name, TIMES, held, _describe_report(reports[0]))
+            yield ProofRow(part, name, TIMES, held, _describe_report(reports[0]))
 
 
 def verify(path: Path, interpreter: Interpreter, environment: Environment) -> dict[str, Any]:

@@ -18,23 +18,23 @@ from proofs.identities.checks import (
     failures,
     insider_injections,
 )
-from proofs.identities.ground import start_ground
-from proofs.row import Row, Scale
+from proofs.identities.environment import start_environment
+from proofs.row import ProofRow, ProofSize
 from services.identities import IDENTITIES
 
 PART = "identities"
 
 
-def prove(scale: Scale) -> Iterator[Row]:
+def prove(scale: ProofSize) -> Iterator[ProofRow]:
     """Try every request once as every identity; the matrix is the same at every scale."""
     del scale
     checks, injected, anonymous = asyncio.run(matrix())
     yield _row("permissions held", "permission", checks)
     yield _row("refusals held", "refusal", checks)
-    yield Row(
+    yield ProofRow(
         PART, "a client without a name only reads", 1, int(anonymous), "it is taken for `reader`"
     )
-    yield Row(
+    yield ProofRow(
         PART,
         "plain permissions in one account do not close it",
         1,
@@ -48,16 +48,18 @@ async def matrix() -> tuple[list[Check], int, bool]:
     only reads.
     """
     with tempfile.TemporaryDirectory() as folder:
-        async with start_ground(Path(folder)) as started:
+        async with start_environment(Path(folder)) as started:
             checks = [check async for check in all_checks(started)]
             return checks, await insider_injections(started), await anonymous_is_reader(started)
 
 
-def _row(what: str, kind: Kind, checks: list[Check]) -> Row:
+def _row(what: str, kind: Kind, checks: list[Check]) -> ProofRow:
     chosen = [check for check in checks if check.kind == kind]
     wrong = list(failures(chosen))
     groups = Counter(check.group for check in chosen)
     detail = f"{len(IDENTITIES)} identities: " + ", ".join(
         f"{count} {group}" for group, count in groups.items()
     )
-    return Row(PART, what, len(chosen), len(chosen) - len(wrong), wrong[0] if wrong else detail)
+    return ProofRow(
+        PART, what, len(chosen), len(chosen) - len(wrong), wrong[0] if wrong else detail
+    )

@@ -22,7 +22,7 @@ from bus.login import IMPORTED_API, Login
 from bus.nats_wire import EXPECTED
 from proofs.identities import attacks
 from proofs.identities.attacks import CLUSTER, LOG
-from proofs.identities.ground import WAIT_SECONDS, Ground, connect, flush
+from proofs.identities.environment import WAIT_SECONDS, Environment, connect, flush
 from schemas import subjects
 from services.identities import BY_NAME, IDENTITIES
 
@@ -40,7 +40,7 @@ class Check:
     held: bool
 
 
-async def all_checks(ground: Ground) -> AsyncIterator[Check]:
+async def all_checks(ground: Environment) -> AsyncIterator[Check]:
     """Try every request as every identity; permissions last, so that no refusal is due to an empty log."""
     for identity in IDENTITIES:
         before = await ground.state()
@@ -61,7 +61,7 @@ async def all_checks(ground: Ground) -> AsyncIterator[Check]:
             yield check
 
 
-async def refused_publishes(ground: Ground, identity: Identity) -> list[Check]:
+async def refused_publishes(ground: Environment, identity: Identity) -> list[Check]:
     """Publish on every subject of another identity."""
     caller = ground.callers[identity.name]
     attempts = list(attacks.publishes(identity))
@@ -83,7 +83,7 @@ async def refused_publishes(ground: Ground, identity: Identity) -> list[Check]:
     ]
 
 
-async def refused_subscriptions(ground: Ground, identity: Identity) -> list[Check]:
+async def refused_subscriptions(ground: Environment, identity: Identity) -> list[Check]:
     """Listen where it must not."""
     caller = ground.callers[identity.name]
     attempted = list(attacks.subscriptions(identity))
@@ -102,7 +102,7 @@ async def refused_subscriptions(ground: Ground, identity: Identity) -> list[Chec
     ]
 
 
-async def refused_headers(ground: Ground, identity: Identity) -> list[Check]:
+async def refused_headers(ground: Environment, identity: Identity) -> list[Check]:
     """Publish on its own subjects with headers that would reach further."""
     own = identity.subjects(CLUSTER)
     if not own:
@@ -129,7 +129,7 @@ async def refused_headers(ground: Ground, identity: Identity) -> list[Check]:
     return checks
 
 
-async def injected_replies(ground: Ground, identity: Identity) -> list[Check]:
+async def injected_replies(ground: Environment, identity: Identity) -> list[Check]:
     """Name a reply subject that is not its own in every request it may make."""
     client, checks = ground.callers[identity.name].client, []
     targets = list(attacks.reply_targets(identity))
@@ -152,7 +152,7 @@ async def injected_replies(ground: Ground, identity: Identity) -> list[Check]:
     return checks
 
 
-async def wrong_passwords(ground: Ground, identity: Identity) -> list[Check]:
+async def wrong_passwords(ground: Environment, identity: Identity) -> list[Check]:
     """Log in with no password, a wrong one, or another identity's."""
     other = next(candidate for candidate in IDENTITIES if candidate is not identity)
     tries: dict[str, Any] = {
@@ -167,7 +167,7 @@ async def wrong_passwords(ground: Ground, identity: Identity) -> list[Check]:
     return checks
 
 
-async def permissions(ground: Ground, identity: Identity) -> AsyncIterator[Check]:
+async def permissions(ground: Environment, identity: Identity) -> AsyncIterator[Check]:
     """Do everything that the identity may do, and look for the effect."""
     for what, held in [result async for result in _may_publish(ground, identity)]:
         yield Check(identity.name, "permission", "publish", what, held)
@@ -187,7 +187,7 @@ async def permissions(ground: Ground, identity: Identity) -> AsyncIterator[Check
             yield Check(identity.name, "permission", "administer", what, held)
 
 
-async def _may_publish(ground: Ground, identity: Identity) -> AsyncIterator[tuple[str, bool]]:
+async def _may_publish(ground: Environment, identity: Identity) -> AsyncIterator[tuple[str, bool]]:
     client = ground.callers[identity.name].client
     own = identity.subjects(CLUSTER)
     for subject in own:
@@ -204,7 +204,7 @@ async def _may_publish(ground: Ground, identity: Identity) -> AsyncIterator[tupl
         yield "one atomic batch of all", answer.get("count") == len(own)
 
 
-async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[str, bool]]:
+async def _may_read(ground: Environment, identity: Identity) -> AsyncIterator[tuple[str, bool]]:
     client = ground.callers[identity.name].client
     info = await _ask(client, f"{IMPORTED_API}.STREAM.INFO.{LOG.name}", b"{}")
     yield "the log's state", info["config"]["name"] == LOG.name
@@ -224,7 +224,7 @@ async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[s
     await feed.unsubscribe()
 
 
-async def _heartbeats(ground: Ground, identity: Identity) -> bool:
+async def _heartbeats(ground: Environment, identity: Identity) -> bool:
     listener = next(identity.name for identity in IDENTITIES if identity.receives_heartbeats)
     received: asyncio.Queue[Msg] = asyncio.Queue()
     subscription = await ground.callers[listener].client.subscribe(
@@ -238,7 +238,9 @@ async def _heartbeats(ground: Ground, identity: Identity) -> bool:
     return (message.subject, message.data) == (subject, b"alive")
 
 
-async def _may_administer(ground: Ground, identity: Identity) -> AsyncIterator[tuple[str, bool]]:
+async def _may_administer(
+    ground: Environment, identity: Identity
+) -> AsyncIterator[tuple[str, bool]]:
     client = ground.callers[identity.name].client
     config = {"name": "MADE", "subjects": ["made.>"]}
     for call, body in (
@@ -251,7 +253,7 @@ async def _may_administer(ground: Ground, identity: Identity) -> AsyncIterator[t
         yield call.split(".")[0] + " " + call.split(".")[1], "error" not in answer
 
 
-async def insider_injections(ground: Ground) -> int:
+async def insider_injections(ground: Environment) -> int:
     """Return how many injected replies succeed for a user with one harmless right inside the log's
     own account: this shows that the harness detects them, and that accounts are what prevents
     them.
@@ -267,7 +269,7 @@ async def insider_injections(ground: Ground) -> int:
     return sum(map(ground.has_arrived, targets))
 
 
-async def anonymous_is_reader(ground: Ground) -> bool:
+async def anonymous_is_reader(ground: Environment) -> bool:
     """Say whether a client that gives no name can listen to the live feed and write nothing."""
     caller = await connect(ground.url, Login())
     feed = await caller.client.subscribe(subjects.live("foresail.>"))

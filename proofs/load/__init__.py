@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from proofs.row import Row, Scale
+from proofs.row import ProofRow, ProofSize
 
 PART = "load"
 REPOSITORY = Path(__file__).parents[2]
@@ -38,14 +38,14 @@ class NotMeasured(Exception):
     """The benchmark failed; the text is its last line of output."""
 
 
-def prove(scale: Scale) -> Iterator[Row]:
+def prove(scale: ProofSize) -> Iterator[ProofRow]:
     """Measure the capacity, hold 80 % of it for `scale.seconds`, then push as fast as possible."""
     try:
         short = min(CAPACITY_SECONDS, scale.seconds)
         capacity = _measure(scale.seed, short)[HELD]["cycles/s"]
         measured = _measure(scale.seed, scale.seconds, rate=SHARE * capacity)
     except NotMeasured as error:
-        yield Row(PART, f"held load, {scale.seconds:g} s", 1, 0, str(error)[:300])
+        yield ProofRow(PART, f"held load, {scale.seconds:g} s", 1, 0, str(error)[:300])
         return
     yield from rows_of(measured, scale.seconds, capacity)
 
@@ -75,7 +75,7 @@ def _measure(seed: int, seconds: float, rate: float | None = None) -> Figures:
     return rows
 
 
-def rows_of(measured: Figures, seconds: float, capacity: float) -> Iterator[Row]:
+def rows_of(measured: Figures, seconds: float, capacity: float) -> Iterator[ProofRow]:
     """Turn the benchmark's first two rows (held, above) into rows of the table.
 
     Args:
@@ -84,7 +84,7 @@ def rows_of(measured: Figures, seconds: float, capacity: float) -> Iterator[Row]
         capacity: cycles a second that were carried without a limit.
     """
     pace = measured[HELD]["cycles/s"]
-    yield Row(
+    yield ProofRow(
         PART,
         f"pace of {SHARE:.0%} of the measured capacity kept",
         1,
@@ -100,4 +100,6 @@ def rows_of(measured: Figures, seconds: float, capacity: float) -> Iterator[Row]
             f"{row['undecided']} undecided, {row['doubled']} doubled, "
             f"memory grew to {row['RSS growth']:.3f} (target below 1.05)"
         )
-        yield Row(PART, f"cycles decided once: {row['what']}, {length:g} s", tried, held, detail)
+        yield ProofRow(
+            PART, f"cycles decided once: {row['what']}, {length:g} s", tried, held, detail
+        )

@@ -17,7 +17,7 @@ from pathlib import Path
 from bus.errors import InputError
 from proofs.mutation import workspace
 from proofs.mutation.workspace import Room, prepare, read_rooms
-from proofs.row import Row, Scale
+from proofs.row import ProofRow, ProofSize
 
 MUTMUT = str(Path(sys.executable).with_name("mutmut"))
 NOTICED = ("killed", "timeout")
@@ -27,7 +27,7 @@ Results = dict[str, Counter[str]]
 """How many mutants came to which end, by module."""
 
 
-def prove(scale: Scale) -> Iterator[Row]:
+def prove(scale: ProofSize) -> Iterator[ProofRow]:
     """Try all rooms, or what `--only` names; yield a row per module, and one per whole room.
 
     Raises:
@@ -87,7 +87,7 @@ def read_results(room: Room, part: Path) -> Results:
     return results
 
 
-def rows_of(room: Room, part: Path, results: Results) -> Iterator[Row]:
+def rows_of(room: Room, part: Path, results: Results) -> Iterator[ProofRow]:
     """Yield what became of each module, and of a whole room, in which a share has to be noticed."""
     for module, states in sorted(results.items()):
         yield _row(module, states, 0.0)
@@ -95,11 +95,11 @@ def rows_of(room: Room, part: Path, results: Results) -> Iterator[Row]:
         yield _row(f"all of {room.code}", sum(results.values(), Counter()), room.least_noticed)
 
 
-def _row(what: str, states: Counter[str], least_share: float) -> Row:
+def _row(what: str, states: Counter[str], least_share: float) -> ProofRow:
     tried = sum(count for state, count in states.items() if state not in NOT_TRIED)
     noticed = sum(states[state] for state in NOTICED)
     detail = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    return Row("mutation", what, tried, noticed, detail, ceil(least_share * tried))
+    return ProofRow("mutation", what, tried, noticed, detail, ceil(least_share * tried))
 
 
 def _module(path: Path) -> str:

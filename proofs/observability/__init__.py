@@ -29,7 +29,7 @@ from proofs.observability.prometheus import (
     find_prometheus,
     running_prometheus,
 )
-from proofs.row import Row, Scale
+from proofs.row import ProofRow, ProofSize
 
 PART = "observability"
 FAULTS = ("nats-server", "referee")
@@ -41,36 +41,38 @@ TOLD_SECONDS = 900.0
 TRACED = "cycles that are one whole trace in Phoenix"
 
 
-def prove(scale: Scale) -> Iterator[Row]:
+def prove(scale: ProofSize) -> Iterator[ProofRow]:
     """Query, trace and compare; only the scale's seed is used."""
     silence_bus_log()
     with TemporaryDirectory(prefix="foresail-observability-", ignore_cleanup_errors=True) as made:
         yield from asyncio.run(_prove_in(Path(made), scale.seed))
 
 
-async def _prove_in(folder: Path, seed: int) -> list[Row]:
+async def _prove_in(folder: Path, seed: int) -> list[ProofRow]:
     if find_prometheus() is None:
-        return [Row(PART, "panels answered with data by Prometheus", 1, 0, MISSING)]
+        return [ProofRow(PART, "panels answered with data by Prometheus", 1, 0, MISSING)]
     rows = _configurations(folder)
     try:
         async with running_phoenix(folder) as collector:
             rows += await traces.of_recording(folder, collector, seed)
             return rows + await _live(folder, seed, collector)
     except PhoenixFailed as error:
-        rows.append(Row(PART, TRACED, 1, 0, str(error)))
+        rows.append(ProofRow(PART, TRACED, 1, 0, str(error)))
         return rows + await _live(folder, seed, None)
 
 
-def _configurations(folder: Path) -> list[Row]:
+def _configurations(folder: Path) -> list[ProofRow]:
     """Let promtool read what compose gives to Prometheus."""
     targets = {name: f"{name}:{PORT}" for name in CONTAINERS}
     objection = config_objection(scrape_config(targets, looked_up=OPTIONAL), folder)
     return [
-        Row(PART, "promtool takes the scrape configuration", 1, int(not objection), objection[:300])
+        ProofRow(
+            PART, "promtool takes the scrape configuration", 1, int(not objection), objection[:300]
+        )
     ]
 
 
-async def _live(folder: Path, seed: int, collector: Phoenix | None) -> list[Row]:
+async def _live(folder: Path, seed: int, collector: Phoenix | None) -> list[ProofRow]:
     stack = LiveStack(folder / "stack", seed=seed, nodes=10, untouched=True)
     try:
         await stack.start(CYCLES)
@@ -82,12 +84,12 @@ async def _live(folder: Path, seed: int, collector: Phoenix | None) -> list[Row]
             rows += await traces.of_stack(folder, stack.folder / "state", stored, collector)
         return rows
     except (NotReady, PrometheusFailed) as error:
-        return [Row(PART, "panels answered with data by Prometheus", 1, 0, str(error)[:300])]
+        return [ProofRow(PART, "panels answered with data by Prometheus", 1, 0, str(error)[:300])]
     finally:
         await stack.stop()
 
 
-async def _panels(stack: LiveStack, prometheus: Prometheus) -> Row:
+async def _panels(stack: LiveStack, prometheus: Prometheus) -> ProofRow:
     for name in FAULTS:
         stack.signal(name)
         await stack.watch.wait_for_decisions(CYCLES, DECIDED_SECONDS)
@@ -95,16 +97,16 @@ async def _panels(stack: LiveStack, prometheus: Prometheus) -> Row:
     return panels_row(answers)
 
 
-def panels_row(answers: Sequence[PanelAnswer]) -> Row:
+def panels_row(answers: Sequence[PanelAnswer]) -> ProofRow:
     """Return the row of all panels: tried, answered, and the first that was not."""
     wrong = [f"{answer.asked.panel}: {answer.objection}" for answer in answers if answer.objection]
     series = sum(answer.series for answer in answers)
     detail = wrong[0] if wrong else f"{series} series; {' and '.join(FAULTS)} killed once each"
     tried, held = len(answers), len(answers) - len(wrong)
-    return Row(PART, "panels answered with data by Prometheus", tried, held, detail)
+    return ProofRow(PART, "panels answered with data by Prometheus", tried, held, detail)
 
 
-async def _numbers(stack: LiveStack, prometheus: Prometheus) -> list[Row]:
+async def _numbers(stack: LiveStack, prometheus: Prometheus) -> list[ProofRow]:
     """Numbers that must show what was done: everything is scraped, and the outage was noticed."""
     processes = len(stack.file["health"])
     up = await _eventually(prometheus, "sum(up)", lambda value: value == processes)
@@ -115,8 +117,8 @@ async def _numbers(stack: LiveStack, prometheus: Prometheus) -> list[Row]:
     )
     value = await _eventually(prometheus, trouble, lambda value: value > 0)
     return [
-        Row(PART, "processes that Prometheus scrapes", processes, round(up)),
-        Row(PART, "a killed server shows in the numbers", 1, int(value > 0), f"{value:g}"),
+        ProofRow(PART, "processes that Prometheus scrapes", processes, round(up)),
+        ProofRow(PART, "a killed server shows in the numbers", 1, int(value > 0), f"{value:g}"),
     ]
 
 

@@ -21,7 +21,7 @@ from proofs.observability.expected_traces import (
     spans_up_to,
 )
 from proofs.observability.phoenix import Phoenix
-from proofs.row import Row
+from proofs.row import ProofRow
 
 PART = "observability"
 REPOSITORY = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ SEND_SECONDS = 600.0
 MOST_LAYERS = 6
 
 
-async def of_recording(folder: Path, collector: Phoenix, seed: int) -> list[Row]:
+async def of_recording(folder: Path, collector: Phoenix, seed: int) -> list[ProofRow]:
     """Record ten minutes on a simulated clock, send them, and compare."""
     file = folder / "run.fslog"
     flags = ["--virtual-time", "--for", "600s", "--nodes", "10", "--exercise", "--json"]
@@ -41,7 +41,7 @@ async def of_recording(folder: Path, collector: Phoenix, seed: int) -> list[Row]
 
 async def of_stack(
     folder: Path, state: Path, messages: Sequence[StoredMessage], collector: Phoenix
-) -> list[Row]:
+) -> list[ProofRow]:
     """Send the log of a stack as far as `messages` go, and compare; later events are not looked at."""
     flags = ["--otlp", collector.url, "--no-follow", "--state", str(state), "--json"]
     sent = await _run_verb(folder, "trace", *flags)
@@ -50,7 +50,7 @@ async def of_stack(
 
 async def _rows(
     what: str, messages: Sequence[StoredMessage], sent: str, collector: Phoenix
-) -> list[Row]:
+) -> list[ProofRow]:
     cycles = expected_cycles(messages)
     traces = await _wait_for_spans(collector, cycles)
     return list(rows_of(what, cycles, traces, sent))
@@ -61,7 +61,7 @@ def rows_of(
     cycles: Mapping[str, ExpectedCycle],
     traces: Mapping[str, list[CollectedSpan]],
     sent: str = "",
-) -> Iterator[Row]:
+) -> Iterator[ProofRow]:
     """Compare the cycles of a log with what a collector holds."""
     newest = max((seq for cycle in cycles.values() for seq in cycle.seqs), default=0)
     wrong = [
@@ -71,7 +71,7 @@ def rows_of(
     ]
     events = sum(len(cycle.events) for cycle in cycles.values())
     detail = wrong[0] if wrong else f"{events} events, each a span; {sent}".rstrip("; ")
-    yield Row(
+    yield ProofRow(
         PART,
         f"cycles of {what} that are one whole trace in Phoenix",
         len(cycles),
@@ -79,7 +79,7 @@ def rows_of(
         detail,
     )
     most = max((len(layers_of(spans)) for spans in traces.values()), default=0)
-    yield Row(PART, f"layers seen in traces of {what}", MOST_LAYERS, most)
+    yield ProofRow(PART, f"layers seen in traces of {what}", MOST_LAYERS, most)
 
 
 async def _wait_for_spans(

@@ -12,8 +12,8 @@ import time
 import traceback
 from pathlib import Path
 
-from proofs.real_cluster.case import Case, CaseGround, all_cases
-from proofs.real_cluster.ground import RealCluster, real_cluster
+from proofs.real_cluster.case import Case, CaseEnvironment, all_cases
+from proofs.real_cluster.environment import RealCluster, real_cluster
 from proofs.real_cluster.page import Played, table, write_evidence
 from proofs.real_cluster.population import Size
 from proofs.real_programs.processes import Missing
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _play(name: str, case: Case, cluster: RealCluster) -> Played:
-    scene, start = CaseGround(cluster), time.monotonic()
+    scene, start = CaseEnvironment(cluster), time.monotonic()
     problem = ""
     try:
         asyncio.run(case.run(scene))

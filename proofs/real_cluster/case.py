@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from proofs.real_cluster import cases
 from proofs.real_cluster.audit import Request
-from proofs.real_cluster.ground import RealCluster
+from proofs.real_cluster.environment import RealCluster
 from proofs.real_cluster.population import SHOP
 from proofs.real_cluster.session import Session, Step, session
 from proofs.real_programs.requests import Api, Object
@@ -32,7 +32,7 @@ Versions = dict[tuple[str, str, str], str]
 
 
 @dataclass
-class CaseGround:
+class CaseEnvironment:
     """The cluster and what has been done on it in one case."""
 
     cluster: RealCluster
@@ -119,7 +119,7 @@ class Case:
 
     title: str
     """What it shows, in one sentence."""
-    run: Callable[[CaseGround], Coroutine[Any, Any, None]]
+    run: Callable[[CaseEnvironment], Coroutine[Any, Any, None]]
     """Raises AssertionError where it does not hold."""
     order: int = 50
     """Smaller ones come first; what disturbs the server comes last."""

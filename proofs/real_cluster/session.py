@@ -14,7 +14,7 @@ from bus.events import event_of
 from bus.follow import Publisher
 from bus.memory_adapter import MemoryBus, MemoryLog
 from proofs.real_cluster.audit import REVIEWS, Request
-from proofs.real_cluster.ground import RealCluster, Token
+from proofs.real_cluster.environment import RealCluster, Token
 from proofs.real_cluster.population import SHOP, WRITABLE
 from schemas.actions import Action
 from schemas.control import Command, Control

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from proofs.real_cluster.case import CaseGround
+from proofs.real_cluster.case import CaseEnvironment
 from proofs.real_cluster.session import FLUSH_SECONDS, INTERVAL_SECONDS, Session, Step
 from schemas.actions import Action
 from schemas.outcome import Mode
@@ -16,7 +16,7 @@ KNOWN_SECONDS = 180.0
 
 
 async def shadow_then_active(
-    scene: CaseGround, action: Action, **options: Any
+    scene: CaseEnvironment, action: Action, **options: Any
 ) -> tuple[Step, Step]:
     """Have an action done in shadow, in active mode and taken back; return the last two steps.
 

@@ -107,15 +107,6 @@ def _collection(obj: Object) -> str:
 
 
 @contextmanager
-def running_kueue(
-    api: Api, folder: Path, ports: Ports, configuration: Object | None = None
-) -> Iterator[Path]:
-    """Run the controller manager with a part of its Configuration; yield its log once its webhooks answer."""
-    with _supervised(api, folder, lambda: ports, configuration) as (_, log):
-        yield log
-
-
-@contextmanager
 def real(folder: Path, ground: Ground = twin_ground) -> Iterator[tuple[Cluster, list[Path]]]:
     """Run it on a cluster; on a twin it can be restarted there. Yield the cluster and the program's log."""
     program(NAME), beside(NAME, MANIFESTS)

@@ -19,7 +19,7 @@ from rich.progress import track
 from inputs.parent_process import die_with_parent
 from proofs.faults.log_check import check
 from proofs.results import Results, fingerprint
-from proofs.row import Row, Scale
+from proofs.row import ProofRow, ProofSize
 from proofs.simulation.compare import compare
 from proofs.simulation.plan import FaultPlan, draw_plan, world_of
 from proofs.simulation.planted import DEFECTS, SEEDS, find_catching_seed, find_report
@@ -89,7 +89,7 @@ def find_problems(ran: RunResult) -> list[str]:
     return problems
 
 
-def prove(scale: Scale) -> Iterator[Row]:
+def prove(scale: ProofSize) -> Iterator[ProofRow]:
     """Try `scale.seeds` seeds, less those whose results are kept, and every planted defect."""
     seeds = range(scale.seed, scale.seed + scale.seeds)
     verdicts = _all_verdicts(seeds, scale)
@@ -102,7 +102,7 @@ def prove(scale: Scale) -> Iterator[Row]:
     )
     if bad:
         detail = f"try_seed({bad[0].seed}): {bad[0].problems[0]}"
-    yield Row(
+    yield ProofRow(
         "simulation",
         "seeds under faults, every invariant",
         len(seeds),
@@ -111,7 +111,7 @@ def prove(scale: Scale) -> Iterator[Row]:
     )
     compared = sum(verdict.compared for verdict in verdicts)
     unexplained = sum("compared:" in text for verdict in verdicts for text in verdict.problems)
-    yield Row(
+    yield ProofRow(
         "simulation",
         "events equal to those of the undisturbed run, or different for a recorded reason",
         compared,
@@ -120,10 +120,10 @@ def prove(scale: Scale) -> Iterator[Row]:
     )
     caught = [name for name in DEFECTS if find_catching_seed(name)]
     missed = ", ".join(name for name in DEFECTS if name not in caught)
-    yield Row("simulation", "planted defects caught", len(DEFECTS), len(caught), missed)
+    yield ProofRow("simulation", "planted defects caught", len(DEFECTS), len(caught), missed)
     plans = [(name, seed) for name in DEFECTS for seed in SEEDS]
     false = [plan for plan in plans if find_report(*plan, planted=False)]
-    yield Row(
+    yield ProofRow(
         "simulation",
         "the same plans without a defect report none",
         len(plans),
@@ -132,7 +132,7 @@ def prove(scale: Scale) -> Iterator[Row]:
     )
 
 
-def _all_verdicts(seeds: range, scale: Scale) -> list[SeedVerdict]:
+def _all_verdicts(seeds: range, scale: ProofSize) -> list[SeedVerdict]:
     """Return every seed's verdict in order, from kept results where they are there.
 
     Raises:

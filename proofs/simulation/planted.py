@@ -27,7 +27,6 @@ from proofs.simulation.world import RunResult, run
 from schemas.decision import ClosedBy
 from schemas.envelope import Event, NewEvent, stamp
 from services.executor.guards import registered_guards
-from services.executor.writing.writer import OperationWriter
 
 SEEDS = range(1, 13)
 """A defect must be caught by one of these."""
@@ -97,12 +96,8 @@ def acting_on_an_old_observation() -> Iterator[None]:
         del overdue
         return tuple((cycle, ClosedBy.ALL) for cycle in cycles if not cycle.missing)
 
-    async def never_beyond(*_: Any) -> None:
-        return None
-
     with (
         patch.object(services.executor.guards, "registered_guards", lambda: guards),
-        patch.object(OperationWriter, "_cycle_beyond", never_beyond),
         patch.object(services.referee.service, "closings", all_closed),
     ):
         yield

@@ -18,11 +18,11 @@ from foresail.dependent_settings import fill_dependent
 from foresail.settings import StackSettings, resolve
 from foresail.stack.in_process import service, service_names
 from foresail.stack.virtual import INCARNATION, START_WALL_NS
-from proofs.simulation.door import Crash, JumpingClock, SteppedBus, SteppedTransport, Steps
 from proofs.simulation.log_monitor import LogMonitor, late_cycles
 from proofs.simulation.plan import INTERVAL_SECONDS, SOURCES, FaultPlan
+from proofs.simulation.stepped_io import Crash, JumpingClock, SteppedBus, SteppedTransport, Steps
 from schemas.identity import Origin
-from services.cluster import TwinTransport
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.workloads import open_workload
 
@@ -110,7 +110,7 @@ class SimulatedRun:
             if not self.plan.zombie or process != "referee":
                 self.problems.append(f"{process} stopped without a rival: {error}")
         except ForesailError:
-            self.crashes += 1  # a keeper starts it again
+            self.crashes += 1  # a supervisor starts it again
         except Exception as error:  # noqa: BLE001 - any defect of the product is a finding
             self.problems.append(f"{process} failed: {error!r}")
         finally:

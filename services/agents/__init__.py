@@ -6,7 +6,7 @@ One process per agent (`python -m services.agents safety`), all the same program
 policy. Each agent is a folder here with its registration (docs/add-an-agent.md); a folder is found
 by being there.
 
-Reads:     observation, the prediction its policy needs (risk, demand or none), its own
+Reads:     observation, the predictions its policy needs (risk, demand, capacity or none), its own
            proposal.<agent>.
 Publishes: proposal.<agent>, exactly one per cycle: proposed, noop with the reason, or skipped.
 Keeps:     the newest full observation, the newest prediction, and the cycles that still wait for a

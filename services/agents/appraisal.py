@@ -14,26 +14,27 @@ from typing import NamedTuple
 
 from schemas.actions import Action, Evidence
 from schemas.effect import Effect
-from schemas.prediction import DemandBands
+from schemas.proposal import ForecastGround
 from schemas.reasons import Reason
 from schemas.view import ObservationView
+from services.agents.foreseen import NOTHING_FORESEEN, Foreseen
 from services.agents.memory import Memory
 from services.agents.value_settings import ValueSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class PolicyInput:
     """Everything that such a policy may look at."""
 
     view: ObservationView
     memory: Memory
     settings: ValueSettings
-    bands: tuple[DemandBands, ...] = ()
-    """Demand foreseen, by horizon; empty while nothing is known, and where `agents.value.forecast` is off."""
+    foreseen: Foreseen = NOTHING_FORESEEN
+    """Empty while nothing is known, and where `agents.value.forecast` is off."""
 
 
 class Band(NamedTuple):
-    """What one series is expected to be at one horizon; see `schemas.prediction.BandTable`."""
+    """Expected value of one series at one horizon; see `schemas.prediction.BandTable`."""
 
     low: float
     middle: float
@@ -42,10 +43,10 @@ class Band(NamedTuple):
     basis: str
 
 
-def bands_of(situation: Situation, series: str) -> dict[float, Band]:
+def bands_of(situation: PolicyInput, series: str) -> dict[float, Band]:
     """Return a series' bands by horizon in seconds, the shortest first; none of those that rest on a guess alone."""
     found: dict[float, Band] = {}
-    for bands in situation.bands:
+    for bands in situation.foreseen.bands:
         table = bands.series
         row = bisect_left(table.ids, series)
         if row < len(table) and table.ids[row] == series and table.basis[row] != "assumed":
@@ -68,11 +69,13 @@ class Candidate:
     decisive: tuple[Evidence, ...]
     """The comparisons that made it a candidate."""
     text: str
+    forecast: ForecastGround | None = None
+    """The forecast that it rests on, where it does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Appraisal:
-    """What an agent thinks of one observation."""
+    """Judgement of an agent on one observation."""
 
     candidates: tuple[Candidate, ...]
     """Those that are possible, in any order; doing nothing, which gains nothing, is always one more."""
@@ -82,10 +85,10 @@ class Appraisal:
     """Why nothing is wanted, where there is no candidate."""
 
 
-Appraise = Callable[[Situation], Appraisal]
+Appraise = Callable[[PolicyInput], Appraisal]
 
 
-def pods_without_capacity(situation: Situation) -> int:
+def pods_without_capacity(situation: PolicyInput) -> int:
     """Return how many pods wait because no machine has room for them."""
     waiting = situation.view.totals.pending_by_class
     lacking = (waiting[name] for name in waiting if name.startswith("insufficient_"))

@@ -22,8 +22,8 @@ KINDS = (
 """Kinds of expectations of profile `foresail`."""
 
 
-class Measured(NamedTuple):
-    """What came of one kind, as a share of what was expected, with its 95 % interval."""
+class MeasuredRatio(NamedTuple):
+    """Outcome of one kind, as a share of what was expected, with its 95 % interval."""
 
     ratio: float
     low: float
@@ -31,12 +31,12 @@ class Measured(NamedTuple):
     samples: int
 
 
-MEASURED: Mapping[str, Measured] = {
-    "migrate:pack": Measured(1.33, 0.72, 1.8, 142),
-    "power_state:sleep": Measured(0.94, 0.82, 1.05, 211),
-    "replicate:before_end": Measured(1.13, 0.9, 1.37, 82),
-    "replicate:fewer": Measured(-0.04, -0.28, 0.24, 216),
-    "replicate:more": Measured(0.91, 0.79, 1.02, 405),
+MEASURED: Mapping[str, MeasuredRatio] = {
+    "migrate:pack": MeasuredRatio(1.33, 0.72, 1.8, 142),
+    "power_state:sleep": MeasuredRatio(0.94, 0.82, 1.05, 211),
+    "replicate:before_end": MeasuredRatio(1.13, 0.9, 1.37, 82),
+    "replicate:fewer": MeasuredRatio(-0.04, -0.28, 0.24, 216),
+    "replicate:more": MeasuredRatio(0.91, 0.79, 1.02, 405),
 }
 """By kind, with the shipped factors in force, in worlds that no factor was fitted on, where these had 30 samples:
 docs/calibration.md.

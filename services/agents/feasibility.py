@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from schemas.means import means_text, missing_of
+from schemas.capabilities import capabilities_text, missing_of
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.appraisal import Appraisal
@@ -18,7 +18,7 @@ def possible_judgement(judgement: Judgement, view: ObservationView) -> Judgement
         return judgement
     return noop(
         Reason.MEANS_MISSING,
-        f"{judgement.text}; {means_text([lacking])}",
+        f"{judgement.text}; {capabilities_text([lacking])}",
         score=judgement.score,
         evidence=judgement.evidence,
         decisive=judgement.decisive,
@@ -43,6 +43,6 @@ def possible_appraisal(appraisal: Appraisal, view: ObservationView) -> Appraisal
     return replace(
         appraisal,
         candidates=left,
-        text=f"{appraisal.text}; {len(lacking)} actions {means_text(named)}",
+        text=f"{appraisal.text}; {len(lacking)} actions {capabilities_text(named)}",
         reason=appraisal.reason if left else Reason.MEANS_MISSING,
     )

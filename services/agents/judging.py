@@ -13,8 +13,9 @@ from schemas.actions import ActionKind
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle
-from services.agents.appraisal import Situation
+from services.agents.appraisal import PolicyInput
 from services.agents.feasibility import possible_judgement
+from services.agents.foreseen import NOTHING_FORESEEN
 from services.agents.freshness import refusal
 from services.agents.policy import Judgement, NodePrediction, noop
 from services.agents.registration import Agent
@@ -34,6 +35,8 @@ class CycleJudgement:
 
     judgement: Judgement
     prediction_ids: tuple[str, ...] = ()
+    prediction_overdue: bool = False
+    """Whether it was made without the prediction of its own cycle, since that did not come in time."""
 
 
 def judge_value_cycle(
@@ -42,17 +45,25 @@ def judge_value_cycle(
     cycle: int,
     state: AgentState,
     settings: ValueSettings,
-) -> CycleJudgement:
-    """Return what the agent thinks of `cycle` by expected value; it waits for no prediction."""
-    view = state.view
+    *,
+    overdue: bool,
+) -> CycleJudgement | None:
+    """Return what the agent thinks of `cycle` by expected value; None while it should wait for what is foreseen.
+
+    When the deadline is over it judges by what was foreseen before, and says so: reacting never waits for a forecast.
+    """
+    view, foreseen = state.view, state.foreseen
     if view is None or view.cycle != cycle or state.memory is None:
         return CycleJudgement(noop(Reason.MISSING_SIGNAL, NOT_KNOWN_YET))
     refused = refusal(view, agent.code.signals, limit_intervals)
     if refused is not None:
         return CycleJudgement(refused)
-    bands = () if state.demand is None else state.demand.bands
-    situation = Situation(view, state.memory, settings, bands)
-    return CycleJudgement(judge_by_value(agent.code.appraise, situation))
+    is_late = settings.forecast and (foreseen is None or foreseen.cycle != cycle)
+    if is_late and not overdue:
+        return None
+    situation = PolicyInput(view, state.memory, settings, foreseen or NOTHING_FORESEEN)
+    judgement = judge_by_value(agent.code.appraise, situation)
+    return CycleJudgement(judgement, predictions_behind(judgement), is_late)
 
 
 def judge_cycle(
@@ -88,11 +99,21 @@ def judge_cycle(
     return CycleJudgement(possible_judgement(judged, view), (prediction.id,))
 
 
-def proposal(agent: Agent, profile: str, cycle: OpenCycle, judgement: Judgement) -> Proposal:
+def predictions_behind(judgement: Judgement) -> tuple[str, ...]:
+    """Return the ids of the predictions that what is wanted rests on, each once."""
+    grounds = (judgement.forecast, *(wish.forecast for wish in judgement.further))
+    ids = (each for ground in grounds if ground is not None for each in ground.prediction_ids)
+    return tuple(dict.fromkeys(ids))
+
+
+def proposal(agent: Agent, profile: str, cycle: OpenCycle, judged: CycleJudgement) -> Proposal:
     """Return the proposal that a judgement makes."""
-    is_proposed = judgement.action.kind is not ActionKind.NOOP
+    is_proposed = judged.judgement.action.kind is not ActionKind.NOOP
     status = ProposalStatus.PROPOSED if is_proposed else ProposalStatus.NOOP
-    return _proposal(agent, profile, cycle, judgement, status)
+    made = _proposal(agent, profile, cycle, judged.judgement, status)
+    return (
+        made.model_copy(update={"prediction_overdue": True}) if judged.prediction_overdue else made
+    )
 
 
 def superseded_proposal(agent: Agent, profile: str, cycle: OpenCycle) -> Proposal:
@@ -118,6 +139,7 @@ def _proposal(
         reason=judgement.reason,
         text=judgement.text,
         effect=judgement.effect,
+        forecast=judgement.forecast,
         further=tuple(
             wish.model_copy(update={"action": wish.action.model_copy(update={"agent": agent.name})})
             for wish in judgement.further

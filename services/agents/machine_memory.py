@@ -1,4 +1,4 @@
-"""What an agent remembers of machines: which it wished to empty or put to sleep, and how long they sleep.
+"""Memory of an agent about machines: which it wished to empty or put to sleep, and how long they sleep.
 
 A pure fold of observations and own proposals, part of `services.agents.memory`.
 """

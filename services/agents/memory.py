@@ -1,13 +1,14 @@
-"""What an agent remembers from cycle to cycle: Services' requests, the cluster's demand, its own wishes.
+"""Memory of an agent from cycle to cycle: Services' requests, the cluster's demand, its own wishes.
 
 A pure fold of observations and own proposals. Kept small, since it is part of the agent's checkpoint.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
+
+from pydantic import Field
 
 from schemas.actions import Action, ReplicateAction
 from schemas.model import DataModel
@@ -15,14 +16,16 @@ from schemas.numbers import Rounded, Seconds, rounded
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.view import ObservationView
 from schemas.work import ServiceCounters
-from services.agents.bearing import after_step, in_time_after_step
+from services.agents.demand_sample import DemandSample, demand_sample
+from services.agents.leads import leads_after
 from services.agents.machine_memory import (
     MachineMemory,
     remember_disruptions,
     remember_machines,
 )
-from services.agents.raise_memory import RaiseMemory, Sight, remember_raise, serves_more
+from services.agents.replica_capacity import after_step, in_time_after_step
 from services.agents.request_steps import bad_shares, requests_between
+from services.agents.scale_up_memory import LoadStep, ScaleUpMemory, remember_scale_up, serves_more
 from services.agents.value_settings import ValueSettings
 
 KEPT_RATES = 60
@@ -32,7 +35,6 @@ KEPT_SAMPLES = 240
 """Samples of the cluster's demand: an hour at 15 s."""
 GROWN_STEPS = 2
 """Steps after pods became ready until the share of bad requests, which is of two, is theirs alone."""
-GIB = 2**30
 
 
 class ServiceMemory(DataModel):
@@ -72,7 +74,7 @@ class ServiceMemory(DataModel):
     """Their share over the last two steps; replicas cure the others."""
     served_rate: Rounded = 0.0
     """Requests a second that were answered in the newest step, in time or late."""
-    newest_raise: RaiseMemory = RaiseMemory()
+    newest_raise: ScaleUpMemory = ScaleUpMemory()
     violated_seconds: Seconds = 0.0
     """Cluster time at which the objective was violated last."""
     grown_seconds: Seconds = 0.0
@@ -83,6 +85,8 @@ class ServiceMemory(DataModel):
     """Greatest rate that one ready replica served in time while others of its requests were bad."""
     broken_rate: Rounded = 0.0
     """Smallest rate of one ready replica at which it was violated for a while; 0: none was seen."""
+    leads: tuple[Seconds, ...] = Field(default=(), exclude_if=lambda leads: not leads)
+    """How long the newest raises took until all pods were ready; only where a forecast is acted on."""
 
     @property
     def overloaded_ratio(self) -> float:
@@ -101,12 +105,12 @@ class ServiceMemory(DataModel):
         return self.rate / max(1, self.ready)
 
     @property
-    def sight(self) -> Sight:
+    def load(self) -> LoadStep:
         """The newest step, to be compared with one after a raise."""
         bad, every = self.bad
         in_time_rate = self.rate * (1.0 - bad / every) if every > 0.0 else 0.0
         rates = (self.served_rate, rounded(in_time_rate))
-        return Sight(rounded(self.replica_rate), self.overloaded_ratio, *rates)
+        return LoadStep(rounded(self.replica_rate), self.overloaded_ratio, *rates)
 
     @property
     def raised(self) -> bool:
@@ -119,15 +123,7 @@ class ServiceMemory(DataModel):
         return max(0, self.replicas - self.base_replicas) if self.raised else 0
 
 
-class DemandSample(DataModel):
-    """What all pods on nodes request together."""
-
-    time_seconds: Seconds
-    cores: Rounded
-    memory_gib: Rounded
-
-
-class WishMemory(DataModel):
+class WantedAction(DataModel):
     """An action that was wanted and of which the cluster shows nothing yet."""
 
     first_seconds: Seconds
@@ -141,7 +137,7 @@ class Memory(DataModel):
     time_seconds: Seconds = 0.0
     services: dict[str, ServiceMemory] = {}
     demand: tuple[DemandSample, ...] = ()
-    wishes: dict[str, WishMemory] = {}
+    wishes: dict[str, WantedAction] = {}
     """By kind and target."""
     held_pod_seconds: Rounded = 0.0
     """Counter at the newest look."""
@@ -169,7 +165,7 @@ def remember_view(memory: Memory, view: ObservationView, settings: ValueSettings
     return Memory.model_construct(
         time_seconds=now,
         services=services,
-        demand=(*memory.demand, _demand(view))[-KEPT_SAMPLES:],
+        demand=(*memory.demand, demand_sample(view))[-KEPT_SAMPLES:],
         wishes={
             key: wish
             for key, wish in memory.wishes.items()
@@ -194,7 +190,7 @@ def remember_proposal(memory: Memory, proposal: Proposal, view: ObservationView 
     known = memory.wishes.get(key)
     times, first = (1, now) if known is None else (known.times + 1, known.first_seconds)
     # Only the first wish counts as tried: the others may have had no room.
-    wish = WishMemory(first_seconds=first, last_seconds=now, times=times)
+    wish = WantedAction(first_seconds=first, last_seconds=now, times=times)
     wishes = {**memory.wishes, key: wish}
     actions = (proposal.action, *(wish.action for wish in proposal.further))
     for action in actions:
@@ -205,7 +201,7 @@ def remember_proposal(memory: Memory, proposal: Proposal, view: ObservationView 
 
 
 def is_given_up(memory: Memory, action: Action, settings: ValueSettings) -> bool:
-    """Say whether an action was wanted for a while in vain: some guard rail or right forbids it."""
+    """Say whether an action was wanted for a while without effect: some guard rail or right forbids it."""
     wish = memory.wishes.get(wish_key(action))
     return wish is not None and wish.times >= settings.tries
 
@@ -214,23 +210,6 @@ def _note_asked(services: dict[str, ServiceMemory], workload: str, replicas: int
     for name, service in services.items():
         if service.workload == workload:
             services[name] = service.model_copy(update={"asked_replicas": replicas})
-
-
-def _demand(view: ObservationView) -> DemandSample:
-    nodes = view.nodes
-    cores = math.fsum(
-        (ratio or 0.0) * cores
-        for ratio, cores in zip(nodes.cpu_requested_ratio, nodes.cpu_allocatable_cores, strict=True)
-    )
-    memory = math.fsum(
-        (ratio or 0.0) * size / GIB
-        for ratio, size in zip(
-            nodes.memory_requested_ratio, nodes.memory_allocatable_bytes, strict=True
-        )
-    )
-    return DemandSample.model_construct(
-        time_seconds=view.cluster_time_seconds, cores=rounded(cores), memory_gib=rounded(memory)
-    )
 
 
 def _services(
@@ -242,7 +221,7 @@ def _services(
     counters = {one.service: one for one in work.services}
     services: dict[str, ServiceMemory] = {}
     for row, name in enumerate(table.ids):
-        look = _Look(
+        look = _ServiceRow(
             counters=counters[name],
             workload=table.workload[row],
             replicas=table.least[row] if table.autoscaled[row] else table.wanted[row],
@@ -252,15 +231,15 @@ def _services(
         )
         before = memory.services.get(name)
         if before is None or before.workload != look.workload:
-            services[name] = _first_look(look)
+            services[name] = _first_seen(look)
         elif look.now > memory.time_seconds:
-            services[name] = _next_look(before, look, memory.time_seconds, settings)
+            services[name] = _next_seen(before, look, memory.time_seconds, settings)
         else:
             services[name] = before
     return services
 
 
-class _Look(NamedTuple):
+class _ServiceRow(NamedTuple):
     """A Service as one observation shows it."""
 
     counters: ServiceCounters
@@ -271,7 +250,7 @@ class _Look(NamedTuple):
     now: float
 
 
-def _first_look(look: _Look) -> ServiceMemory:
+def _first_seen(look: _ServiceRow) -> ServiceMemory:
     return ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,
@@ -284,8 +263,8 @@ def _first_look(look: _Look) -> ServiceMemory:
     )
 
 
-def _next_look(
-    before: ServiceMemory, look: _Look, last_seconds: float, settings: ValueSettings
+def _next_seen(
+    before: ServiceMemory, look: _ServiceRow, last_seconds: float, settings: ValueSettings
 ) -> ServiceMemory:
     elapsed = look.now - last_seconds
     requests = requests_between(before.counters, look.counters, settings.slo_latency_seconds)
@@ -333,6 +312,13 @@ def _next_look(
         borne_rate=borne,
         in_time_rate=in_time_after_step(before.in_time_rate, in_time, violates=violates),
         broken_rate=broken,
+        leads=leads_after(
+            before.leads,
+            look.now - before.changed_seconds,
+            elapsed,
+            waited=settings.forecast and before.raised and before.ready < before.wanted,
+            ready=look.ready >= look.wanted == before.wanted,
+        ),
     )
     raised = ours and look.replicas > before.replicas
     return _after_raise(before, service, settings, look.now, (raised, rested, judged))
@@ -348,16 +334,16 @@ def _after_raise(
     """Return the Service with what the newest raise says: whether it was made now, has settled, and settles now."""
     raised, settled, judged = of_raise
     cured, quiet = now != service.violated_seconds, now - service.violated_seconds
-    newest_raise = remember_raise(
-        before.newest_raise, (before.sight, service.sight), raised=raised, settled=settled, judged=judged,
+    newest_raise = remember_scale_up(
+        before.newest_raise, (before.load, service.load), raised=raised, settled=settled, judged=judged,
         cured=cured, quiet=quiet >= settings.quiet_seconds, slo_bad_ratio=settings.slo_bad_ratio,
     )  # fmt: skip
-    counts = judged and (cured or not serves_more(before.newest_raise, service.sight))
+    counts = judged and (cured or not serves_more(before.newest_raise, service.load))
     update = {"raises": before.raises + counts, "cures": before.cures + (judged and cured)}
     return service.model_copy(update={"newest_raise": newest_raise, **update})
 
 
-def _owned(before: ServiceMemory, look: _Look) -> tuple[int, int]:
+def _owned(before: ServiceMemory, look: _ServiceRow) -> tuple[int, int]:
     """Return what we asked for and still stands, and the owner's own number.
 
     A number that changed to something that we did not ask for is its owner's.
@@ -369,7 +355,7 @@ def _owned(before: ServiceMemory, look: _Look) -> tuple[int, int]:
     return 0, look.replicas
 
 
-def _is_ours(before: ServiceMemory, look: _Look) -> bool:
+def _is_ours(before: ServiceMemory, look: _ServiceRow) -> bool:
     """Say whether a changed number is what we asked for; a raise may have been cut by a quota or a maximum."""
     cut = before.replicas < look.replicas <= before.asked_replicas
     return cut or look.replicas == before.asked_replicas

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from schemas.observation import ObservedNodes
 from schemas.occupancy import Occupant, OccupiedNode
-from services.agents.appraisal import Candidate, Situation
+from services.agents.appraisal import Candidate, PolicyInput
+from services.agents.demand_sample import GIB
 from services.agents.effects import HOUR
 from services.agents.machine_memory import recent_wishes
-from services.agents.memory import GIB
 from services.agents.untouched_targets import epoch_at, is_drawn
 
 RESTART_SECONDS = 30.0
@@ -21,8 +21,8 @@ ROUNDING = 1e-4
 
 
 @dataclass(slots=True)
-class Place:
-    """What is free on a machine to which pods may go."""
+class FreeNode:
+    """Free capacity of a machine to which pods may go."""
 
     cores: float
     memory_gib: float
@@ -64,20 +64,20 @@ def unrequested_gib(nodes: ObservedNodes, row: int) -> float:
     )
 
 
-def disruptions_left(situation: Situation) -> int:
+def disruptions_left(situation: PolicyInput) -> int:
     """Return how many more machines may be emptied or put to sleep now."""
     settings, now = situation.settings, situation.view.cluster_time_seconds
     used = recent_wishes(situation.memory.machines.disrupted, now, settings.budget_seconds)
     return math.ceil(settings.budget_ratio * len(situation.view.nodes)) - len(used)
 
 
-def is_counted(situation: Situation, name: str) -> bool:
+def is_counted(situation: PolicyInput, name: str) -> bool:
     """Say whether a machine is among those that were disrupted within the budget's window."""
     now, settings = situation.view.cluster_time_seconds, situation.settings
     return name in recent_wishes(situation.memory.machines.disrupted, now, settings.budget_seconds)
 
 
-def open_places(situation: Situation, without: str) -> dict[str, Place]:
+def open_places(situation: PolicyInput, without: str) -> dict[str, FreeNode]:
     """Return the machines to which pods of the node `without` could go, by name.
 
     Those that are about to go, are being emptied or are closed by taints are none.
@@ -92,7 +92,7 @@ def open_places(situation: Situation, without: str) -> dict[str, Place]:
         situation.settings.settle_seconds,
     )
     return {
-        name: Place(
+        name: FreeNode(
             unrequested_cores(nodes, row),
             unrequested_gib(nodes, row),
             occupancy.free_gpus.get(name, 0),
@@ -103,7 +103,7 @@ def open_places(situation: Situation, without: str) -> dict[str, Place]:
     }
 
 
-def homeless(pods: Iterable[Occupant], places: Mapping[str, Place]) -> Occupant | None:
+def unplaceable(pods: Iterable[Occupant], places: Mapping[str, FreeNode]) -> Occupant | None:
     """Return a pod that would have no place when all are moved; None: all fit.
 
     The largest goes first, each to the emptiest machine, as the scheduler does by default.
@@ -120,20 +120,20 @@ def homeless(pods: Iterable[Occupant], places: Mapping[str, Place]) -> Occupant 
     return None
 
 
-def why_kept(situation: Situation, node: OccupiedNode) -> str:
+def why_kept(situation: PolicyInput, node: OccupiedNode) -> str:
     """Return why the pods of a node are not moved now; empty where nothing speaks against it."""
     if node.kept_by:
         return node.kept_by
     return next((why for pod in node.pods if (why := why_pod_kept(situation, pod))), "")
 
 
-def movable(situation: Situation, pods: Iterable[Occupant]) -> list[Occupant]:
+def movable(situation: PolicyInput, pods: Iterable[Occupant]) -> list[Occupant]:
     """Return the pods that may be moved, whatever becomes of their Services."""
     watched = situation.view.namespaces
     return [pod for pod in pods if not pod.kept_by and (not watched or pod.pod.startswith(watched))]
 
 
-def why_pod_kept(situation: Situation, pod: Occupant) -> str:
+def why_pod_kept(situation: PolicyInput, pod: Occupant) -> str:
     """Return why a pod is not moved now; empty where nothing speaks against it."""
     view = situation.view
     namespace = pod.pod.partition("/")[0]
@@ -153,7 +153,7 @@ def why_pod_kept(situation: Situation, pod: Occupant) -> str:
     return ""
 
 
-def lost_core_hours(situation: Situation, pod: Occupant) -> float:
+def lost_core_hours(situation: PolicyInput, pod: Occupant) -> float:
     """Return the CPU-hours of a Job that moving its pod throws away, had it used all that it requests."""
     if "/Job/" not in pod.workload or pod.started_time_seconds is None:
         return 0.0
@@ -163,7 +163,7 @@ def lost_core_hours(situation: Situation, pod: Occupant) -> float:
     return ran / HOUR * pod.cpu_request_cores
 
 
-def moving_costs(situation: Situation, pods: Iterable[Occupant]) -> dict[str, float]:
+def moving_costs(situation: PolicyInput, pods: Iterable[Occupant]) -> dict[str, float]:
     """Return what moving pods costs, by component of the outcome score; positive amounts."""
     settings, every = situation.settings, list(pods)
     lost = math.fsum(lost_core_hours(situation, pod) for pod in every)
@@ -175,7 +175,7 @@ def moving_costs(situation: Situation, pods: Iterable[Occupant]) -> dict[str, fl
 
 
 def up_to_the_first_touched(
-    situation: Situation, gaining: list[Candidate]
+    situation: PolicyInput, gaining: list[Candidate]
 ) -> tuple[Candidate, ...]:
     """Return what gains most of those that the draw does not leave untouched, after better ones that it does."""
     settings = situation.settings

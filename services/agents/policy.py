@@ -13,7 +13,7 @@ from typing import TypeVar
 from schemas.actions import Action, Evidence, NoopAction, Target, TargetKind
 from schemas.effect import Effect
 from schemas.model import DataModel
-from schemas.proposal import UntouchedDraw, Wish
+from schemas.proposal import ForecastGround, FurtherAction, UntouchedDraw
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.thresholds import Thresholds
@@ -38,7 +38,7 @@ class NodePrediction(DataModel):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an agent thinks of one observation."""
+    """Judgement of an agent on one observation."""
 
     action: Action
     """What is wanted; without an agent, whose name is filled in later."""
@@ -54,7 +54,9 @@ class Judgement:
     """Why nothing is wanted."""
     effect: Effect | None = None
     """What the action is expected to change, where the policy judges by expected value."""
-    further: tuple[Wish, ...] = ()
+    forecast: ForecastGround | None = None
+    """The forecast that it rests on."""
+    further: tuple[FurtherAction, ...] = ()
     untouched: UntouchedDraw | None = None
     """What else is wanted, best first, and which targets are left untouched."""
 

@@ -13,7 +13,7 @@ from services.agents.policy import Choices, Judge, T
 
 @dataclass(frozen=True, slots=True)
 class AgentRegistration(Generic[T]):
-    """What an agent's folder registers as `AGENT`."""
+    """Registration that an agent's folder declares as `AGENT`."""
 
     signals: tuple[str, ...]
     """Signals without which it does not judge."""
@@ -22,7 +22,7 @@ class AgentRegistration(Generic[T]):
     judge: Judge[T]
     """Its policy by thresholds."""
     reward: RewardTerms
-    """What a decision is worth to it."""
+    """Reward of a decision for it."""
     appraise: Appraise | None = None
     """Its policy by expected value; without, the profile `foresail` wants nothing of it."""
     choices: Choices[T] | None = None

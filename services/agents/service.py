@@ -48,7 +48,10 @@ class AgentHandler:
     @property
     def reads(self) -> tuple[tuple[str, ...], ...]:
         """Observations, the prediction the policy asks for, and the agent's own proposals."""
-        predictions = () if self._prediction is None else (("prediction", self._prediction),)
+        kinds: tuple[str, ...] = () if self._prediction is None else (self._prediction,)
+        if self._value is not None and self._value.forecast:
+            kinds = ("demand", "capacity")
+        predictions = tuple(("prediction", kind) for kind in kinds)
         return (("observation",), *predictions, ("proposal", self._agent.name))
 
     @property
@@ -70,7 +73,7 @@ class AgentHandler:
         return state.open[-1].cycle if state.open else None
 
     def decide(self, state: AgentState, *, overdue: bool) -> tuple[NewEvent, ...]:
-        """Return the proposals owed.
+        """Return the proposals to publish.
 
         Superseded for older cycles, a judgement for the newest unless it should wait.
         """
@@ -92,14 +95,14 @@ class AgentHandler:
         judged = self._judge(state, cycle.cycle, overdue=overdue)
         if judged is None:
             return ()
-        data = proposal(self._agent, self._profile, cycle, judged.judgement)
+        data = proposal(self._agent, self._profile, cycle, judged)
         causes = (cycle.observation_id, *judged.prediction_ids)
         return (NewEvent(data, cycle.cycle, cycle.cluster_time_seconds, causes),)
 
     def _judge(self, state: AgentState, cycle: int, *, overdue: bool) -> CycleJudgement | None:
         limit = self._limit_intervals
         if self._value is not None:
-            return judge_value_cycle(self._agent, limit, cycle, state, self._value)
+            return judge_value_cycle(self._agent, limit, cycle, state, self._value, overdue=overdue)
         return judge_cycle(
             self._agent,
             self._thresholds,

@@ -1,4 +1,4 @@
-"""What an agent knows between two events."""
+"""State of an agent between two events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic import Field
 
-from features.live.demand_series import demand_after
 from schemas.envelope import Event
 from schemas.model import DataModel
 from schemas.observation import Observation
@@ -14,14 +13,14 @@ from schemas.prediction import PredictionDemand, PredictionRisk
 from schemas.proposal import Proposal
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
+from services.agents.foreseen import Foreseen, foreseen_after
 from services.agents.memory import Memory, remember_proposal, remember_view
 from services.agents.policy import NodePrediction
 from services.agents.value_settings import ValueSettings
-from services.packed_demand import PackedDemand
 
 
 class AgentState(DataModel):
-    """The newest observation and prediction, and what is owed."""
+    """The newest observation and prediction, and what is not published yet."""
 
     view: ObservationView | None = None
     """None before the first keyframe."""
@@ -29,8 +28,8 @@ class AgentState(DataModel):
     """The newest prediction, of whatever cycle."""
     memory: Memory | None = None
     """What a policy by expected value remembers; None under other profiles."""
-    demand: PackedDemand = Field(default=None, exclude_if=lambda demand: demand is None)
-    """Demand by the minute; None, and not in the checkpoint, where the profile foresees none."""
+    foreseen: Foreseen | None = Field(default=None, exclude_if=lambda foreseen: foreseen is None)
+    """What inference foresees; None, and not in the checkpoint, where the profile asks for none."""
     open: tuple[OpenCycle, ...] = ()
     """Cycles without this agent's proposal in the log, oldest first."""
 
@@ -43,7 +42,7 @@ def evolve(state: AgentState, event: Event[Any]) -> AgentState:
             view=update_view(state.view, event),
             prediction=state.prediction,
             memory=state.memory,
-            demand=state.demand,
+            foreseen=state.foreseen,
             open=add_open_cycle(state.open, event),
         )
     if isinstance(data, PredictionRisk | PredictionDemand):
@@ -56,10 +55,13 @@ def evolve(state: AgentState, event: Event[Any]) -> AgentState:
 def remember(state: AgentState, event: Event[Any], settings: ValueSettings) -> AgentState:
     """Return the state, already folded, with the event in its memory, too."""
     memory = state.memory or Memory()
+    if (
+        settings.forecast
+        and (foreseen := foreseen_after(state.foreseen, event)) is not state.foreseen
+    ):
+        return state.model_copy(update={"foreseen": foreseen, "prediction": None})
     if isinstance(event.data, Observation) and state.view is not None:
         memory = remember_view(memory, state.view, settings)
-        if settings.forecast:
-            state = state.model_copy(update={"demand": demand_after(state.demand, state.view)})
     elif isinstance(event.data, Proposal):
         memory = remember_proposal(memory, event.data, state.view)
     else:

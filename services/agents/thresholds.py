@@ -8,7 +8,7 @@ from schemas.model import DataModel
 
 
 class Thresholds(DataModel):
-    """What all thresholds share: which of them must be in order."""
+    """Common base of all thresholds: which of them must be in order."""
 
     DESCENDING: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Chains of fields, each strictly greater than the next.

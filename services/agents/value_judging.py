@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from schemas.proposal import LeftUntouched, UntouchedDraw, Wish
+from schemas.proposal import FurtherAction, LeftUntouched, UntouchedDraw
 from schemas.reasons import Reason
-from services.agents.appraisal import Appraisal, Appraise, Candidate, Situation
+from services.agents.appraisal import Appraisal, Appraise, Candidate, PolicyInput
 from services.agents.calibration import calibrated
 from services.agents.feasibility import possible_appraisal
 from services.agents.memory import is_given_up
@@ -15,7 +15,7 @@ from services.agents.policy import Judgement, noop
 from services.agents.untouched_targets import epoch_at, is_drawn, may_be_left
 
 
-def judge_by_value(appraise: Appraise | None, situation: Situation) -> Judgement:
+def judge_by_value(appraise: Appraise | None, situation: PolicyInput) -> Judgement:
     """Return what gains most by the agent's own estimate."""
     if appraise is None:
         return noop(Reason.NOTHING_TO_DO, "this agent has no policy that judges by expected value")
@@ -45,12 +45,13 @@ def judge_by_value(appraise: Appraise | None, situation: Situation) -> Judgement
         decisive=best.decisive,
         text=_text(best),
         effect=best.effect,
+        forecast=best.forecast,
         further=tuple(_wish(candidate) for candidate in others),
         untouched=draw,
     )
 
 
-def _calibrated(appraisal: Appraisal, situation: Situation) -> Appraisal:
+def _calibrated(appraisal: Appraisal, situation: PolicyInput) -> Appraisal:
     factors = situation.settings.calibration
     candidates = tuple(
         replace(one, effect=calibrated(one.action, one.effect, factors))
@@ -60,7 +61,7 @@ def _calibrated(appraisal: Appraisal, situation: Situation) -> Appraisal:
 
 
 def leave_untouched(
-    wanted: Sequence[Candidate], situation: Situation
+    wanted: Sequence[Candidate], situation: PolicyInput
 ) -> tuple[list[Candidate], UntouchedDraw | None]:
     """Return what is proposed of what is wanted, and the draw; None where nothing could have been left."""
     settings, now = situation.settings, situation.view.cluster_time_seconds
@@ -104,12 +105,13 @@ def _text(candidate: Candidate) -> str:
     )
 
 
-def _wish(candidate: Candidate) -> Wish:
-    return Wish(
+def _wish(candidate: Candidate) -> FurtherAction:
+    return FurtherAction(
         action=candidate.action,
         score=candidate.effect.per_hour,
         rule=" and ".join(item.words for item in candidate.decisive),
         evidence=candidate.decisive,
         effect=candidate.effect,
+        forecast=candidate.forecast,
         text=_text(candidate),
     )

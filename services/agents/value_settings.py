@@ -19,7 +19,7 @@ PRICES_OF_VALUE = (
 
 
 class ValueSettings(DataModel):
-    """What profile `foresail` rests on: prices, horizons, reserves, and how sure it is before it has learned."""
+    """Settings of the profile `foresail`: prices, horizons, reserves, and how sure it is before it has learned."""
 
     currency: str = Field(default="USD", pattern="^[A-Z]{3}$")
     """Of all prices here, as `score.currency`; `foresail up` takes the prices from `score`."""
@@ -55,8 +55,9 @@ class ValueSettings(DataModel):
     follows none, since no workload has shown that it helps (docs/experiments.md).
     """
     forecast: bool = False
-    """Whether bands of demand decide how far ahead replicas are raised, what is given back and which reserve stays
-    awake; without, the trend over two minutes where `forecast_seconds` follows one, and the largest rise so far.
+    """Whether forecasts raise replicas beyond what is seen, hold them before a rise and keep a reserve awake; the
+    agents then wait for `prediction.demand`. Without, the trend over two minutes where `forecast_seconds` follows one,
+    and the largest rise so far.
     """
     settle_seconds: float = Field(default=120.0, ge=0)
     """How long after a change of replicas the same workload is left alone, so that its effect shows."""

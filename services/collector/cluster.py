@@ -1,4 +1,4 @@
-"""What the collector reads from the cluster: six sources, each on its own.
+"""Sources of the collector: six sources, each on its own.
 
 A source that fails yields its failure as a value (`SourceRead(ok=False, ...)`) and leaves the other
 sources untouched; rows of an earlier cycle are never handed out again in its place.
@@ -15,7 +15,7 @@ from schemas.snapshot import SourceRead
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.collector import work_metrics
 from services.collector.reading import CycleReads, ListRead, WorkRead, failed_read
-from services.kube_budgets import PATH, Budget
+from services.kube_budgets import PATH, PodDisruptionBudget
 from services.kube_lists import ListDecoder, list_decoder, read_list
 from services.kube_objects import KubeStruct, Node, NodeMetrics, Pod
 from services.kube_workloads import Autoscaler, Deployment, Job, Service
@@ -50,7 +50,7 @@ NODE_METRICS = api_list(
 AUTOSCALERS = api_list(
     "autoscalers", "/apis/autoscaling/v2/horizontalpodautoscalers", Autoscaler, optional=True
 )
-BUDGETS = api_list("budgets", PATH, Budget, optional=True)
+BUDGETS = api_list("budgets", PATH, PodDisruptionBudget, optional=True)
 STATEFUL_SETS = api_list("stateful_sets", "/apis/apps/v1/statefulsets", Deployment)
 SERVICES = api_list("services", "/api/v1/services", Service)
 WATCHED = (NODES, PODS, DEPLOYMENTS, JOBS, AUTOSCALERS, BUDGETS, STATEFUL_SETS)

@@ -1,4 +1,4 @@
-"""What is measured or given besides the API server: power of nodes, and the price of energy.
+"""Measured or given values besides the API server: power of nodes, and the price of energy.
 
 A Prometheus is asked every `metrics_seconds`; a file of prices is read once, and says what holds at the time of
 each look.

@@ -38,7 +38,7 @@ from services.protection import OWN_NAMESPACES
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """What an observation says, before it is framed."""
+    """Content of an observation, before it is framed."""
 
     nodes: ObservedNodes
     pods: ObservedPods
@@ -85,7 +85,7 @@ def is_watched(namespace: str, prefixes: tuple[str, ...]) -> bool:
 
 @dataclass(slots=True)
 class _NodeLoad:
-    """What the pods on one node add up to."""
+    """Sums over the pods on one node."""
 
     pods: int = 0
     cpu_micro_cores: int = 0
@@ -187,7 +187,7 @@ def _observed_nodes(
 
 
 class _NodeCells(NamedTuple):
-    """What is computed of one node, as it travels."""
+    """Computed values of one node, as it travels."""
 
     cpu_requested_ratio: float | None
     memory_requested_ratio: float | None

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from schemas.occupancy import Occupancy, Occupant, OccupiedNode
+from services.collector.headroom import nearly_fitting
 from services.collector.pod_rows import pod_facts, ready_time
 from services.collector.reading import CycleReads
-from services.collector.room import nearly_fitting
 from services.kept_results import kept
-from services.kube_budgets import Budget, covering
+from services.kube_budgets import PodDisruptionBudget, covering
 from services.kube_objects import Node, Pod
 from services.node_selection import asks_for_nodes, has_other_rules, may_run_on
 from services.notices import NOTICE_TAINTS
@@ -187,13 +187,13 @@ def _node_kept_by(node: Node) -> str:
 
 
 class _Owners:
-    """What pods belong to, and the budgets that cover them."""
+    """Owners of pods, and the budgets that cover them."""
 
     def __init__(self, reading: CycleReads, open_nodes: Sequence[Node]) -> None:
         self._nodes = [node for node in open_nodes if _is_open(node)]
         self._places: dict[str, tuple[str, ...]] = {}
         self._lacking: set[str] = set()
-        self._budgets: Iterable[Budget] | None = reading.budgets
+        self._budgets: Iterable[PodDisruptionBudget] | None = reading.budgets
         self._ready: dict[str, int] = {}
         self._marks: dict[str, str] = {}
         for kind, items in (("Deployment", reading.deployments.items), ("Job", reading.jobs.items)):

@@ -32,7 +32,7 @@ _RANKS = {"Pending": 0, "Unknown": 1, "Running": 2, "Failed": 3, "Succeeded": 4}
 
 @dataclass(frozen=True, slots=True)
 class SnapshotLimits:
-    """What a snapshot leaves out."""
+    """Limits of a snapshot."""
 
     since_seconds: float
     """Pods that became ready or ended before this cluster time need no look any more."""
@@ -44,7 +44,7 @@ class SnapshotLimits:
 
 @dataclass(frozen=True, slots=True)
 class PodRows:
-    """What a snapshot says about pods."""
+    """Rows of a snapshot about pods."""
 
     placements: dict[str, dict[str, Any]] = field(default_factory=dict)
     listed: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class PodRows:
 
 @dataclass(frozen=True, slots=True)
 class PodFacts:
-    """What rows and totals ask of a pod; of one that has not changed it is computed once."""
+    """Facts about a pod for rows and totals; of one that has not changed it is computed once."""
 
     place: str
     """Its row of the placement table, `<node>|<workload>`; empty when it is on none or holds nothing."""
@@ -69,7 +69,7 @@ class PodFacts:
     """Whether it has not ended."""
     unhealthy: bool
     restarted: bool
-    needs_look: bool
+    needs_row: bool
     """It is pending, failing, ending or restarted."""
     changed_seconds: float | None
     """When it became ready or, one that succeeded, ended (cluster time); None: not yet, or it needs a look anyway."""
@@ -95,9 +95,9 @@ def pod_facts(pod: Pod) -> PodFacts:
         else EffectiveRequest(cpu_cores=0.0, memory_bytes=0, gpus=0)
     )
     ending = unhealthy or pod.metadata.deletion_timestamp is not None
-    needs_look = ending or (phase != "Succeeded" and pod.restarts > 0)
+    needs_row = ending or (phase != "Succeeded" and pod.restarts > 0)
     changed = None
-    if not needs_look:
+    if not needs_row:
         changed = ended_time(pod) if phase == "Succeeded" else ready_time(pod)
     return PodFacts(
         place=f"{pod.spec.node_name}|{pod.workload() or bare}" if placed else "",
@@ -107,7 +107,7 @@ def pod_facts(pod: Pod) -> PodFacts:
         holds=not pod.finished,
         unhealthy=unhealthy,
         restarted=pod.restarts > 0,
-        needs_look=needs_look,
+        needs_row=needs_row,
         changed_seconds=changed,
         failed_seconds=ended_time(pod) if phase == "Failed" else None,
         running=phase == "Running",
@@ -158,7 +158,7 @@ def needs_attention(facts: PodFacts, since_seconds: float) -> bool:
 
     The API's time stamps are whole seconds, so `since_seconds` is one, and its second counts as after it.
     """
-    return facts.needs_look or (
+    return facts.needs_row or (
         facts.changed_seconds is not None and facts.changed_seconds >= since_seconds
     )
 

@@ -61,7 +61,7 @@ class _Sum:
 
 
 class PodSums:
-    """What `pod_rows.pod_rows` makes of all pods, from what has changed."""
+    """Result of `pod_rows.pod_rows` over all pods, from what has changed."""
 
     def __init__(self) -> None:
         """Begin with no pods."""
@@ -123,7 +123,7 @@ class PodSums:
     def _add(self, key: int, pod: Pod, facts: PodFacts, places: dict[str, None]) -> None:
         self._running += facts.running
         self._bare_succeeded += facts.bare_succeeded
-        if facts.needs_look or facts.changed_seconds is not None:
+        if facts.needs_row or facts.changed_seconds is not None:
             self._attention[key] = (pod, facts)
         if facts.failed_seconds is not None:
             self._failed[key] = facts

@@ -1,4 +1,4 @@
-"""What nodes use, from a Prometheus instead of the Metrics Server.
+"""Usage of nodes, from a Prometheus instead of the Metrics Server.
 
 Three questions at a time, in the form of `metrics.k8s.io` afterwards: nothing behind this file knows
 who was asked, but the snapshot says so. A question that fails makes the source fail for this cycle.

@@ -19,7 +19,7 @@ PROMETHEUS = "prometheus"
 
 @dataclass(frozen=True, slots=True)
 class NodeUsage:
-    """What is known of the nodes' usage."""
+    """Known facts about the nodes' usage."""
 
     signal: Signal
     usable: frozenset[str]
@@ -95,7 +95,7 @@ def usage_signal(
 
 @dataclass(frozen=True, slots=True)
 class NodePower:
-    """What is known of the nodes' power."""
+    """Known facts about the nodes' power."""
 
     signal: Signal
     watts: Mapping[str, float]

@@ -1,4 +1,4 @@
-"""What Kubernetes itself did between two cycles, from two snapshots, each thing with its lag.
+"""Reactions of Kubernetes itself between two cycles, from two snapshots, each thing with its lag.
 
 Times are the API's own time stamps where it has one, else the cluster time at which the change was
 first seen. Each kind of object is compared with the last cycle in which it could be read, so an

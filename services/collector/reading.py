@@ -1,4 +1,4 @@
-"""What one cycle's reads brought: items by source, or why a source brought none."""
+"""Results of one cycle's reads: items by source, or why a source brought none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.collector.service_rates import ServiceRates
 from services.collector.work_metrics import WorkMetrics
-from services.kube_budgets import Budget
+from services.kube_budgets import PodDisruptionBudget
 from services.kube_objects import KubeStruct, Node, NodeMetrics, Pod
 from services.kube_workloads import Autoscaler, Deployment, Job, Service
 
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=KubeStruct)
 
 @dataclass(frozen=True, slots=True)
 class ListRead(Generic[T]):
-    """What one source said, or why it said nothing; `items` is empty unless `source.ok`."""
+    """Answer of one source, or why there is none; `items` is empty unless `source.ok`."""
 
     source: SourceRead
     items: tuple[T, ...] = ()
@@ -27,7 +27,7 @@ class ListRead(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class WorkRead:
-    """What the endpoint of work counters said; None when it did not answer."""
+    """Answer of the endpoint of work counters; None when it did not answer."""
 
     source: SourceRead | None
     """None where a Prometheus said it, whose reads are `CycleReads.measured`."""
@@ -38,7 +38,7 @@ class WorkRead:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredReads:
-    """What is read besides the API server."""
+    """Reads besides the API server."""
 
     sources: tuple[SourceRead, ...] = ()
     power: MeasuredPower | None = None
@@ -66,7 +66,7 @@ class CycleReads:
     autoscalers: ListRead[Autoscaler]
     work: WorkRead | None = None
     """None where the cluster has no such counters."""
-    budgets: tuple[Budget, ...] | None = None
+    budgets: tuple[PodDisruptionBudget, ...] | None = None
     """PodDisruptionBudgets; None where they could not be read."""
     stateful_sets: tuple[Deployment, ...] | None = None
     """StatefulSets, of which a Deployment's fields are read; None where they could not be."""

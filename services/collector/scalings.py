@@ -1,4 +1,4 @@
-"""What HorizontalPodAutoscalers want and what holds them back: for reactions and the snapshot."""
+"""Wishes and limits of HorizontalPodAutoscalers: for reactions and the snapshot."""
 
 from __future__ import annotations
 

@@ -35,11 +35,18 @@ from schemas.snapshot import NodesState, WorkloadsState
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.cluster_version import is_simulated
 from services.collector.assemble import assemble
+from services.collector.capabilities import NewestCapabilities
 from services.collector.cluster import SERVICES, WATCHED, ListingSources, Lists, read_every_source
+from services.collector.collected import (
+    NAME,
+    OWN_KINDS,
+    CollectedCycle,
+    CollectorState,
+    PublishedKinds,
+)
 from services.collector.following import FollowedSources, SeparateSources
 from services.collector.frames import Frames
-from services.collector.looks import NAME, OWN_KINDS, Look, Memory, PublishedKinds
-from services.collector.means import NewestMeans
+from services.collector.history_filling import WorkloadEvents
 from services.collector.measuring import MeasuredSources
 from services.collector.observe import interpret_snapshot
 from services.collector.outages import dated_failures, failing_since
@@ -52,7 +59,7 @@ from services.collector.reading import CycleReads
 from services.collector.scalings import autoscaler_states
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
-from services.collector.unreadable import LeftOut
+from services.collector.unreadable import UnreadableItems
 from services.collector.work_ledger import CountedObjects, WorkLedger, WorkRules
 from services.kube_follow import WatchTransport
 
@@ -68,17 +75,17 @@ async def run(
     *,
     code_version: str = CODE_VERSION,
     on_progress: Progress | None = None,
-    on_look: Callable[[Look], None] | None = None,
+    on_collected: Callable[[CollectedCycle], None] | None = None,
     errors: ItemErrors | None = None,
 ) -> None:
-    """Publish one cycle per interval until cancelled; `on_look` is given each before it is published, and an error
+    """Publish one cycle per interval until cancelled; `on_collected` is given each before it is published, and an error
     of one source or cycle ends at `errors`.
 
     Raises:
         AnotherWriter: a second collector writes the same log.
     """
     collector = Collector(settings, bus, clock, origin, transport, code_version=code_version)
-    collector.on_look = on_look
+    collector.on_collected = on_collected
     errors = errors or ends_at_first_error(NAME)
     metrics = PrometheusMetrics(settings.prometheus) if settings.prometheus.url else None
     collector.lists_from = SeparateSources(ListingSources(transport, metrics), errors)
@@ -151,10 +158,11 @@ class Collector:
         self._code_version = code_version
         self._kinds = kinds
         self._measuring = MeasuredSources(settings, clock, ask=kinds.reactions)
-        self._means = NewestMeans(bus, origin, known=kinds.reactions)
+        self._workloads = WorkloadEvents(settings, tells=kinds.reactions)
+        self._means = NewestCapabilities(bus, origin, known=kinds.reactions)
         self.publisher = Publisher(bus, origin, kinds.producer)
         self._log = structlog.get_logger(kinds.producer)
-        self._left_out = LeftOut(self._log.warning)
+        self._left_out = UnreadableItems(self._log.warning)
         self._announced = False
         self._simulated: bool | None = None
         self._frames = Frames(settings.keyframe_cycles)
@@ -167,7 +175,7 @@ class Collector:
         self._pod_sums = PodSums()
         self.cycle = 0
         """Number of the newest cycle."""
-        self.on_look: Callable[[Look], None] | None = None
+        self.on_collected: Callable[[CollectedCycle], None] | None = None
         """Called with each look before it is published."""
         self.lists_from: Lists = ListingSources(transport)
         """Where lists are read from."""
@@ -181,6 +189,7 @@ class Collector:
 
     async def resume(self) -> None:
         """Continue the numbering of the log."""
+        await self._workloads.resume(self._bus, self._origin)
         for kind in self._kinds.numbered:
             subject = subjects.build(self._origin.cluster, kind.PATTERN)
             stored = await self._bus.last(subject)
@@ -202,7 +211,7 @@ class Collector:
         *,
         cycle: int | None = None,
         causes: tuple[str, ...] = (),
-        look: Look | None = None,
+        look: CollectedCycle | None = None,
     ) -> bool:
         """Publish one cycle; False when there was nothing to say or the bus could not take it.
 
@@ -216,8 +225,8 @@ class Collector:
             return False
         # A number is never used twice: what a failed publish stored under it is not known.
         self.cycle = self.cycle + 1 if cycle is None else cycle
-        if self.on_look is not None:
-            self.on_look(Look(self.cycle, snapshot, self._memory()))
+        if self.on_collected is not None:
+            self.on_collected(CollectedCycle(self.cycle, snapshot, self._memory()))
         try:
             await self._publish(snapshot, causes)
         except Temporary as error:
@@ -236,16 +245,12 @@ class Collector:
         publish, at = self.publisher.publish, self._newest_time_seconds
         await errors.tell(self._bus, self._origin, NAME, publish, self.cycle, at)
 
-    def _memory(self) -> Memory:
-        return Memory(
-            self._simulated,
-            self._failing_since,
-            self._newest_answer,
-            self._newest_time_seconds,
-            self._work,
-        )
+    def _memory(self) -> CollectorState:
+        return CollectorState(
+            self._simulated, self._failing_since, self._newest_answer, self._newest_time_seconds, self._work
+        )  # fmt: skip
 
-    def _take_over(self, look: Look) -> Snapshot:
+    def _take_over(self, look: CollectedCycle) -> Snapshot:
         memory = look.memory
         self._simulated = memory.simulated
         self._failing_since = memory.failing_since
@@ -282,11 +287,11 @@ class Collector:
         reading = self._measuring.complete(replace(reading, measured=measured), services, at)
         cuts = SnapshotLimits(
             since_seconds=self._seen.pods_seconds or at,
-            failed_pod_seconds=self._settings.failed_pod_seconds,
-            listed_pods=self._settings.listed_pods,
-        )
+            failed_pod_seconds=self._settings.failed_pod_seconds, listed_pods=self._settings.listed_pods,
+        )  # fmt: skip
         self._newest_time_seconds = at
         self._count_work(reading, at)
+        await self._workloads.read(self.lists_from, reading, at)
         simulated = bool(self._simulated)
         snapshot = assemble(
             reading, at, cuts, self._work, simulated=simulated, pod_sums=self._pod_sums
@@ -323,6 +328,7 @@ class Collector:
     async def _publish(self, snapshot: Snapshot, before: tuple[str, ...]) -> None:
         at = snapshot.cluster_time_seconds
         await self._publish_config(at)
+        await self.publisher.publish(self._workloads.new_events(self.cycle))
         layer1 = self._snapshot_data(snapshot)
         new_events = [NewEvent(data, self.cycle, at, before) for data in layer1]
         causes = tuple(event.id for event in await self.publisher.publish(new_events))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -64,6 +64,12 @@ class CollectorSettings(DataModel):
     """Coefficients of the power model."""
     prometheus: PrometheusSettings = PrometheusSettings()
     """Who says what nodes use, if not the Metrics Server."""
+    history_file: str = ""
+    """CSV of `series,t_s,value` that the history of workloads begins with: times are Unix seconds, or all of them
+    at most 0 and count back from the first cycle.
+    """
+    history_source: Literal["table", "recording"] = "table"
+    """What the file was made from."""
     limits: AgeLimits = AgeLimits()
     """Ages from which signals are stale."""
     watch_silence_seconds: float = Field(default=90.0, ge=5)
@@ -88,4 +94,10 @@ class CollectorSettings(DataModel):
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result, for the config event."""
-        return self.model_dump(mode="json")
+        content = self.model_dump(mode="json")
+        # The events say what was filled in; a path says nothing.
+        return {
+            name: value
+            for name, value in content.items()
+            if name not in ("history_file", "history_source")
+        }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from schemas.means import MissingMeans
+from schemas.capabilities import MissingCapability
 from schemas.measured import Measured
 from schemas.occupancy import Occupancy
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, SourceRead, WorkloadTable
@@ -58,7 +58,7 @@ class Snapshot:
     work: WorkCounters | None = None
     occupancy: Occupancy | None = None
     measured: Measured | None = None
-    missing_means: tuple[MissingMeans, ...] = ()
+    missing_means: tuple[MissingCapability, ...] = ()
 
     @property
     def published_autoscalers(self) -> Mapping[str, Scaling]:

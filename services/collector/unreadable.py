@@ -1,4 +1,4 @@
-"""What of a list cannot be read: found item by item, once the list as a whole has failed."""
+"""Unreadable items of a list: found item by item, once the list as a whole has failed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def without_unreadable(reading: CycleReads, name: str) -> tuple[CycleReads, str]
     return replace(reading, **kept), left
 
 
-class LeftOut:
+class UnreadableItems:
     """Logs which items could not be read, when that has changed."""
 
     def __init__(self, warn: Callable[..., object]) -> None:

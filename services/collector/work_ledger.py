@@ -71,7 +71,7 @@ class WorkLedger:
 
 @dataclass(frozen=True, slots=True)
 class WorkRules:
-    """What counts."""
+    """Rules of counting."""
 
     namespaces: tuple[str, ...] = ()
     """Prefixes of the watched namespaces; empty: all but Kubernetes' own."""
@@ -164,7 +164,7 @@ def _watched(items: Iterable[T], rules: WorkRules) -> list[T]:
 
 
 class _Counts:
-    """What one look adds."""
+    """Counts of one observation."""
 
     def __init__(self, ledger: WorkLedger, now: float, rules: WorkRules) -> None:
         self._ledger = ledger

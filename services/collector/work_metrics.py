@@ -29,7 +29,7 @@ _OUTCOMES = ("served", "failed", "lost")
 
 @dataclass(frozen=True, slots=True)
 class WorkMetrics:
-    """What the endpoint counts since its cluster began; None where nobody counts it."""
+    """Counters of the endpoint since its cluster began; None where nobody counts it."""
 
     job_cpu_seconds_done: float | None
     job_cpu_seconds_lost: float | None
@@ -37,12 +37,12 @@ class WorkMetrics:
 
 
 class _Sample(NamedTuple):
-    """What a line counts."""
+    """Counter of a line."""
 
     name: str
     service: str
     outcome: str
-    """What became of it, or why nobody served it."""
+    """Outcome of it, or why nobody served it."""
     bound: float
     """Upper bound of a bucket, seconds."""
 

@@ -1,12 +1,11 @@
-"""What acting changed, as JSON for the page: a verdict, a sentence, figures with their texts, and the run of totals."""
+"""Effect of acting, as JSON for the page: a verdict, a sentence, figures with their texts, and the run of totals."""
 
 from __future__ import annotations
 
 from projections.figures import signed_text
 from projections.overview import Overview
 from projections.score.effect import Figure, effect_sentence, figures_of
-from projections.score.text import score_text, verdict_in
-from schemas.score import OutcomeCounterfactual
+from schemas.score import OutcomeCounterfactual, score_text, verdict_in
 from services.dashboard.cycle_json import Json
 
 BEHIND_CYCLES = 3

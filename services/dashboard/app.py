@@ -98,7 +98,7 @@ class ReadOnly:
 
 
 class DashboardRoutes:
-    """What each address answers."""
+    """Answers by address."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub

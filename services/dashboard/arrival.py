@@ -23,7 +23,7 @@ SMALL_SNAPSHOT_BYTES = 8_192
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class ReceivedMessage:
     """A stored message as the page sees it."""
 
     seq: int
@@ -43,7 +43,7 @@ class Arrival:
         return self.tokens[0]
 
 
-def arrival_of(message: StoredMessage) -> Arrival:
+def arrival_of(message: StoredMessage) -> ReceivedMessage:
     """Return a stored message as an arrival; never raises for bad content."""
     tokens = subjects.parse(message.subject).tokens
     event: Event[Any] | None = None
@@ -52,4 +52,4 @@ def arrival_of(message: StoredMessage) -> Arrival:
     if tokens[0] not in UNREAD_LAYERS or small:
         entry = read_entry(message)
         event, problem = entry.event, entry.problem
-    return Arrival(message.seq, message.time_ns, tokens, len(message.data), event, problem)
+    return ReceivedMessage(message.seq, message.time_ns, tokens, len(message.data), event, problem)

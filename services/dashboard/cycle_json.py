@@ -11,10 +11,10 @@ from typing import Any
 
 from projections.cycle_record import CycleRecord, PartRecord
 from projections.measure_names import measure_name
-from projections.noop_text import is_noop, noop_reason, same_noop
+from projections.noop_text import same_noop
 from schemas.actions import Action, ActionKind, AgentName, Evidence
 from schemas.agents import action_label, letter_of
-from schemas.decision import Considered, Decision, Override
+from schemas.decision import Considered, Decision, Override, is_noop, noop_reason
 from schemas.outcome import (
     GuardCheck,
     OutcomeExecution,

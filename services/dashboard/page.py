@@ -16,7 +16,7 @@ from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.prediction import PredictionRisk
 from schemas.view import ObservationView, update_view
-from services.dashboard.arrival import Arrival
+from services.dashboard.arrival import ReceivedMessage
 from services.dashboard.node_cells import cells_of
 from services.dashboard.row_text import row_text
 
@@ -26,7 +26,7 @@ NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EventRow:
     """One line of the event tail."""
 
     seq: int
@@ -45,7 +45,7 @@ class Page:
     """The newest observation with its full tables; None until a keyframe came."""
     cells: str = ""
     """Two characters per node, see `node_cells`."""
-    rows: tuple[Row, ...] = ()
+    rows: tuple[EventRow, ...] = ()
 
     @property
     def interval_seconds(self) -> float | None:
@@ -57,15 +57,15 @@ class Page:
         return None if self.observation is None else self.observation.interval_seconds
 
 
-def evolve(page: Page, arrival: Arrival) -> Page:
+def evolve(page: Page, arrival: ReceivedMessage) -> Page:
     """Return the page's state after one stored message."""
-    row = Row(arrival.seq, arrival.recorded_ns, ".".join(arrival.tokens), row_text(arrival))
+    row = EventRow(arrival.seq, arrival.recorded_ns, ".".join(arrival.tokens), row_text(arrival))
     overview = page.overview.after_message(arrival.layer, arrival.seq, arrival.recorded_ns)
     page = replace(page, overview=overview, rows=(*page.rows, row)[-page.tail_rows :])
     return page if arrival.event is None else _after(page, arrival.event)
 
 
-def with_operating_state(page: Page, arrival: Arrival) -> Page:
+def with_operating_state(page: Page, arrival: ReceivedMessage) -> Page:
     """Return the page after a message older than its history: only how the executor is held and
     configured is taken from it.
     """

@@ -16,7 +16,7 @@ from schemas.observation import ClusterTotals
 from schemas.reaction import ReactionItem
 from services.dashboard.acting import acting_json
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json, decision_rows
-from services.dashboard.page import NANOSECONDS, Page, Row
+from services.dashboard.page import NANOSECONDS, EventRow, Page
 
 RECENT_DECISIONS = 40
 RECENT_REACTIONS = 24
@@ -49,7 +49,7 @@ def sections_of(page: Page, origin: Origin, replay: str = "") -> dict[str, Any]:
     }
 
 
-def row_json(row: Row) -> list[Any]:
+def row_json(row: EventRow) -> list[Any]:
     """Return one line of the tail: seq, recorded time in ms, subject, text."""
     return [row.seq, row.recorded_ns // MILLISECOND_NS, row.subject, row.text]
 

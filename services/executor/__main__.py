@@ -6,9 +6,9 @@ import bus.lean_start  # noqa: F401  # isort: skip - before all others
 import sys
 
 from services.cluster_process import run_cluster_process
-from services.executor.rights import required_rights
 from services.executor.service import NAME, run
 from services.executor.settings import ExecutorSettings
+from services.rights.executor import required_rights
 
 if __name__ == "__main__":
     sys.exit(run_cluster_process(NAME, ExecutorSettings, run, required_rights))

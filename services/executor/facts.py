@@ -1,4 +1,4 @@
-"""What the executor reads from the cluster just before it plans: re-validation starts here."""
+"""Facts that the executor reads from the cluster just before it plans: re-validation starts here."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class NamespaceFacts(DataModel):
     """Struck out by a guard."""
 
 
-class QuotaRoom(DataModel):
+class QuotaHeadroom(DataModel):
     """How many pods like the target's the namespace's ResourceQuotas still let in."""
 
     pods: Count
@@ -167,7 +167,7 @@ class Facts(DataModel):
     """The embedded cluster, which honours limits on nodes."""
     decision_id: str = ""
     """Id of the decision that is planned."""
-    quota_room: QuotaRoom | None = None
+    quota_room: QuotaHeadroom | None = None
     """Of the target workload; None: no quota limits its pods."""
     resize_served: bool = False
     """The API server serves the resize subresource of pods."""

@@ -11,32 +11,6 @@ from schemas.model import DataModel
 from schemas.outcome import Mode
 from services.executor.settings import ExecutorSettings
 
-AUTOSCALERS = "horizontalpodautoscalers"
-NODE_CLAIMS = "nodeclaims"
-WRITTEN = {
-    "nodes": "/api/v1",
-    "pods": "/api/v1",
-    "deployments": "/apis/apps/v1",
-    "jobs": "/apis/batch/v1",
-    AUTOSCALERS: "/apis/autoscaling/v2",
-    NODE_CLAIMS: "/apis/karpenter.sh/v1",
-    "resourcequotas": "/api/v1",
-}
-"""The only kinds that are ever written, and where the API keeps them."""
-
-
-RESOURCES = {
-    ("apps/v1", "ReplicaSet"): "replicasets",
-    ("apps/v1", "Deployment"): "deployments",
-    ("apps/v1", "StatefulSet"): "statefulsets",
-    ("apps/v1", "DaemonSet"): "daemonsets",
-    ("batch/v1", "Job"): "jobs",
-    ("batch/v1", "CronJob"): "cronjobs",
-}
-"""What the API calls the kinds that own pods; others are asked for."""
-CLUSTER_WIDE = frozenset({"nodes", NODE_CLAIMS})
-"""Those that lie in no namespace."""
-
 
 class Marked(DataModel):
     """An object that is marked do-not-disrupt, or may be marked so."""
@@ -111,7 +85,7 @@ class Reach(DataModel):
 
 
 class Scope(DataModel):
-    """What may be written."""
+    """Scope of writes."""
 
     namespaces: tuple[str, ...] | None
     """Exact names; None: every namespace and every node."""

@@ -25,20 +25,20 @@ from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, Mode
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.executor.execution.attempts import Attempts, Effect
-from services.executor.execution.context import EffectContext
+from services.executor.execution.attempts import Attempts, SideEffect
+from services.executor.execution.context import SideEffectContext
 from services.executor.execution.execute import execute, resume
 from services.executor.guards import registered_guards
 from services.executor.ledger import Execution, Ledger, Place
 from services.executor.ledger.handler import NAME, ExecutorHandler
-from services.executor.reading.capabilities import MeansWatch
+from services.executor.reading.capabilities import CapabilityWatch
 from services.executor.reading.followed_lists import FollowedLists
 from services.executor.reading.pod_amounts import PodReader
 from services.executor.settings import ExecutorSettings
 from services.executor.undo.causes import rollback_cause
 from services.executor.undo.roll_back import roll_back, rollback_order
 from services.executor.verification.judging import due_for_verification
-from services.executor.verification.verify import Looks, verify
+from services.executor.verification.verify import ReachedStates, verify
 from services.executor.writing.object_events import ObjectEvents
 from services.executor.writing.writer import OperationWriter
 from services.kube_follow import WatchTransport
@@ -143,10 +143,12 @@ class Executor:
         log = structlog.get_logger(NAME)
         reader = PodReader(transport, settings)
         events = ObjectEvents(transport, log) if settings.object_events else None
-        self._context = EffectContext(settings, publisher, transport, writer, reader, log, events)
-        self._means = MeansWatch(transport, settings)
+        self._context = SideEffectContext(
+            settings, publisher, transport, writer, reader, log, events
+        )
+        self._means = CapabilityWatch(transport, settings)
         self._attempts = Attempts()
-        self._looks = Looks()
+        self._looks = ReachedStates()
 
     async def act(self, state: Ledger) -> None:
         """Take the first effect that this state asks for, once per part of a decision and process.
@@ -162,13 +164,15 @@ class Executor:
             await context.pod_reader.follow(cycle, state.seen.cluster_time_seconds)
         for execution in state.executions:
             place = execution.place
-            if execution.phase is ExecutionPhase.STARTED and attempts.begin(Effect.EXECUTE, place):
+            if execution.phase is ExecutionPhase.STARTED and attempts.begin(
+                SideEffect.EXECUTE, place
+            ):
                 resumed = resume(context, state, execution)
-                return await self._attempt(resumed, cycle, Effect.EXECUTE, place)
+                return await self._attempt(resumed, cycle, SideEffect.EXECUTE, place)
         for due in () if pods.failed else state.due:
-            if attempts.begin(Effect.EXECUTE, due.place):
+            if attempts.begin(SideEffect.EXECUTE, due.place):
                 executed = execute(context, state, due)
-                return await self._attempt(executed, cycle, Effect.EXECUTE, due.place)
+                return await self._attempt(executed, cycle, SideEffect.EXECUTE, due.place)
         for effect, execution, retry, doing in self._afterwards(state):
             place = execution.place
             if attempts.begin(effect, place, retry):
@@ -181,12 +185,12 @@ class Executor:
 
     def _afterwards(
         self, state: Ledger
-    ) -> Iterator[tuple[Effect, Execution, int, Callable[[], Awaitable[bool]]]]:
+    ) -> Iterator[tuple[SideEffect, Execution, int, Callable[[], Awaitable[bool]]]]:
         """Yield what is due of executions that have finished: effect, execution, number of the retry, how."""
         context = self._context
         for execution in due_for_verification(state, context.settings.verify_cycles):
             yield (
-                Effect.VERIFY,
+                SideEffect.VERIFY,
                 execution,
                 0,
                 partial(verify, context, self._looks, state, execution),
@@ -195,14 +199,14 @@ class Executor:
             cause = rollback_cause(context, state, execution)
             if cause:
                 yield (
-                    Effect.ROLL_BACK,
+                    SideEffect.ROLL_BACK,
                     execution,
                     execution.rollbacks_failed,
                     partial(roll_back, context, state, execution, cause),
                 )
 
     async def _attempt(
-        self, doing: Awaitable[T], cycle: int, effect: Effect, place: Place, retry: int = 0
+        self, doing: Awaitable[T], cycle: int, effect: SideEffect, place: Place, retry: int = 0
     ) -> T | None:
         """Return what an effect returns; None when it raised, and a later cycle may try it again."""
         key = f"{place} seen in cycle {cycle}"

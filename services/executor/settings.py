@@ -27,7 +27,7 @@ UNSET = ("unready_ratio", "settle_seconds", "move_job_pods")
 _WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
 
 
-class Budget(DataModel):
+class DisruptionBudget(DataModel):
     """How many nodes may be disrupted within a window; of several that apply, the strictest counts."""
 
     nodes: str = Field(default="10%", pattern=r"^\d+%?$")
@@ -71,7 +71,7 @@ class Caps(DataModel):
     pods (then at least 10). `foresail up --provisioner` makes it 100%: machines are rented for them."""
 
 
-BUDGETS_BY_KIND = tuple(Budget(reasons=(kind,)) for kind in DISRUPTIVE)
+BUDGETS_BY_KIND = tuple(DisruptionBudget(reasons=(kind,)) for kind in DISRUPTIVE)
 """A budget for each kind, so that saving never uses up what safety needs."""
 
 
@@ -104,7 +104,7 @@ class ExecutorSettings(DataModel):
     """After a failed execution on the target (Cluster Autoscaler: 3 min)."""
     ping_pong_seconds: float = Field(default=900.0, ge=0)
     """Memory in which an action may not be undone unless severity rises."""
-    budgets: tuple[Budget, ...] = (Budget(),)
+    budgets: tuple[DisruptionBudget, ...] = (DisruptionBudget(),)
     """Disruption budgets (Karpenter's default is 10% of the nodes). Where `namespaces` are set, the default is one
     of this size for each kind, so that saving never uses up what safety needs."""
     caps: Caps = Caps()
@@ -191,9 +191,9 @@ class ExecutorSettings(DataModel):
         return self
 
     @property
-    def budgets_in_force(self) -> tuple[Budget, ...]:
+    def budgets_in_force(self) -> tuple[DisruptionBudget, ...]:
         """Budgets, with the default decided."""
-        default = self.budgets == (Budget(),)
+        default = self.budgets == (DisruptionBudget(),)
         return BUDGETS_BY_KIND if default and self.namespaces is not None else self.budgets
 
     @property

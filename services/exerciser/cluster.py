@@ -1,4 +1,4 @@
-"""What the exerciser reads from and writes to the cluster; writes stay in its own namespace.
+"""Reads and writes of the exerciser; writes stay in its own namespace.
 
 Creating is idempotent (an object that exists already is left as it is) and so is removing.
 """
@@ -42,7 +42,7 @@ _DEPLOYMENTS = list_decoder(Deployment)
 
 @dataclass(frozen=True, slots=True)
 class ClusterLoad:
-    """What others put on the cluster."""
+    """Load of others on the cluster."""
 
     nodes: tuple[NodeLoad, ...]
     """Workers that are ready and on, sorted by name."""

@@ -30,7 +30,7 @@ Spread = Literal["nothing", "every_node", "one_node", "unschedulable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class LoadShares:
     """Requests of a node as shares of its allocatable resources."""
 
     cpu_ratio: float
@@ -59,7 +59,7 @@ class Phase:
     rule: RefereeRule
     band: tuple[float, float]
     """Pressure from (inclusive) and below which the intended action is chosen."""
-    shares: Shares | None = None
+    shares: LoadShares | None = None
     cpu_range: tuple[float, float] = (0.0, 0.0)
     """CPU shares to draw from; memory follows from the band."""
     queue: int = 0
@@ -104,7 +104,7 @@ PHASES: tuple[Phase, ...] = (
         ActionKind.DVFS,
         _BY_SCORE,
         (SLEEP_BELOW, DVFS_BELOW),
-        Shares(0.22, 0.03),
+        LoadShares(0.22, 0.03),
         (0.20, 0.30),
     ),
     Phase(
@@ -115,7 +115,7 @@ PHASES: tuple[Phase, ...] = (
         ActionKind.MEMORY_BALLOON,
         _BY_SCORE,
         (DVFS_BELOW, BALLOON_BELOW),
-        Shares(0.62, 0.10),
+        LoadShares(0.62, 0.10),
         (0.52, 0.65),
     ),
     Phase(
@@ -126,7 +126,7 @@ PHASES: tuple[Phase, ...] = (
         ActionKind.THROTTLE,
         _FIRST,
         (THROTTLE_FROM, MIGRATE_FROM),
-        Shares(0.86, 0.13),
+        LoadShares(0.86, 0.13),
         (0.82, 0.88),
     ),
     Phase(
@@ -137,7 +137,7 @@ PHASES: tuple[Phase, ...] = (
         ActionKind.MIGRATE,
         _FIRST,
         (MIGRATE_FROM, REPLICATE_FROM),
-        Shares(0.92, 0.64),
+        LoadShares(0.92, 0.64),
         (0.90, 0.93),
     ),
     Phase(
@@ -148,7 +148,7 @@ PHASES: tuple[Phase, ...] = (
         ActionKind.REPLICATE,
         _FIRST,
         (REPLICATE_FROM, 1.0),
-        Shares(0.94, 0.91),
+        LoadShares(0.94, 0.91),
         (0.935, 0.945),
     ),
     Phase(
@@ -194,7 +194,7 @@ _WAITING_CPU_RANGE = (80, 200)
 _WAITING_MEMORY_RANGE = (48, 128)
 
 
-def phase_shares(phase: Phase, *, randomise: bool, seed: int) -> Shares | None:
+def phase_shares(phase: Phase, *, randomise: bool, seed: int) -> LoadShares | None:
     """Return the shares that a phase asks of a node; None for phases that ask nothing of nodes.
 
     Drawn shares stay inside the phase's band whatever is drawn: memory is drawn from what the band
@@ -207,7 +207,7 @@ def phase_shares(phase: Phase, *, randomise: bool, seed: int) -> Shares | None:
     low, high = phase.band[0] + MARGIN, phase.band[1] - MARGIN
     least = max(MARGIN, (low - CPU_WEIGHT * cpu) / MEMORY_WEIGHT)
     most = min(MOST_MEMORY, (high - CPU_WEIGHT * cpu) / MEMORY_WEIGHT)
-    return Shares(round(cpu, 6), round(random.uniform(least, most), 6))
+    return LoadShares(round(cpu, 6), round(random.uniform(least, most), 6))
 
 
 def waiting_size(phase: Phase, *, randomise: bool, seed: int) -> tuple[int, int]:

@@ -15,8 +15,8 @@ from services.exerciser.phases import (
     OVERLOADED_ABOVE,
     OVERLOADED_SHARE,
     THROTTLE_FROM,
+    LoadShares,
     Phase,
-    Shares,
     phase_shares,
     waiting_size,
 )
@@ -40,9 +40,9 @@ class NodeLoad:
     restarted_pods: int
 
     @property
-    def shares(self) -> Shares:
-        """What is requested already."""
-        return Shares(
+    def shares(self) -> LoadShares:
+        """Requests so far."""
+        return LoadShares(
             _share(self.cpu_requested_millicores, self.cpu_millicores),
             _share(self.memory_requested_bytes, self.memory_bytes),
         )
@@ -71,7 +71,7 @@ class PlannedLoad:
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """What to create for a phase, or the reason why nothing can be."""
+    """Objects to create for a phase, or the reason why nothing can be."""
 
     loads: tuple[PlannedLoad, ...]
     text: str
@@ -194,17 +194,17 @@ def _unschedulable(phase: Phase, waiting_pods: int, settings: ExerciserSettings)
     return LoadPlan(loads, f"{replicas} pods that fit nowhere, beside {waiting_pods} of others")
 
 
-def _shares(phase: Phase, settings: ExerciserSettings) -> Shares:
+def _shares(phase: Phase, settings: ExerciserSettings) -> LoadShares:
     shares = phase_shares(phase, randomise=settings.randomise, seed=settings.seed)
     assert shares is not None
     return shares
 
 
-def _fill(name: str, node: NodeLoad, target: Shares) -> tuple[PlannedLoad, float]:
+def _fill(name: str, node: NodeLoad, target: LoadShares) -> tuple[PlannedLoad, float]:
     """Return the load that lifts a node to the wanted shares, and the pressure it then has."""
     cpu = _amount_to_reach(target.cpu_ratio, node.cpu_millicores, node.cpu_requested_millicores)
     memory = _amount_to_reach(target.memory_ratio, node.memory_bytes, node.memory_requested_bytes)
-    shares = Shares(
+    shares = LoadShares(
         _share(node.cpu_requested_millicores + cpu, node.cpu_millicores),
         _share(node.memory_requested_bytes + memory, node.memory_bytes),
     )
@@ -219,5 +219,5 @@ def _share(requested: int, allocatable: int) -> float:
     return requested / allocatable if allocatable else 1.0
 
 
-def _shares_text(shares: Shares) -> str:
+def _shares_text(shares: LoadShares) -> str:
     return f"{shares.cpu_ratio:.0%} of the CPU and {shares.memory_ratio:.0%} of the memory"

@@ -13,7 +13,7 @@ from services.exerciser.phases import PHASES
 
 
 class ExerciserState(DataModel):
-    """What the log says about the exercise."""
+    """State of the exercise by the log."""
 
     cycle: Cycle = 0
     """Newest observed cycle."""

@@ -61,7 +61,7 @@ class Booster:
 
     @property
     def objective(self) -> str:
-        """What it was trained for, e.g. `binary:logistic`."""
+        """Its training objective, e.g. `binary:logistic`."""
         size, text = ctypes.c_uint64(), ctypes.c_char_p()
         self._call("XGBoosterSaveJsonConfig", self._handle, ctypes.byref(size), ctypes.byref(text))
         config = json.loads(text.value or b"{}")

@@ -28,7 +28,7 @@ from features.baseline import (
 )
 from features.live.columns import Column, FeatureColumns, Number
 from schemas.numbers import rounded
-from services.inference.predictor import Explanation, Forecast, Term
+from services.inference.predictor import Explanation, FeatureContribution, Forecast
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +102,22 @@ class BaselineFormula:
         values = features.row(row)
         load, health = self._load_terms(values), _health(values)
         if health.contribution >= _load(load):
-            risk = (health, *(Term(term.feature, term.value, 0.0) for term in load))
+            risk = (health, *(FeatureContribution(term.feature, term.value, 0.0) for term in load))
         else:
-            risk = (*load, Term(health.feature, health.value, 0.0))
+            risk = (*load, FeatureContribution(health.feature, health.value, 0.0))
         return Explanation(risk=risk, demand=load)
 
-    def _load_terms(self, values: dict[str, Number]) -> tuple[Term, Term]:
+    def _load_terms(
+        self, values: dict[str, Number]
+    ) -> tuple[FeatureContribution, FeatureContribution]:
         return (
             self._load_term(values, "cpu", CPU_WEIGHT),
             self._load_term(values, "memory", MEMORY_WEIGHT),
         )
 
-    def _load_term(self, values: dict[str, Number], resource: str, weight: float) -> Term:
+    def _load_term(
+        self, values: dict[str, Number], resource: str, weight: float
+    ) -> FeatureContribution:
         measured = f"{resource}_used_ratio"
         if self.use_measured and values[measured] is not None:
             return _weighted_term(measured, values[measured], weight)
@@ -121,18 +125,18 @@ class BaselineFormula:
         return _weighted_term(requested, values[requested], weight)
 
 
-def _weighted_term(feature: str, value: Number, weight: float) -> Term:
-    return Term(feature, value, weight * min(1.0, float(value or 0.0)))
+def _weighted_term(feature: str, value: Number, weight: float) -> FeatureContribution:
+    return FeatureContribution(feature, value, weight * min(1.0, float(value or 0.0)))
 
 
-def _load(terms: tuple[Term, Term]) -> float:
+def _load(terms: tuple[FeatureContribution, FeatureContribution]) -> float:
     """Return cpu part + memory part, added in that order as the baseline does."""
     return terms[0].contribution + terms[1].contribution
 
 
-def _health(values: dict[str, Number]) -> Term:
+def _health(values: dict[str, Number]) -> FeatureContribution:
     if values["unhealthy_pods"]:
-        return Term("unhealthy_pods", values["unhealthy_pods"], UNHEALTHY_RISK)
+        return FeatureContribution("unhealthy_pods", values["unhealthy_pods"], UNHEALTHY_RISK)
     if values["restarted_pods"]:
-        return Term("restarted_pods", values["restarted_pods"], RESTARTED_RISK)
-    return Term("unhealthy_pods", values["unhealthy_pods"], 0.0)
+        return FeatureContribution("restarted_pods", values["restarted_pods"], RESTARTED_RISK)
+    return FeatureContribution("unhealthy_pods", values["unhealthy_pods"], 0.0)

@@ -29,7 +29,7 @@ Trained = TrainedRisk | TrainedDemand
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What inference runs."""
+    """Models that inference runs."""
 
     formula: Predictor
     """Predicts what no trained model does."""

@@ -24,7 +24,7 @@ from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView, OpenCycle
 from services.inference.models import Models, Trained
-from services.inference.predictor import Forecast, Predictor, Term
+from services.inference.predictor import FeatureContribution, Forecast, Predictor
 from services.inference.risk_inputs import RiskInputs
 from services.inference.state import DEMAND, RISK, InferenceState
 from services.inference.trained_demand import TrainedDemand
@@ -258,7 +258,7 @@ class _ByFormula:
             {row: self.formula.explain(self.features, row).demand for row in rows[:targets]}
         )
 
-    def _terms(self, terms: dict[int, tuple[Term, ...]]) -> tuple[Contribution, ...]:
+    def _terms(self, terms: dict[int, tuple[FeatureContribution, ...]]) -> tuple[Contribution, ...]:
         return tuple(
             Contribution(
                 target=self.features.ids[row],

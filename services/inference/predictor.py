@@ -18,7 +18,7 @@ from features.live.columns import FeatureColumns, Number
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a predictor says of all nodes, one number per row of the features."""
+    """Forecast of a predictor for all nodes, one number per row of the features."""
 
     risk_ratio: tuple[float, ...]
     """Probability (or score) that the node's workloads fail within the horizon."""
@@ -27,7 +27,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class FeatureContribution:
     """How much one feature added to one prediction, in units of the prediction."""
 
     feature: str
@@ -39,8 +39,8 @@ class Term:
 class Explanation:
     """Why one node got its numbers; the terms of each add up to the number itself."""
 
-    risk: tuple[Term, ...]
-    demand: tuple[Term, ...]
+    risk: tuple[FeatureContribution, ...]
+    demand: tuple[FeatureContribution, ...]
 
 
 class Predictor(Protocol):

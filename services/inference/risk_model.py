@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from bus.errors import InputError
 from schemas.manifest import Calibration, ModelBooster
-from services.inference.booster import Booster, Matrix
+from services.inference.booster import Matrix
+from services.inference.scorers import Scorer, load_scorer
 from services.model_directory import ModelDirectory
 
 F64 = NDArray[np.float64]
@@ -80,13 +81,13 @@ def chosen_horizon(horizons: Sequence[float], horizon_seconds: float | None) -> 
 
 def load_booster(
     pairs: Sequence[tuple[ModelBooster, bytes]], model_id: str, objective: str, features: int
-) -> tuple[Booster, ...]:
+) -> tuple[Scorer, ...]:
     """Load boosters.
 
     Raises:
         InputError: one was trained for another objective or reads another number of columns.
     """
-    boosters = tuple(Booster(raw, f"{model_id} {entry.file}") for entry, raw in pairs)
+    boosters = tuple(load_scorer(entry.file, raw, model_id) for entry, raw in pairs)
     for (entry, _), booster in zip(pairs, boosters, strict=True):
         if booster.objective != objective:
             remedy = f"a model of this kind needs {objective}"

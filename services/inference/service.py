@@ -27,6 +27,7 @@ from services.inference.state import (
     evolve,
     open_cycles,
 )
+from services.inference.workloads import NOTHING, FollowedParts, new_data
 
 
 class InferenceHandler:
@@ -44,6 +45,7 @@ class InferenceHandler:
         shadow_cycles: int = 1,
         *,
         demand_bands: bool = False,
+        workloads: FollowedParts = NOTHING,
     ) -> None:
         """Predict with the same models for the whole life of the process."""
         self.item: Callable[[str, object], AbstractContextManager[object]] = _every_error_ends_it
@@ -58,7 +60,10 @@ class InferenceHandler:
             shadow_cycles,
             models.risk is not None,
             demand_bands,
+            workloads,
         )
+        self.rebuilt_from = (("history", ">"),) if workloads.history else ()
+        """What is read again from the log's beginning after a checkpoint was restored."""
 
     @property
     def reads(self) -> tuple[tuple[str, ...], ...]:
@@ -72,6 +77,7 @@ class InferenceHandler:
             ("observation",),
             ("prediction", "*"),
             *shadows,
+            *self._wanted.workloads.reads,
         )
 
     @property
@@ -92,7 +98,7 @@ class InferenceHandler:
         return max((cycles[-1].cycle for cycles in state.owed.values() if cycles), default=None)
 
     def decide(self, state: InferenceState, *, overdue: bool) -> tuple[NewEvent, ...]:
-        """Return the predictions owed.
+        """Return the predictions to publish.
 
         A result for the newest observation, superseded for older open cycles.
         """
@@ -107,6 +113,11 @@ class InferenceHandler:
                 if any(cycle.cycle == number for cycle in state.owed.get(output, ())):
                     with self.item(f"predict {output}", number):
                         new_events.append(_draft(builder.build(output), cycles[number]))
+        view = state.view
+        if newest is not None and view is not None and view.cycle == newest:
+            with self.item("tell of workloads", newest):
+                told = new_data(state.workloads, view, self._wanted.workloads)
+                new_events += [_draft(data, cycles[newest]) for data in told]
         return tuple(new_events)
 
 
@@ -151,4 +162,5 @@ def build(
         limits,
         settings.shadow_cycles,
         demand_bands=settings.demand_bands,
+        workloads=settings.followed_parts(),
     )

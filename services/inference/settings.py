@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from features.baseline import MODEL_ID
+from features.live.capacity.windows import Objective
 from schemas.manifest import ModelManifest
 from schemas.model import DataModel
 from schemas.prediction import SHADOW_SLOTS
 from schemas.view import OPEN_LIMIT
+from schemas.work import LATENCY_BOUNDS
+from services.inference.workloads import FollowedParts
 from services.model_folders import folder_of, model_id_of, read_manifest
 
 
@@ -41,6 +44,14 @@ class InferenceSettings(DataModel):
     """Whether each minute bands of demand are published for 5, 15, 30 and 60 minutes ahead: requests of each
     Service, and cores requested on machines of one size and on all.
     """
+    workload_history: bool = True
+    """Whether fourteen days of each workload are kept: requests, CPU, memory, and cores requested by machine."""
+    replica_capacity: bool = True
+    """Whether it is learned how many requests a second one replica bears within the objective."""
+    slo_latency_seconds: float = 0.5
+    """The objective of Services: requests are answered within so much (a bound of `schemas.work.LATENCY_BOUNDS`),"""
+    slo_bad_ratio: float = Field(default=0.01, ge=0, le=1)
+    """and at most this share of them fails or is later."""
     horizon_seconds: float = Field(default=60.0, gt=0)
     """Cluster seconds after which a prediction of the formula is scored; the baseline names none.
 
@@ -59,6 +70,20 @@ class InferenceSettings(DataModel):
     """
     explain_shadow_targets: int = Field(default=0, ge=0, le=20)
     """The same for shadow models."""
+
+    @field_validator("slo_latency_seconds")
+    @classmethod
+    def _check_bound(cls, seconds: float) -> float:
+        if seconds not in LATENCY_BOUNDS:
+            raise ValueError(f"use one of {', '.join(f'{bound:g}' for bound in LATENCY_BOUNDS)}")
+        return seconds
+
+    def followed_parts(self) -> FollowedParts:
+        """Return what is followed of workloads."""
+        objective = Objective(
+            latency_seconds=self.slo_latency_seconds, bad_ratio=self.slo_bad_ratio
+        )
+        return FollowedParts(self.workload_history, objective if self.replica_capacity else None)
 
     def manifests(self) -> list[ModelManifest]:
         """Return the manifests of every trained model that is named.

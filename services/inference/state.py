@@ -1,7 +1,8 @@
-"""What inference knows between two events."""
+"""State of inference between two events."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -18,13 +19,16 @@ from features.live import checkpoint, node_usage
 from features.live.demand_series import demand_after
 from features.live.live_history import LiveHistory
 from features.live.node_usage import Usage
+from schemas.capacity import PredictionCapacity
 from schemas.envelope import Event
+from schemas.history import HistoryBlock, HistoryFilled
 from schemas.model import DataModel
 from schemas.observation import Observation
 from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
 from schemas.promotion import OutcomeModels
-from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
+from schemas.snapshot import SnapshotPlacements, SnapshotUsage, SnapshotWorkloads
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
+from services.inference.workloads import NOTHING, FollowedParts, Workloads, after_event, after_view
 from services.packed_demand import PackedDemand
 
 RISK, DEMAND = "risk", "demand"
@@ -52,7 +56,7 @@ PackedUsage = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What the models in use make of the log."""
+    """Outputs of the models in use."""
 
     outputs: tuple[str, ...] = (RISK, DEMAND)
     """What is owed for each cycle: `risk`, `demand`, and the slots of shadow models."""
@@ -64,18 +68,20 @@ class Outputs:
     """Whether an active model reads the history."""
     demand_bands: bool = False
     """Whether bands of demand are published."""
+    workloads: FollowedParts = NOTHING
+    """What is followed of workloads."""
 
     def outputs_of_cycle(self, cycle: int) -> tuple[str, ...]:
         """Return the outputs of one cycle."""
-        return self.outputs if self.shadows_speak(cycle) else (RISK, DEMAND)
+        return self.outputs if self.shadows_predict(cycle) else (RISK, DEMAND)
 
-    def shadows_speak(self, cycle: int) -> bool:
+    def shadows_predict(self, cycle: int) -> bool:
         """Say whether shadow models predict in a cycle."""
         return cycle % self.shadow_cycles == 0
 
 
 class InferenceState(DataModel):
-    """The newest observation, what led there, and what is owed."""
+    """The newest observation, what led there, and what is not published yet."""
 
     view: ObservationView | None = None
     """None before the first keyframe."""
@@ -87,6 +93,8 @@ class InferenceState(DataModel):
     """Windows of use; None when no model reads them."""
     demand: PackedDemand = None
     """Demand by the minute; None when no bands are published."""
+    workloads: Workloads = Field(default=Workloads(), exclude_if=lambda known: known == Workloads())
+    """Fourteen days of each workload, and what its replicas bear."""
     driving: str = Field(default="", exclude_if=lambda model_id: not model_id)
     """Id of the shadow that predicts for the newest observation what is acted upon; empty: what the settings name."""
     chosen: str = Field(default="", exclude_if=lambda model_id: not model_id)
@@ -108,6 +116,8 @@ class InferenceState(DataModel):
             size = len(content[name] or "")
             content[name] = content[name] if size <= room else None
             room -= size if size <= room else 0
+        if len(json.dumps(content.get("workloads"))) > room:
+            del content["workloads"]  # what is in the log is read again, the rest begins anew
         return content
 
 
@@ -130,6 +140,11 @@ def evolve(state: InferenceState, event: Event[Any], outputs: Outputs) -> Infere
             return _close_cycle(state, DEMAND, event.data.cycle)
         case PredictionShadow():
             return _close_cycle(state, str(event.data.slot), event.data.cycle)
+        case SnapshotUsage() | HistoryFilled() | HistoryBlock() | PredictionCapacity() if (
+            outputs.workloads
+        ):
+            workloads = after_event(state.workloads, event.data, outputs.workloads)
+            return state.model_copy(update={"workloads": workloads})
     return state
 
 
@@ -140,13 +155,16 @@ def _apply_observation(
     live, followed = state.live, state.usage
     if view is not None and outputs.history:
         each_cycle = outputs.history_each_cycle or bool(state.chosen)
-        with_changes = each_cycle or outputs.shadows_speak(view.cycle)
+        with_changes = each_cycle or outputs.shadows_predict(view.cycle)
         live = (live or LiveHistory()).with_observation(view, with_changes=with_changes)
     if view is not None and outputs.usage:
         followed = node_usage.usage_after(followed, view)
     demand = state.demand if outputs.demand_bands else None
     if view is not None and outputs.demand_bands:
         demand = demand_after(demand, view)
+    workloads = state.workloads
+    if view is not None and outputs.workloads:
+        workloads = after_view(workloads, view, outputs.workloads)
     new = outputs.outputs_of_cycle(event.data.cycle)
     open_cycles = ((name, state.owed.get(name, ())) for name in outputs.outputs)
     owed = {
@@ -159,6 +177,7 @@ def _apply_observation(
         live=live if outputs.history else None,
         usage=followed if outputs.usage else None,
         demand=demand,
+        workloads=workloads,
         driving=state.chosen,
         chosen=state.chosen,
     )

@@ -26,8 +26,9 @@ from schemas.numbers import rounded
 from schemas.prediction import Contribution, FeatureSource
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView
-from services.inference.booster import Booster, Matrix
+from services.inference.booster import Matrix
 from services.inference.risk_model import calibrate, chosen_horizon, load_booster, weightiest
+from services.inference.scorers import Scorer
 from services.inference.trained_risk import ModelOutput
 from services.model_directory import FeatureCatalogue, ModelDirectory
 
@@ -44,11 +45,11 @@ DEMAND_CATALOGUE = {
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What predicts one resource."""
+    """Predictor of one resource."""
 
     resource: str
     first: ModelBooster
-    boosters: tuple[Booster, ...]
+    boosters: tuple[Scorer, ...]
 
 
 class TrainedDemand:

@@ -11,7 +11,7 @@ from features.live.live_history import LIVE_SETS
 from schemas.numbers import rounded
 from schemas.prediction import ABSTAINS, Contribution, FeatureSource
 from services.inference.booster import Matrix
-from services.inference.grounds import grounds_by_node
+from services.inference.explanations import explanations_by_node
 from services.inference.risk_inputs import RiskInputs, Rows
 from services.inference.risk_model import RiskModel, node_risks, weightiest
 from services.model_directory import FeatureCatalogue, ModelDirectory
@@ -28,7 +28,7 @@ LIVE_CATALOGUE = {
 
 @dataclass(frozen=True, slots=True)
 class ModelOutput:
-    """What a trained model predicts for one cycle."""
+    """Prediction of a trained model for one cycle."""
 
     ids: tuple[str, ...]
     ratios: tuple[float, ...]
@@ -36,7 +36,7 @@ class ModelOutput:
     sources: tuple[FeatureSource, ...]
     contributions: tuple[Contribution, ...] = ()
     grounds: str = ""
-    """Risk: a letter for each of `ids`, what speaks for a failure there (`services.inference.grounds`)."""
+    """Risk: a letter for each of `ids`, what speaks for a failure there (`services.inference.explanations`)."""
 
 
 class TrainedRisk:
@@ -80,7 +80,7 @@ class TrainedRisk:
         }
         ids = tuple(name for name in inputs.view.nodes.ids if name not in excepted)
         ratios = tuple(rounded(by_node.get(name, 0.0)) for name in ids)
-        grounds = grounds_by_node(rows, whole, self._set, inputs.owners)
+        grounds = explanations_by_node(rows, whole, self._set, inputs.owners)
         why = self._explain(rows, matrix, risks, dict(zip(ids, ratios, strict=True)), targets)
         return ModelOutput(
             ids,

@@ -10,23 +10,23 @@ from dataclasses import dataclass
 
 from schemas.decision import RefereeRule
 from schemas.reasons import Reason
-from services.referee.candidate import Candidate
+from services.referee.open_proposal import OpenProposal
 
-Candidates = tuple[Candidate, ...]
+Candidates = tuple[OpenProposal, ...]
 """In canonical order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a rule chose."""
+    """Choice of a rule."""
 
-    winner: Candidate | None
+    winner: OpenProposal | None
     """None: nobody; the referee itself says noop."""
     reason: Reason | None = None
     """Why nothing is done; None when something is."""
     text: str = ""
     """Why it was chosen, where the rule's own text does not say it all."""
-    more: tuple[Candidate, ...] = ()
+    more: tuple[OpenProposal, ...] = ()
     """Who else may win, best first; whoever touches what an earlier winner touches, or wants nothing, does not."""
 
 

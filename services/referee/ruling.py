@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from schemas.actions import AgentName, NoopAction
 from schemas.decision import MOST_PARTS, DecisionPart, Override, RefereeRule
 from schemas.reasons import Reason
-from services.referee.candidate import Candidate, canonical
+from services.referee.open_proposal import OpenProposal, canonical
 from services.referee.rule import Candidates, Choice, Rule
 from services.referee.rules import RULES
 
@@ -26,7 +26,7 @@ SUPERSEDED_TEXT = "a newer observation arrived before this cycle was closed"
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What the referee found."""
+    """Result of the referee."""
 
     parts: tuple[DecisionPart, ...]
     """At least one; a noop stands alone."""
@@ -43,7 +43,9 @@ class Ruling:
 
 
 def rule_on(
-    proposals: Iterable[Candidate], missing: Sequence[AgentName] = (), rules: Sequence[Rule] = RULES
+    proposals: Iterable[OpenProposal],
+    missing: Sequence[AgentName] = (),
+    rules: Sequence[Rule] = RULES,
 ) -> Ruling:
     """Return the ruling of the first rule that applies.
 
@@ -60,7 +62,9 @@ def rule_on(
     raise AssertionError("the last rule applies to every set of proposals")
 
 
-def superseded_ruling(proposals: Iterable[Candidate], missing: Sequence[AgentName] = ()) -> Ruling:
+def superseded_ruling(
+    proposals: Iterable[OpenProposal], missing: Sequence[AgentName] = ()
+) -> Ruling:
     """Return the ruling of a cycle that is not judged: a noop.
 
     What had been proposed is overridden.
@@ -101,7 +105,7 @@ def _winners(choice: Choice) -> Candidates:
     return tuple(winners[:MOST_PARTS])
 
 
-def _part(winner: Candidate) -> DecisionPart:
+def _part(winner: OpenProposal) -> DecisionPart:
     own = winner.considered
     return DecisionPart(action=winner.action, selected=own.id, score=own.score, effect=own.effect)
 
@@ -118,7 +122,7 @@ def _rationale(
     return rationale + (f"; missing: {', '.join(missing)}" if missing else "")
 
 
-def _override(loser: Candidate, winners: Candidates, rule: Rule) -> Override:
+def _override(loser: OpenProposal, winners: Candidates, rule: Rule) -> Override:
     """Return why a candidate lost: to the winner that touches the same thing, else to the first."""
     in_the_way = (winner for winner in winners if len(winners) > 1 and loser.touches(winner))
     winner = next(in_the_way, winners[0] if winners else None)
@@ -135,12 +139,12 @@ def _override(loser: Candidate, winners: Candidates, rule: Rule) -> Override:
     )
 
 
-def _why(candidate: Candidate) -> str:
+def _why(candidate: OpenProposal) -> str:
     """Return the numbers of what was wanted, or the reason and sentence of a noop."""
     if candidate.wants or candidate.considered.reason is None:
         return candidate.numbers
     return f"{candidate.considered.reason}: {candidate.considered.text}"
 
 
-def _rank(candidate: Candidate) -> str:
+def _rank(candidate: OpenProposal) -> str:
     return f"score {candidate.considered.score:.6g}, priority {candidate.considered.priority}"

@@ -46,7 +46,7 @@ class RefereeHandler:
         return state.open[-1].cycle if state.open else None
 
     def decide(self, state: RefereeState, *, overdue: bool) -> tuple[NewEvent, ...]:
-        """Return the decisions owed, oldest cycle first."""
+        """Return the decisions to publish, oldest cycle first."""
         last = state.last
         new_events: list[NewEvent] = []
         for cycle, closed_by in closings(state.open, overdue=overdue):

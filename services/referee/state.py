@@ -1,4 +1,4 @@
-"""What the referee knows between two events.
+"""State of the referee between two events.
 
 That is the open cycles with what was filed for them, and the newest decision.
 """
@@ -18,7 +18,7 @@ from schemas.numbers import Count, Cycle, Seconds
 from schemas.observation import Observation
 from schemas.proposal import Proposal
 from schemas.view import OPEN_LIMIT
-from services.referee.candidate import Candidate, candidate_of
+from services.referee.open_proposal import OpenProposal, open_proposal_of
 
 
 class PendingCycle(DataModel):
@@ -29,7 +29,7 @@ class PendingCycle(DataModel):
     cluster_time_seconds: Seconds
     expected: tuple[AgentName, ...]
     """Who is expected to propose, in canonical order."""
-    proposals: tuple[Candidate, ...] = ()
+    proposals: tuple[OpenProposal, ...] = ()
 
     @property
     def missing(self) -> tuple[AgentName, ...]:
@@ -39,7 +39,7 @@ class PendingCycle(DataModel):
 
 
 class LastDecision(DataModel):
-    """What the row of equal decisions is counted from."""
+    """Start of the row of equal decisions."""
 
     actions: tuple[Action, ...]
     repeat_count: Count
@@ -91,7 +91,7 @@ def _file_proposal(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple
     """
     data: Proposal = event.data
     return tuple(
-        cycle.model_copy(update={"proposals": (*cycle.proposals, candidate_of(event))})
+        cycle.model_copy(update={"proposals": (*cycle.proposals, open_proposal_of(event))})
         if cycle.cycle == data.cycle and data.agent not in _agents(cycle)
         else cycle
         for cycle in cycles

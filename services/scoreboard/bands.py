@@ -11,7 +11,7 @@ from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.outcome import BandScore, OutcomeForecast
 from schemas.prediction import BandTable, PredictionDemand
 from schemas.view import ObservationView
-from services.scoreboard.owed import Owed
+from services.scoreboard.unpublished import UnpublishedOutcome
 
 BANDS_ID = "demand-bands/1"
 WAITING = 5
@@ -31,7 +31,7 @@ class WaitingBands(DataModel):
 
 
 class BandSums(DataModel):
-    """What was scored so far at one horizon."""
+    """Sums of scores at one horizon."""
 
     targets: Count = 0
     inside: Count = 0
@@ -79,7 +79,9 @@ class ScoredBands(DataModel):
         )
         return self.model_copy(update={"waiting": (*self.waiting, *new)})
 
-    def with_view(self, view: ObservationView) -> tuple[ScoredBands, tuple[Owed, ...]]:
+    def with_view(
+        self, view: ObservationView
+    ) -> tuple[ScoredBands, tuple[UnpublishedOutcome, ...]]:
         """Return this after an observation, and what it settled; a minute that was not seen is not scored."""
         sums, ended = sums_after(self.sums, view)
         if not ended:
@@ -136,7 +138,9 @@ def _compare(table: BandTable, seen: Mapping[str, float]) -> BandSums:
     )
 
 
-def _scored(forecast: WaitingBands, view: ObservationView, new: BandSums, so_far: BandSums) -> Owed:
+def _scored(
+    forecast: WaitingBands, view: ObservationView, new: BandSums, so_far: BandSums
+) -> UnpublishedOutcome:
     outcome = OutcomeForecast(
         cycle=forecast.cycle,
         cluster_time_seconds=view.cluster_time_seconds,
@@ -149,7 +153,7 @@ def _scored(forecast: WaitingBands, view: ObservationView, new: BandSums, so_far
         bands=new.score(),
         bands_so_far=so_far.score(),
     )
-    return Owed(
+    return UnpublishedOutcome(
         cycle=forecast.cycle,
         cluster_time_seconds=view.cluster_time_seconds,
         causes=(forecast.prediction_id, view.id),

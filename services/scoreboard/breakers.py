@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from projections.breaker.judging import Change, judge
+from projections.breaker.judging import BreakerChange, judge
 from projections.breaker.settings import BreakerSettings
 from projections.breaker.tally import BreakerTally, after_event
 from projections.breaker.text import change_text
@@ -14,10 +14,10 @@ from schemas.model import DataModel
 from schemas.observation import Observation
 from schemas.view import ObservationView
 
-KEPT_OWED = 20
+KEPT_UNPUBLISHED = 20
 
 
-class OwedBreaker(DataModel):
+class UnpublishedBreaker(DataModel):
     """A change that the log does not hold yet."""
 
     causes: tuple[str, ...]
@@ -25,13 +25,13 @@ class OwedBreaker(DataModel):
 
 
 class Breakers(DataModel):
-    """What the breakers rest on, and what is owed."""
+    """State of the breakers, and what is not published yet."""
 
     tally: BreakerTally = BreakerTally()
-    owed: tuple[OwedBreaker, ...] = ()
+    owed: tuple[UnpublishedBreaker, ...] = ()
 
     def after(self, event: Event[Any], settings: BreakerSettings) -> Breakers:
-        """Return the same after a stored event; a change that the log holds now is not owed."""
+        """Return the same after a stored event; a change that the log holds now is published."""
         if isinstance(event.data, OutcomeBreaker):
             place = event.data.cycle, event.data.unit
             owed = tuple(one for one in self.owed if (one.change.cycle, one.change.unit) != place)
@@ -45,12 +45,13 @@ class Breakers(DataModel):
         if tally is self.tally and not changes:
             return self
         owed = tuple(
-            OwedBreaker(causes=(view.id,), change=_event_of(change, view)) for change in changes
+            UnpublishedBreaker(causes=(view.id,), change=_event_of(change, view))
+            for change in changes
         )
-        return Breakers(tally=tally, owed=(*self.owed, *owed)[-KEPT_OWED:])
+        return Breakers(tally=tally, owed=(*self.owed, *owed)[-KEPT_UNPUBLISHED:])
 
     def new_events(self) -> tuple[NewEvent, ...]:
-        """Return what is owed, in order."""
+        """Return the events to publish, in order."""
         return tuple(
             NewEvent(one.change, one.change.cycle, one.change.cluster_time_seconds, one.causes)
             for one in self.owed
@@ -70,7 +71,7 @@ def breakers_after(
     return after.after_observation(view, settings)
 
 
-def _event_of(change: Change, view: ObservationView) -> OutcomeBreaker:
+def _event_of(change: BreakerChange, view: ObservationView) -> OutcomeBreaker:
     finding = change.finding
     standing = next((one for one in change.standing if one.unit == change.unit), None)
     until = 0.0 if standing is None else standing.until_seconds

@@ -22,7 +22,7 @@ from services.scoreboard.pending import PendingForecast
 from services.scoreboard.predicted import demand_ratios
 
 
-class Running(DataModel):
+class RunningSums(DataModel):
     """Sums over everything that one model was scored on, of one kind of prediction."""
 
     slot: Count
@@ -38,7 +38,7 @@ class Running(DataModel):
     lead_sum_seconds: Rounded = 0.0
     pinball_sum_ratio: Rounded = 0.0
 
-    def with_score(self, score: ForecastScore) -> Running:
+    def with_score(self, score: ForecastScore) -> RunningSums:
         """Return the sums with one more score."""
         return self.model_copy(
             update={
@@ -83,7 +83,7 @@ def _share(total: float, count: int) -> float | None:
     return total / count if count else None
 
 
-Runnings = tuple[Running, ...]
+Runnings = tuple[RunningSums, ...]
 
 
 def score_forecast(
@@ -130,7 +130,7 @@ def _add_score(
     )
     running = next(same, None)
     if running is None or running.model_id != model_id:
-        running = Running(slot=pending.slot, kind=kind, model_id=model_id)
+        running = RunningSums(slot=pending.slot, kind=kind, model_id=model_id)
     total = running.with_score(score)
     others = (
         sum_so_far

@@ -73,7 +73,7 @@ class PendingForecast(DataModel):
 
     @property
     def place(self) -> tuple[int, int, str]:
-        """What tells it from others: cycle, slot and part."""
+        """Its key: cycle, slot and part."""
         return (self.cycle, self.slot, self.part)
 
 

@@ -1,4 +1,4 @@
-"""What the baseline's one-step model says an action leads to.
+"""Prediction of the baseline's one-step model about an action.
 
 It is applied to the observation that was judged; its result is paid by the same terms as what was
 observed afterwards. Health, completions and deaths are outside the model and stay as they were.

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from projections.promotion.judging import Judgement, judge
+from projections.promotion.judging import PromotionJudgement, judge
 from projections.promotion.settings import PromotionSettings
 from projections.promotion.sums import ScoredTarget
 from projections.promotion.tally import PromotionTally
-from projections.promotion.text import driving_text
 from schemas.breaker import BreakerCause, BreakerState, OutcomeBreaker
 from schemas.envelope import Event, NewEvent
 from schemas.model import DataModel
 from schemas.observation import Observation
-from schemas.promotion import OutcomeModels
+from schemas.promotion import OutcomeModels, driving_text
 from schemas.view import ObservationView
 from services.scoreboard.pending import PendingForecast
 
-KEPT_OWED = 20
+KEPT_UNPUBLISHED = 20
 
 
-class OwedJudgement(DataModel):
+class UnpublishedJudgement(DataModel):
     """A judgement that the log does not hold yet."""
 
     causes: tuple[str, ...]
@@ -28,10 +27,10 @@ class OwedJudgement(DataModel):
 
 
 class Promotion(DataModel):
-    """What promotion rests on, and what is owed."""
+    """Basis of promotion, and what is not published yet."""
 
     tally: PromotionTally = PromotionTally()
-    owed: tuple[OwedJudgement, ...] = ()
+    owed: tuple[UnpublishedJudgement, ...] = ()
 
     def after_forecast(self, forecast: PendingForecast, settings: PromotionSettings) -> Promotion:
         """Return the same after the horizon of a prediction has passed.
@@ -59,7 +58,7 @@ class Promotion(DataModel):
         return self.model_copy(update={"tally": tally})
 
     def after(self, event: Event[Any]) -> Promotion:
-        """Return the same after a stored event; a judgement that the log holds now is not owed."""
+        """Return the same after a stored event; a judgement that the log holds now is published."""
         match event.data:
             case OutcomeModels(cycle=cycle):
                 owed = tuple(one for one in self.owed if one.judgement.cycle != cycle)
@@ -74,11 +73,13 @@ class Promotion(DataModel):
         tally, judgement = judge(self.tally, view.cluster_time_seconds, settings)
         if judgement is None:
             return self if tally is self.tally else self.model_copy(update={"tally": tally})
-        owed = OwedJudgement(causes=(view.id,), judgement=_event_of(judgement, view, settings))
-        return Promotion(tally=tally, owed=(*self.owed, owed)[-KEPT_OWED:])
+        owed = UnpublishedJudgement(
+            causes=(view.id,), judgement=_event_of(judgement, view, settings)
+        )
+        return Promotion(tally=tally, owed=(*self.owed, owed)[-KEPT_UNPUBLISHED:])
 
     def new_events(self) -> tuple[NewEvent, ...]:
-        """Return what is owed, in order."""
+        """Return the events to publish, in order."""
         return tuple(
             NewEvent(
                 one.judgement, one.judgement.cycle, one.judgement.cluster_time_seconds, one.causes
@@ -123,7 +124,7 @@ def scored_targets(forecast: PendingForecast) -> tuple[ScoredTarget, ...]:
 
 
 def _event_of(
-    judgement: Judgement, view: ObservationView, settings: PromotionSettings
+    judgement: PromotionJudgement, view: ObservationView, settings: PromotionSettings
 ) -> OutcomeModels:
     return OutcomeModels(
         cycle=view.cycle,

@@ -10,7 +10,7 @@ from typing import Any
 
 from projections.score.money import difference_of, score_of, slo_of
 from projections.score.prices import ScorePrices
-from projections.score.tally import Look, Tally, add_look, begin_tally, look_of
+from projections.score.tally import ScoreInput, Tally, add_score_input, begin_tally, score_input_of
 from schemas.envelope import Event, NewEvent
 from schemas.model import DataModel
 from schemas.score import OutcomeCounterfactual, OutcomeScore
@@ -18,11 +18,11 @@ from schemas.view import ObservationView, update_view
 
 KEPT_LOOKS = 10
 """Looks of this world that wait for the other's; the other is seldom more than one cycle behind."""
-KEPT_OWED = 30
-"""Outcomes owed at once, so that a checkpoint stays small; totals go on without those given up."""
+KEPT_UNPUBLISHED = 30
+"""Outcomes kept for publishing at once, so that a checkpoint stays small; totals go on without those given up."""
 
 
-class OwedScore(DataModel):
+class UnpublishedScore(DataModel):
     """An outcome that the log does not hold yet; one of the two is set."""
 
     causes: tuple[str, ...]
@@ -31,7 +31,7 @@ class OwedScore(DataModel):
 
     @property
     def data(self) -> OutcomeScore | OutcomeCounterfactual:
-        """What is owed."""
+        """Outcomes to publish."""
         data = self.score or self.counterfactual
         assert data is not None
         return data
@@ -43,20 +43,20 @@ class OwedScore(DataModel):
 
 
 class ScoredWorlds(DataModel):
-    """Tallies of both worlds, and what is owed."""
+    """Tallies of both worlds, and what is not published yet."""
 
     tally: Tally | None = None
     """This world at every observation."""
-    looks: tuple[Look, ...] = ()
+    looks: tuple[ScoreInput, ...] = ()
     """Of this world, without the other's yet."""
     untouched_view: ObservationView | None = None
     acted: Tally | None = None
     """This world at the cycles of which both were seen; `untouched` goes with it."""
     untouched: Tally | None = None
-    owed: tuple[OwedScore, ...] = ()
+    owed: tuple[UnpublishedScore, ...] = ()
 
     def new_events(self) -> tuple[NewEvent, ...]:
-        """Return what is owed, in order."""
+        """Return the events to publish, in order."""
         return tuple(
             NewEvent(owed.data, owed.cycle, owed.data.cluster_time_seconds, owed.causes)
             for owed in self.owed
@@ -76,17 +76,17 @@ def acted_observed(
     worlds: ScoredWorlds, view: ObservationView, prices: ScorePrices | None
 ) -> ScoredWorlds:
     """Return the worlds after an observation of this one; it is scored from the second on."""
-    look = look_of(view)
+    look = score_input_of(view)
     if look is None or prices is None:
         return worlds
     looks = (*worlds.looks, look)[-KEPT_LOOKS:]
     before = worlds.tally
     if before is None or look.cycle <= before.look.cycle:
         return worlds.model_copy(update={"tally": before or begin_tally(look), "looks": looks})
-    tally = add_look(before, look, slo_of(prices))
-    owed = OwedScore(causes=(before.look.id, look.id), score=score_of(tally, prices))
+    tally = add_score_input(before, look, slo_of(prices))
+    owed = UnpublishedScore(causes=(before.look.id, look.id), score=score_of(tally, prices))
     return worlds.model_copy(
-        update={"tally": tally, "looks": looks, "owed": (*worlds.owed, owed)[-KEPT_OWED:]}
+        update={"tally": tally, "looks": looks, "owed": (*worlds.owed, owed)[-KEPT_UNPUBLISHED:]}
     )
 
 
@@ -96,7 +96,7 @@ def untouched_observed(
     """Return the worlds after an observation of the untouched one, which follows this one's."""
     view = update_view(worlds.untouched_view, event)
     worlds = worlds.model_copy(update={"untouched_view": view})
-    look = None if view is None else look_of(view)
+    look = None if view is None else score_input_of(view)
     if look is None or prices is None:
         return worlds
     ours = next((own for own in worlds.looks if own.cycle == look.cycle), None)
@@ -108,13 +108,16 @@ def untouched_observed(
         begun = {"acted": begin_tally(ours), "untouched": begin_tally(look)}
         return worlds.model_copy(update=begun)
     slo = slo_of(prices)
-    acted, untouched = add_look(worlds.acted, ours, slo), add_look(worlds.untouched, look, slo)
+    acted, untouched = (
+        add_score_input(worlds.acted, ours, slo),
+        add_score_input(worlds.untouched, look, slo),
+    )
     difference = difference_of(acted, untouched, prices)
-    owed = OwedScore(causes=(ours.id, look.id), counterfactual=difference)
+    owed = UnpublishedScore(causes=(ours.id, look.id), counterfactual=difference)
     return worlds.model_copy(
         update={
             "acted": acted,
             "untouched": untouched,
-            "owed": (*worlds.owed, owed)[-KEPT_OWED:],
+            "owed": (*worlds.owed, owed)[-KEPT_UNPUBLISHED:],
         }
     )

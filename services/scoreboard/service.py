@@ -7,10 +7,10 @@ from typing import Any
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.scoreboard.breakers import breakers_after
-from services.scoreboard.owed import Owed
 from services.scoreboard.promotion import promotion_after
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState, evolve
+from services.scoreboard.unpublished import UnpublishedOutcome
 
 
 class ScoreboardHandler:
@@ -51,7 +51,7 @@ class ScoreboardHandler:
         return settled
 
     def open_cycle(self, state: ScoreboardState) -> int | None:
-        """Return the newest cycle with an outcome that is owed."""
+        """Return the newest cycle with an outcome to publish."""
         cycles = [outcome.cycle for outcome in state.owed]
         cycles += [outcome.cycle for outcome in state.worlds.owed]
         if state.breakers is not None:
@@ -63,7 +63,7 @@ class ScoreboardHandler:
         return max(cycles, default=None)
 
     def decide(self, state: ScoreboardState, *, overdue: bool) -> tuple[NewEvent, ...]:
-        """Return the outcomes owed, in the order in which they were settled."""
+        """Return the outcomes to publish, in the order in which they were settled."""
         del overdue  # nothing is ever waited for
         estimates = () if state.switched is None else state.switched.new_events()
         changes = () if state.breakers is None else state.breakers.new_events()
@@ -77,7 +77,7 @@ class ScoreboardHandler:
         )
 
 
-def _draft(owed: Owed) -> NewEvent:
+def _draft(owed: UnpublishedOutcome) -> NewEvent:
     data = owed.reward or owed.forecast
     assert data is not None
     return NewEvent(data, owed.cycle, owed.cluster_time_seconds, owed.causes)

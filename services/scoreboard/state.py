@@ -1,4 +1,4 @@
-"""What the scoreboard knows between two events.
+"""State of the scoreboard between two events.
 
 Everything is settled when the observation that settles it is applied; what is then owed waits here,
 small, until the log holds it.
@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
+from schemas.capacity import PredictionCapacity
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.model import DataModel
@@ -37,8 +38,8 @@ from schemas.view import ObservationView, update_view
 from services.agent_rewards import RewardInput
 from services.scoreboard.bands import ScoredBands
 from services.scoreboard.breakers import Breakers
-from services.scoreboard.forecast import Running, score_forecast
-from services.scoreboard.owed import Owed
+from services.scoreboard.capacity import ScoredCapacity, with_statement
+from services.scoreboard.forecast import RunningSums, score_forecast
 from services.scoreboard.pending import (
     PendingForecast,
     failing,
@@ -55,24 +56,25 @@ from services.scoreboard.scored_worlds import ScoredWorlds, acted_observed, unto
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.switched_blocks import SwitchedBlocks, blocks_of
 from services.scoreboard.touched import TouchedNodes, left_nodes
-from services.scoreboard.waiting_decisions import Before, PendingDecision, reward_of
+from services.scoreboard.unpublished import UnpublishedOutcome
+from services.scoreboard.waiting_decisions import JudgedCycle, PendingDecision, reward_of
 
 
 class ScoreboardState(DataModel):
-    """The newest observation, what waits for later ones, and what is owed; oldest first."""
+    """The newest observation, what waits for later ones, and what is not published yet; oldest first."""
 
     view: ObservationView | None = None
     """None before the first keyframe."""
-    befores: tuple[Before, ...] = ()
+    befores: tuple[JudgedCycle, ...] = ()
     decisions: tuple[PendingDecision, ...] = ()
     forecasts: tuple[PendingForecast, ...] = ()
     foreseen: dict[str, Cycle] = {}
     """By slot the newest cycle whose forecast is settled; a prediction of it that comes later still
     is not scored.
     """
-    runnings: tuple[Running, ...] = ()
+    runnings: tuple[RunningSums, ...] = ()
     """What each model's scores add up to."""
-    owed: tuple[Owed, ...] = ()
+    owed: tuple[UnpublishedOutcome, ...] = ()
     sum_total: Rounded = 0.0
     """Sum of the observed totals so far."""
     scored: Count = 0
@@ -90,6 +92,8 @@ class ScoreboardState(DataModel):
     """None, and not in the checkpoint, where the promotion of risk models is off."""
     bands: ScoredBands | None = Field(default=None, exclude_if=lambda bands: bands is None)
     """Bands of demand; None, and not in the checkpoint, as long as none was published."""
+    capacity: ScoredCapacity | None = Field(default=None, exclude_if=lambda scored: scored is None)
+    """What replicas bear; None, and not in the checkpoint, as long as nothing was said of it."""
 
 
 def evolve(
@@ -101,6 +105,9 @@ def evolve(
             return _apply_observation(state, event, settings)
         case PredictionRisk() | PredictionDemand() | PredictionShadow():
             return _forecast(state, event, settings)
+        case PredictionCapacity():
+            capacity = with_statement(state.capacity, event.data, event.id)
+            return state.model_copy(update={"capacity": capacity})
         case Decision():
             return _apply_decision(state, event, settings)
         case OutcomeExecution():
@@ -129,7 +136,7 @@ def _apply_observation(
     if view is None:
         return state.model_copy(update={"view": None})
     situation = situation_of(view)
-    before = Before(cycle=view.cycle, observation_id=view.id, situation=situation)
+    before = JudgedCycle(cycle=view.cycle, observation_id=view.id, situation=situation)
     older = tuple(earlier for earlier in state.befores if earlier.cycle < view.cycle)
     keep = settings.keep_cycles
     worlds = acted_observed(state.worlds, view, settings.score)
@@ -147,11 +154,13 @@ def _apply_observation(
 
 
 def _bands_scored(state: ScoreboardState, view: ObservationView) -> ScoreboardState:
-    """Score the bands of demand whose minute is over."""
-    if state.bands is None:
-        return state
-    bands, owed = state.bands.with_view(view)
-    return state.model_copy(update={"bands": bands, "owed": (*state.owed, *owed)})
+    """Score the bands of demand whose minute is over, and what replicas were said to bear."""
+    for name in ("bands", "capacity"):
+        scored: ScoredBands | ScoredCapacity | None = getattr(state, name)
+        if scored is not None:
+            after, owed = scored.with_view(view)
+            state = state.model_copy(update={name: after, "owed": (*state.owed, *owed)})
+    return state
 
 
 def _switched(
@@ -197,7 +206,7 @@ def _foreseen(
         )
         causes = (*forecast.causes, view.id)
         owed.append(
-            Owed(
+            UnpublishedOutcome(
                 cycle=forecast.cycle,
                 cluster_time_seconds=time_seconds,
                 causes=causes,
@@ -249,7 +258,7 @@ def _settle_reward(
 ) -> ScoreboardState:
     sums = state.sum_total, state.scored
     reward, total = reward_of(pending, view, situation, settings.reward_weights, sums)
-    owed = Owed(
+    owed = UnpublishedOutcome(
         cycle=pending.cycle,
         cluster_time_seconds=view.cluster_time_seconds,
         causes=(pending.decision_id, pending.observation_id, view.id),
@@ -330,7 +339,7 @@ def _apply_decision(
     )
 
 
-def _without(befores: Sequence[Before], cycle: int) -> tuple[Before, ...]:
+def _without(befores: Sequence[JudgedCycle], cycle: int) -> tuple[JudgedCycle, ...]:
     return tuple(earlier for earlier in befores if earlier.cycle != cycle)
 
 
@@ -368,6 +377,6 @@ def _drop_published(
     return state.model_copy(update={"owed": owed})
 
 
-def _is_said(owed: Owed, data: OutcomeReward | OutcomeForecast) -> bool:
+def _is_said(owed: UnpublishedOutcome, data: OutcomeReward | OutcomeForecast) -> bool:
     published = owed.reward if isinstance(data, OutcomeReward) else owed.forecast
     return published is not None and owed.cycle == data.cycle and published.key() == data.key()

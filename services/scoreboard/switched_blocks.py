@@ -18,11 +18,11 @@ from schemas.reasons import Reason
 from schemas.score import OutcomeScore
 from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 
-KEPT_OWED = 10
-"""Estimates owed at once; each holds all that the ones before it say."""
+KEPT_UNPUBLISHED = 10
+"""Estimates kept for publishing at once; each holds all that the ones before it say."""
 
 
-class OwedEstimate(DataModel):
+class UnpublishedEstimate(DataModel):
     """An estimate that the log does not hold yet."""
 
     causes: tuple[str, ...]
@@ -30,17 +30,17 @@ class OwedEstimate(DataModel):
 
 
 class SwitchedBlocks(DataModel):
-    """Blocks scored so far, what was executed and held in them, and what is owed."""
+    """Blocks scored so far, what was executed and held in them, and what is not published yet."""
 
     schedule: SwitchbackSettings
     """By which all of this was counted; another one begins anew."""
     tally: SwitchbackTally = SwitchbackTally()
     executions: Count = 0
     held: Count = 0
-    owed: tuple[OwedEstimate, ...] = ()
+    owed: tuple[UnpublishedEstimate, ...] = ()
 
     def new_events(self) -> tuple[NewEvent, ...]:
-        """Return what is owed, in order."""
+        """Return the events to publish, in order."""
         return tuple(
             NewEvent(
                 owed.estimate,
@@ -81,8 +81,8 @@ class SwitchedBlocks(DataModel):
         after = self.model_copy(update={"tally": tally})
         if closed is None:
             return after
-        owed = OwedEstimate(causes=causes, estimate=after.estimate(score, closed))
-        return after.model_copy(update={"owed": (*self.owed, owed)[-KEPT_OWED:]})
+        owed = UnpublishedEstimate(causes=causes, estimate=after.estimate(score, closed))
+        return after.model_copy(update={"owed": (*self.owed, owed)[-KEPT_UNPUBLISHED:]})
 
     def estimate(self, score: OutcomeScore, closed: ClosedPair) -> OutcomeSwitchback:
         """Return the estimate after a pair, at the score that showed that it is over."""

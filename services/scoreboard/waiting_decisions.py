@@ -12,7 +12,7 @@ from services.agent_rewards import RewardInput
 from services.scoreboard.rewards import Weights, agent_rewards, reward_parts, scale_of
 
 
-class Before(DataModel):
+class JudgedCycle(DataModel):
     """A cycle as it was judged, until its decision is known."""
 
     cycle: Cycle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schemas.actions import ActionKind, MigrateAction, PowerStateAction
-from schemas.means import MissingMeans
+from schemas.capabilities import MissingCapability
 from schemas.proposal import ProposalStatus
 from schemas.reasons import Reason
 from schemas.view import ObservationView, update_view
@@ -17,10 +17,12 @@ from services.agents.value_settings import ValueSettings
 from tests.agents.test_agent_handler import handler_of, proposals, state_after
 from tests.builders import make_observation, make_risk, stamp_event
 
-NO_EVICTION = MissingMeans(kind=ActionKind.MIGRATE, needs="create pods/eviction", why="forbidden")
+NO_EVICTION = MissingCapability(
+    kind=ActionKind.MIGRATE, needs="create pods/eviction", why="forbidden"
+)
 
 
-def view_lacking(*missing: MissingMeans) -> ObservationView:
+def view_lacking(*missing: MissingCapability) -> ObservationView:
     """Return an observation of a cluster that lacks some means."""
     view = update_view(None, stamp_event(make_observation(1, missing_means=missing)))
     assert view is not None
@@ -29,7 +31,7 @@ def view_lacking(*missing: MissingMeans) -> ObservationView:
 
 @pytest.mark.parametrize("missing", [(), (NO_EVICTION,)])
 def test_a_baseline_agent_wants_nothing_that_cannot_be_done(
-    missing: tuple[MissingMeans, ...],
+    missing: tuple[MissingCapability, ...],
 ) -> None:
     """Safety migrates at a risk of 0.75; without evictions it proposes nothing, with its numbers."""
     handler = handler_of("safety")

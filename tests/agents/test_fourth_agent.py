@@ -1,6 +1,7 @@
 """A fourth agent is one folder: copied beside the others, it takes part in everything.
 
-The product lies in a temporary folder in which nothing but `services/agents/unhealthy/` is new.
+The product lies in a temporary folder in which nothing but `services/agents/unhealthy/` is new. What the page
+docs/add-an-agent.md says to type is typed there, for the profile that runs unless another is named.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,8 @@ from tests.architecture.source_tree import PACKAGES, ROOT
 
 EXAMPLE = ROOT / "examples/agents/unhealthy"
 COPIED = ("services", "deploy", "docker-compose.yml")
-LINKED = tuple(name for name in PACKAGES if name != "services")
+LINKED = ("examples", *(name for name in PACKAGES if name != "services"))
+PAGE = ROOT / "docs/add-an-agent.md"
 RUN = "up --virtual-time --for 60s --nodes 4 --interval 5 --speed 10 --seed 11 --exercise --json"
 EAGER = {"FORESAIL_AGENTS__UNHEALTHY": '{"unhealthy_pods": 0}', "COLUMNS": "200"}
 """It always wants something, so that the referee has something to judge."""
@@ -40,9 +43,11 @@ class Product:
     folder: Path
     recording: Path
 
-    def run(self, *command: str, code: int = 0, errors: bool = False) -> str:
+    def run(
+        self, *command: str, code: int = 0, errors: bool = False, given: Mapping[str, str] = EAGER
+    ) -> str:
         """Run `python -m ...` there and return what it prints, or what it says of errors."""
-        environment = {**os.environ, **EAGER, "FORESAIL_INFERENCE__SHADOW_MODELS": "[]"}
+        environment = {**os.environ, **given, "FORESAIL_INFERENCE__SHADOW_MODELS": "[]"}
         done = subprocess.run(
             [sys.executable, "-m", *command],
             cwd=self.folder,
@@ -54,9 +59,9 @@ class Product:
         assert done.returncode == code, done.stderr + done.stdout
         return done.stderr if errors else done.stdout
 
-    def events(self) -> Iterator[Event[Any]]:
-        """Yield the recording's events, read by the product without that agent."""
-        for message in open_recording(self.recording):
+    def events(self, recording: Path | None = None) -> Iterator[Event[Any]]:
+        """Yield a recording's events, read by the product without that agent."""
+        for message in open_recording(recording or self.recording):
             yield decode(
                 message.subject,
                 message.headers,
@@ -70,10 +75,8 @@ class Product:
         return [event.data for event in self.events() if event.subject.endswith(last)]
 
 
-@pytest.fixture(scope="module")
-def product(tmp_path_factory: pytest.TempPathFactory) -> Product:
-    """Return the product with the example agent, after one run of its stack."""
-    folder = tmp_path_factory.mktemp("product")
+def copied_product(folder: Path) -> Path:
+    """Copy the product without the example agent into a folder."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -82,10 +85,52 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Product:
             shutil.copy(source, folder / name)
     for name in LINKED:
         (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Product:
+    """Return the product with the example agent, after one run of its stack by the baseline's rules."""
+    folder = copied_product(tmp_path_factory.mktemp("product"))
     shutil.copytree(EXAMPLE, folder / "services/agents/unhealthy")
     product = Product(folder, folder / "run.fslog")
     product.run("foresail", *RUN.split(), "--record", str(product.recording))
     return product
+
+
+def test_whoever_follows_the_page_has_an_agent_that_acts(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """The page's first commands, typed as they stand, end in a proposal that wins, is executed and is verified."""
+    folder = copied_product(tmp_path_factory.mktemp("typed"))
+    typed = Product(folder, folder / "unhealthy.fslog")
+    copy, up, *looks = _first_commands()
+
+    subprocess.run(copy.split(), cwd=folder, check=True)
+    summary = typed.run(*up.split(), given={"COLUMNS": "200"})
+    shown = [typed.run(*look.split(), given={"COLUMNS": "200"}) for look in looks]
+
+    won = [one for one in typed.of_kind(".decision") if one.action.agent == "unhealthy"]
+    assert won
+    assert {one.rule for one in won} == {"highest_value"}
+    cycles = {one.cycle for one in won}
+    executed = {
+        one.cycle
+        for one in typed.of_kind(".outcome.execution")
+        if one.succeeded and not one.rollback_of and one.action.agent == "unhealthy"
+    }
+    assert executed == cycles
+    verified = {one.cycle for one in typed.of_kind(".outcome.verification")}
+    assert cycles & verified
+    assert f"AgentD:throttle {len(won)}" in " ".join(summary.split())
+    assert all(f"throttle {won[0].action.target.name}" in text for text in shown)
+
+
+def _first_commands() -> list[str]:
+    """Return the lines of the page's first block of commands."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    begin = next(place for place, line in enumerate(lines) if line.startswith("    "))
+    return [line.strip() for line in takewhile(lambda line: line.startswith("    "), lines[begin:])]
 
 
 def test_it_proposes_and_the_referee_judges_it(product: Product) -> None:

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from features.live.demand_series import DemandSeries, demand_after
 from lab.rerun.settings import agent_settings
 from schemas.actions import ReplicateAction
 from schemas.config import Config
 from schemas.prediction import BandTable, DemandBands
-from services.agents.appraisal import Band, Situation
+from schemas.view import ObservationView
+from services.agents.appraisal import Band, PolicyInput
 from services.agents.effects import chance_above
 from services.agents.efficiency.value import capacity_of
+from services.agents.foreseen import Foreseen
 from services.agents.value_settings import ValueSettings
 from tests.agents.test_value_efficiency import machines
 from tests.agents.value_world import ScriptedService, ValueWorld
@@ -20,8 +23,9 @@ from tests.agents.value_world import ScriptedService, ValueWorld
 
 def first_raise(*, forecast: bool) -> tuple[float, float]:
     """Return the rate at which more replicas were first asked for on a slow rise, and the bad requests then."""
-    web = ScriptedService(rate=30.0)
-    world = ValueWorld("safety", {"web": web}, value={"forecast": forecast})
+    web, demand = ScriptedService(rate=30.0), Demand()
+    foretells = demand.bands if forecast else None
+    world = ValueWorld("safety", {"web": web}, value={"forecast": forecast}, foretells=foretells)
     world.play(140)
     web.rate = 46.0  # what four replicas do not bear is seen once
     world.play(3)
@@ -35,6 +39,19 @@ def first_raise(*, forecast: bool) -> tuple[float, float]:
     return web.rate, world.state.memory.services["shop/web"].bad_ratio
 
 
+class Demand:
+    """Bands as inference makes them of what observations show."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.series: DemandSeries | None = None
+
+    def bands(self, view: ObservationView) -> tuple[DemandBands, ...]:
+        """Return the bands of a minute that is over with this observation; none in other cycles."""
+        self.series = demand_after(self.series, view)
+        return self.series.bands if self.series.is_new else ()
+
+
 def test_bands_raise_replicas_earlier_on_a_rise() -> None:
     """With bands it asks before a request is bad, at a rate that is at least three requests/s lower."""
     with_bands, bad = first_raise(forecast=True)
@@ -42,6 +59,88 @@ def test_bands_raise_replicas_earlier_on_a_rise() -> None:
 
     assert bad == 0.0
     assert with_bands <= without - 3.0
+
+
+def steady_world(high: float, *, late: bool = False) -> ValueWorld:
+    """Return a Service of 36 requests/s on four pods of which each bears ten, and what is foreseen in ten minutes."""
+    foretold = [(band("service/shop/web", 600, 25.0),)]
+    world = ValueWorld(
+        "safety", {"web": ScriptedService(rate=36.0)}, value={"forecast": True},
+        foretells=lambda _view: foretold[0], late=late,
+    )  # fmt: skip
+    assert world.play(20).action.kind == "noop"
+    foretold[0] = (band("service/shop/web", 300, 26.0), band("service/shop/web", 600, high))
+    return world
+
+
+def test_a_proposal_names_the_forecast_it_rests_on() -> None:
+    """Before anything is bad it asks for what a rise needs; who spoke, when, what, and what would be wanted without."""
+    proposal = steady_world(high=62.0).play()
+
+    assert isinstance(proposal.action, ReplicateAction)
+    assert proposal.action.replicas == 8
+    ground = proposal.forecast
+    assert ground is not None
+    assert (ground.model, ground.series, ground.horizon_seconds) == (
+        "trend",
+        "service/shop/web",
+        600,
+    )
+    assert (ground.low, ground.middle, ground.high) == (58.0, 60.0, 62.0)
+    assert ground.made_seconds == proposal.cluster_time_seconds
+    assert ground.chance_before == pytest.approx(0.5, abs=0.01)  # of two bands one passes it
+    assert ground.without_replicas is None
+    assert ground.chance_after < 0.2  # at most twice the replicas in one step
+    assert "without the forecast 4" in proposal.text
+    assert not proposal.prediction_overdue
+
+
+def test_what_needs_no_more_is_left_alone() -> None:
+    """A forecast that the replicas of now bear asks for nothing."""
+    proposal = steady_world(high=25.0).play()
+
+    assert (proposal.action.kind, proposal.forecast) == ("noop", None)
+
+
+def test_reacting_does_not_wait_for_a_forecast() -> None:
+    """Without the cycle's prediction it judges at the deadline by what is seen, and says that it did."""
+    world = steady_world(high=62.0, late=True)
+    assert world.play().action.kind == "noop"
+    world.services["web"].rate = 90.0
+    proposal = world.play(4)
+
+    assert isinstance(proposal.action, ReplicateAction)
+    assert (proposal.forecast, proposal.prediction_overdue) == (None, True)
+
+
+def test_the_cause_of_a_raise_ahead_is_the_prediction() -> None:
+    """The event of the bands is among its causes, so that `explain` finds it."""
+    world = steady_world(high=62.0)
+    proposal = world.play()
+    assert proposal.forecast is not None
+    assert world.causes[1:] == proposal.forecast.prediction_ids
+    assert len(world.causes) == 2
+
+
+def test_a_replica_is_not_given_back_before_a_rise() -> None:
+    """After a raise of ours and a quiet quarter of an hour the owner's number comes back, unless a rise is foreseen."""
+
+    def change(high: float) -> int:
+        web = ScriptedService(rate=36.0)
+        foretold = [(band("service/shop/web", 600, 62.0),)]
+        world = ValueWorld(
+            "safety", {"web": web}, value={"forecast": True}, obeys=True,
+            foretells=lambda _view: foretold[0],
+        )  # fmt: skip
+        world.play(24)
+        raised = web.wanted
+        foretold[0] = (band("service/shop/web", 600, high),)
+        world.play(80)
+        assert raised >= 8
+        return web.wanted - raised
+
+    assert change(62.0) >= 0
+    assert change(25.0) < 0
 
 
 def band(name: str, seconds: float, high: float, basis: str = "own") -> DemandBands:
@@ -53,13 +152,13 @@ def band(name: str, seconds: float, high: float, basis: str = "own") -> DemandBa
     return DemandBands(horizon_seconds=seconds, end_time_seconds=seconds, series=table)
 
 
-def situation() -> Situation:
+def situation() -> PolicyInput:
     """Return what agent B sees of four busy and four empty machines, 16 cores requested."""
     world = ValueWorld("efficiency", nodes=machines(4, 4))
     world.play(4)
     assert world.state.view is not None
     assert world.state.memory is not None
-    return Situation(world.state.view, world.state.memory, ValueSettings())
+    return PolicyInput(world.state.view, world.state.memory, ValueSettings())
 
 
 def test_the_reserve_is_what_demand_may_grow_by_within_a_horizon() -> None:
@@ -67,11 +166,11 @@ def test_the_reserve_is_what_demand_may_grow_by_within_a_horizon() -> None:
     seen = situation()
     cores = seen.memory.demand[-1].cores
 
-    foreseen = replace(
-        seen, bands=(band("nodes/all", 300, cores + 7.0), band("nodes/all", 1_800, 99.0))
-    )
+    both = (band("nodes/all", 300, cores + 7.0), band("nodes/all", 1_800, 99.0))
+    foreseen = replace(seen, foreseen=Foreseen(bands=both))
     assert capacity_of(foreseen).reserve_cores == pytest.approx(7.0)
-    guessed = replace(seen, bands=(band("nodes/all", 300, cores + 7.0, "assumed"),))
+    guess = (band("nodes/all", 300, cores + 7.0, "assumed"),)
+    guessed = replace(seen, foreseen=Foreseen(bands=guess))
     assert capacity_of(guessed).reserve_cores == capacity_of(seen).reserve_cores < 7.0
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from schemas.actions import AdmissionAction, PowerStateAction
 from schemas.proposal import Proposal, ProposalStatus
+from services.agents.demand_sample import DemandSample
 from services.agents.efficiency.value import rises_within
-from services.agents.memory import DemandSample
 from services.agents.value_settings import ValueSettings
 from tests.agents.value_world import ValueWorld
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from schemas.actions import ReplicateAction
 from schemas.observation import ObservedServices
 from schemas.occupancy import Occupancy
+from schemas.prediction import DemandBands, PredictionDemand
 from schemas.proposal import Proposal
 from schemas.tables import table_of
+from schemas.view import ObservationView
 from schemas.work import LATENCY_BOUNDS, ServiceCounters, WorkCounters
 from services.agents.service import AgentHandler, build
 from services.agents.settings import AgentSettings
-from tests.builders import ORIGIN, START_SECONDS, make_observation, stamp_event
+from tests.builders import ORIGIN, START_SECONDS, make_observation, make_prediction, stamp_event
 
 STEP_SECONDS = 15.0
 SLOW = LATENCY_BOUNDS.index(0.5)
@@ -80,7 +83,13 @@ class ValueWorld:
     value: dict[str, Any] = field(default_factory=dict)
     held_pods: int = 0
     occupancy: Occupancy | None = None
+    foretells: Callable[[ObservationView], tuple[DemandBands, ...]] | None = None
+    """Bands of demand of each cycle, where the agent acts on a forecast."""
+    late: bool = False
+    """Whether the prediction of the cycle does not come before the deadline."""
     cycle: int = 0
+    causes: tuple[str, ...] = ()
+    """Of the newest proposal."""
     _held_seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -114,13 +123,25 @@ class ValueWorld:
             occupancy=self.occupancy,
         )
         self.state = self.handler.evolve(self.state, stamp_event(observation))
-        (new_event,) = self.handler.decide(self.state, overdue=False)
-        proposal = new_event.data
+        if self.foretells is not None:
+            assert self.handler.decide(self.state, overdue=False) == ()
+            if not self.late:
+                self._foretell(self.foretells)
+        (new_event,) = self.handler.decide(self.state, overdue=self.late)
+        proposal, self.causes = new_event.data, new_event.causes
         assert isinstance(proposal, Proposal)
         self.state = self.handler.evolve(self.state, stamp_event(proposal))
         if self.obeys:
             self._obey(proposal)
         return proposal
+
+    def _foretell(self, bands: Callable[[ObservationView], tuple[DemandBands, ...]]) -> None:
+        assert self.state.view is not None
+        prediction = make_prediction(
+            PredictionDemand, cycle=self.cycle, bands=bands(self.state.view),
+            cluster_time_seconds=self.state.view.cluster_time_seconds,
+        )  # fmt: skip
+        self.state = self.handler.evolve(self.state, stamp_event(prediction))
 
     def _rows(self) -> dict[str, dict[str, Any]]:
         return {

@@ -11,7 +11,7 @@ import pytest
 
 from tests.architecture.source_tree import ROOT, place, python_files, tree_of
 
-PLACES = ("projections/figures.py", "projections/times.py")
+PLACES = ("schemas/figures.py", "projections/times.py")
 FLOAT_CODE = re.compile(r"[-+ ]?[0-9]*,?(\.[0-9]+)?[gGfFeE%]|.*\.[0-9]+[gGfFeE%]?$")
 
 
@@ -49,6 +49,6 @@ def test_a_format_of_floats_is_known(source: str, count: int) -> None:
 
 
 def test_nobody_formats_numbers_alone() -> None:
-    """`projections.figures` and `projections.times` do, so that all screens agree."""
+    """`schemas.figures` and `projections.times` do, so that all screens agree."""
     found = [place(path, node) for path in shown_files() for node in own_formats(tree_of(path))]
     assert found == []

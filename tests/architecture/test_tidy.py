@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from tests.architecture.source_tree import (
     PACKAGES,
@@ -46,7 +47,7 @@ BOUNDARIES = {
 LOOPS = {
     "bus/follow.py",
     "bus/process.py",
-    "foresail/stack/keeper.py",
+    "foresail/stack/supervisor.py",
     "foresail/stack/watch.py",
     "services/collector/following.py",
     "services/collector/service.py",
@@ -76,19 +77,23 @@ CHANGE_KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"
 type_of_function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def _texts() -> Iterator[tuple[str, int, str]]:
-    """Yield (file, line number, line) of every tracked text file."""
-    for path in tracked_files():
-        if path.suffix in TEXT_SUFFIXES:
-            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-            for number, line in enumerate(lines, start=1):
-                yield path.relative_to(ROOT).as_posix(), number, line
+@cache
+def _texts() -> dict[str, str]:
+    """Return the content of every tracked text file."""
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8", errors="replace")
+        for path in tracked_files()
+        if path.suffix in TEXT_SUFFIXES
+    }
 
 
 def _matching(pattern: re.Pattern[str]) -> list[str]:
+    """Return the lines that hold a pattern; only files that hold it somewhere are looked at line by line."""
     return [
         f"{file}:{number}: {line.strip()[:90]}"
-        for file, number, line in _texts()
+        for file, text in _texts().items()
+        if pattern.search(text)
+        for number, line in enumerate(text.splitlines(), start=1)
         if pattern.search(line)
     ]
 

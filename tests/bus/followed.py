@@ -46,6 +46,7 @@ class TallyHandler:
     deadline_seconds: float | None = DEADLINE_SECONDS
     name: str = NAME
     reads: tuple[tuple[str, ...], ...] = (Observation.PATTERN, Decision.PATTERN)
+    rebuilt_from: tuple[tuple[str, ...], ...] = ()
     asked: list[tuple[float, Tally, bool]] = field(default_factory=list)
     """Each question: at which virtual second, in which state, and whether it was overdue."""
     evolved: list[int] = field(default_factory=list)

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from bus import child_patience
-from bus.child_patience import IDLE_SECONDS, StartPatience, StopPatience
+from bus import child_timeouts
 from bus.child_process import ChildProcess
+from bus.child_timeouts import IDLE_SECONDS, StartTimeout, StopTimeout
 from bus.errors import NeverReady
 from bus.processor_time import ProcessorMeter, ProcessorTime, Threads, read_threads
 from tests.patience import HANGS_SECONDS
@@ -22,7 +22,7 @@ STARVED = ProcessorTime(used_seconds=0.01, delayed_seconds=0.99)
 
 
 def first_refusal(
-    patience: StartPatience | StopPatience, time: ProcessorTime, rounds: int
+    patience: StartTimeout | StopTimeout, time: ProcessorTime, rounds: int
 ) -> tuple[int, str]:
     """Return the number of the round of a second in which the patience ends, and why; 0 when it does not."""
     for number in range(1, rounds + 1):
@@ -33,7 +33,7 @@ def first_refusal(
 
 def test_a_start_that_does_nothing_hangs() -> None:
     """After half a minute without work; the timers of an idle program are no work."""
-    number, why = first_refusal(StartPatience(), IDLE, 1_000)
+    number, why = first_refusal(StartTimeout(), IDLE, 1_000)
 
     assert number == IDLE_SECONDS
     assert "did nothing for 30 s" in why
@@ -41,7 +41,7 @@ def test_a_start_that_does_nothing_hangs() -> None:
 
 def test_a_busy_start_has_time_up_to_a_far_bound() -> None:
     """Work ends what counted as idle before; only the bound ends a start that goes on working."""
-    patience = StartPatience(100.0)
+    patience = StartTimeout(100.0)
     assert first_refusal(patience, IDLE, 29) == (0, "")
     assert first_refusal(patience, BUSY, 1) == (0, "")
     assert first_refusal(patience, IDLE, 29) == (0, "")
@@ -53,15 +53,15 @@ def test_a_busy_start_has_time_up_to_a_far_bound() -> None:
 
 def test_waiting_for_a_processor_is_nobodys_fault() -> None:
     """A child that gets one in a hundred parts of the machine has a hundred times as long."""
-    assert first_refusal(StartPatience(10.0), STARVED, 900) == (0, "")
-    assert first_refusal(StopPatience(10.0), STARVED, 900) == (0, "")
-    assert first_refusal(StopPatience(10.0), IDLE, 900)[0] == 10
+    assert first_refusal(StartTimeout(10.0), STARVED, 900) == (0, "")
+    assert first_refusal(StopTimeout(10.0), STARVED, 900) == (0, "")
+    assert first_refusal(StopTimeout(10.0), IDLE, 900)[0] == 10
 
 
 def test_a_round_in_which_the_waiter_was_away_counts_once() -> None:
     """The machine slept for a day while a child started, and another one ended."""
-    assert not StartPatience(10.0).observe(86_400.0, IDLE)
-    assert not StopPatience(10.0).observe(86_400.0, IDLE)
+    assert not StartTimeout(10.0).observe(86_400.0, IDLE)
+    assert not StopTimeout(10.0).observe(86_400.0, IDLE)
 
 
 def test_a_meter_counts_from_look_to_look() -> None:
@@ -88,7 +88,7 @@ def test_the_kernel_counts_this_process() -> None:
 
 async def test_a_child_that_is_stopped_never_gets_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is noticed by its idleness, and said; the child is left to its owner."""
-    monkeypatch.setattr(child_patience, "IDLE_SECONDS", 1.0)
+    monkeypatch.setattr(child_timeouts, "IDLE_SECONDS", 1.0)
     child = ChildProcess()
     await child.start((sys.executable, "-c", "import time; time.sleep(3600)"))
     os.kill(child.pid, signal.SIGSTOP)

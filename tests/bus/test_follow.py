@@ -13,6 +13,7 @@ from bus.errors import LogWentBack
 from bus.memory_adapter import Faults
 from bus.port import LogInfo
 from schemas.checkpoint import Checkpoint
+from schemas.decision import Decision
 from tests.bus.followed import (
     DEADLINE_SECONDS,
     HeldBus,
@@ -260,6 +261,22 @@ def test_a_restore_goes_on_exactly_behind_what_was_applied() -> None:
             assert state.open == (3, 4)
             await asyncio.sleep(2 * DEADLINE_SECONDS)
         assert world.decisions() == [1, 2, 3, 4]
+
+    in_virtual_time(scenario)
+
+
+def test_a_state_too_large_for_a_checkpoint_is_rebuilt_from_the_log() -> None:
+    """Events that a handler names are applied again up to where the checkpoint stands, and nothing else is."""
+
+    async def scenario(world: World) -> None:
+        await world.observe(1)
+        await world.decided(1)
+        await world.observe(2)
+        await world.checkpoint(1, folded_seq=2, state=checkpoint_state())
+        handler = TallyHandler(patient=True)
+        handler.rebuilt_from = (Decision.PATTERN,)
+        async with world.following(handler):
+            assert handler.evolved == [2, 3]
 
     in_virtual_time(scenario)
 

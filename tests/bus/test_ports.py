@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from bus.ports import LOOPBACK, PortHolder, hold_port
+from bus.ports import LOOPBACK, hold_port
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems hold no port for a server")
 def test_a_held_port_is_its_servers_alone() -> None:
     """A server that names it listens; nobody else can take it, until its owner is gone."""
-    owner = PortHolder()
+    owner: set[object] = set()
     port = hold_port(owner)
     with socket.create_server((LOOPBACK, port)), socket.create_connection((LOOPBACK, port)):
         pass

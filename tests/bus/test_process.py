@@ -85,7 +85,7 @@ async def test_it_sends_heartbeats_and_ends_when_told(environment: Environment) 
 async def test_bad_input_is_one_line_and_exit_code_2(
     environment: Environment, changes: dict[str, str], line: str
 ) -> None:
-    """The keeper does not try again what cannot work."""
+    """The supervisor does not try again what cannot work."""
     process = await start(environment, **changes)
     async with asyncio.timeout(HANGS_SECONDS):
         _, output = await process.communicate()

@@ -18,7 +18,7 @@ from bus.link import LinkCounts
 from bus.nats_publish import JetStreamPublisher, NewestMessage
 from bus.nats_wire import SIGNATURE, parse_got_message
 from bus.port import LogInfo, Message, StoredMessage
-from bus.replica_reads import LEASE_SECONDS, Patience, is_led, read_without_holes
+from bus.replica_reads import LEASE_SECONDS, Backoff, is_led, read_without_holes
 from bus.virtual_loop import run_virtual
 from schemas.envelope import MESSAGE_ID
 
@@ -54,7 +54,7 @@ class Lagging:
 
     async def read(self, start: int = 1, end: int = 6) -> list[int]:
         """Read a range; return the positions."""
-        patience = Patience(self.sleep)
+        patience = Backoff(self.sleep)
         return [
             message.seq async for message in read_without_holes(self, start, end, patience=patience)
         ]
@@ -100,7 +100,7 @@ async def test_another_server_is_asked_every_few_seconds() -> None:
     async def switch_server() -> None:
         moves.append(replicas.waited)
 
-    patience = Patience(replicas.sleep, switch_server)
+    patience = Backoff(replicas.sleep, switch_server)
     while not patience.spent:
         await patience.wait()
 

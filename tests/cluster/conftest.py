@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from bus.clock import SystemClock
-from services.cluster import Transport, TwinTransport
+from services.cluster import Transport
 from services.official_client import OfficialClientTransport
+from services.twin_transport import TwinTransport
 from tests.real_api_server import ApiServer, api_server  # noqa: F401 - a fixture
 from twin.port.api import InProcessTwin
 from twin.port.workloads import open_workload

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from services.cluster import JSON, ApiResponse, ClusterUnavailable, Json, Method, TwinTransport
+from services.cluster import JSON, ApiResponse, ClusterUnavailable, Json, Method
 from services.collector.cluster import read_every_list
 from services.kept_results import kept
 from services.kube_lists import ListDecoder, read_list
 from services.kube_objects import KubeStruct, Pod
 from services.kube_workloads import Job
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.engine import Engine
 from twin.port.files import Scenario

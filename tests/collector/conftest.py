@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from services.cluster import TwinTransport
 from services.collector.assemble import assemble
 from services.collector.cluster import read_every_list
 from services.collector.pod_rows import SnapshotLimits
 from services.collector.snapshot import Snapshot
+from services.twin_transport import TwinTransport
 from tests.collector.scripted_cluster import ScriptedCluster
 
 Look = Callable[..., Snapshot]

@@ -19,8 +19,10 @@ PATHS = {
     "jobs": "/apis/batch/v1/jobs",
     "autoscalers": "/apis/autoscaling/v2/horizontalpodautoscalers",
     "budgets": "/apis/policy/v1/poddisruptionbudgets",
+    "services": "/api/v1/services",
     "statefulsets": "/apis/apps/v1/statefulsets",
     "node_metrics": "/apis/metrics.k8s.io/v1beta1/nodes",
+    "pod_metrics": "/apis/metrics.k8s.io/v1beta1/pods",
 }
 
 

@@ -14,8 +14,8 @@ from bus.memory_adapter import MemoryBus, MemoryLog
 from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.snapshot import WorkloadsState
-from services.cluster import TwinTransport
 from services.collector.settings import CollectorSettings
+from services.twin_transport import TwinTransport
 
 
 def test_a_scene_moves_on_with_each_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

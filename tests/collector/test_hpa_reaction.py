@@ -12,10 +12,10 @@ from bus.virtual_loop import run_virtual
 from schemas.identity import Origin
 from schemas.reaction import Reaction, ReactionItem, ReactionKind
 from schemas.registry import decode
-from services.cluster import TwinTransport
 from services.collector.reaction import LastTables, find_reactions, update_last_tables
 from services.collector.service import run
 from services.collector.settings import CollectorSettings
+from services.twin_transport import TwinTransport
 from tests.builders import START_SECONDS
 from tests.collector.conftest import Look
 from tests.collector.scripted_cluster import ScriptedCluster, stamp

@@ -8,12 +8,18 @@ from typing import Any
 import pytest
 
 from schemas.occupancy import Occupancy
-from services.cluster import TwinTransport
 from services.collector.cluster import read_every_source
 from services.collector.occupancy import LIGHT_PODS, occupancy_of
-from services.kube_budgets import Budget, BudgetSpec, LabelSelector, Requirement, covering
+from services.kube_budgets import (
+    BudgetSpec,
+    LabelSelector,
+    PodDisruptionBudget,
+    Requirement,
+    covering,
+)
 from services.kube_objects import Meta
 from services.node_selection import REQUIRED
+from services.twin_transport import TwinTransport
 from tests.builders import START_SECONDS
 from tests.collector.scripted_cluster import ScriptedCluster, node, pod, stamp
 
@@ -218,7 +224,9 @@ def test_expressions_of_a_budgets_selector_count() -> None:
     def covers(operator: str, *values: str) -> bool:
         requirement = Requirement(key="app", operator=operator, values=values)
         selector = LabelSelector(match_expressions=(requirement,))
-        one = Budget(metadata=Meta(namespace="shop"), spec=BudgetSpec(selector=selector))
+        one = PodDisruptionBudget(
+            metadata=Meta(namespace="shop"), spec=BudgetSpec(selector=selector)
+        )
         assert not covering([one], "other", {"app": "web"})
         return bool(covering([one], "shop", {"app": "web"}))
 
@@ -228,4 +236,4 @@ def test_expressions_of_a_budgets_selector_count() -> None:
     assert not covers("NotIn", "web")
     assert covers("Exists")
     assert not covers("DoesNotExist")
-    assert not covering([Budget(metadata=Meta(namespace="shop"))], "shop", {})
+    assert not covering([PodDisruptionBudget(metadata=Meta(namespace="shop"))], "shop", {})

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from schemas.signals import SignalStatus
 from schemas.snapshot import SourceRead
 from services.collector.observe import interpret_snapshot
 from services.collector.settings import CollectorSettings
@@ -29,7 +30,7 @@ def source(snapshot: Snapshot, name: str) -> SourceRead:
     return snapshot.source(name)
 
 
-@pytest.mark.parametrize("cpu", ["NaN", "-1", "inf", "", "1_000", "5 "])
+@pytest.mark.parametrize("cpu", ["NaN", "-1", "inf", "", "1_000", "5 ", "\uff11\uff10"])
 def test_a_bad_metric_costs_one_node(look: Look, cpu: str) -> None:
     """The other nodes keep their usage; the bad one is named, and an exception of the signal."""
     names = ("n1", "n2", "n3")
@@ -39,9 +40,11 @@ def test_a_bad_metric_costs_one_node(look: Look, cpu: str) -> None:
     signal = next(one for one in seen.signals if one.name == "node_usage")
 
     read = source(snapshot, "node_metrics")
-    assert (read.ok, read.message[:19]) == (True, "left out 1 of 3: n2")
+    assert read.ok
+    assert read.message.startswith("left out 1 of 3: n2 (")
+    assert repr(cpu) in read.message
     assert seen.nodes.cpu_used_ratio == (0.5, None, 0.5)
-    assert signal.exceptions == ("n2",)
+    assert (signal.status, signal.exceptions) == (SignalStatus.FRESH, ("n2",))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +78,9 @@ def test_a_list_of_bad_objects_alone_has_failed(look: Look) -> None:
     metrics = [usage("n1", "NaN")]
     snapshot = look(ScriptedCluster(nodes=[node("n1")], node_metrics=metrics))
 
-    assert not source(snapshot, "node_metrics").ok
+    read = source(snapshot, "node_metrics")
+    assert not read.ok
+    assert "'NaN'" in read.message
 
 
 def test_null_is_what_is_absent(look: Look) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from schemas.occupancy import Occupancy
-from services.cluster import TwinTransport
 from services.collector.cluster import read_every_source
 from services.collector.occupancy import occupancy_of
+from services.twin_transport import TwinTransport
 from tests.builders import START_SECONDS
 from tests.collector.scripted_cluster import ScriptedCluster, node, pod
 

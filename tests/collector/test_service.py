@@ -22,10 +22,10 @@ from schemas.reaction import Reaction, ReactionKind
 from schemas.registry import decode
 from schemas.signals import SignalStatus
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
-from services.cluster import TwinTransport
 from services.collector.following import FollowedSources
 from services.collector.service import Collector, run
 from services.collector.settings import CollectorSettings
+from services.twin_transport import TwinTransport
 from tests.builders import START_SECONDS
 from tests.collector.scripted_cluster import ScriptedCluster, node, pod
 

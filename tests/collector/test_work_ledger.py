@@ -7,11 +7,11 @@ import json
 from typing import Any
 
 from schemas.work import WorkCounters
-from services.cluster import TwinTransport
 from services.collector.cluster import read_every_list
 from services.collector.work_ledger import WorkLedger, WorkRules, count_work
 from services.collector.work_metrics import WorkMetrics
 from services.held import HELD
+from services.twin_transport import TwinTransport
 from tests.builders import START_SECONDS
 from tests.collector.scripted_cluster import ScriptedCluster, pod, stamp
 

@@ -21,7 +21,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bus.exit_codes import ExitCode
-from bus.login import env_lines, read_logins
+from bus.logins import env_lines, read_logins
 from foresail import doctor
 from foresail.stack.state_folder import StateFolder
 from tests.e2e.conftest import Cli, wait_until

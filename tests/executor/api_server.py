@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from services.access_reviews import REVIEWS
 from services.cluster import JSON, JSON_PATCH, ApiResponse, ClusterRefused, Json, Method
 from services.cluster_version import SIMULATED_VERSION
 from services.executor.plans.planned import apply_merge_patch
+from services.rights.reviews import REVIEWS
 from twin.api.json_patch import apply_json_patch
 from twin.port.engine import ApiError
 

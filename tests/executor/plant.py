@@ -15,11 +15,12 @@ from schemas.envelope import Event
 from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
 from schemas.registry import decode
 from schemas.work import WorkCounters
-from services.cluster import Transport, TwinTransport
+from services.cluster import Transport
 from services.executor.ledger import Ledger
 from services.executor.ledger.handler import evolve
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
+from services.twin_transport import TwinTransport
 from tests.builders import ORIGIN, make_action, make_decision, make_observation, stamp_event
 from twin.port.api import InProcessTwin
 from twin.port.engine import Engine

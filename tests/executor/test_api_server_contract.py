@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from bus.clock import SystemClock
-from services.cluster import JSON, MERGE_PATCH, ClusterRefused, Method, Transport, TwinTransport
+from services.cluster import JSON, MERGE_PATCH, ClusterRefused, Method, Transport
 from services.official_client import OfficialClientTransport
+from services.twin_transport import TwinTransport
 from tests.executor.api_server import ApiServer
 from tests.patience import HANGS_SECONDS
 from tests.real_api_server import ApiServer as RealApiServer

@@ -18,7 +18,7 @@ from schemas.outcome import (
     VerificationStatus,
 )
 from schemas.reasons import Reason
-from services.executor.execution.attempts import Attempts, Effect
+from services.executor.execution.attempts import Attempts, SideEffect
 from services.executor.ledger import Ledger
 from services.executor.ledger.handler import evolve
 from services.executor.plans import PLANS
@@ -183,6 +183,28 @@ async def test_a_kill_between_plan_and_write_stops_the_write() -> None:
     await plant.act()
     finished = plant.executions()[-1]
     assert finished.results[0].reason is Reason.KILL_SWITCH
+    assert [(check.guard, check.passed) for check in finished.guards] == [("kill_switch", False)]
+    assert not plant.shown()["spec"].get("unschedulable")
+
+
+async def test_a_pause_between_plan_and_write_lets_the_plan_end() -> None:
+    """A pause keeps what is not begun from beginning; half a plan would be worse than a whole one."""
+    plant = Plant()
+    plant.control = make_control(Command.PAUSE)
+    plant.see(1)
+    plant.decide(plant.sleep(), 1)
+    await plant.act()
+    assert plant.executions()[-1].succeeded
+    assert plant.shown()["spec"].get("unschedulable")
+
+
+async def test_while_paused_what_the_operator_wants_back_is_taken_back() -> None:
+    """A pause keeps decisions from being executed, not executions from being undone."""
+    plant = await asleep()
+    for control in (make_control(Command.PAUSE), make_control(Command.UNDO, value="1")):
+        plant.state = evolve(plant.state, stamp_event(control, cycle=0))
+    await plant.act()
+    assert plant.executions()[-1].succeeded
     assert not plant.shown()["spec"].get("unschedulable")
 
 
@@ -246,8 +268,8 @@ def test_a_failed_attempt_is_allowed_again_after_growing_pauses() -> None:
     for cycle in range(1, 100):
         attempts.allow_failed(cycle)
         for _ in range(2):  # a follower acts more than once in a cycle
-            if attempts.begin(Effect.EXECUTE, place):
+            if attempts.begin(SideEffect.EXECUTE, place):
                 tried.append(cycle)
-                attempts.note_failure(cycle, Effect.EXECUTE, place)
+                attempts.note_failure(cycle, SideEffect.EXECUTE, place)
 
     assert [1, 2, 4, 8, 16] == tried

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from schemas.actions import ActionKind
-from services.executor.ends import already_shows
+from services.executor.desired_state import already_shows
 from services.executor.facts import Facts
 from services.executor.plans.planned import apply_merge_patch
 from services.executor.reading.facts import read_facts

@@ -9,16 +9,16 @@ import pytest
 from schemas.actions import ActionKind, ReplicateAction, Target, TargetKind
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.reasons import Reason
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.guards.budget import schedule_applies
 from services.executor.ledger import ClusterSummary, Execution, Ledger, PendingDecision
 from services.executor.plans.planned import OperationPlan
-from services.executor.settings import Budget, ExecutorSettings
+from services.executor.settings import DisruptionBudget, ExecutorSettings
 from tests.builders import make_action
 
 NOW = 10_000.0
 SLEEP = ActionKind.POWER_STATE
-WITH_A_PLAN = (Stage.BEFORE_READING, Stage.BEFORE_ACTING)
+WITH_A_PLAN = (Needs.LOG, Needs.PLAN)
 
 
 def due(kind: ActionKind = SLEEP, target: str = "node-0", **fields: Any) -> PendingDecision:
@@ -211,7 +211,7 @@ def test_a_refusal_states_what_was_measured_against_which_limit() -> None:
     """Guard, number, limit, unit and sentence: the event is all that a reader has."""
     history = [execution_before(300.0, target=f"n{one}") for one in range(10)]
     asked = question(*history)
-    [refused] = [check for check in ask_guards(Stage.BEFORE_ACTING, asked) if not check.passed]
+    [refused] = [check for check in ask_guards(Needs.PLAN, asked) if not check.passed]
 
     assert (refused.guard, refused.measured, refused.limit, refused.unit) == (
         "budget",
@@ -225,8 +225,11 @@ def test_a_refusal_states_what_was_measured_against_which_limit() -> None:
 
 def test_budget_rounds_up_and_takes_counts() -> None:
     """A share of a small cluster is at least one node; a count is a count."""
-    assert (Budget(nodes="10%").limit(3), Budget(nodes="10%").limit(21)) == (1, 3)
-    assert (Budget(nodes="4").limit(3), Budget(nodes="0%").limit(100)) == (4, 0)
+    assert (DisruptionBudget(nodes="10%").limit(3), DisruptionBudget(nodes="10%").limit(21)) == (
+        1,
+        3,
+    )
+    assert (DisruptionBudget(nodes="4").limit(3), DisruptionBudget(nodes="0%").limit(100)) == (4, 0)
 
 
 def test_budget_schedule_covers_its_hours_also_over_midnight() -> None:
@@ -308,7 +311,7 @@ def test_an_execution_that_was_taken_back_frees_its_budget() -> None:
 @pytest.mark.parametrize("order", [1, -1])
 def test_of_several_budgets_the_strictest_counts(order: int) -> None:
     """One budget that is used up refuses, wherever it stands."""
-    budgets = (Budget(nodes="50%"), Budget(nodes="1"))[::order]
+    budgets = (DisruptionBudget(nodes="50%"), DisruptionBudget(nodes="1"))[::order]
     history = (execution_before(300.0, target="n1"),)
 
     guard_question = question(*history, policy=ExecutorSettings(budgets=budgets))
@@ -318,14 +321,14 @@ def test_of_several_budgets_the_strictest_counts(order: int) -> None:
 
 def test_a_budget_covers_its_kinds_and_hours_only() -> None:
     """Neither another kind nor another hour is refused by it."""
-    nobody = Budget(nodes="0", reasons=(ActionKind.MIGRATE,))
-    at_night = Budget(nodes="0", schedule="22:00-23:00")  # NOW is 02:46 UTC
+    nobody = DisruptionBudget(nodes="0", reasons=(ActionKind.MIGRATE,))
+    at_night = DisruptionBudget(nodes="0", schedule="22:00-23:00")  # NOW is 02:46 UTC
 
     assert failed_reasons(question(policy=ExecutorSettings(budgets=(nobody, at_night)))) == []
-    limited = question(policy=ExecutorSettings(budgets=(Budget(nodes="0"),)))
+    limited = question(policy=ExecutorSettings(budgets=(DisruptionBudget(nodes="0"),)))
     assert failed_reasons(limited) == [Reason.BUDGET_EXHAUSTED]
     used = execution_before(300.0, target="n1", kind=ActionKind.MIGRATE, direction="move")
-    mine = Budget(nodes="1", reasons=(SLEEP,))
+    mine = DisruptionBudget(nodes="1", reasons=(SLEEP,))
     assert failed_reasons(question(used, policy=ExecutorSettings(budgets=(mine,)))) == []
 
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from schemas.actions import Action, ActionKind
 from schemas.outcome import ExecutionPhase
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.ledger import Ledger
 from services.executor.ledger.handler import evolve
 from services.executor.plans.planned import OperationPlan
 from services.executor.settings import ExecutorSettings
 from tests.builders import make_action, make_decision, make_execution, make_observation, stamp_event
 
-WITH_A_PLAN = (Stage.BEFORE_READING, Stage.BEFORE_ACTING)
+WITH_A_PLAN = (Needs.LOG, Needs.PLAN)
 NODES = 100
 POLICY = ExecutorSettings()
 SLEEP = OperationPlan(operations=(), text="", direction="off")

@@ -17,11 +17,12 @@ from schemas.control import Command
 from schemas.outcome import Mode, Operation, OutcomeExecution, Verb
 from schemas.outcome import VerificationStatus as Status
 from schemas.reasons import Reason
-from services.cluster import JSON, TwinTransport
+from services.cluster import JSON
 from services.executor.ledger.handler import evolve
-from services.executor.reading.capabilities import read_missing_means
+from services.executor.reading.capabilities import read_missing_capabilities
 from services.executor.settings import ExecutorSettings, HandBack
 from services.executor.writing.commands import run_command
+from services.twin_transport import TwinTransport
 from tests.builders import make_action, make_control, stamp_event
 from tests.executor.plant import Plant
 from twin.port.api import InProcessTwin
@@ -297,5 +298,5 @@ async def test_karpenter_that_is_not_served_is_missing_beforehand() -> None:
 
     limited = Limited(Plant().transport, unknown="nodeclaims")
     settings = ExecutorSettings(hand_back=HandBack.KARPENTER)
-    (missing,) = await read_missing_means(limited, settings, Mode.ACTIVE)
+    (missing,) = await read_missing_capabilities(limited, settings, Mode.ACTIVE)
     assert (missing.kind, missing.needs) == (ActionKind.POWER_STATE, "delete nodeclaims")

@@ -13,15 +13,15 @@ import pytest
 
 from foresail.__main__ import main
 from schemas.actions import ActionKind
+from schemas.capabilities import MissingCapability, OutcomeCapabilities
 from schemas.control import Command
-from schemas.means import MissingMeans, OutcomeMeans
 from schemas.outcome import Mode
-from services.access_reviews import REVIEWS
 from services.cluster import JSON, ApiResponse, ClusterRefused, Json, Method, Transport
 from services.executor.ledger.handler import evolve
-from services.executor.reading.capabilities import read_missing_means
+from services.executor.reading.capabilities import read_missing_capabilities
 from services.executor.settings import ExecutorSettings
 from services.official_client import OfficialClientTransport
+from services.rights.reviews import REVIEWS
 from tests.builders import cycle_time, make_control, stamp_event
 from tests.executor.plant import Plant, on
 
@@ -65,12 +65,14 @@ class Limited:
         await self.inner.close()
 
 
-def said(plant: Plant) -> list[OutcomeMeans]:
+def said(plant: Plant) -> list[OutcomeCapabilities]:
     """Return what was said about means."""
-    return [event.data for event in plant.all_events() if isinstance(event.data, OutcomeMeans)]
+    return [
+        event.data for event in plant.all_events() if isinstance(event.data, OutcomeCapabilities)
+    ]
 
 
-def kinds(missing: tuple[MissingMeans, ...]) -> set[str]:
+def kinds(missing: tuple[MissingCapability, ...]) -> set[str]:
     """Return the kinds that cannot be done."""
     return {str(one.kind) for one in missing}
 
@@ -90,7 +92,7 @@ async def test_where_everything_can_be_done_nothing_is_said() -> None:
 async def test_what_is_not_served_cannot_be_done(unknown: str, expected: set[str]) -> None:
     """A resize that is not served leaves the taint, so throttle and memory_balloon stay possible."""
     limited = Limited(Plant().transport, unknown=unknown)
-    missing = await read_missing_means(limited, ExecutorSettings(), Mode.ACTIVE)
+    missing = await read_missing_capabilities(limited, ExecutorSettings(), Mode.ACTIVE)
     assert kinds(missing) == expected
     assert all(one.why == "not_served" for one in missing)
 
@@ -102,11 +104,11 @@ async def test_what_is_not_served_cannot_be_done(unknown: str, expected: set[str
 async def test_what_is_not_allowed_cannot_be_done(forbidden: str, expected: set[str]) -> None:
     """An access review says no; in shadow mode, where every write is a dry run, nobody asks."""
     limited = Limited(Plant().transport, forbidden=forbidden)
-    missing = await read_missing_means(limited, ExecutorSettings(), Mode.ACTIVE)
+    missing = await read_missing_capabilities(limited, ExecutorSettings(), Mode.ACTIVE)
     assert kinds(missing) == expected
     assert all(one.why == "forbidden" for one in missing)
     limited.reviews.clear()
-    assert await read_missing_means(limited, ExecutorSettings(), Mode.SHADOW) == ()
+    assert await read_missing_capabilities(limited, ExecutorSettings(), Mode.SHADOW) == ()
     assert limited.reviews == []
 
 
@@ -114,12 +116,12 @@ async def test_rights_are_asked_for_in_each_named_namespace() -> None:
     """One of them is enough; a node belongs to none, and needs its label."""
     limited = Limited(Plant().transport, forbidden="pods/eviction")
     settings = ExecutorSettings(namespaces=("shop", "batch"))
-    missing = await read_missing_means(limited, settings, Mode.ACTIVE)
+    missing = await read_missing_capabilities(limited, settings, Mode.ACTIVE)
     asked = [one["namespace"] for one in limited.reviews if one["resource"] == "pods"]
     assert {"batch", "shop"} == set(asked)
     assert {one.why for one in missing if str(one.kind) in NODE_KINDS} == {"no_node_named"}
     named = settings.model_copy(update={"writable_nodes": "pool=shop"})
-    assert kinds(await read_missing_means(limited, named, Mode.ACTIVE)) == {"migrate"}
+    assert kinds(await read_missing_capabilities(limited, named, Mode.ACTIVE)) == {"migrate"}
 
 
 async def test_a_change_is_said_once_and_survives_a_restart() -> None:
@@ -171,7 +173,7 @@ async def test_a_server_that_does_not_say_is_believed_to_serve() -> None:
             return await self.inner.request(method, path, *rest)
 
     mute = Mute(Plant().transport)
-    assert await read_missing_means(mute, ExecutorSettings(), Mode.ACTIVE) == ()
+    assert await read_missing_capabilities(mute, ExecutorSettings(), Mode.ACTIVE) == ()
 
 
 @pytest.fixture
@@ -214,7 +216,7 @@ def test_doctor_names_what_cannot_be_done(
 async def test_over_http_reviews_are_answered_by_the_server(kubeconfigs: Path) -> None:
     """The executor's own identity may do everything where no namespace is named."""
     transport = OfficialClientTransport(kubeconfigs / "executor.kubeconfig")
-    assert await read_missing_means(transport, ExecutorSettings(), Mode.ACTIVE) == ()
+    assert await read_missing_capabilities(transport, ExecutorSettings(), Mode.ACTIVE) == ()
     await transport.close()
 
 

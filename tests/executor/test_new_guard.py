@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bus.errors import ConfigError
 from schemas.actions import ActionKind
-from schemas.outcome import OutcomeExecution
+from schemas.outcome import Operation, OutcomeExecution, Verb
 from schemas.reasons import Reason
 from services.executor.guards import (
     Guard,
+    Needs,
     Question,
-    Stage,
+    Write,
     ask_guards,
     check_guards,
     registered_guards,
@@ -26,16 +28,17 @@ from tests.explain.theatre import Theatre
 
 FOLDER = "services/executor/guards"
 ORDER = {
-    Stage.BEFORE_READING: ("replay", "taken_back", "kill_switch", "stale_decision", "switchback"),
-    Stage.BEFORE_WRITING: (
+    Needs.LOG: ("replay", "taken_back", "kill_switch", "stale_decision", "switchback"),
+    Needs.REACH: (
         "system_pods",
         "control_plane",
         "do_not_disrupt",
         "named_namespaces",
         "named_nodes",
         "field_owner",
+        "empty_machine",
     ),
-    Stage.BEFORE_ACTING: (
+    Needs.PLAN: (
         "unready_nodes",
         "settling",
         "switchback_namespaces",
@@ -64,6 +67,7 @@ SILENT = {
     "cap_surge_pods",
     "unready_nodes",
     "settling",
+    "empty_machine",
 }
 """Guards that have nothing to say of a usual run, so that nothing of them is in its log."""
 
@@ -82,24 +86,35 @@ def question() -> Question:
     return Question(due, Ledger(seen=summary, due=(due,)), ExecutorSettings(), 0.0)
 
 
-@pytest.mark.parametrize("stage", Stage)
-def test_guards_are_asked_in_the_order_they_declare(stage: Stage) -> None:
+@pytest.mark.parametrize("needs", Needs)
+def test_guards_are_asked_in_the_order_they_declare(needs: Needs) -> None:
     """The order decides whose reason a refusal gives; each answers under the name it declares."""
     declared = tuple(
         registered_guard.name
         for registered_guard in registered_guards()
-        if registered_guard.stage is stage
+        if registered_guard.needs is needs
     )
 
-    assert declared == ORDER[stage]
-    asked = tuple(check.guard for check in ask_guards(stage, question()))
+    assert declared == ORDER[needs]
+    asked = tuple(check.guard for check in ask_guards(needs, question()))
     assert asked == tuple(name for name in declared if name not in SILENT)
+
+
+def test_before_each_write_those_are_asked_that_look_at_what_may_have_changed() -> None:
+    """The operator's word, the age of the decision, and what the write touches; budgets and caps counted the plan."""
+    operation = Operation(verb=Verb.PATCH, resource="nodes", name="node-0", text="")
+    before_write = replace(question(), write=Write(operation, takes_back=False))
+
+    again = {guard.name for guard in registered_guards() if guard.each_write}
+    assert again == {"kill_switch", "stale_decision", *ORDER[Needs.REACH]}
+    answers = [check.guard for needs in Needs for check in ask_guards(needs, before_write)]
+    assert answers == ["kill_switch", "stale_decision", *ORDER[Needs.REACH][:-1]]
 
 
 def test_a_new_file_is_asked_at_its_place() -> None:
     """Nothing but the file is added, and it comes between the two whose numbers enclose its own."""
     with files_added():
-        answers = ask_guards(Stage.BEFORE_READING, question())
+        answers = ask_guards(Needs.LOG, question())
 
     assert [answer.guard for answer in answers] == [
         "replay",
@@ -158,7 +173,7 @@ def test_a_file_that_declares_no_usable_guard_stops_the_executor(
 def test_two_guards_never_share_a_place() -> None:
     """With equal numbers the names of files would decide whose reason a refusal gives."""
     first = registered_guards()[0]
-    other = Guard("other", first.stage, first.order, first.check)
+    other = Guard("other", first.needs, first.order, first.check)
 
-    with pytest.raises(ConfigError, match="replay has it already in BEFORE_READING"):
+    with pytest.raises(ConfigError, match="replay has it already in LOG"):
         check_guards([("replay", (first,)), ("other", (other,))])

@@ -12,10 +12,10 @@ from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, OperationResult, OutcomeExecution
 from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.ledger.handler import evolve
-from services.executor.rights import write_rights
 from services.executor.settings import ExecutorSettings
 from services.executor.writing.object_events import BURST, SECONDS_EACH, ObjectEvents, event_body
 from services.official_client import OfficialClientTransport
+from services.rights.executor import write_rights
 from tests.builders import cycle_time, make_control, make_execution, stamp_event
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import Plant

@@ -14,7 +14,7 @@ from services.executor.ledger import ClusterSummary, Ledger, PendingDecision
 from services.executor.ledger.handler import evolve
 from services.executor.plans import migrate
 from services.executor.plans.planned import OperationPlan, PlanRefusal
-from services.executor.settings import BUDGETS_BY_KIND, Budget, ExecutorSettings
+from services.executor.settings import BUDGETS_BY_KIND, DisruptionBudget, ExecutorSettings
 from tests.builders import cycle_time, make_action, make_observation, stamp_event
 
 REAL = ExecutorSettings(namespaces=("shop",))
@@ -123,10 +123,10 @@ def test_on_a_real_cluster_each_kind_has_a_budget_of_its_own() -> None:
     """Nodes put to sleep do not use up the budget for moving pods off failing ones; a budget that is given counts
     as it is.
     """
-    assert SIMULATED.budgets_in_force == (Budget(),)
+    assert SIMULATED.budgets_in_force == (DisruptionBudget(),)
     assert REAL.budgets_in_force == BUDGETS_BY_KIND
     assert [one.reasons for one in BUDGETS_BY_KIND] == [
         (ActionKind.POWER_STATE,), (ActionKind.MIGRATE,), (ActionKind.RESOURCE_CAP,),
     ]  # fmt: skip
-    given = (Budget(nodes="1"),)
+    given = (DisruptionBudget(nodes="1"),)
     assert ExecutorSettings(namespaces=("shop",), budgets=given).budgets_in_force == given

@@ -13,9 +13,9 @@ from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason
-from services.access_reviews import REVIEWS
 from services.cluster import JSON, ApiResponse, ClusterRefused, ClusterUnavailable, Json, Method
 from services.executor.ledger.handler import evolve
+from services.rights.reviews import REVIEWS
 from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import Plant, on

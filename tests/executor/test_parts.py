@@ -13,7 +13,7 @@ from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason
 from services.executor.ledger import Ledger
 from services.executor.ledger.handler import evolve
-from services.executor.settings import Budget
+from services.executor.settings import DisruptionBudget
 from tests.builders import ORIGIN, cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import Plant, on
@@ -54,7 +54,7 @@ def is_asleep(server: ApiServer, node: str) -> bool:
 
 def roomy(server: ApiServer, budget: str = "5") -> Plant:
     """Return a plant that has seen cycle 1, with a budget of so many nodes."""
-    plant = on(server, budgets=(Budget(nodes=budget),), least_ready_ratio=0.0)
+    plant = on(server, budgets=(DisruptionBudget(nodes=budget),), least_ready_ratio=0.0)
     plant.see(1)
     return plant
 

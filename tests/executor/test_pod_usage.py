@@ -11,8 +11,8 @@ from foresail.dependent_settings import fill_dependent
 from foresail.settings import StackSettings
 from services.executor.reading.pod_usage import (
     MetricsServerUsage,
+    PodUsageSample,
     PrometheusUsage,
-    Sample,
     usage_source,
 )
 from services.executor.settings import ExecutorSettings
@@ -40,7 +40,7 @@ def row(pod: str, container: str, value: str) -> dict[str, object]:
     return {"metric": labels, "value": [AT, value]}
 
 
-def read(served: ServedPrometheus, *pods: str) -> dict[tuple[str, str], Sample]:
+def read(served: ServedPrometheus, *pods: str) -> dict[tuple[str, str], PodUsageSample]:
     """Ask for pods of the namespace `shop`."""
     usage = PrometheusUsage(PrometheusSettings(url=served.url))
     return asyncio.run(usage.read([("shop", pod) for pod in pods]))
@@ -49,7 +49,7 @@ def read(served: ServedPrometheus, *pods: str) -> dict[tuple[str, str], Sample]:
 def test_a_pods_containers_come_with_source_time_and_window(prometheus: ServedPrometheus) -> None:
     """As old as the oldest of them."""
     assert read(prometheus, "web.1") == {
-        ("shop", "web.1"): Sample(
+        ("shop", "web.1"): PodUsageSample(
             AT - 20, {"c": (0.5, 1024), "side": (0.1, 5)}, "prometheus", 120.0
         )
     }

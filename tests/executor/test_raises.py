@@ -16,7 +16,7 @@ from services.executor.facts import AutoscalerFacts, Facts, PodFacts, WorkloadFa
 from services.executor.facts import NodeFacts as Node
 from services.executor.plans import PLANS
 from services.executor.plans.planned import OperationPlan, PlanRefusal
-from services.executor.plans.raises import Raise, added_pods, read_raise
+from services.executor.plans.scale_ups import ScaleUp, added_pods, read_scale_up
 from services.executor.reading.quotas import Quota, QuotaSpec, QuotaStatus, ScopeSelector, room_for
 from services.executor.settings import Caps, ExecutorSettings
 from services.kube_objects import Container, PodSpec, ResourceRequirements
@@ -113,7 +113,7 @@ def test_no_sequence_goes_below_the_owner_or_above_the_maximum(
 
 def _ours(model: Model) -> int:
     """Return the number that we wrote last: nobody can tell an owner's equal one from it."""
-    remembered = read_raise(model.annotations)
+    remembered = read_scale_up(model.annotations)
     return 0 if remembered is None else remembered.ours
 
 
@@ -130,7 +130,7 @@ def _check_wish(model: Model, owner: int, wanted: int) -> None:
     model.write(operation.patch)
     assert model.number >= owner
     assert not model.autoscaled or model.number <= MAXIMUM
-    remembered = read_raise(model.annotations)
+    remembered = read_scale_up(model.annotations)
     assert (remembered is None) == (model.number == owner)
     assert remembered is None or remembered.owner == owner
 
@@ -171,12 +171,12 @@ def test_a_floor_below_what_runs_is_not_written() -> None:
 )
 def test_an_annotation_that_is_not_ours_is_none(text: str) -> None:
     """Anybody may write annotations."""
-    assert read_raise({OWNER_REPLICAS: text}) is None
+    assert read_scale_up({OWNER_REPLICAS: text}) is None
 
 
 def test_only_a_standing_raise_adds_pods() -> None:
     """Where somebody else has written the number, nothing of ours is left."""
-    remembered = Raise(owner=3, ours=7, base=4, time_seconds=1)
+    remembered = ScaleUp(owner=3, ours=7, base=4, time_seconds=1)
     annotations = {OWNER_REPLICAS: remembered.model_dump_json()}
     assert (added_pods(annotations, 7), added_pods(annotations, 6)) == (3, 0)
 
@@ -194,7 +194,7 @@ def test_a_node_s_replicate_keeps_the_annotation_true() -> None:
     again = PLANS[ActionKind.REPLICATE](action, facts, SETTINGS)
     assert isinstance(again, OperationPlan)
     model.write(again.operations[0].patch)
-    remembered = read_raise(model.annotations)
+    remembered = read_scale_up(model.annotations)
     assert remembered is not None
     assert (model.number, remembered.owner, remembered.ours) == (8, 3, 8)
 

@@ -20,7 +20,7 @@ from schemas.reasons import Reason
 from services.cluster import MERGE_PATCH
 from services.executor.ledger.handler import evolve
 from services.executor.plans.resizing import resize_trouble
-from services.executor.reading.pod_usage import MOST_PODS, Sample, UsagePeaks
+from services.executor.reading.pod_usage import MOST_PODS, PodUsageSample, UsagePeaks
 from services.executor.verification.harm import AffectedPods, harm_checks
 from services.official_client import OfficialClientTransport
 from tests.builders import cycle_time, make_action, make_control, stamp_event
@@ -261,9 +261,9 @@ def test_a_gap_leaves_usage_unknown() -> None:
     peaks = UsagePeaks(300.0)
     assert peaks.watch("shop", "web", "u", 0.0)
     for seconds in (0.0, 60.0, 180.0):
-        peaks.add("u", Sample(seconds, {"c": (seconds, int(seconds))}))
+        peaks.add("u", PodUsageSample(seconds, {"c": (seconds, int(seconds))}))
     assert (peaks.known_seconds("u"), peaks.of("u")) == (180.0, {"c": (180.0, 180)})
-    peaks.add("u", Sample(301.0, {"c": (1.0, 1)}))
+    peaks.add("u", PodUsageSample(301.0, {"c": (1.0, 1)}))
     assert (peaks.known_seconds("u"), peaks.of("u")) == (0.0, {"c": (1.0, 1)})
     assert peaks.watched(600.0)
     assert not peaks.watched(601.0)

@@ -13,7 +13,7 @@ from schemas.outcome import Mode, Verb, VerificationStatus
 from schemas.reasons import Reason
 from services.cluster import ApiResponse, Transport
 from services.executor.ledger.handler import evolve
-from services.executor.reading.capabilities import read_missing_means
+from services.executor.reading.capabilities import read_missing_capabilities
 from services.executor.settings import ExecutorSettings
 from tests.builders import make_control, stamp_event
 from tests.executor.ground import PODS, Ground
@@ -168,10 +168,10 @@ async def test_without_defaults_nothing_is_capped_on_a_cluster_of_ones_own() -> 
     assert quotas(ground) == []
 
     settings = ExecutorSettings(namespaces=("shop",), writable_nodes="kubernetes.io/os=linux")
-    (missing,) = await read_missing_means(ground.plant.transport, settings, Mode.ACTIVE)
+    (missing,) = await read_missing_capabilities(ground.plant.transport, settings, Mode.ACTIVE)
     assert (missing.kind, missing.why) == (CAP, "no_defaults")
     give_defaults(ground)
-    assert await read_missing_means(ground.plant.transport, settings, Mode.ACTIVE) == ()
+    assert await read_missing_capabilities(ground.plant.transport, settings, Mode.ACTIVE) == ()
 
 
 async def test_without_defaults_the_embedded_cluster_honours_annotations() -> None:

@@ -13,11 +13,11 @@ from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.reasons import Reason
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.ledger import ClusterSummary, Ledger, PendingDecision
 from services.executor.ledger.handler import evolve
 from services.executor.plans.planned import OperationPlan
-from services.executor.plans.raises import OWNER_REPLICAS, Raise
+from services.executor.plans.scale_ups import OWNER_REPLICAS, ScaleUp
 from services.executor.settings import ExecutorSettings
 from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
@@ -159,7 +159,7 @@ async def test_what_gives_back_is_not_undone() -> None:
 @pytest.mark.parametrize(("before", "wanted"), [(3, 7), (7, 3)])
 async def test_replicas_are_taken_back_but_not_their_giving_back(before: int, wanted: int) -> None:
     """A raise of an acting block ends with it; replicas that were given back are not added again."""
-    remembered = Raise(owner=3, ours=7, base=3, time_seconds=0).model_dump_json()
+    remembered = ScaleUp(owner=3, ours=7, base=3, time_seconds=0).model_dump_json()
     annotations = {OWNER_REPLICAS: remembered} if before == 7 else {}
     server = cluster()
     web = server.add(
@@ -249,12 +249,10 @@ def test_by_namespace_a_plan_needs_every_namespace_that_it_writes_to(
             namespaces=("shop", "batch"),
         )
         question = asked(drawn, planned_for(*namespaces))
-        assert "switchback" not in [
-            check.guard for check in ask_guards(Stage.BEFORE_READING, question)
-        ]
+        assert "switchback" not in [check.guard for check in ask_guards(Needs.LOG, question)]
         (answer,) = (
             check
-            for check in ask_guards(Stage.BEFORE_ACTING, question)
+            for check in ask_guards(Needs.PLAN, question)
             if check.guard == "switchback_namespaces"
         )
         assert answer.passed is (cluster_acts if held is None else not held)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from projections.standing import Standing
+from projections.standing_actions import StandingActions
 from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, Mode
@@ -41,7 +41,7 @@ async def undo(plant: Plant, value: str = "all", nonce: str = "u") -> None:
 
 def standing(plant: Plant) -> list[str]:
     """Return what stands by the log."""
-    state = Standing()
+    state = StandingActions()
     for event in plant.all_events():
         state = state.after(event)
     return [one.name for one in state.actions]

@@ -9,9 +9,9 @@ import pytest
 
 from schemas.outcome import Mode, Operation, Verb
 from schemas.reasons import Reason
-from services.executor.execution.planning import strike_out_forbidden
+from services.executor.execution.planning import exclude_forbidden
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.ledger import Ledger, PendingDecision
 from services.executor.reach import Marked, Reach, ReachedNode, ReachedPod, Scope, scope_of
 from services.executor.reading.marked_objects import WorkloadSpec
@@ -46,7 +46,7 @@ def failed_numbers(
     guard_question = question(*reaches, scope=scope, **settings)
     return {
         check.guard: check.measured
-        for check in ask_guards(Stage.BEFORE_WRITING, guard_question)
+        for check in ask_guards(Needs.REACH, guard_question)
         if not check.passed
     }
 
@@ -97,9 +97,7 @@ def test_names_are_exact(namespace: str) -> None:
 def test_every_object_outside_is_counted() -> None:
     """The measured number is how many objects lie outside, and the first one is named."""
     guard_question = question(evicts(pod("a", "x")), evicts(pod("b", "x")), evicts(pod()))
-    (answer,) = [
-        check for check in ask_guards(Stage.BEFORE_WRITING, guard_question) if not check.passed
-    ]
+    (answer,) = [check for check in ask_guards(Needs.REACH, guard_question) if not check.passed]
 
     assert (answer.measured, answer.limit, answer.unit) == (2, 0, "objects")
     assert answer.reason is Reason.NAMESPACE_NOT_NAMED
@@ -287,11 +285,11 @@ def test_what_is_forbidden_is_struck_out_and_nothing_else() -> None:
     )
     facts = Facts(time_seconds=0.0, node=node, pods=pods, workloads=(job,))
     guard_question = question(writes(worker("n")), evicts(pod("a", marked=MARK)), evicts(pod("b")))
-    left = strike_out_forbidden(facts, guard_question)
+    left = exclude_forbidden(facts, guard_question)
 
     assert left is not None
     assert [pod.protected for pod in left.pods] == [True, False, True]
     assert left.node is not None
     assert not left.node.writable
     assert left.workloads[0].protected
-    assert strike_out_forbidden(left, guard_question) is None
+    assert exclude_forbidden(left, guard_question) is None

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from services.cluster import TwinTransport
 from services.exerciser.cluster import read_load
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.engine import Engine
 from twin.port.workloads import open_workload

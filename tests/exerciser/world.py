@@ -18,7 +18,6 @@ from schemas.identity import Origin
 from schemas.registry import decode
 from services.agents.service import build as build_agent
 from services.agents.settings import AgentSettings
-from services.cluster import TwinTransport
 from services.collector.service import run as run_collector
 from services.collector.settings import CollectorSettings
 from services.exerciser.cluster import NAMESPACE
@@ -28,6 +27,7 @@ from services.inference.service import build as build_inference
 from services.inference.settings import InferenceSettings
 from services.referee.service import build as build_referee
 from services.referee.settings import RefereeSettings
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.workloads import open_workload
 

@@ -15,7 +15,7 @@ from schemas.decision import DecisionPart
 from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused
-from services.executor.settings import Budget, Caps
+from services.executor.settings import Caps, DisruptionBudget
 from tests.builders import cycle_time, make_action, make_considered, make_decision
 from tests.executor.example_guard import files_added
 from tests.explain.lacking import LACKING
@@ -106,7 +106,7 @@ async def cooling_down_after_failure(theatre: Theatre) -> None:
     await theatre.order("efficiency", kind, "node-0", 0.9, clock_scale_ratio=0.65)
 
 
-@case(Reason.BUDGET_EXHAUSTED, budgets=(Budget(nodes="1"),), least_ready_ratio=0.0)
+@case(Reason.BUDGET_EXHAUSTED, budgets=(DisruptionBudget(nodes="1"),), least_ready_ratio=0.0)
 async def budget_used_up(theatre: Theatre) -> None:
     await sleep(theatre)
     await sleep(theatre, "node-1")

@@ -23,7 +23,7 @@ from schemas.proposal import Proposal
 from schemas.signals import SignalStatus
 from services.agents.service import build as build_agent
 from services.agents.settings import AgentSettings
-from services.cluster import JSON, ApiResponse, ClusterRefused, ClusterUnavailable, TwinTransport
+from services.cluster import JSON, ApiResponse, ClusterRefused, ClusterUnavailable
 from services.executor.ledger.handler import ExecutorHandler
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
@@ -33,6 +33,7 @@ from services.referee.service import build as build_referee
 from services.referee.settings import RefereeSettings
 from services.scoreboard.service import build as build_scoreboard
 from services.scoreboard.settings import ScoreboardSettings
+from services.twin_transport import TwinTransport
 from tests.builders import (
     Rows,
     as_stored,

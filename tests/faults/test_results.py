@@ -10,7 +10,7 @@ import proofs.faults
 from proofs.faults import resume_or_run
 from proofs.faults.verdict import LogVerdict
 from proofs.results import Results
-from proofs.row import Scale
+from proofs.row import ProofSize
 
 
 def test_what_is_finished_is_not_tried_again(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_an_interrupted_run_of_kills_counts_all(
         return verdict
 
     monkeypatch.setattr(proofs.faults.kills, "session", session)
-    scale = Scale(1, 70, 1.0, seed=5, results=tmp_path)
+    scale = ProofSize(1, 70, 1.0, seed=5, results=tmp_path)
     with pytest.raises(KeyboardInterrupt):
         next(proofs.faults.prove(scale))
     row = next(proofs.faults.prove(scale))

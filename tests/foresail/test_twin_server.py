@@ -15,8 +15,8 @@ from urllib.request import urlopen
 import psutil
 import pytest
 
-from bus.child_process import PARENT_VARIABLE
 from bus.ports import free_port
+from inputs.parent_process import PARENT_VARIABLE
 from tests.patience import HANGS_SECONDS
 
 pytestmark = pytest.mark.twin

@@ -14,11 +14,11 @@ from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.port import Bus
 from foresail.__main__ import main
 from foresail.settings import resolve
-from foresail.stack.giving_back import GivenBack, summary_of, why_kept
 from foresail.stack.state_folder import StackFile
+from foresail.stack.undo_at_end import UndoneAtEnd, summary_of, why_kept
 from foresail.undo import undo
 from projections.overview import Overview
-from projections.standing import Standing
+from projections.standing_actions import StandingActions
 from schemas.control import EVERYTHING, Command, Control
 from schemas.envelope import NewEvent
 from schemas.outcome import ExecutionPhase, OperationResult
@@ -134,9 +134,9 @@ def test_a_run_says_why_it_leaves_what_stands() -> None:
     assert why_kept(kept, active) == "--keep was given"
     assert why_kept(settings, killed) == "the kill switch is on"
     started = make_execution(phase=STARTED, operations=(CAP,))
-    left = Standing().after(stamp_event(started)).actions
+    left = StandingActions().after(stamp_event(started)).actions
     short = [
-        summary_of(GivenBack(0, left, why_kept(one, view)))["given_back_short"]
+        summary_of(UndoneAtEnd(0, left, why_kept(one, view)))["given_back_short"]
         for one, view in ((kept, active), (settings, killed))
     ]
     assert short == [False, True]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 MORE = os.environ.get("FORESAIL_FUZZ_EXAMPLES")
 FUZZ = settings(
-    max_examples=int(MORE or 50),
+    max_examples=int(MORE or 30),
     derandomize=MORE is None,
     database=None,
     deadline=None,

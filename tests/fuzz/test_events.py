@@ -18,10 +18,10 @@ from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
 from schemas.actions import ActionKind
+from schemas.capabilities import MissingCapability, OutcomeCapabilities
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.imported import ImportedNodes, ImportedRow
-from schemas.means import MissingMeans, OutcomeMeans
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
@@ -33,7 +33,9 @@ from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutatio
 from tests.score_events import make_breaker_change, make_judgement
 
 ROOT = Path(__file__).parents[2]
-NO_EVICTION = MissingMeans(kind=ActionKind.MIGRATE, needs="create pods/eviction", why="forbidden")
+NO_EVICTION = MissingCapability(
+    kind=ActionKind.MIGRATE, needs="create pods/eviction", why="forbidden"
+)
 IMPORTED = ImportedRow(
     cycle=1,
     cluster_time_seconds=100.0,
@@ -100,7 +102,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         SWITCHBACK,
         make_breaker_change(),
         make_judgement(),
-        OutcomeMeans(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
+        OutcomeCapabilities(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
         IMPORTED,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))

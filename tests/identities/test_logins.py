@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bus.errors import ConfigError, InputError
-from bus.login import ANONYMOUS, FILE, Login, new_logins, read_login, read_logins, store_logins
+from bus.login import ANONYMOUS, Login
+from bus.logins import FILE, new_logins, read_login, read_logins, store_logins
 from bus.nats_conf import accounts_conf, main
 from services.identities import BY_NAME, IDENTITIES
 

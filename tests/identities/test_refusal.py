@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bus.errors import BusUnavailable, NotPermitted
-from bus.login import new_logins
+from bus.logins import new_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from bus.login import new_logins
+from bus.logins import new_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import MAIN, accounts_conf
 from bus.nats_server import NatsServer

@@ -13,7 +13,7 @@ from foresail.stack.processes import Connections, process_specs
 from foresail.stack.virtual import run_virtual_stack
 from schemas.agents import agent_names
 from schemas.envelope import attributes_of
-from schemas.model import EventData
+from schemas.model import EVERY_AGENT, EVERY_PROCESS, EVERY_STATEFUL, NOBODY, EventData
 from schemas.registry import EVENT_TYPES
 from services.identities import BY_NAME, IDENTITIES
 
@@ -36,14 +36,15 @@ def test_every_event_has_the_owner_that_its_schema_names(kind: type[EventData]) 
     """A type that names its producer can be published by that identity and nobody else."""
     actual = owners(kind)
 
-    if kind.PRODUCER == "*":
-        assert actual
-    elif kind.PRODUCER == "agent":
+    if kind.WRITER in (EVERY_PROCESS, EVERY_STATEFUL):
+        assert {"referee", "agent-safety"} <= actual
+        assert ("collector" in actual) is (kind.WRITER == EVERY_PROCESS)
+    elif kind.WRITER == EVERY_AGENT:
         assert actual == {f"agent-{agent}" for agent in agent_names()}
-    elif not kind.PRODUCER:
+    elif kind.WRITER == NOBODY:
         assert actual == set()  # it stands in imported recordings alone
     else:
-        assert actual == {kind.PRODUCER}
+        assert actual == {kind.WRITER}
 
 
 def test_no_subject_has_two_owners() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from foresail.install_rights import ACCOUNTS, RBAC, Grants, manifests
 from services.rights import Right
+from services.rights.installation import ACCOUNTS, RBAC, Grants, manifests
 from twin.tests.contract.faces import JSON_PATCH, MERGE, OverHttp
 
 POOL = "pool=shop"

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from bus.errors import ConfigError
-from bus.login import parse_login
+from bus.logins import parse_login
 from bus.nats_server import server_binary
 from deploy.manifests.log import CONF, environment
 from deploy.manifests.values import Chart
 from services.cluster import Transport
 from services.identities import BY_NAME, IDENTITIES
-from services.login_rights import ACCOUNTS, LOGINS
 from services.login_secrets import ROUTE_KEY, keep_secrets, login_texts, main
+from services.rights.logins import ACCOUNTS, LOGINS
 from tests.executor.plant import Plant
 from tests.patience import HANGS_SECONDS
 

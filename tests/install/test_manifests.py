@@ -17,9 +17,9 @@ from deploy.manifests.files import all_files
 from deploy.manifests.overlays import OVERLAYS
 from deploy.manifests.processes import PROCESSES
 from deploy.manifests.values import KINDS
-from foresail.install_rights import Grants, granted_rights
 from services.identities import BY_NAME
 from services.rights import Right
+from services.rights.installation import Grants, granted_rights
 from tests.install.renderers import CHART, DEPLOY, Key, Object, kustomized, run, templated
 from tests.patience import HANGS_SECONDS
 from twin.tests.clients.conftest import install

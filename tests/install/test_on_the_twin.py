@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bus.login import parse_login
+from bus.logins import parse_login
 from bus.nats_adapter import NatsBus
 from bus.ports import free_port
 from deploy.manifests.processes import PROCESSES

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from foresail.__main__ import main
-from foresail.install_rights import manifests
+from services.rights.installation import manifests
 from tests.install.conftest import GRANTS, Installed
 
 OUTSIDE = pytest.mark.twin

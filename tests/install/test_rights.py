@@ -13,22 +13,23 @@ import yaml
 
 from bus.clock import SystemClock
 from bus.errors import ConfigError
-from foresail.install_rights import ACCOUNTS, granted_rights
 from schemas.actions import Action, ActionKind
 from schemas.control import Command
 from schemas.outcome import Mode, OutcomeExecution
 from schemas.reasons import Reason
-from services.access_reviews import missing_rights, require_rights
 from services.collector.cluster import NODE_METRICS, WATCHED, read_one_list
-from services.collector.rights import required_rights as collector_rights
 from services.collector.settings import CollectorSettings
+from services.collector.usage_reading import POD_METRICS
 from services.executor.ledger.handler import evolve
 from services.executor.reading.followed_lists import FollowedLists
-from services.executor.rights import required_rights as executor_rights
-from services.executor.rights import write_rights
 from services.executor.settings import ExecutorSettings, HandBack
 from services.official_client import OfficialClientTransport
-from services.rights import Place, Right, places_to_ask
+from services.rights import Right, RightScope, places_to_ask
+from services.rights.collector import required_rights as collector_rights
+from services.rights.executor import required_rights as executor_rights
+from services.rights.executor import write_rights
+from services.rights.installation import ACCOUNTS, granted_rights
+from services.rights.reviews import missing_rights, require_rights
 from tests.builders import make_action, make_control, stamp_event
 from tests.executor.plant import Plant, on
 from tests.install.conftest import GRANTS, POOL, Installed, without
@@ -194,9 +195,11 @@ async def test_the_executor_needs_every_right_and_no_more(installed: Installed) 
 
 
 async def test_the_collector_needs_every_right_and_no_more(installed: Installed) -> None:
-    """Every list is read and watched, and what nodes use is read; nothing is refused."""
+    """Every list is read and watched, and what nodes and pods use is read; nothing is refused."""
     transport = OfficialClientTransport(installed.kubeconfig("collector"))
-    reads = [await read_one_list(transport, each, 0.0) for each in (*WATCHED, NODE_METRICS)]
+    reads = [
+        await read_one_list(transport, each, 0.0) for each in (*WATCHED, NODE_METRICS, POD_METRICS)
+    ]
     followed = {source.path: source.kind for source in WATCHED}
     async with FollowedLists(transport, SystemClock(), Random(1), followed).running():
         await asyncio.sleep(1.0)
@@ -228,7 +231,7 @@ async def test_a_right_that_is_taken_away_is_named(
         for role in roles:
             installed.set_rules(role, role["rules"])
         await transport.close()
-    where = {Place.NAMED: " in shop", Place.OWN: " in foresail"}.get(right.place, "")
+    where = {RightScope.NAMED: " in shop", RightScope.OWN: " in foresail"}.get(right.place, "")
     assert str(refused.value) == (
         f"rights of {process} = lacks {right.text}{where}: grant what is missing; "
         "`foresail rbac` prints the least rights of each process"
@@ -268,8 +271,8 @@ def test_rights_follow_the_kinds_of_action() -> None:
 
 def test_a_right_is_asked_for_in_each_namespace() -> None:
     """What is written in all named ones, what is Foresail's own in its home, the rest everywhere."""
-    rights = [Right("patch", "jobs", "batch", Place.NAMED), Right("list", "pods")]
-    rights.append(Right("create", "secrets", place=Place.OWN))
+    rights = [Right("patch", "jobs", "batch", RightScope.NAMED), Right("list", "pods")]
+    rights.append(Right("create", "secrets", place=RightScope.OWN))
     asked = [
         (right.verb, where) for right, where in places_to_ask(rights, ("shop", "batch"), "home")
     ]
@@ -295,7 +298,10 @@ def test_a_prometheus_spares_the_right_to_read_metrics() -> None:
     with_url = settings.prometheus.model_copy(update={"url": "http://prometheus:9090"})
     given = settings.model_copy(update={"prometheus": with_url})
     all_rights, fewer = collector_rights("read", settings), collector_rights("read", given)
-    assert {one.text for one in set(all_rights) - set(fewer)} == {"list nodes.metrics.k8s.io"}
+    assert {one.text for one in set(all_rights) - set(fewer)} == {
+        "list nodes.metrics.k8s.io",
+        "list pods.metrics.k8s.io",
+    }
 
 
 def test_the_one_account_of_a_stack_outside_has_all_of_them() -> None:

@@ -11,7 +11,7 @@ from bus.errors import InputError
 from proofs.__main__ import main
 from proofs.mutation import chosen, prove, rows_of, workspace
 from proofs.mutation.workspace import Room, read_rooms
-from proofs.row import CI, Scale
+from proofs.row import CI, ProofSize
 from tests.architecture.source_tree import ROOT
 
 ROOMS = read_rooms()
@@ -54,7 +54,7 @@ def test_a_change_that_no_test_notices_is_counted(till: Room) -> None:
 
     tests = workspace.ROOT / "tests" / "test_sum.py"
     tests.write_text(FILES["tests/test_sum.py"] + "    assert not is_dear(3)\n", encoding="utf-8")
-    again = next(prove(Scale(0, 0, 0.0, only=till.code / "sum.py")))
+    again = next(prove(ProofSize(0, 0, 0.0, only=till.code / "sum.py")))
     assert again.held == again.tried == module.tried
 
 

@@ -10,7 +10,6 @@ from rich.console import Console
 from foresail.stack.live_view import view
 from foresail.stack.showing import MOST_SILENT, LinePrinter
 from projections.cycle_record import CycleRecord
-from projections.event_text import event_text
 from projections.measure_names import measure_name
 from projections.overview import Overview
 from schemas.actions import ActionKind
@@ -135,7 +134,7 @@ def test_nobody_wins_or_loses_by_doing_nothing() -> None:
     content: Any = cycle_json(record_of(1, events))
     assert [(one["verdict"], one["override"]) for one in content["agents"]] == [("waits", None)] * 2
     assert content["rationale"] == "0 of 12 Services violate their objective"
-    assert "over" not in event_text(events[2])
+    assert "over" not in events[2].data.line()
 
 
 def test_a_winner_does_not_lose_to_itself() -> None:
@@ -162,7 +161,7 @@ def test_a_winner_does_not_lose_to_itself() -> None:
 def test_pods_and_services_have_words_of_their_own() -> None:
     """What observations call `sla_violations` counts pods; on every screen it says so."""
     event = stamp_event(make_observation(totals={"sla_violations": 3}))
-    assert "unhealthy pods 3" in event_text(event)
+    assert "unhealthy pods 3" in event.data.line()
     console = Console(width=200, file=StringIO())
     with console.capture() as printed:
         console.print(view(Overview().after(event), [], 0, "Foresail", {}))

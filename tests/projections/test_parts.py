@@ -18,7 +18,6 @@ from foresail.stack.showing import LinePrinter
 from foresail.tap_filter import TapFilter, condition
 from lab.rerun.what_if import change_between, class_of, decision_text
 from projections.cycle_record import CycleRecord
-from projections.event_text import decision_line, event_text, execution_text
 from projections.log_audit import Auditor
 from projections.policy_totals import PolicyTotals
 from projections.run_totals import RunTotals
@@ -26,7 +25,7 @@ from projections.spans import attributes_of_data
 from proofs.faults.log_check import check
 from proofs.simulation.log_monitor import LogMonitor
 from schemas.actions import Action, ActionKind
-from schemas.decision import MOST_PARTS, Decision, DecisionPart
+from schemas.decision import MOST_PARTS, Decision, DecisionPart, decision_line
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase
 from schemas.reasons import Reason
@@ -234,11 +233,11 @@ def test_a_cycle_without_anything_to_do_is_not_called_refused() -> None:
     noop = followed(0, ExecutionPhase.REFUSED, succeeded=None, reason=Reason.NOOP)
 
     assert record().after(noop).result == "nothing_to_do"
-    assert execution_text(noop.data) == "nothing to do"
+    assert noop.data.result == "nothing to do"
 
 
 def test_a_cycle_is_executed_when_every_part_is() -> None:
-    """What became of it names each part's end, and later parts do not hide the first one's."""
+    """Outcome of it names each part's end, and later parts do not hide the first one's."""
     open_record = record().after(followed(0, ExecutionPhase.FINISHED))
     refused = followed(1, ExecutionPhase.REFUSED, succeeded=None, reason=Reason.COOL_DOWN)
     done = open_record.after(refused)
@@ -273,8 +272,8 @@ def test_events_name_their_part() -> None:
     """Lines and spans of later parts say which; first parts look as they always did."""
     first, second = followed(0, ExecutionPhase.FINISHED), followed(1, ExecutionPhase.FINISHED)
 
-    assert event_text(first).startswith("cycle 1: ")
-    assert event_text(second).startswith("cycle 1.1: ")
+    assert first.data.line().startswith("cycle 1: ")
+    assert second.data.line().startswith("cycle 1.1: ")
     encoded = encode(second)
     message = StoredMessage(1, 1, encoded.subject, encoded.headers, encoded.data)
     assert attributes_of_data(message)[0]["foresail.part"] == 1

@@ -1,4 +1,4 @@
-"""What acting on a target changes: proposed against left targets, on logs whose effect is known."""
+"""Effect of acting on a target: proposed against left targets, on logs whose effect is known."""
 
 from __future__ import annotations
 

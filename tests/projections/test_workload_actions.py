@@ -6,7 +6,6 @@ import pytest
 
 from foresail.explanation import action_text as explained
 from lab.rerun.what_if import decision_text
-from projections.event_text import action_text
 from projections.objects.history import ObjectHistory
 from projections.objects.names import ObjectKind
 from schemas.actions import ActionKind
@@ -20,13 +19,13 @@ ACTION = make_action("safety", ActionKind.REPLICATE, WEB, replicas=7)
 
 def test_the_number_of_replicas_is_part_of_the_aim() -> None:
     """In lines of text and on the page, once each; a node's replicate names the node alone."""
-    assert action_text(ACTION) == "replicate shop/Deployment/web to 7"
+    assert ACTION.wanted == "replicate shop/Deployment/web to 7"
     assert explained(ACTION) == "AgentA:replicate shop/Deployment/web to 7"
     assert decision_text(make_decision(ACTION)) == "AgentA:replicate on shop/Deployment/web to 7"
     shown = action_json(ACTION)
     assert (shown["target"], shown["parameters"]) == ("shop/Deployment/web to 7", {})
     node = make_action("safety", ActionKind.REPLICATE, "node-7")
-    assert action_text(node) == "replicate node-7"
+    assert node.wanted == "replicate node-7"
 
 
 @pytest.mark.parametrize(

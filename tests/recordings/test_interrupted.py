@@ -17,7 +17,7 @@ from bus.recording import RecordingWriter, open_recording
 from tests.patience import HANGS_SECONDS
 
 pytestmark = pytest.mark.slow
-TIMES = 30
+TIMES = 12
 """How often the run is repeated, so that reading it takes long enough to be stopped."""
 VERBS = {
     "check": ("recording", "check", "long.fslog"),

@@ -21,9 +21,9 @@ from schemas.identity import Origin
 from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason
 from schemas.registry import decode
-from services.cluster import TwinTransport
 from services.executor.service import run as run_executor
 from services.executor.settings import ExecutorSettings
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.engine import Engine
 from twin.port.settings import TwinConfig

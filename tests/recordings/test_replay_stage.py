@@ -14,7 +14,7 @@ import pytest
 
 from bus.clock import SystemClock
 from bus.errors import JetStreamMissing, NotPermitted, StreamMissing
-from bus.login import new_logins, store_logins
+from bus.logins import new_logins, store_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
@@ -24,7 +24,7 @@ from bus.streams import StreamDeclaration
 from foresail.__main__ import main
 from foresail.log_source import connect
 from foresail.replay.player import Player
-from foresail.replay.stage import Place, _declare, _Server, open_stage
+from foresail.replay.stage import ReplayTarget, _declare, _Server, open_stage
 from foresail.replay_place import FOLDER, replay_beside, replay_position
 from foresail.stack.state_folder import StackFile, StateFolder
 from services.identities import IDENTITIES
@@ -129,7 +129,7 @@ async def _status(folder: Path) -> str:
 async def test_the_dashboard_shows_a_replay(run_file: Path, tmp_path: Path) -> None:
     """The dashboard over a replay shows its newest cycle, as over a live cluster."""
     clock = SystemClock()
-    async with open_stage(Place(tmp_path, "x", "virtual"), clock) as stage:
+    async with open_stage(ReplayTarget(tmp_path, "x", "virtual"), clock) as stage:
         await Player(stage.bus, "replay-x", clock, speed=None).play(open_recording(run_file), 0)
         async with httpx.AsyncClient(base_url=stage.stack.dashboard_url) as client:
             while (state := (await client.get("/api/state")).json())["seq"] < 500:
@@ -157,7 +157,9 @@ async def test_beside_a_stack_nothing_is_disturbed(run_file: Path, tmp_path: Pat
 
     referee, reader = await connect("referee"), await connect("reader")
     clock = SystemClock()
-    async with open_stage(Place(tmp_path, "x", "virtual", dashboard_port=None), clock) as stage:
+    async with open_stage(
+        ReplayTarget(tmp_path, "x", "virtual", dashboard_port=None), clock
+    ) as stage:
         await Player(stage.bus, "replay-x", clock, speed=None).play(open_recording(run_file), 0)
         async with aclosing(reader.read([DECISION.format("live")])) as live:
             await referee.publish([Message(DECISION.format("live"), {"Nats-Msg-Id": "1"}, b"{}")])

@@ -7,9 +7,9 @@ from typing import Any
 from schemas.actions import ActionKind, Evidence
 from schemas.decision import RefereeRule
 from schemas.effect import Effect
-from schemas.proposal import Wish
+from schemas.proposal import FurtherAction
 from schemas.reasons import Reason
-from services.referee.candidate import Candidate, candidate_of
+from services.referee.open_proposal import OpenProposal, open_proposal_of
 from services.referee.ruling import rule_on
 from tests.action_builder import make_action
 from tests.builders import make_proposal, stamp_event
@@ -29,12 +29,12 @@ def worth(per_hour: float, horizon_seconds: float = 600.0) -> Effect:
     )
 
 
-def candidate(agent: str, kind: ActionKind, per_hour: float | None, **fields: Any) -> Candidate:
+def candidate(agent: str, kind: ActionKind, per_hour: float | None, **fields: Any) -> OpenProposal:
     """Return a proposal; without money it judges by thresholds, or wants nothing."""
     effect = None if per_hour is None else worth(per_hour)
     score = 0.0 if per_hour is None else per_hour
     made = make_proposal(agent, kind, effect=effect, score=score, **fields)
-    return candidate_of(stamp_event(made))
+    return open_proposal_of(stamp_event(made))
 
 
 SLEEP = {"parameters": {"power_state": "sleep"}}
@@ -67,7 +67,7 @@ def test_equal_gains_go_to_the_first_agent_in_the_referees_order() -> None:
 def test_everything_that_gains_and_touches_nothing_in_common_is_taken() -> None:
     """Further wishes of one agent and those of others, best first; what aims at a target already taken is not."""
     wishes = tuple(
-        Wish(
+        FurtherAction(
             action=make_action("safety", ActionKind.REPLICATE, name),
             score=gain,
             rule="",
@@ -93,7 +93,7 @@ def test_each_further_wish_is_told_by_its_own_numbers() -> None:
     """By what its own rule compared, or by its own sentence; never by those of its proposal's first wish."""
     compared = Evidence(name="p95", value=0.9, comparison=">=", threshold=0.5, holds=True)
     by_rule, by_text = (
-        Wish(
+        FurtherAction(
             action=make_action("safety", ActionKind.REPLICATE, name),
             score=0.5,
             effect=worth(0.5),
@@ -139,7 +139,7 @@ def test_no_machine_is_emptied_to_save_while_safety_cannot_judge() -> None:
     rescue = candidate("efficiency", ActionKind.MIGRATE, 1.0)
     saving = worth(1.0).model_copy(update={"terms": {"energy": 0.003, "evictions": -0.002}})
     proposed = make_proposal("efficiency", ActionKind.MIGRATE, effect=saving, score=1.0)
-    pack = candidate_of(stamp_event(proposed))
+    pack = open_proposal_of(stamp_event(proposed))
 
     assert rule_on((blind, rescue)).selected == rescue.considered.id
     assert rule_on((blind, pack)).selected is None

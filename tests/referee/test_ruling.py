@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemas.actions import ActionKind, AgentName, Evidence
 from schemas.decision import RefereeRule
 from schemas.reasons import Reason
-from services.referee.candidate import Candidate, candidate_of, canonical
+from services.referee.open_proposal import OpenProposal, canonical, open_proposal_of
 from services.referee.rules import RULES, example
 from services.referee.ruling import rule_on, superseded_ruling
 from tests.builders import make_proposal, stamp_event
@@ -23,16 +23,18 @@ NOOP = ActionKind.NOOP
 
 def candidate(
     agent: AgentName, kind: ActionKind = NOOP, word: str = "", **fields: Any
-) -> Candidate:
+) -> OpenProposal:
     """Return a proposal as the referee holds it; `word` is the admission or power state."""
     name = "power_state" if kind is ActionKind.POWER_STATE else "admission"
     parameters = {name: word} if word else {}
     if kind is NOOP:
         fields.setdefault("reason", Reason.NOTHING_TO_DO)
-    return candidate_of(stamp_event(make_proposal(agent, kind, parameters=parameters, **fields)))
+    return open_proposal_of(
+        stamp_event(make_proposal(agent, kind, parameters=parameters, **fields))
+    )
 
 
-def blind(agent: AgentName, reason: Reason = Reason.PREDICTION_MISSING) -> Candidate:
+def blind(agent: AgentName, reason: Reason = Reason.PREDICTION_MISSING) -> OpenProposal:
     """Return the noop of an agent that could not judge."""
     return candidate(agent, reason=reason)
 
@@ -97,7 +99,7 @@ REPLICATE = candidate(A, ActionKind.REPLICATE, score=0.6)
     ],
 )
 def test_rules_are_tried_in_order(
-    proposals: Sequence[Candidate], rule: RefereeRule, winner: AgentName | None
+    proposals: Sequence[OpenProposal], rule: RefereeRule, winner: AgentName | None
 ) -> None:
     """The first rule that applies decides, in the documented order."""
     ruling = rule_on(proposals)
@@ -133,7 +135,7 @@ def test_canonical_order_is_agent_then_score_then_id() -> None:
     low, high = (candidate(A, ActionKind.THROTTLE, score=score) for score in (0.5, 0.9))
     others = [candidate(B, ActionKind.DVFS, score=1.0), candidate(C, ActionKind.RESOURCE_CAP)]
     twins = [
-        candidate_of(stamp_event(make_proposal(A, ActionKind.MIGRATE, cycle=cycle, score=0.1)))
+        open_proposal_of(stamp_event(make_proposal(A, ActionKind.MIGRATE, cycle=cycle, score=0.1)))
         for cycle in (1, 2)
     ]
 
@@ -229,7 +231,7 @@ WORDS = {
 
 
 @st.composite
-def one_candidate(draw: st.DrawFn, agent: AgentName) -> Candidate:
+def one_candidate(draw: st.DrawFn, agent: AgentName) -> OpenProposal:
     """Draw any proposal of an agent."""
     kind = draw(st.sampled_from(KINDS[agent]))
     word = draw(st.sampled_from(WORDS.get(kind, ("",))))
@@ -241,7 +243,7 @@ def one_candidate(draw: st.DrawFn, agent: AgentName) -> Candidate:
 
 
 @st.composite
-def any_proposals(draw: st.DrawFn) -> list[Candidate]:
+def any_proposals(draw: st.DrawFn) -> list[OpenProposal]:
     """Draw the proposals of any of the three agents."""
     agents = draw(st.lists(st.sampled_from([A, B, C]), unique=True))
     return [draw(one_candidate(agent)) for agent in agents]
@@ -249,7 +251,7 @@ def any_proposals(draw: st.DrawFn) -> list[Candidate]:
 
 @given(any_proposals(), st.randoms(use_true_random=False))
 def test_the_ruling_does_not_depend_on_the_order_of_arrival(
-    proposals: list[Candidate], random: Any
+    proposals: list[OpenProposal], random: Any
 ) -> None:
     """Any order of the same proposals gives the same ruling."""
     shuffled = list(proposals)
@@ -260,7 +262,7 @@ def test_the_ruling_does_not_depend_on_the_order_of_arrival(
 
 @given(any_proposals())
 def test_every_proposal_is_selected_or_overridden_and_at_most_one_selected(
-    proposals: list[Candidate],
+    proposals: list[OpenProposal],
 ) -> None:
     """Nobody loses silently, and there is never a second action."""
     ruling = rule_on(proposals)
@@ -277,7 +279,7 @@ def test_every_proposal_is_selected_or_overridden_and_at_most_one_selected(
 
 
 @given(any_proposals())
-def test_a_protective_action_never_loses_to_a_saving_one(proposals: list[Candidate]) -> None:
+def test_a_protective_action_never_loses_to_a_saving_one(proposals: list[OpenProposal]) -> None:
     """Efficiency wins only when neither A nor C protects."""
     ruling = rule_on(proposals)
     protects = any(

@@ -6,7 +6,7 @@ from typing import Any
 
 from schemas.actions import ActionKind, AgentName
 from schemas.decision import MOST_PARTS, ClosedBy, RefereeRule
-from services.referee.candidate import Candidate, candidate_of, highest_score
+from services.referee.open_proposal import OpenProposal, highest_score, open_proposal_of
 from services.referee.rule import Candidates, Choice, Rule
 from services.referee.ruling import Ruling, rule_on
 from services.referee.service import decision_of
@@ -25,9 +25,9 @@ def _choose_all(candidates: Candidates) -> Choice | None:
 EVERYBODY = Rule(RefereeRule.FIXED_ORDER, "everybody wins", _choose_all)
 
 
-def candidate(agent: AgentName, kind: ActionKind, target: str = "", **fields: Any) -> Candidate:
+def candidate(agent: AgentName, kind: ActionKind, target: str = "", **fields: Any) -> OpenProposal:
     """Return a proposal as the referee holds it."""
-    return candidate_of(stamp_event(make_proposal(agent, kind, target=target, **fields)))
+    return open_proposal_of(stamp_event(make_proposal(agent, kind, target=target, **fields)))
 
 
 MIGRATE = candidate(A, ActionKind.MIGRATE, "n1", score=0.9)
@@ -37,7 +37,7 @@ SLOWER = candidate(B, ActionKind.DVFS, "n1", score=0.95, parameters={"clock_scal
 NOTHING = candidate(B, ActionKind.NOOP, score=1.0)
 
 
-def ruling(*candidates: Candidate) -> Ruling:
+def ruling(*candidates: OpenProposal) -> Ruling:
     """Return the ruling of the rule by which everybody wins."""
     return rule_on(candidates, rules=(EVERYBODY,))
 

@@ -12,7 +12,7 @@ from bus.exit_codes import ExitCode
 from bus.recording import open_recording
 from foresail.__main__ import main
 from foresail.twin.export import from_recording
-from lab.rerun.plant import write_plant
+from lab.rerun.recorded_workload import write_recorded_workload
 from tests.rerun.conftest import rewritten
 from twin.port.workloads import open_workload
 
@@ -28,7 +28,7 @@ def test_the_plant_begins_with_the_recorded_state_and_gets_the_recorded_demand(
     )
     _, tables, _ = from_recording(newest)
 
-    plant = write_plant(recorded_run, 12, tmp_path / "plant.jsonl")
+    plant = write_recorded_workload(recorded_run, 12, tmp_path / "plant.jsonl")
 
     workload = open_workload(str(plant.workload), nodes=1, seed=1)
     arrivals = list(workload.arrivals)
@@ -82,4 +82,4 @@ def test_both_sides_are_simulated_and_the_changes_alone_tell_them_apart(
 def test_a_cycle_that_is_not_there_is_named(recorded_run: Path, tmp_path: Path) -> None:
     """The start must lie before the recording's end."""
     with pytest.raises(InputError, match="--at"):
-        write_plant(recorded_run, 4_000, tmp_path / "plant.jsonl")
+        write_recorded_workload(recorded_run, 4_000, tmp_path / "plant.jsonl")

@@ -9,7 +9,7 @@ from bus.recording import open_recording
 from foresail.__main__ import main
 from lab.rerun.verify import verify
 from schemas.actions import ActionKind
-from schemas.means import OutcomeMeans
+from schemas.capabilities import OutcomeCapabilities
 from schemas.observation import Observation
 from schemas.proposal import Proposal
 from schemas.reasons import Reason
@@ -29,7 +29,7 @@ def test_agents_leave_out_what_cannot_be_done_and_verify_agrees(tmp_path: Path) 
     events = [event_of(message) for message in open_recording(path)]
     data = [event.data for event in events]
 
-    (said,) = [one for one in data if isinstance(one, OutcomeMeans)]
+    (said,) = [one for one in data if isinstance(one, OutcomeCapabilities)]
     assert {one.kind for one in said.missing} == NODE_KINDS
     carried = [
         one.missing_means for one in data if isinstance(one, Observation | SnapshotWorkloads)

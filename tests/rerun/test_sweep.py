@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -110,3 +111,4 @@ def test_the_command_prints_a_table_and_draws_the_same_plot_each_time(
 
     assert 2 == len(json.loads(capsys.readouterr().out)["rows"])
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert ET.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import yaml
 
-from services.access_reviews import REVIEWS
+from services.rights.reviews import REVIEWS
 from tests.patience import HANGS_SECONDS
 from twin.tests.contract.faces import OverHttp
 

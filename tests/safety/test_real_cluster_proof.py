@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from proofs.real_cluster.audit import AuditLog, read_requests
-from proofs.real_cluster.case import CaseGround, all_cases
-from proofs.real_cluster.ground import RealCluster, real_cluster
+from proofs.real_cluster.case import CaseEnvironment, all_cases
+from proofs.real_cluster.environment import RealCluster, real_cluster
 from proofs.real_cluster.page import Played, evidence, table
 from proofs.real_cluster.population import Size
 from proofs.real_programs.processes import Missing
@@ -103,6 +103,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealCluster]:
 @pytest.mark.parametrize("name", PLAYED)
 def test_a_case_holds_on_a_real_control_plane(cluster: RealCluster, name: str) -> None:
     """Collector and executor do on a real API server what the case says; the audit log is the witness."""
-    scene = CaseGround(cluster)
+    scene = CaseEnvironment(cluster)
     asyncio.run(all_cases()[name].run(scene))
     assert scene.steps

@@ -9,7 +9,7 @@ import yaml
 
 from foresail.stack.real_cluster import READ
 from services.collector.cluster import SERVICES, WATCHED
-from services.executor.reading.objects import RESOURCES
+from services.rights.executor import RESOURCES
 
 FILE = Path(__file__).parents[2] / "deploy" / "rbac.yaml"
 

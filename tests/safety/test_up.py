@@ -46,7 +46,7 @@ def cli(tmp_path: Path) -> Iterator[Cli]:
 
 @dataclass
 class Ended:
-    """What became of a stack."""
+    """Outcome of a stack."""
 
     code: int
     summary: dict[str, Any]

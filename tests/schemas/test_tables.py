@@ -186,7 +186,7 @@ def test_an_added_row_is_whole_and_new(added: str) -> None:
 
 
 def test_equal_cells_that_are_written_differently_hash_differently() -> None:
-    """What is known of a column says nothing of 1 and 1.0 in its place; each hash is that of the JSON as it stands."""
+    """Known facts about a column says nothing of 1 and 1.0 in its place; each hash is that of the JSON as it stands."""
     for cells in ((1, 0), (1.0, 0), (True, 0), (1, 0)):
         table = WorkloadTable.model_construct(
             None, ids=("a", "b"), **dict.fromkeys(list(WorkloadTable.model_fields)[1:], cells)

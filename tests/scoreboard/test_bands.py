@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from projections.event_text import event_text
 from projections.run_totals import RunTotals
 from schemas.outcome import BandScore, OutcomeForecast
 from schemas.prediction import BandTable, DemandBands
@@ -135,5 +134,5 @@ def test_the_score_is_told_in_words() -> None:
     event = stamp_event(data)
     totals.add(event)
 
-    assert words in event_text(event)
+    assert words in event.data.line()
     assert words in totals.summary()["bands_text"]

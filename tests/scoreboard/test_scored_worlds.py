@@ -14,7 +14,7 @@ from schemas.reasons import Reason
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.untouched import UntouchedObservation
 from schemas.work import WorkCounters
-from services.scoreboard.scored_worlds import KEPT_LOOKS, KEPT_OWED
+from services.scoreboard.scored_worlds import KEPT_LOOKS, KEPT_UNPUBLISHED
 from services.scoreboard.service import build
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState
@@ -161,5 +161,5 @@ def test_without_prices_or_counters_there_is_no_score() -> None:
 def test_what_waits_is_bounded() -> None:
     """An outage leaves a few scores owed, and a world that never answers a few looks."""
     state = after(*(observed(cycle) for cycle in range(1, 100)))
-    assert len(state.worlds.owed) == KEPT_OWED
+    assert len(state.worlds.owed) == KEPT_UNPUBLISHED
     assert len(state.worlds.looks) == KEPT_LOOKS

@@ -22,10 +22,10 @@ from bus.metrics import ProcessMetrics
 from bus.nats_server import NatsServer
 from bus.ports import free_port
 from bus.processor_time import ReadThreads, Threads
-from foresail.stack.keeper import Keeper, ask
-from foresail.stack.kept_processes import ServiceProcess, kept_log
 from foresail.stack.liveness import ask_health, read_health
 from foresail.stack.processes import ProcessSpec
+from foresail.stack.supervised_processes import ServiceProcess, supervised_log
+from foresail.stack.supervisor import Supervisor, ask
 from tests.patience import HANGS_SECONDS
 from tests.stack.scripted import WELL, Scripted
 
@@ -42,12 +42,12 @@ async def watch_until(
 ) -> list[str]:
     """Watch until it was asked often enough; return who was killed, and why."""
     kills: list[str] = []
-    keeper = Keeper(clock, patience_seconds=patience, read=read)
-    keeper.add(one)
-    keeper.keep(lambda *_: None, lambda name, why: kills.append(f"{name} {why}"))
+    supervisor = Supervisor(clock, patience_seconds=patience, read=read)
+    supervisor.add(one)
+    supervisor.keep(lambda *_: None, lambda name, why: kills.append(f"{name} {why}"))
     async with asyncio.timeout(HANGS_SECONDS):
         await one.done.wait()
-    await keeper.stop()
+    await supervisor.stop()
     return kills
 
 
@@ -75,18 +75,18 @@ async def test_a_refused_question_is_silence() -> None:
 async def test_patience_of_zero_is_for_ever() -> None:
     """Nobody is asked, so nobody is killed."""
     one = Scripted(answer=lambda asked: WELL if asked < 2 else None)
-    keeper = Keeper(ManualClock(), patience_seconds=0.0)
-    keeper.add(one)
-    keeper.keep(lambda *_: None, lambda *_: None)
+    supervisor = Supervisor(ManualClock(), patience_seconds=0.0)
+    supervisor.add(one)
+    supervisor.keep(lambda *_: None, lambda *_: None)
     for _ in range(100):
         await asyncio.sleep(0)
-    await keeper.stop()
+    await supervisor.stop()
 
     assert 0 == one.asked
 
 
 async def test_when_the_machine_slept_nobody_is_killed() -> None:
-    """Every sleep of the keeper takes an hour, and every process looks as old afterwards."""
+    """Every sleep of the supervisor takes an hour, and every process looks as old afterwards."""
 
     class Slept(ManualClock):
         async def sleep(self, seconds: float) -> None:
@@ -97,13 +97,13 @@ async def test_when_the_machine_slept_nobody_is_killed() -> None:
     assert [] == await watch_until(one, Slept())
 
 
-@pytest.mark.parametrize("starved", ["the process", "the keeper"])
+@pytest.mark.parametrize("starved", ["the process", "the supervisor"])
 async def test_who_waits_for_a_processor_is_not_killed(starved: str) -> None:
-    """A silent process that gets no processor is slow; so is one whose keeper gets none."""
+    """A silent process that gets no processor is slow; so is one whose supervisor gets none."""
     clock = ManualClock()
 
     def read(pid: int) -> Threads:
-        mine = (pid == os.getpid()) == (starved == "the keeper")
+        mine = (pid == os.getpid()) == (starved == "the supervisor")
         return {pid: (0.0, 0.95 * clock.monotonic() if mine else 0.0)}
 
     one = Scripted(answer=lambda asked: WELL if asked < 2 else None)
@@ -157,7 +157,7 @@ async def test_a_stopped_server_greets_nobody(tmp_path: Path) -> None:
     """
     server = NatsServer(tmp_path)
     await server.start()
-    one = kept_log(server)
+    one = supervised_log(server)
     try:
         before = await ask(one)
         os.kill(server.pid, signal.SIGSTOP)
@@ -180,9 +180,9 @@ SLEEPER = "import time\nwhile True: time.sleep(60)"
 
 @dataclass
 class Kept:
-    """A keeper of one process and what it reported."""
+    """A supervisor of one process and what it reported."""
 
-    keeper: Keeper
+    supervisor: Supervisor
     changes: list[str]
 
     async def reported(self, times: int, word: str) -> None:
@@ -195,14 +195,14 @@ class Kept:
 @asynccontextmanager
 async def keeping(folder: Path, program: str) -> AsyncIterator[Kept]:
     """Keep one process that runs `program`."""
-    keeper, changes = Keeper(ManualClock(), patience_seconds=0.0), list[str]()
+    supervisor, changes = Supervisor(ManualClock(), patience_seconds=0.0), list[str]()
     spec = ProcessSpec("p", (sys.executable, "-c", program), {}, 0)
-    keeper.add(ServiceProcess(spec, folder, first_pause_seconds=FIRST_PAUSE))
-    keeper.keep(lambda name, what: changes.append(f"{name} {what}"), lambda *_: None)
+    supervisor.add(ServiceProcess(spec, folder, first_pause_seconds=FIRST_PAUSE))
+    supervisor.keep(lambda name, what: changes.append(f"{name} {what}"), lambda *_: None)
     try:
-        yield Kept(keeper, changes)
+        yield Kept(supervisor, changes)
     finally:
-        await keeper.stop()
+        await supervisor.stop()
 
 
 async def test_a_frozen_process_is_started_again_at_once(tmp_path: Path) -> None:
@@ -211,13 +211,13 @@ async def test_a_frozen_process_is_started_again_at_once(tmp_path: Path) -> None
     """
     async with keeping(tmp_path, SLEEPER) as kept:
         await kept.reported(1, "started")
-        first = kept.keeper.pids["p"]
+        first = kept.supervisor.pids["p"]
         os.kill(first, signal.SIGSTOP)
-        assert kept.keeper.kill("p", "frozen: no sign")
+        assert kept.supervisor.kill("p", "frozen: no sign")
         await kept.reported(1, "started again")
-        assert kept.keeper.pids["p"] not in {0, first}
-        assert kept.keeper.last_ends["p"].startswith("signal SIGKILL: frozen: no sign at ")
-        kept.keeper.kill("p", "frozen: no sign")
+        assert kept.supervisor.pids["p"] not in {0, first}
+        assert kept.supervisor.last_ends["p"].startswith("signal SIGKILL: frozen: no sign at ")
+        kept.supervisor.kill("p", "frozen: no sign")
         await kept.reported(2, "started again")
 
     ends = [line for line in kept.changes if "ended" in line]
@@ -245,8 +245,8 @@ async def test_what_is_being_stopped_is_not_killed(tmp_path: Path) -> None:
     """A process on its way out is silent, too."""
     async with keeping(tmp_path, SLEEPER) as kept:
         await kept.reported(1, "started")
-        await kept.keeper.stop()
-        assert not kept.keeper.kill("p", "frozen")
+        await kept.supervisor.stop()
+        assert not kept.supervisor.kill("p", "frozen")
 
 
 def test_the_sign_of_a_process_is_what_health_says() -> None:

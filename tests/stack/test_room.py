@@ -18,9 +18,9 @@ from bus.port import Message
 from bus.streams import StreamDeclaration
 from foresail.stack import disk_space
 from foresail.stack.disk_space import MIB, disk_trouble, restart_when_disk_has_room
-from foresail.stack.keeper import Keeper
-from foresail.stack.kept_processes import kept_log
 from foresail.stack.log_server import max_file_store
+from foresail.stack.supervised_processes import supervised_log
+from foresail.stack.supervisor import Supervisor
 from tests.patience import HANGS_SECONDS
 
 DECLARATION = StreamDeclaration.of("c", "i1")
@@ -69,13 +69,13 @@ async def test_a_full_disk_costs_time_and_nothing_else(
     server = NatsServer(small_disk / "nats")
     (small_disk / "filler").write_bytes(bytes(8 * MIB))
     async with AsyncExitStack() as cleanup:
-        keeper = Keeper(clock, patience_seconds=0.0)
-        keeper.add(kept_log(server))
-        cleanup.push_async_callback(keeper.stop)
+        supervisor = Supervisor(clock, patience_seconds=0.0)
+        supervisor.add(supervised_log(server))
+        cleanup.push_async_callback(supervisor.stop)
         await NatsBus.declare(await server.start(), DECLARATION)
         bus = await NatsBus.connect(server.url, cluster="c", stream=DECLARATION.name)
         cleanup.push_async_callback(bus.close)
-        keeper.keep(note, note)
+        supervisor.keep(note, note)
         keeping = asyncio.create_task(
             restart_when_disk_has_room(server, clock, note, low_bytes=0, room_bytes=4 * MIB)
         )

@@ -13,7 +13,7 @@ from rich.console import Console
 from bus.clock import ManualClock
 from foresail.settings import StackSettings
 from foresail.stack.clock_rate import clock_rate, rate_note
-from foresail.stack.cluster import Plant
+from foresail.stack.cluster import ControlledCluster
 from foresail.stack.live_view import view
 from foresail.stack.real_cluster import early_note
 from foresail.stack.showing import LinePrinter
@@ -89,7 +89,7 @@ def test_the_rate_is_that_of_every_service() -> None:
     """The collector counts ages in it, the executor its cool-downs; a note says so."""
     settings = StackSettings(run={"kubeconfig": "some.yaml", "speed": 10.0})
     assert "10 times as fast as wall time" in rate_note(settings)
-    plant = Plant({}, "of the kubeconfig", "shadow", 10.0, 1)
+    plant = ControlledCluster({}, "of the kubeconfig", "shadow", 10.0, 1)
     filled = plant.settings_in_force(settings)
     assert (filled.collector.speed, filled.executor.speed) == (10.0, 10.0)
 

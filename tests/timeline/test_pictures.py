@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from bus.events import read_events
 from docs.make_screens import DOCS, EXPLAINED, TOLD, explain_screen, timeline_screen
@@ -13,18 +17,13 @@ from tests.readable_goldens import COLUMNS, ROWS, plain_text
 from tests.timeline.scripted import play_incident
 
 
-def test_the_picture_of_an_explanation_is_current() -> None:
+@pytest.mark.parametrize(
+    ("name", "draw", "played"),
+    [("explain", explain_screen, EXPLAINED), ("timeline", timeline_screen, TOLD)],
+)
+def test_a_picture_is_current(name: str, draw: Callable[..., str], played: Any) -> None:
     """`python -m docs.make_screens` writes it anew."""
-    assert explain_screen(play_incident(EXPLAINED).recording) == (DOCS / "explain.svg").read_text(
-        "utf-8"
-    )
-
-
-def test_the_picture_of_a_timeline_is_current() -> None:
-    """`python -m docs.make_screens` writes it anew."""
-    assert timeline_screen(play_incident(TOLD).recording) == (DOCS / "timeline.svg").read_text(
-        "utf-8"
-    )
+    assert draw(play_incident(played).recording) == (DOCS / f"{name}.svg").read_text("utf-8")
 
 
 def test_pictures_load_nothing() -> None:

@@ -12,8 +12,8 @@ from foresail.__main__ import main
 from foresail.experiment.traps_action import EXAMPLES
 from lab.traps.markdown import markdown
 from lab.traps.results import answer, bounds_text
-from lab.traps.trap import Check, read_trap, read_traps
-from lab.traps.trap_log import Sight, TrapLog
+from lab.traps.trap import TrapCheck, read_trap, read_traps
+from lab.traps.trap_log import TrapLog, TrapObservation
 from schemas.actions import ReplicateAction, Target, TargetKind
 from schemas.outcome import ExecutionPhase, Mode, Operation, OperationResult, OutcomeExecution, Verb
 from schemas.reasons import Reason
@@ -93,8 +93,10 @@ def log_of_a_see_saw() -> TrapLog:
         )
     refused = execution(5, 9, ExecutionPhase.REFUSED, reason=Reason.PING_PONG)
     log.executions += [refused, execution(5, 9, ExecutionPhase.REFUSED, reason=Reason.NOOP)]
-    log.sights += [
-        Sight(seconds=15.0 * step, waiting=waiting, asleep=step, replicas={"default/shop": step})
+    log.observations += [
+        TrapObservation(
+            seconds=15.0 * step, waiting=waiting, asleep=step, replicas={"default/shop": step}
+        )
         for step, waiting in enumerate((0, 3, 3, 0, 1, 1, 1, 0))
     ]
     return log
@@ -121,7 +123,7 @@ def log_of_a_see_saw() -> TrapLog:
 )
 def test_a_check_measures_the_log(given: dict[str, Any], measured: float) -> None:
     """Each measure is counted as its sentence says, within its filters; a noop is no refusal."""
-    check = Check.model_validate({"text": "it", "at_least": 0, **given})
+    check = TrapCheck.model_validate({"text": "it", "at_least": 0, **given})
     assert log_of_a_see_saw().measure(check) == measured
 
 

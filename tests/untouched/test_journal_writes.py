@@ -92,9 +92,9 @@ def test_a_look_sees_what_was_written_before_it_and_no_later_write_of_its_moment
     """Writes of one moment are told apart by whether they came before the look."""
     mirrored = MirroredWrites()
     mirrored.note_write(Write(1.0, creation("a")))
-    mirrored.note_look(1.0)
-    mirrored.note_look(1.0)
+    mirrored.note_collected(1.0)
+    mirrored.note_collected(1.0)
     mirrored.note_write(Write(1.0, creation("b")))
-    mirrored.note_look(2.0)
+    mirrored.note_collected(2.0)
     assert names(mirrored, 1.0) == ["a"]
     assert names(mirrored, 2.0) == ["b"]

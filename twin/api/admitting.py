@@ -19,13 +19,13 @@ from twin.kinds import Kind
 from twin.policies.deciding import Policies
 from twin.rbac.attributes import User
 from twin.store import Review, Store
+from twin.webhooks.answers import Call, CallsNeeded, WebhookAnswers
 from twin.webhooks.conditions import ConditionError, conditions_hold
-from twin.webhooks.hearing import Call, CallsNeeded, Hearing
-from twin.webhooks.hooks import MUTATING, VALIDATING, Hook, NoAddress, hooks_of
+from twin.webhooks.hooks import MUTATING, VALIDATING, NoAddress, Webhook, hooks_of
 from twin.webhooks.matching import GROUP, Write, version_for
 from twin.webhooks.reviews import (
+    AdmissionResponse,
     BadAnswer,
-    Verdict,
     body_of,
     denial,
     failure,
@@ -69,7 +69,7 @@ class Admission:
         hooks = [] if write.kind.group == GROUP else hooks_of(self._store, MUTATING)
         if not hooks:
             return obj
-        asking = _Asking(self._store, write, _hearing(request))
+        asking = _Asking(self._store, write, _webhook_answers(request))
         shown = _defaulted(write, obj, old)
         seen: dict[int, Object] = {}
         for number, hook in enumerate(hooks):
@@ -86,7 +86,7 @@ class Admission:
         """Show changing webhooks a deletion, which they can refuse. Raises ApiError and CallsNeeded."""
         if write.kind.group == GROUP or not self._store.count(MUTATING):
             return
-        asking = _Asking(self._store, write, _hearing(request))
+        asking = _Asking(self._store, write, _webhook_answers(request))
         for hook in hooks_of(self._store, MUTATING):
             key = asking.prepare(hook, 0, (None, old))
             if asking.calls:
@@ -111,7 +111,7 @@ class Admission:
     def _changed_by(
         self,
         asking: _Asking,
-        hook: Hook,
+        hook: Webhook,
         round_number: int,
         shown: Object,
         old: Object | None,
@@ -135,19 +135,19 @@ class Admission:
 
     def check(self, writes: Sequence[tuple[Write, Pair]], request: Request) -> None:
         """Let writes pass or raise ApiError; all that has to be asked about them is asked at once."""
-        hearing = _hearing(request)
+        webhook_answers = _webhook_answers(request)
         if not self._policies.idle:
             for write, pair in writes:
-                self._policies.check(write, pair, hearing)
+                self._policies.check(write, pair, webhook_answers)
         if not self._store.count(VALIDATING):
             return
         hooks = hooks_of(self._store, VALIDATING)
-        questions: list[tuple[_Asking, Hook, str]] = []
+        questions: list[tuple[_Asking, Webhook, str]] = []
         calls: list[Call] = []
         for write, pair in writes:
             if write.kind.group == GROUP:
                 continue
-            asking = _Asking(self._store, write, hearing)
+            asking = _Asking(self._store, write, webhook_answers)
             for hook in hooks:
                 key = asking.prepare(hook, 0, pair)
                 if key is not None:
@@ -162,19 +162,19 @@ class Admission:
 class _Asking:
     """The questions about one write."""
 
-    def __init__(self, store: Store, write: Write, hearing: Hearing) -> None:
+    def __init__(self, store: Store, write: Write, webhook_answers: WebhookAnswers) -> None:
         self._store = store
         self.write = write
-        self._hearing = hearing
+        self._webhook_answers = webhook_answers
         self.calls: list[Call] = []
 
-    def prepare(self, hook: Hook, number: int, pair: Pair) -> str | None:
+    def prepare(self, hook: Webhook, number: int, pair: Pair) -> str | None:
         """Return the key of a webhook's answer, to be called for if it is not there; None: not asked."""
         versions = served_versions(self._store, self.write.kind)
         version = version_for(hook.spec.get("rules") or (), self.write, versions, exact=hook.exact)
         if version is None or not is_selected(self._store, self.write, hook.spec, pair):
             return None
-        user = self._hearing.user or User("")
+        user = self._webhook_answers.user or User("")
         asked = review_of(self.write, version, user, *pair)
         try:
             if not conditions_hold(hook.spec.get("matchConditions") or (), asked):
@@ -185,15 +185,15 @@ class _Asking:
             kind, name = self.write.kind, self.write.name
             raise forbidden(kind.plural, name, str(error), group=kind.group) from error
         key = key_of(hook, number, asked)
-        if key in self._hearing.answers:
+        if key in self._webhook_answers.answers:
             return key
-        if self._hearing.closed:
-            self._hearing.answers[key] = {"error": _NOBODY_CALLS}
+        if self._webhook_answers.closed:
+            self._webhook_answers.answers[key] = {"error": _NOBODY_CALLS}
             return key
         try:
             address = hook.address(self._store)
         except NoAddress as error:
-            self._hearing.answers[key] = {"error": f"failed to call webhook: {error}"}
+            self._webhook_answers.answers[key] = {"error": f"failed to call webhook: {error}"}
             return key
         self.calls.append(
             Call(
@@ -203,42 +203,42 @@ class _Asking:
                 address.connect_to,
                 hook.authority_pem,
                 hook.timeout_seconds,
-                body_of(asked, uid_of(key, self._hearing.at)),
+                body_of(asked, uid_of(key, self._webhook_answers.at)),
             )
         )
         return key
 
-    def verdict(self, hook: Hook, key: str) -> Verdict | None:
+    def verdict(self, hook: Webhook, key: str) -> AdmissionResponse | None:
         """Return what a webhook said; None where its failure is ignored. Raises ApiError."""
-        answer = self._hearing.answers[key]
+        answer = self._webhook_answers.answers[key]
         try:
             if "error" in answer:
                 raise BadAnswer(answer["error"])
-            uid = uid_of(key, self._hearing.at)
+            uid = uid_of(key, self._webhook_answers.at)
             verdict = _read(answer["review"], uid, mutating=hook.mutating)
         except BadAnswer as error:
             if hook.ignores_failure:
-                self._hearing.annotations[f"failed-open/{hook.name}"] = str(error)
+                self._webhook_answers.annotations[f"failed-open/{hook.name}"] = str(error)
                 return None
             raise failure(hook, f"{error}") from error
-        self._hearing.warnings += verdict.warnings
+        self._webhook_answers.warnings += verdict.warnings
         for name, value in verdict.annotations.items():
-            self._hearing.annotations[f"{hook.name}/{name}"] = value
+            self._webhook_answers.annotations[f"{hook.name}/{name}"] = value
         if not verdict.allowed:
             raise denial(hook, verdict)
         return verdict
 
 
-def _read(review: Object, uid: str, *, mutating: bool) -> Verdict:
+def _read(review: Object, uid: str, *, mutating: bool) -> AdmissionResponse:
     try:
         return read_verdict(review, uid, mutating=mutating)
     except BadAnswer as error:
         raise BadAnswer(f"received invalid webhook response: {error}") from error
 
 
-def _hearing(request: Request) -> Hearing:
+def _webhook_answers(request: Request) -> WebhookAnswers:
     """Return what is known of a write; without anything nobody is called."""
-    return request.hearing or Hearing(0.0, closed=True)
+    return request.webhook_answers or WebhookAnswers(0.0, closed=True)
 
 
 def _defaulted(write: Write, obj: Object, old: Object | None) -> Object:

@@ -27,7 +27,7 @@ _TELL_WHEN = (429, 503)
 
 
 class ApiFaults:
-    """What is wrong with the API of one engine."""
+    """Faults of the API of one engine."""
 
     def __init__(self, engine: Engine) -> None:
         """Ask `engine` which faults are running."""

@@ -33,7 +33,7 @@ from twin.config.kueue import KueueConfig
 from twin.config.provisioning import ProvisioningConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
-from twin.webhooks.hearing import Hearing
+from twin.webhooks.answers import WebhookAnswers
 
 FORMAT = 1
 _MOST_HEAD_BYTES = 65_536
@@ -230,7 +230,7 @@ class Journal:
         Raises:
             JournalUnwritable: it is not kept, so it must not be answered as done.
         """
-        heard = request.hearing
+        heard = request.webhook_answers
         answers = {"w": heard.document()} if heard is not None and heard.answers else {}
         self._append(
             {
@@ -297,9 +297,9 @@ def _advance(engine: Engine, until: float) -> None:
 def request_of(line: dict[str, Any]) -> Request:
     """Return the request that a line keeps."""
     headers = {"content-type": line["c"], "accept": JSON}
-    hearing = Hearing.read(line["w"]) if "w" in line else None
+    webhook_answers = WebhookAnswers.read(line["w"]) if "w" in line else None
     body = base64.b64decode(line["b"])
-    return Request(line["m"], line["p"], line["q"], headers, body, hearing=hearing)
+    return Request(line["m"], line["p"], line["q"], headers, body, webhook_answers=webhook_answers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from twin.kinds import Kind
 from twin.records import Record
 from twin.render import render
 from twin.render.pieces import object_bytes, partial_bytes
-from twin.snapshot import Key, Snapshot
+from twin.snapshot import Key, ResourceSnapshot
 from twin.store import Store
 
 BATCH = 200
@@ -56,7 +56,7 @@ class ListRequest:
 
     kind: Kind
     selector: Selector
-    snapshot: Snapshot
+    snapshot: ResourceSnapshot
     after: Key | None
     limit: int  # 0: all
     kept: int

@@ -9,7 +9,7 @@ from typing import Any
 from twin.changes import Change
 from twin.encoding import json_of
 from twin.errors import ApiError, invalid
-from twin.webhooks.hearing import Hearing
+from twin.webhooks.answers import WebhookAnswers
 
 JSON = "application/json"
 WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -33,7 +33,7 @@ class Request:
     """Why its body cannot be read, after an attempt; raised where the body is needed."""
     parameters: tuple[tuple[str, str], ...] = ()
     """Every parameter in order, where one may be there several times; `query` has the last of each."""
-    hearing: Hearing | None = field(default=None, compare=False)
+    webhook_answers: WebhookAnswers | None = field(default=None, compare=False)
     """What webhooks answered about this write; None: nobody is called."""
     requester: Any = field(default=None, compare=False)
     """Who writes, where what it may hand out is looked at (`twin.api.rbac_access.RbacUser`); None: anything."""

@@ -38,7 +38,7 @@ from twin.exporters.registry import CONTENT_TYPE, exposition
 from twin.kinds import KINDS, Kind
 from twin.rbac.attributes import Decision, User
 from twin.records import Object
-from twin.webhooks.hearing import CallsNeeded, Hearing
+from twin.webhooks.answers import CallsNeeded, WebhookAnswers
 
 Answer = Response | StreamedResponse | WatchResponse
 _LOG = structlog.get_logger("twin")
@@ -69,9 +69,9 @@ class Router:
             requester = self.access.requester(identity, request.headers)
             if self.access.rbac and request.method in WRITING:
                 request = replace(request, requester=requester)
-            if request.hearing is None:
+            if request.webhook_answers is None:
                 return self._handle(request, requester)
-            return self._hear(request, request.hearing, requester)
+            return self._hear(request, request.webhook_answers, requester)
         except PageNotFound as error:
             text = f"{error.message}\n".encode()
             return Response(error.status, text, TEXT, NOT_SNIFFED)
@@ -93,16 +93,18 @@ class Router:
         """Whether no webhook and no policy is about any write."""
         return self._objects.admission.idle
 
-    def _hear(self, request: Request, hearing: Hearing, requester: Requester) -> Answer:
+    def _hear(
+        self, request: Request, webhook_answers: WebhookAnswers, requester: Requester
+    ) -> Answer:
         """Answer a write with what webhooks said about it; raises CallsNeeded."""
-        if hearing.user is None:
+        if webhook_answers.user is None:
             user = User(requester.user, requester.uid, requester.all_groups, requester.extra)
-            hearing.user = user
-        hearing.may = partial(_may, requester)
-        hearing.warnings.clear()
-        hearing.annotations.clear()
+            webhook_answers.user = user
+        webhook_answers.may = partial(_may, requester)
+        webhook_answers.warnings.clear()
+        webhook_answers.annotations.clear()
         answer = self._handle(request, requester)
-        for sentence in reversed(hearing.warnings):
+        for sentence in reversed(webhook_answers.warnings):
             answer = with_warning(answer, sentence)
         return answer
 

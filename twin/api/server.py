@@ -34,15 +34,15 @@ from twin.api.messages import (
 )
 from twin.api.rbac_access import NOBODY, Access
 from twin.api.receiving import ClientGone, Receive, Receiver, too_busy
+from twin.api.round_robin import RoundRobin
 from twin.api.router import Router
 from twin.api.streaming import stream
 from twin.api.tokens import Tokens
-from twin.api.turns import Turns
 from twin.engine import Engine
 from twin.errors import ApiError
 from twin.pace import Pace
+from twin.webhooks.answers import CallsNeeded, WebhookAnswers
 from twin.webhooks.calling import call_all
-from twin.webhooks.hearing import CallsNeeded, Hearing
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/livez"})
 REVIEW_PATHS = ("/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/")
@@ -85,7 +85,7 @@ class ApiServer:
         self._faults = ApiFaults(engine)
         self._receiver = Receiver()
         self._watches: Counter[str] = Counter()
-        self._turns = Turns()
+        self._turns = RoundRobin()
         # YAML is written beside others' requests, since it takes up to seconds.
         self._writer = ThreadPoolExecutor(1, "twin-yaml-writer")
         self._caller = ThreadPoolExecutor(MOST_HEARINGS, "twin-webhooks")
@@ -194,16 +194,16 @@ class ApiServer:
             return refusal
         if request.method not in WRITING or self.router.asks_nobody:
             return self.handle_and_journal(request, identity)
-        hearing = Hearing(self._engine.now)
-        scope[ANNOTATIONS] = hearing.annotations
-        request = replace(request, hearing=hearing)
+        webhook_answers = WebhookAnswers(self._engine.now)
+        scope[ANNOTATIONS] = webhook_answers.annotations
+        request = replace(request, webhook_answers=webhook_answers)
         loop = asyncio.get_running_loop()
         while True:
             try:
                 return self.handle_and_journal(request, identity)
             except CallsNeeded as needed:
                 answers = await loop.run_in_executor(self._caller, call_all, needed.calls)
-                hearing.hear(needed.calls, answers)
+                webhook_answers.hear(needed.calls, answers)
 
     def handle_and_journal(self, request: Request, identity: Identity) -> Answer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from twin.api.messages import WatchResponse
-from twin.api.turns import Turns
+from twin.api.round_robin import RoundRobin
 from twin.changes import Change
 from twin.store import Store
 
@@ -96,7 +96,7 @@ class Backlog:
         return not self._lines
 
 
-class Heart:
+class BookmarkTimer:
     """Tells when a watch gets a bookmark: when it has been silent for `BOOKMARK_SECONDS`, and shortly before its
     time-out.
 
@@ -158,7 +158,7 @@ async def stream(
     """Send a watch until it times out, its client disconnects or falls behind, or a fault cuts it
     (`on_cut` gets the function that does). `initial`: the answer's first lines, taken in turn with others'.
     """
-    first = Turns().pieces(answer.initial) if initial is None else initial
+    first = RoundRobin().pieces(answer.initial) if initial is None else initial
     backlog = Backlog()
 
     def take(change: Change) -> None:
@@ -220,7 +220,7 @@ async def _send_lines(
     async for lines in initial:
         await _body(send, lines)
     disconnected.add_done_callback(lambda _done: backlog.wake())
-    heart = Heart(backlog.wake, answer.timeout_seconds)
+    heart = BookmarkTimer(backlog.wake, answer.timeout_seconds)
     try:
         while not disconnected.done() and not (backlog.overrun and backlog.empty):
             if answer.over is not None and answer.over() and backlog.empty:

@@ -30,14 +30,14 @@ _MOST_CODE = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class CommandBehaviour:
     """What a command does: seconds until it ends (inf: never) and its exit code."""
 
     seconds: float
     code: int = 0
 
 
-def course_of(shape: PodShape, pod: PodRecord | None = None) -> Course | None:
+def course_of(shape: PodShape, pod: PodRecord | None = None) -> CommandBehaviour | None:
     """Return the course of a pod's containers together: until the last ends, with the first code
     that is not 0; None when it is not known of one of them.
     """
@@ -50,7 +50,7 @@ def course_of(shape: PodShape, pod: PodRecord | None = None) -> Course | None:
         if course is None:
             return None
         seconds, code = max(seconds, course.seconds), code or course.code
-    return Course(seconds, code)
+    return CommandBehaviour(seconds, code)
 
 
 def _variables(pod: PodRecord | None, container: Object) -> dict[str, str]:
@@ -76,7 +76,7 @@ def _with_variables(words: tuple[object, ...], values: dict[str, str]) -> tuple[
 
 
 @lru_cache(maxsize=1_024)
-def _course(words: tuple[str, ...]) -> Course | None:
+def _course(words: tuple[str, ...]) -> CommandBehaviour | None:
     if len(" ".join(words)) > _MOST_TEXT:
         return None
     program = words[0].rpartition("/")[2]
@@ -87,11 +87,11 @@ def _course(words: tuple[str, ...]) -> Course | None:
     return _script(words[2], stops="e" in words[1])
 
 
-def _script(text: str, *, stops: bool) -> Course | None:
+def _script(text: str, *, stops: bool) -> CommandBehaviour | None:
     """Follow a script; `stops` at the first command that fails, as after `set -e`."""
     if _SPECIAL.search(text):
         return None
-    seconds, last = 0.0, Course(0.0)
+    seconds, last = 0.0, CommandBehaviour(0.0)
     for joint, words in _commands(text):
         if (joint == "&&" and last.code) or (joint == "||" and not last.code):
             continue
@@ -103,7 +103,7 @@ def _script(text: str, *, stops: bool) -> Course | None:
         seconds, last = seconds + found.seconds, found
         if words[0] == "exit" or math.isinf(seconds):
             break
-    return Course(seconds, last.code)
+    return CommandBehaviour(seconds, last.code)
 
 
 def _commands(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -129,17 +129,21 @@ def _commands(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield joint, tuple(words)
 
 
-def _simple(words: tuple[str, ...]) -> Course | None:
+def _simple(words: tuple[str, ...]) -> CommandBehaviour | None:
     program, rest = words[0].rpartition("/")[2], words[1:]
     if program == "sleep" and rest:
         times = [_seconds(word) for word in rest]
-        return None if None in times else Course(math.fsum(time for time in times if time))
+        return (
+            None if None in times else CommandBehaviour(math.fsum(time for time in times if time))
+        )
     if program == "exit":
         code = rest[0] if rest else "0"
-        return Course(0.0, int(code)) if code.isdigit() and int(code) <= _MOST_CODE else None
+        return (
+            CommandBehaviour(0.0, int(code)) if code.isdigit() and int(code) <= _MOST_CODE else None
+        )
     if program == "false":
-        return Course(0.0, 1)
-    return Course(0.0) if program in _INSTANT else None
+        return CommandBehaviour(0.0, 1)
+    return CommandBehaviour(0.0) if program in _INSTANT else None
 
 
 def _seconds(word: str) -> float | None:

@@ -19,7 +19,7 @@ import numpy as np
 from twin.behaviour.cpu_counters import CpuCounters
 from twin.behaviour.impairments import Impairments
 from twin.behaviour.job_work import JobWork
-from twin.behaviour.memory import MemoryKeeper
+from twin.behaviour.memory import OomKiller
 from twin.behaviour.metrics import Metrics
 from twin.behaviour.sharing import shared_parts
 from twin.behaviour.usage_table import UsageTable
@@ -78,7 +78,7 @@ class Contention(Part):
         nodes: NodeTable,
         usage: UsageTable,
         metrics: Metrics,
-        memory: MemoryKeeper,
+        memory: OomKiller,
         impairments: Impairments,
     ) -> None:
         self._world = world

@@ -1,4 +1,4 @@
-"""What became of the work of Job pods: CPU-seconds that came to an end in time, late, or were thrown away.
+"""Outcome of the work of Job pods: CPU-seconds that came to an end in time, late, or were thrown away.
 
 A container that ends before its work is done, or fails at its end, has worked for nothing: evictions, kills,
 deletions and dead machines all count so. Late is what ended more than the pod's annotation

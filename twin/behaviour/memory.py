@@ -27,7 +27,7 @@ Kill = Callable[[str, str], None]
 """(pod uid, sentence)"""
 
 
-class MemoryKeeper:
+class OomKiller:
     """Kills what no longer fits; `kill` and `evict` are the kubelet's."""
 
     def __init__(

@@ -21,7 +21,7 @@ _PERIOD_SECONDS, _FAILURES, _SUCCESSES = 10, 3, 1  # core/v1 defaults of a probe
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class ProbeOutcome:
     """What the probes of a pod lead to, in seconds after its start; inf: never."""
 
     ready_seconds: float
@@ -30,10 +30,10 @@ class Fate:
     """Which probe kills it: startup or liveness."""
 
 
-READY_AT_ONCE = Fate(0.0)
+READY_AT_ONCE = ProbeOutcome(0.0)
 
 
-def probe_fate(spec: Object, annotations: Mapping[str, str], answer_seconds: float) -> Fate:
+def probe_fate(spec: Object, annotations: Mapping[str, str], answer_seconds: float) -> ProbeOutcome:
     """Return what the probes of all containers of a pod lead to."""
     probed = [c for c in spec["containers"] if not _PROBES.isdisjoint(c)]
     if not probed:
@@ -42,28 +42,28 @@ def probe_fate(spec: Object, annotations: Mapping[str, str], answer_seconds: flo
     fates = [_container_fate(container, answers) for container in probed]
     first = min(fates, key=lambda fate: fate.killed_seconds)
     ready = max(fate.ready_seconds for fate in fates)
-    return Fate(ready if ready <= first.killed_seconds else math.inf, first.killed_seconds,
+    return ProbeOutcome(ready if ready <= first.killed_seconds else math.inf, first.killed_seconds,
                 first.probe)  # fmt: skip
 
 
 _PROBES = frozenset({"readinessProbe", "livenessProbe", "startupProbe"})
 
 
-def _container_fate(container: Object, answers: float) -> Fate:
+def _container_fate(container: Object, answers: float) -> ProbeOutcome:
     startup = container.get("startupProbe")
     began = 0.0
     if startup is not None:
         if answers > (last := _gives_up(startup, 0.0)):
-            return Fate(math.inf, last, "startup")
+            return ProbeOutcome(math.inf, last, "startup")
         began = _first_success(startup, answers, 0.0)
     liveness = container.get("livenessProbe")
     if liveness is not None and answers > (last := _gives_up(liveness, began)):
-        return Fate(math.inf, last, "liveness")
+        return ProbeOutcome(math.inf, last, "liveness")
     readiness = container.get("readinessProbe")
     if readiness is None:
-        return Fate(began)
+        return ProbeOutcome(began)
     more = (readiness.get("successThreshold") or _SUCCESSES) - 1
-    return Fate(_first_success(readiness, answers, began) + more * _period(readiness))
+    return ProbeOutcome(_first_success(readiness, answers, began) + more * _period(readiness))
 
 
 def _first_success(probe: Object, answers: float, began: float) -> float:

@@ -19,7 +19,7 @@ START_2026 = 1_767_225_600.0
 
 @dataclass(frozen=True, slots=True)
 class TwinConfig:
-    """What can be set about the simulated cluster; seconds are cluster seconds."""
+    """Settings of the simulated cluster; seconds are cluster seconds."""
 
     start_time: float = START_2026
     """Cluster time at the start, unix seconds: 2026-01-01T00:00:00Z for virtual runs and experiments. A

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ControllerConfig:
-    """What can be set about the control plane; seconds are cluster seconds."""
+    """Settings of the control plane; seconds are cluster seconds."""
 
     switched_off: tuple[str, ...] = ()
     """Resources whose controller or admission plugin does nothing (as --controllers=-NAME):

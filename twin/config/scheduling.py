@@ -52,7 +52,7 @@ SYSTEM_SPREADING = (
 
 @dataclass(frozen=True, slots=True)
 class SchedulerConfig:
-    """What can be set about the scheduler; seconds are cluster seconds."""
+    """Settings of the scheduler; seconds are cluster seconds."""
 
     enabled: bool = True
     """Whether it schedules at all; off where another scheduler binds the pods."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import orjson
 
 from twin.controllers.conditions import find
-from twin.controllers.deployment_status import Counts, Look, conditions
+from twin.controllers.deployment_status import Counts, ObservedSets, conditions
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import (
     FIRST_NAME,
@@ -279,7 +279,7 @@ class Deployments:
             terminating_pods(owned_pods(self._world, entry.uid)) for entry in owned
         )
         stored = record.body.get("status") or {}
-        look = Look(
+        look = ObservedSets(
             name=record.name,
             wanted=wanted,
             least_available=wanted - room(spec["strategy"], wanted)[1],

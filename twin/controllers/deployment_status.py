@@ -19,7 +19,7 @@ _AVAILABLE, _PAUSED = "NewReplicaSetAvailable", "DeploymentPaused"
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a status counts."""
+    """Counts of a status."""
 
     replicas: int
     updated: int
@@ -34,8 +34,8 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What one reconciliation saw."""
+class ObservedSets:
+    """State that one reconciliation saw."""
 
     name: str
     wanted: int
@@ -50,7 +50,7 @@ class Look:
     now: float
 
 
-def conditions(stored: Object, look: Look) -> list[Object]:
+def conditions(stored: Object, look: ObservedSets) -> list[Object]:
     """Return the new list of conditions."""
     known: list[Object] = list(stored.get("conditions") or [])
     endless = look.deadline_seconds == _NO_DEADLINE
@@ -69,7 +69,7 @@ def conditions(stored: Object, look: Look) -> list[Object]:
     )
 
 
-def _begin(known: list[Object], look: Look) -> list[Object]:
+def _begin(known: list[Object], look: ObservedSets) -> list[Object]:
     """Say that the Deployment was paused or resumed, and which ReplicaSet is its new one."""
     current = find(known, "Progressing")
     reason = "" if current is None else current["reason"]
@@ -89,7 +89,7 @@ def _begin(known: list[Object], look: Look) -> list[Object]:
     return known
 
 
-def _rollout(known: list[Object], before: Counts, look: Look) -> list[Object]:
+def _rollout(known: list[Object], before: Counts, look: ObservedSets) -> list[Object]:
     counts, current = look.counts, find(known, "Progressing")
     if current and current["reason"] == _AVAILABLE and counts.replicas == counts.updated:
         return known
@@ -118,7 +118,7 @@ def _has_progressed(before: Counts, counts: Counts) -> bool:
     )
 
 
-def _is_late(current: Object, look: Look) -> bool:
+def _is_late(current: Object, look: ObservedSets) -> bool:
     if current["reason"] in (_AVAILABLE, TIMED_OUT):
         return bool(current["reason"] == TIMED_OUT)
     return unix(current["lastUpdateTime"]) + look.deadline_seconds < look.now

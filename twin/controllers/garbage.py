@@ -76,7 +76,7 @@ class Garbage(Part):
 
         What is in no namespace keeps owners that are in one: nobody can say in which.
         """
-        if not record.owners or self._has_homeless_owner(resource, record):
+        if not record.owners or self._has_lost_owner(resource, record):
             return
         store, here = (
             self._world.store,
@@ -156,7 +156,7 @@ class Garbage(Part):
         )
         return resource, None if resource is None else custom.kind_of(resource)
 
-    def _has_homeless_owner(self, resource: str, record: Record) -> bool:
+    def _has_lost_owner(self, resource: str, record: Record) -> bool:
         """True for what is in no namespace and owned by what is in one."""
         own = self._world.store.custom.kind_of(resource)
         if own is None or own.namespaced:

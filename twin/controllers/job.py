@@ -21,7 +21,7 @@ from twin.controllers.job_counting import (
 )
 from twin.controllers.job_rules import INDEX, index_of, indexes_text, missing_indexes, with_index
 from twin.controllers.job_status import (
-    Verdict,
+    JobEnd,
     finish_time,
     is_finished,
     judge_completions,
@@ -198,7 +198,7 @@ class Jobs(Part):
 
     # ---- the end
 
-    def _end(self, job: ObjectRecord, status: Object, tally: Tally, verdict: Verdict) -> None:
+    def _end(self, job: ObjectRecord, status: Object, tally: Tally, verdict: JobEnd) -> None:
         """Delete what still runs; the final condition waits until it is gone."""
         world = self._world
         tracked = [pod for pod in owned_pods(world, job.uid) if TRACKING in pod.finalizers]

@@ -15,7 +15,7 @@ from twin.timestamps import unix
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JobEnd:
     """How a Job ends."""
 
     complete: bool
@@ -41,20 +41,20 @@ class Verdict:
         }
 
 
-def judge_job(spec: Object, status: Object, tally: Tally, now: float) -> Verdict | None:
+def judge_job(spec: Object, status: Object, tally: Tally, now: float) -> JobEnd | None:
     """Return the verdict when the Job is over, its completions aside."""
     targeted = _earlier_verdict(status)
     if targeted is not None:
         return targeted
     if tally.fatal:
-        return Verdict(complete=False, reason="PodFailurePolicy", message=tally.fatal)
+        return JobEnd(complete=False, reason="PodFailurePolicy", message=tally.fatal)
     if tally.failed > spec["backoffLimit"] or _restarted_too_often(spec, tally):
         text = "Job has reached the specified backoff limit"
-        return Verdict(complete=False, reason="BackoffLimitExceeded", message=text)
+        return JobEnd(complete=False, reason="BackoffLimitExceeded", message=text)
     limit, started = spec.get("activeDeadlineSeconds"), status.get("startTime")
     if limit is not None and started and not spec.get("suspend") and now - unix(started) >= limit:
         text = "Job was active longer than specified deadline"
-        return Verdict(complete=False, reason="DeadlineExceeded", message=text)
+        return JobEnd(complete=False, reason="DeadlineExceeded", message=text)
     return _judge_indexes(spec, tally) if is_indexed(spec) else None
 
 
@@ -65,23 +65,23 @@ def _restarted_too_often(spec: Object, tally: Tally) -> bool:
     return policy == "OnFailure" and restarts > 0 and restarts >= limit
 
 
-def _judge_indexes(spec: Object, tally: Tally) -> Verdict | None:
+def _judge_indexes(spec: Object, tally: Tally) -> JobEnd | None:
     lost, most = len(tally.failed_indexes), spec.get("maxFailedIndexes")
     if most is not None and lost > most:
         text = "Job has exceeded the specified maximal number of failed indexes"
-        return Verdict(complete=False, reason="MaxFailedIndexesExceeded", message=text)
+        return JobEnd(complete=False, reason="MaxFailedIndexesExceeded", message=text)
     if lost and lost + len(tally.indexes) >= spec["completions"]:
-        return Verdict(complete=False, reason="FailedIndexes", message="Job has failed indexes")
+        return JobEnd(complete=False, reason="FailedIndexes", message="Job has failed indexes")
     rule = matched_rule(spec, tally.indexes)
-    return Verdict(complete=True, reason="SuccessPolicy", message=rule) if rule else None
+    return JobEnd(complete=True, reason="SuccessPolicy", message=rule) if rule else None
 
 
-def judge_completions(spec: Object, succeeded: int, active: int) -> Verdict | None:
+def judge_completions(spec: Object, succeeded: int, active: int) -> JobEnd | None:
     """Return the verdict when enough pods have succeeded."""
     wanted = spec.get("completions")
     enough = succeeded >= wanted if wanted is not None else succeeded > 0 and not active
     text = "Reached expected number of succeeded pods"
-    return Verdict(complete=True, reason="CompletionsReached", message=text) if enough else None
+    return JobEnd(complete=True, reason="CompletionsReached", message=text) if enough else None
 
 
 def is_finished(status: Object) -> bool:
@@ -125,10 +125,10 @@ def with_suspension(status: Object, *, truth: bool, now: str) -> bool:
     return True
 
 
-def _earlier_verdict(status: Object) -> Verdict | None:
+def _earlier_verdict(status: Object) -> JobEnd | None:
     """Return the verdict that was reached before and whose pods are not all gone yet."""
     for entry in status.get("conditions") or ():
         if entry["type"] in ("SuccessCriteriaMet", "FailureTarget"):
             complete = entry["type"] == "SuccessCriteriaMet"
-            return Verdict(complete=complete, reason=entry["reason"], message=entry["message"])
+            return JobEnd(complete=complete, reason=entry["reason"], message=entry["message"])
     return None

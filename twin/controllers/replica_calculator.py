@@ -46,7 +46,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a metric asks for, and what it read: percent of the request (None), milli a pod, and milli in all
+    """Proposal of a metric, and what it read: percent of the request (None), milli a pod, and milli in all
     for a target of type Value.
     """
 

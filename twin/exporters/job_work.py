@@ -1,4 +1,4 @@
-"""What became of the work of Jobs; a group of its own, since whoever scores a cluster reads it at each look."""
+"""Outcome of the work of Jobs; a group of its own, since whoever scores a cluster reads it at each look."""
 
 from __future__ import annotations
 

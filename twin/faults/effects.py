@@ -22,13 +22,13 @@ from twin.faults.scenario import (
     Traffic,
     Weather,
 )
-from twin.health.weather import Sky
+from twin.health.weather import WeatherLevel
 from twin.serving.serving import Serving
 from twin.serving.traffic_changes import TrafficChange
 
 
 @dataclass(frozen=True, slots=True)
-class Levers:
+class FaultTargets:
     """The parts of a cluster in which something can be made to go wrong."""
 
     impairments: Impairments
@@ -36,7 +36,7 @@ class Levers:
     shutdown: Shutdown
     spot: Spot
     spot_notice_seconds: float
-    sky: Sky
+    sky: WeatherLevel
     serving: Serving
 
     def begin(self, number: int, key: int, fault: Fault, nodes: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from inputs.errors import InputError
 from twin.arrivals import Arrivals
 from twin.chance import key_of
 from twin.errors import ApiError
-from twin.faults.effects import Levers
+from twin.faults.effects import FaultTargets
 from twin.faults.reading import scenario_of
 from twin.faults.scenario import (
     Autoscaler,
@@ -47,7 +47,7 @@ class Faults(Part):
     KEEPS = ("_count", "_played", "_planned", "_targets", "refused")
     LEAVES = ("_listeners", "_read", "running")  # who listens; what follows from what is kept
 
-    def __init__(self, world: World, levers: Levers, arrivals: Arrivals) -> None:
+    def __init__(self, world: World, levers: FaultTargets, arrivals: Arrivals) -> None:
         self._world = world
         self._levers = levers
         self._arrivals = arrivals

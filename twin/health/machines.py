@@ -15,7 +15,7 @@ from twin.behaviour.impairments import Impairments
 from twin.chance import Draws, key_of
 from twin.controllers.node_lifecycle import NodeLifecycle
 from twin.health.places import rack_of, zone_of
-from twin.health.weather import LOOK_SECONDS, Kind, Sky
+from twin.health.weather import LOOK_SECONDS, Kind, WeatherLevel
 from twin.part import Part
 from twin.records import NodeRecord
 from twin.scheduling.node_table import NodeTable
@@ -36,7 +36,7 @@ class MachineHealth(Part):
     def __init__(
         self,
         world: World,
-        sky: Sky,
+        sky: WeatherLevel,
         nodes: NodeTable,
         lifecycle: NodeLifecycle,
         impairments: Impairments,

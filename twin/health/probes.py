@@ -18,7 +18,7 @@ import numpy as np
 
 from twin.behaviour.kubelet import Kubelet
 from twin.behaviour.usage_table import UsageTable
-from twin.health.weather import Sky
+from twin.health.weather import WeatherLevel
 from twin.part import Part
 from twin.records import Object, PodRecord, PodShape
 from twin.world import World
@@ -34,7 +34,7 @@ class ProbeHealth(Part):
     KEEPS = ("_failing_since", "_silent")
 
     def __init__(
-        self, world: World, sky: Sky, usage: UsageTable, kubelet: Kubelet, waits: Waits
+        self, world: World, sky: WeatherLevel, usage: UsageTable, kubelet: Kubelet, waits: Waits
     ) -> None:
         self._world = world
         self._ratio = world.config.health.overload_ratio

@@ -15,7 +15,7 @@ import numpy as np
 from twin.behaviour.kubelet import Kubelet
 from twin.behaviour.usage_table import UsageTable
 from twin.chance import Draws
-from twin.health.weather import LOOK_SECONDS, Kind, Sky
+from twin.health.weather import LOOK_SECONDS, Kind, WeatherLevel
 from twin.part import Part
 from twin.records import PodRecord
 from twin.world import World
@@ -29,7 +29,9 @@ class ProgramHealth(Part):
 
     KEEPS = ()
 
-    def __init__(self, world: World, sky: Sky, usage: UsageTable, kubelet: Kubelet) -> None:
+    def __init__(
+        self, world: World, sky: WeatherLevel, usage: UsageTable, kubelet: Kubelet
+    ) -> None:
         self._world = world
         self._config = world.config.health
         self._sky = sky

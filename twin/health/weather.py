@@ -25,7 +25,7 @@ moment; inf: until the thing is gone).
 """
 
 
-class Sky(Part):
+class WeatherLevel(Part):
     """Holds the level, and calls who looks."""
 
     KEEPS = ("_asked", "_looking")

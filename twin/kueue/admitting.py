@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from twin.kueue.amounts import pod_requests, texts
+from twin.kueue.client import KueueClient
 from twin.kueue.conditions import check_rows, set_admitted
-from twin.kueue.desk import Desk
 from twin.kueue.flavors import Assignment
 from twin.kueue.lifecycle import Lifecycle
 from twin.kueue.objects import (
@@ -25,7 +25,7 @@ from twin.kueue.objects import (
 )
 from twin.kueue.preemption import BECAUSE
 from twin.kueue.scheduling import Admission, Outcome, Preemption, Refusal, Scheduler
-from twin.kueue.snapshot import Queue, Snapshot
+from twin.kueue.snapshot import Queue, QueueSnapshot
 from twin.kueue.workload import Info, PodSet, held_quota, queued_since, shape_of
 from twin.part import Part
 from twin.records import Object, ObjectRecord
@@ -53,9 +53,9 @@ class Admitting(Part):
 
     LEAVES = ("_read", "_seen")
 
-    def __init__(self, desk: Desk, lifecycle: Lifecycle) -> None:
-        """Write at a desk; who is preempted is evicted by a lifecycle."""
-        self._desk = desk
+    def __init__(self, client: KueueClient, lifecycle: Lifecycle) -> None:
+        """Write by a client; who is preempted is evicted by a lifecycle."""
+        self._client = client
         self._lifecycle = lifecycle
         self._read: dict[str, tuple[int, tuple[PodSet, ...], bytes]] = {}
         self._seen: dict[str, ReadWorkload] = {}
@@ -66,16 +66,16 @@ class Admitting(Part):
 
     # ---- reading
 
-    def queues(self) -> Snapshot:
+    def queues(self) -> QueueSnapshot:
         """Return queues, cohorts and flavors, nobody holding anything."""
-        return Snapshot(
-            list(self._desk.all(CLUSTER_QUEUES)),
-            list(self._desk.all(COHORTS)),
-            {record.name: record.body.get("spec") or {} for record in self._desk.all(FLAVORS)},
-            {record.name: record for record in self._desk.all(CHECKS)},
+        return QueueSnapshot(
+            list(self._client.all(CLUSTER_QUEUES)),
+            list(self._client.all(COHORTS)),
+            {record.name: record.body.get("spec") or {} for record in self._client.all(FLAVORS)},
+            {record.name: record for record in self._client.all(CHECKS)},
         )
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> QueueSnapshot:
         """Return queues, cohorts, flavors, and who holds what."""
         found = self.queues()
         for seen in self._look():
@@ -85,14 +85,14 @@ class Admitting(Part):
                 queue.take(seen.info)
         return found
 
-    def waiting(self, snapshot: Snapshot) -> list[Info]:
+    def waiting(self, snapshot: QueueSnapshot) -> list[Info]:
         """Return the Workloads that are queued, of all ClusterQueues, in order."""
         queues = {
             (record.namespace, record.name): record.body["spec"].get("clusterQueue", "")
-            for record in self._desk.all(LOCAL_QUEUES)
+            for record in self._client.all(LOCAL_QUEUES)
             if (record.body["spec"].get("stopPolicy") or "None") == "None"
         }
-        now, found = self._desk.now, []
+        now, found = self._client.now, []
         for seen in self._look():
             if seen.waits and seen.due <= now:
                 name = queues.get(seen.local, "")
@@ -105,7 +105,7 @@ class Admitting(Part):
     def _look(self) -> Iterable[ReadWorkload]:
         """Return what matters of every Workload; those that have not changed are not read again."""
         known, fresh = self._seen, {}
-        for record in self._desk.all(WORKLOADS):
+        for record in self._client.all(WORKLOADS):
             seen = known.get(record.uid)
             if seen is None or seen.version != record.resource_version:
                 seen = self._see(record)
@@ -117,7 +117,7 @@ class Admitting(Part):
 
     def _see(self, record: ObjectRecord) -> ReadWorkload:
         spec, status = record.body["spec"], record.body.get("status") or {}
-        since = queued_since(record, self._desk.config.pods_ready)
+        since = queued_since(record, self._client.config.pods_ready)
         info = Info(record, "", spec.get("priority") or 0, since)
         holds = ""
         if is_reserving(record):
@@ -140,13 +140,13 @@ class Admitting(Part):
         if known is None or known[0] != record.generation:
             ranges = [
                 row
-                for limits in self._desk.all("limitranges", record.namespace)
+                for limits in self._client.all("limitranges", record.namespace)
                 for row in limits.body["spec"]["limits"]
             ]
             found = []
             for row in record.body["spec"]["podSets"]:
                 spec, count = row["template"]["spec"], row["count"]
-                each = pod_requests(spec, ranges, self._desk.config)
+                each = pod_requests(spec, ranges, self._client.config)
                 found.append(PodSet(row["name"], count, row.get("minCount", count), each, spec))
             known = (record.generation, tuple(found), shape_of(found))
             self._read[record.uid] = known
@@ -156,14 +156,14 @@ class Admitting(Part):
 
     # ---- deciding
 
-    def admit(self, snapshot: Snapshot) -> None:
+    def admit(self, snapshot: QueueSnapshot) -> None:
         """Pass over all queues once and write what came of it."""
         waiting = [i for i in self.waiting(snapshot) if snapshot.queues[i.queue].inactive is None]
         if not waiting:
             return
         for info in waiting:
             self._fill(info)
-        config = self._desk.config
+        config = self._client.config
         one_by_one = config.pods_ready is not None and config.pods_ready.block_admission
         ready = not one_by_one or all(
             is_true(info.record, "PodsReady")
@@ -174,7 +174,7 @@ class Admitting(Part):
         self._write(scheduler.run(one_by_one=one_by_one, ready=ready), snapshot)
 
     def _why_not(self, info: Info, queue: Queue) -> tuple[str, str] | None:
-        namespace = self._desk.find("namespaces", "", info.record.namespace)
+        namespace = self._client.find("namespaces", "", info.record.namespace)
         labels = {} if namespace is None else namespace.labels
         if not matches(queue.spec.get("namespaceSelector"), labels):
             return "Misconfigured", "workload namespace doesn't match ClusterQueue selector"
@@ -182,7 +182,7 @@ class Admitting(Part):
 
     # ---- writing
 
-    def _write(self, outcome: Outcome, snapshot: Snapshot) -> None:
+    def _write(self, outcome: Outcome, snapshot: QueueSnapshot) -> None:
         for preemption in outcome.preemptions:
             self._preempt(preemption, snapshot)
         for admission in outcome.admissions:
@@ -190,16 +190,16 @@ class Admitting(Part):
         for refusal in outcome.refusals.values():
             self._refuse(refusal)
 
-    def _reserve(self, admission: Admission, snapshot: Snapshot) -> None:
+    def _reserve(self, admission: Admission, snapshot: QueueSnapshot) -> None:
         """Give a Workload its quota, and admit it unless checks are to be asked."""
         record, name = admission.info.record, admission.info.queue
-        status, now = dict(record.body.get("status") or {}), self._desk.stamp
+        status, now = dict(record.body.get("status") or {}), self._client.stamp
         status["admission"] = {
             "clusterQueue": name,
             "podSetAssignments": _assignment_rows(admission.assignment),
         }
         status.pop("resourceRequests", None)
-        waited = self._desk.now - _queued_at(record)
+        waited = self._client.now - _queued_at(record)
         message = f"Quota reserved in ClusterQueue {name}"
         mark(status, "QuotaReserved", True, "QuotaReserved", message, now, record.generation)
         for kind in ("Evicted", "Preempted"):
@@ -213,12 +213,12 @@ class Admitting(Part):
         else:
             status.pop("admissionChecks", None)
         set_admitted(status, now, record.generation)
-        self._desk.set_status(WORKLOADS, record, status)
+        self._client.set_status(WORKLOADS, record, status)
         text = f"{message}, wait time since queued was {waited:.0f}s"
-        self._desk.report(record, "Workload", "QuotaReserved", text)
+        self._client.report(record, "Workload", "QuotaReserved", text)
         if is_true(record, "Admitted"):
             why = f"Admitted by ClusterQueue {name}, wait time since reservation was 0s"
-            self._desk.report(record, "Workload", "Admitted", why)
+            self._client.report(record, "Workload", "Admitted", why)
 
     def _refuse(self, refusal: Refusal) -> None:
         record = refusal.info.record
@@ -227,7 +227,7 @@ class Admitting(Part):
             before = known["reason"], known["message"], known.get("observedGeneration")
             if before == (refusal.reason, refusal.message, record.generation):
                 return
-        status, now = dict(record.body.get("status") or {}), self._desk.stamp
+        status, now = dict(record.body.get("status") or {}), self._client.stamp
         mark(
             status, "QuotaReserved", False, refusal.reason, refusal.message, now, record.generation
         )
@@ -236,10 +236,10 @@ class Admitting(Part):
             {"name": one.name, "resources": texts({k: n * one.count for k, n in one.each.items()})}
             for one in refusal.info.pod_sets
         ]
-        if self._desk.set_status(WORKLOADS, record, status):
-            self._desk.report(record, "Workload", refusal.reason, refusal.message)
+        if self._client.set_status(WORKLOADS, record, status):
+            self._client.report(record, "Workload", refusal.reason, refusal.message)
 
-    def _preempt(self, preemption: Preemption, snapshot: Snapshot) -> None:
+    def _preempt(self, preemption: Preemption, snapshot: QueueSnapshot) -> None:
         victim, other = preemption.victim.record, preemption.preemptor.record
         paths = [snapshot.queues[i.queue].path() for i in (preemption.preemptor, preemption.victim)]
         uid = next((owner["uid"] for owner in other.owners), "UNKNOWN")
@@ -247,10 +247,10 @@ class Admitting(Part):
             f"Preempted to accommodate a workload (UID: {other.uid}, JobUID: {uid}) due to "
             f"{BECAUSE[preemption.reason]}; preemptor path: {paths[0]}; preemptee path: {paths[1]}"
         )
-        status, now = dict(victim.body.get("status") or {}), self._desk.stamp
+        status, now = dict(victim.body.get("status") or {}), self._client.stamp
         mark(status, "Preempted", True, preemption.reason, message, now, victim.generation)
         self._lifecycle.evict(victim, "Preempted", message, status)
-        self._desk.report(victim, "Workload", "Preempted", message)
+        self._client.report(victim, "Workload", "Preempted", message)
 
 
 def is_queued(record: ObjectRecord, now: float) -> bool:

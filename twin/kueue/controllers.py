@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from twin.changes import Change
 from twin.kueue.admitting import Admitting, is_queued
+from twin.kueue.client import KueueClient
 from twin.kueue.definitions import install
-from twin.kueue.desk import Desk
 from twin.kueue.jobs import Jobs
 from twin.kueue.lifecycle import Lifecycle
 from twin.kueue.objects import (
@@ -43,16 +43,16 @@ class Kueue(Part):
     def __init__(self, world: World) -> None:
         """Begin with nothing to look at."""
         self._world = world
-        self._desk = desk = Desk(world)
-        self._lifecycle = Lifecycle(desk, self._wake_at)
-        self._job_control = Jobs(desk)
-        self.admitting = Admitting(desk, self._lifecycle)
+        self._client = client = KueueClient(world)
+        self._lifecycle = Lifecycle(client, self._wake_at)
+        self._job_control = Jobs(client)
+        self.admitting = Admitting(client, self._lifecycle)
         self._jobs: dict[Key, None] = {}
         self._workloads: dict[Key, None] = {}
         self._queues = False
         self._planned = False
         self._wakes: dict[Key, float] = {}
-        world.store.gates.append(Webhooks(desk, self._job_control))
+        world.store.gates.append(Webhooks(client, self._job_control))
         world.clock.handle(_RUN, self._run)
         world.clock.handle(_WAKE, self._wake)
 
@@ -105,12 +105,12 @@ class Kueue(Part):
         self._plan()
 
     def _note_jobs(self) -> None:
-        for job in self._desk.all("jobs"):
-            if self._job_control.managed(job) and self._desk.workload_of(job) is None:
+        for job in self._client.all("jobs"):
+            if self._job_control.managed(job) and self._client.workload_of(job) is None:
                 self._jobs[job.namespace, job.name] = None
 
     def _note_workloads(self) -> None:
-        for record in self._desk.all(WORKLOADS):
+        for record in self._client.all(WORKLOADS):
             self._workloads[record.namespace, record.name] = None
 
     def _plan(self) -> None:
@@ -134,7 +134,7 @@ class Kueue(Part):
         self._planned = False
         jobs, self._jobs = self._jobs, {}
         for namespace, name in jobs:
-            job = self._desk.find("jobs", namespace, name)
+            job = self._client.find("jobs", namespace, name)
             if job is not None:
                 self._job_control.look(job)
         self._look_at_workloads()
@@ -153,7 +153,7 @@ class Kueue(Part):
             return queues.get(name)
 
         for namespace, name in noted:
-            record = self._desk.find(WORKLOADS, namespace, name)
+            record = self._client.find(WORKLOADS, namespace, name)
             if record is not None:
                 held = is_queued(record, self._world.now)
                 self._lifecycle.look(record, find)
@@ -163,7 +163,7 @@ class Kueue(Part):
     def _show(self) -> None:
         """Write what the queues show, when the last word is spoken."""
         snapshot = self.admitting.snapshot()
-        write_statuses(self._desk, snapshot, self.admitting.waiting(snapshot))
+        write_statuses(self._client, snapshot, self.admitting.waiting(snapshot))
 
     def waiting_in(self, queue: str) -> Iterable[ObjectRecord]:
         """Yield the pending Workloads of a ClusterQueue in their order."""

@@ -12,7 +12,7 @@ from enum import IntEnum
 
 from twin.kueue.amounts import PODS, Amounts, amount_text
 from twin.kueue.node_terms import matches_flavor, untolerated_taint
-from twin.kueue.snapshot import Group, Queue, Snapshot
+from twin.kueue.snapshot import Group, Queue, QueueSnapshot
 from twin.kueue.tree import FlavorResource
 from twin.kueue.workload import Info, PodSet
 
@@ -111,7 +111,7 @@ class Assignment:
 class Assigner:
     """Assigns flavors of one ClusterQueue."""
 
-    snapshot: Snapshot
+    snapshot: QueueSnapshot
     queue: Queue
     trial: Trial
     ignore_undeclared: bool

@@ -10,8 +10,8 @@ import json
 
 from twin.controllers.job_status import is_finished, is_succeeded
 from twin.errors import ApiError
+from twin.kueue.client import KueueClient
 from twin.kueue.conditions import set_admitted
-from twin.kueue.desk import Desk
 from twin.kueue.objects import (
     API_VERSION,
     CLASS_LABEL,
@@ -43,13 +43,13 @@ _REQUEUED = ("Preempted", "NodeFailures")
 class Jobs:
     """Looks at Jobs one at a time."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Write at a desk."""
-        self._desk = desk
+    def __init__(self, client: KueueClient) -> None:
+        """Write by a client."""
+        self._client = client
 
     def managed(self, job: ObjectRecord) -> bool:
         """Say whether a Job is Kueue's business."""
-        config = self._desk.config
+        config = self._client.config
         if job.namespace in config.unmanaged_namespaces:
             return False
         return config.every_job or bool(job.labels.get(QUEUE_LABEL))
@@ -58,14 +58,14 @@ class Jobs:
         """Bring one Job a step on."""
         if job.deletion_at is not None or not self.managed(job):
             return
-        workload = self._desk.workload_of(job)
+        workload = self._client.workload_of(job)
         if workload is None:
             self._begin(job)
         elif workload.deletion_at is not None:
             if self._stop(job, workload, "Workload is deleted"):
-                self._desk.release(WORKLOADS, workload, IN_USE)
+                self._client.release(WORKLOADS, workload, IN_USE)
         elif is_true(workload, "Finished"):
-            self._desk.release(WORKLOADS, workload, IN_USE)
+            self._client.release(WORKLOADS, workload, IN_USE)
         elif is_finished(job.body.get("status") or {}):
             self._finish(job, workload)
         elif not self._note_pods(job, workload):
@@ -97,7 +97,7 @@ class Jobs:
         if is_finished(job.body.get("status") or {}):
             return
         if not job.body["spec"].get("suspend"):
-            self._desk.set_spec("jobs", job, suspend=True)
+            self._client.set_spec("jobs", job, suspend=True)
             return
         if not job.labels.get(QUEUE_LABEL):
             return  # held until somebody says where it belongs
@@ -105,11 +105,11 @@ class Jobs:
         if priority is None:
             return
         try:
-            made = self._desk.create(WORKLOADS, job.namespace, self._new_workload(job, priority))
+            made = self._client.create(WORKLOADS, job.namespace, self._new_workload(job, priority))
         except ApiError:
             return
         place = f"{made.namespace}/{made.name}"
-        self._desk.report(job, "Job", "CreatedWorkload", f"Created Workload: {place}")
+        self._client.report(job, "Job", "CreatedWorkload", f"Created Workload: {place}")
 
     def _new_workload(self, job: ObjectRecord, priority: Object) -> Object:
         spec: Object = {
@@ -141,15 +141,15 @@ class Jobs:
         """Return priority and class of a Job's Workload; None when its class does not exist."""
         name = job.labels.get(CLASS_LABEL)
         if name:
-            found = self._desk.find(CLASSES, "", name)
+            found = self._client.find(CLASSES, "", name)
             if found is None:
                 why = f'WorkloadPriorityClass "{name}" not found'
-                self._desk.report(job, "Job", "WorkloadPriorityClassNotFound", why)
+                self._client.report(job, "Job", "WorkloadPriorityClassNotFound", why)
                 return None
             reference = {"group": GROUP, "kind": "WorkloadPriorityClass", "name": name}
             return {"priorityClassRef": reference, "priority": found.body.get("value", 0)}
         name = job.body["spec"]["template"]["spec"].get("priorityClassName") or ""
-        classes = {record.name: record.body for record in self._desk.all("priorityclasses")}
+        classes = {record.name: record.body for record in self._client.all("priorityclasses")}
         if not name:
             usual = [n for n, body in sorted(classes.items()) if body.get("globalDefault")]
             name = usual[0] if usual else ""
@@ -171,7 +171,7 @@ class Jobs:
             if pod_set != spec["podSets"][0]:
                 wanted["podSets"] = [pod_set]
         if any(spec.get(name) != value for name, value in wanted.items()):
-            self._desk.set_spec(WORKLOADS, workload, **wanted)
+            self._client.set_spec(WORKLOADS, workload, **wanted)
 
     def _finish(self, job: ObjectRecord, workload: ObjectRecord) -> None:
         done = job.body.get("status") or {}
@@ -179,10 +179,10 @@ class Jobs:
         status = dict(workload.body.get("status") or {})
         reason = "Succeeded" if is_succeeded(done) else "Failed"
         message = ended[-1].get("message", "")
-        mark(status, "Finished", True, reason, message, self._desk.stamp, workload.generation)
-        self._desk.set_status(WORKLOADS, workload, status)
+        mark(status, "Finished", True, reason, message, self._client.stamp, workload.generation)
+        self._client.set_status(WORKLOADS, workload, status)
         place = f"{workload.namespace}/{workload.name}"
-        self._desk.report(
+        self._client.report(
             job, "Job", "FinishedWorkload", f"Workload '{place}' is declared finished"
         )
 
@@ -199,9 +199,9 @@ class Jobs:
             status["reclaimablePods"] = [{"name": POD_SET, "count": spare}]
         else:
             status.pop("reclaimablePods", None)
-        if self._desk.config.pods_ready is not None:
+        if self._client.config.pods_ready is not None:
             self._note_ready(job, workload, status)
-        return self._desk.set_status(WORKLOADS, workload, status)
+        return self._client.set_status(WORKLOADS, workload, status)
 
     def _note_ready(self, job: ObjectRecord, workload: ObjectRecord, status: Object) -> None:
         counts, spec = job.body.get("status") or {}, job.body["spec"]
@@ -222,13 +222,13 @@ class Jobs:
         else:
             found = (False, "WaitForStart", "Not all pods are ready or succeeded")
         if before is None or (before["status"], before["reason"]) != (str(found[0]), found[1]):
-            mark(status, "PodsReady", *found, self._desk.stamp, workload.generation)
+            mark(status, "PodsReady", *found, self._client.stamp, workload.generation)
 
     # ---- running and stopping
 
     def _give_back(self, workload: ObjectRecord, evicted: Object) -> None:
         """Take the quota of an evicted Workload, now that nothing of its Job runs."""
-        status, now = dict(workload.body.get("status") or {}), self._desk.stamp
+        status, now = dict(workload.body.get("status") or {}), self._client.stamp
         reason, message = evicted["reason"], evicted["message"]
         again = reason in _REQUEUED
         cause = reason.partition("DueTo")[0]
@@ -236,7 +236,7 @@ class Jobs:
         mark(status, "QuotaReserved", False, "PendingEvaluation", message, now, workload.generation)
         status.pop("admission", None)
         set_admitted(status, now, workload.generation)
-        self._desk.set_status(WORKLOADS, workload, status)
+        self._client.set_status(WORKLOADS, workload, status)
 
     def _start(self, job: ObjectRecord, workload: ObjectRecord) -> None:
         """Let a Job run on the nodes of its flavors."""
@@ -261,15 +261,15 @@ class Jobs:
         }
         if LEAST_PODS in job.annotations:
             fields["parallelism"] = row["count"]
-        if self._desk.set_spec("jobs", job, **fields):
+        if self._client.set_spec("jobs", job, **fields):
             queue = status["admission"]["clusterQueue"]
-            self._desk.report(job, "Job", "Started", f"Admitted by clusterQueue {queue}")
+            self._client.report(job, "Job", "Started", f"Admitted by clusterQueue {queue}")
 
     def _updates(self, row: Object, status: Object) -> list[Object]:
         """Return what flavors and admission checks add to the pods."""
         found: list[Object] = []
         for name in sorted(set((row.get("flavors") or {}).values())):
-            flavor = self._desk.flavor(name)
+            flavor = self._client.flavor(name)
             spec = {} if flavor is None else flavor.body.get("spec") or {}
             found.append(
                 {"nodeSelector": spec.get("nodeLabels"), "tolerations": spec.get("tolerations")}
@@ -283,18 +283,18 @@ class Jobs:
         done.
         """
         if not job.body["spec"].get("suspend"):
-            if self._desk.set_spec("jobs", job, suspend=True):
-                self._desk.report(job, "Job", "Stopped", why)
+            if self._client.set_spec("jobs", job, suspend=True):
+                self._client.report(job, "Job", "Stopped", why)
             return False
         status = dict(job.body.get("status") or {})
         if status.pop("startTime", None) is not None:
-            self._desk.set_status("jobs", job, status)
+            self._client.set_status("jobs", job, status)
         pod_set = workload.body["spec"]["podSets"][0]
         fields: Object = {"template": _restored(job.body["spec"]["template"], pod_set["template"])}
         if LEAST_PODS in job.annotations:
             fields["parallelism"] = pod_set["count"]
         if any(job.body["spec"].get(name) != value for name, value in fields.items()):
-            self._desk.set_spec("jobs", job, **fields)
+            self._client.set_spec("jobs", job, **fields)
             return False
         return True
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from twin.kueue.client import KueueClient
 from twin.kueue.conditions import (
     check_rows,
     count_eviction,
@@ -18,7 +19,6 @@ from twin.kueue.conditions import (
     set_admitted,
     stop_policy,
 )
-from twin.kueue.desk import Desk
 from twin.kueue.objects import (
     IN_USE,
     WORKLOADS,
@@ -46,16 +46,16 @@ _BACK = {
 class Lifecycle:
     """Looks at Workloads one at a time."""
 
-    def __init__(self, desk: Desk, wake: Wake) -> None:
-        """Write at a desk."""
-        self._desk = desk
+    def __init__(self, client: KueueClient, wake: Wake) -> None:
+        """Write by a client."""
+        self._client = client
         self._wake = wake
 
     def look(self, record: ObjectRecord, find_queue: FindQueue) -> None:
         """Bring one Workload a step on."""
         if record.deletion_at is not None:
             if not self._owned(record):
-                self._desk.release(WORKLOADS, record, IN_USE)
+                self._client.release(WORKLOADS, record, IN_USE)
             return
         if is_true(record, "Finished"):
             self._expire(record)
@@ -65,7 +65,7 @@ class Lifecycle:
         done = self._step_active(record) if is_active(record) else self._step_inactive(record)
         if done:
             return
-        local = self._desk.queue_of(record)
+        local = self._client.queue_of(record)
         name = "" if local is None else local.body["spec"].get("clusterQueue", "")
         held_by = ((record.body.get("status") or {}).get("admission") or {}).get("clusterQueue")
         queue = find_queue(held_by or name)
@@ -81,22 +81,22 @@ class Lifecycle:
     def _owned(self, record: ObjectRecord) -> bool:
         """Say whether there is a Job that has to stop before the Workload may go."""
         for owner in record.owners:
-            job = self._desk.find("jobs", record.namespace, owner["name"])
+            job = self._client.find("jobs", record.namespace, owner["name"])
             if owner["kind"] == "Job" and job is not None and job.uid == owner["uid"]:
                 return True
         return False
 
     def _expire(self, record: ObjectRecord) -> None:
-        keep = self._desk.config.keep_finished_seconds
+        keep = self._client.config.keep_finished_seconds
         ended = condition(record, "Finished")
         if keep is None or ended is None:
             return
         due = unix(ended["lastTransitionTime"]) + keep
-        if due > self._desk.now:
+        if due > self._client.now:
             self._wake(due, record)
             return
-        self._desk.release(WORKLOADS, record, IN_USE)
-        self._desk.delete(WORKLOADS, record)
+        self._client.release(WORKLOADS, record, IN_USE)
+        self._client.delete(WORKLOADS, record)
 
     def _note_retry(self, record: ObjectRecord) -> bool:
         """Take note of when a check that says Retry wants to be asked again."""
@@ -113,15 +113,19 @@ class Lifecycle:
             **(status.get("requeueState") or {}),
             "requeueAt": rfc3339(max(times)),
         }
-        return self._desk.set_status(WORKLOADS, record, status)
+        return self._client.set_status(WORKLOADS, record, status)
 
     def _step_active(self, record: ObjectRecord) -> bool:
         if is_true(record, "DeactivationTarget"):
-            return self._desk.set_spec(WORKLOADS, record, active=False)
+            return self._client.set_spec(WORKLOADS, record, active=False)
         status = _status(record)
         requeue: Object = dict(status.get("requeueState") or {})
         due = requeue.pop("requeueAt", None)
-        if due is not None and unix(due) > self._desk.now and not is_true(record, "QuotaReserved"):
+        if (
+            due is not None
+            and unix(due) > self._client.now
+            and not is_true(record, "QuotaReserved")
+        ):
             self._wake(unix(due), record)
             return True
         back = condition(record, "Requeued")
@@ -131,7 +135,7 @@ class Lifecycle:
             return False
         if due is not None:
             status["requeueState"] = requeue
-        return self._desk.set_status(WORKLOADS, record, status)
+        return self._client.set_status(WORKLOADS, record, status)
 
     def _step_inactive(self, record: ObjectRecord) -> bool:
         status = _status(record)
@@ -145,7 +149,7 @@ class Lifecycle:
         if not is_true(record, "Evicted"):
             self.evict(record, reason, message, status)
             return True
-        return self._desk.set_status(WORKLOADS, record, status)
+        return self._client.set_status(WORKLOADS, record, status)
 
     # ---- what its queues say
 
@@ -166,17 +170,17 @@ class Lifecycle:
         status = _status(record)
         message = f"The {started} was restarted after being stopped"
         self._mark(record, status, "Requeued", True, f"{started}Restarted", message)
-        return self._desk.set_status(WORKLOADS, record, status)
+        return self._client.set_status(WORKLOADS, record, status)
 
     def _sync_checks(self, record: ObjectRecord, queue: Queue | None) -> bool:
         """Give a Workload the checks of its ClusterQueue, new ones pending."""
         if queue is None:
             return False
         status = _status(record)
-        status["admissionChecks"] = check_rows(status, queue, self._desk.stamp)
+        status["admissionChecks"] = check_rows(status, queue, self._client.stamp)
         if not status["admissionChecks"]:
             del status["admissionChecks"]
-        return self._desk.set_status(WORKLOADS, record, status)
+        return self._client.set_status(WORKLOADS, record, status)
 
     def _sync_admitted(
         self, record: ObjectRecord, local: ObjectRecord | None, name: str, queue: Queue | None
@@ -186,12 +190,12 @@ class Lifecycle:
             blocker = find_blocker(record, local, name, queue)
             if blocker is not None:
                 self._mark(record, status, "QuotaReserved", False, *blocker)
-        set_admitted(status, self._desk.stamp, record.generation)
-        if self._desk.set_status(WORKLOADS, record, status) and is_true(record, "Admitted"):
+        set_admitted(status, self._client.stamp, record.generation)
+        if self._client.set_status(WORKLOADS, record, status) and is_true(record, "Admitted"):
             found = condition(record, "QuotaReserved")
-            waited = self._desk.now - unix(found["lastTransitionTime"]) if found else 0.0
+            waited = self._client.now - unix(found["lastTransitionTime"]) if found else 0.0
             why = f"Admitted by ClusterQueue {name}, wait time since reservation was {waited:.0f}s"
-            self._desk.report(record, "Workload", "Admitted", why)
+            self._client.report(record, "Workload", "Admitted", why)
 
     # ---- what takes its quota away
 
@@ -240,17 +244,17 @@ class Lifecycle:
             elif not is_true(record, "DeactivationTarget"):
                 self._deactivate(record, "AdmissionCheck", text)
                 why = f"Deactivated due to {text}"
-                self._desk.report(record, "Workload", "AdmissionCheckRejected", why)
+                self._client.report(record, "Workload", "AdmissionCheckRejected", why)
             return True
         return False
 
     def _judge_pods(self, record: ObjectRecord) -> bool:
         """Evict a Workload whose pods were not ready in time."""
-        config = self._desk.config.pods_ready
+        config = self._client.config.pods_ready
         due = None if config is None else pods_due(record, config)
         if config is None or due is None:
             return False
-        if due > self._desk.now:
+        if due > self._client.now:
             self._wake(due, record)
             return False
         status = _status(record)
@@ -261,7 +265,7 @@ class Lifecycle:
             self._deactivate(record, "RequeuingLimitExceeded", why)
             return True
         delay = config.backoff_base_seconds * 2.0 ** min(count - 1, 40)
-        at = self._desk.now + min(delay, float(config.backoff_most_seconds))
+        at = self._client.now + min(delay, float(config.backoff_most_seconds))
         status["requeueState"] = {**requeue, "count": count, "requeueAt": rfc3339(at)}
         place = f"{record.namespace}/{record.name}"
         self.evict(record, "PodsReadyTimeout", f"Exceeded the PodsReady timeout {place}", status)
@@ -277,21 +281,21 @@ class Lifecycle:
         status = _status(record)
         spent = status.get("accumulatedPastExecutionTimeSeconds", 0)
         due = unix(admitted["lastTransitionTime"]) + most - spent
-        if due > self._desk.now:
+        if due > self._client.now:
             self._wake(due, record)
         elif not is_true(record, "DeactivationTarget"):
             status.pop("accumulatedPastExecutionTimeSeconds", None)
             why = "exceeding the maximum execution time"
             self._deactivate(record, "MaximumExecutionTimeExceeded", why, status)
             sentence = f"The maximum execution time ({most}s) exceeded"
-            self._desk.report(record, "Workload", "MaximumExecutionTimeExceeded", sentence)
+            self._client.report(record, "Workload", "MaximumExecutionTimeExceeded", sentence)
 
     def _deactivate(
         self, record: ObjectRecord, reason: str, message: str, status: Object | None = None
     ) -> None:
         status = _status(record) if status is None else status
         self._mark(record, status, "DeactivationTarget", True, reason, message)
-        self._desk.set_status(WORKLOADS, record, status)
+        self._client.set_status(WORKLOADS, record, status)
 
     def evict(
         self, record: ObjectRecord, reason: str, message: str, status: Object | None = None
@@ -299,21 +303,23 @@ class Lifecycle:
         """Have a Workload give its quota back, once its Job has stopped."""
         status = _status(record) if status is None else status
         self._mark(record, status, "Evicted", True, reason, message)
-        checks = [reset_check(row, self._desk.stamp) for row in status.get("admissionChecks") or ()]
+        checks = [
+            reset_check(row, self._client.stamp) for row in status.get("admissionChecks") or ()
+        ]
         if checks:
             status["admissionChecks"] = checks
         cause = reason.partition("DueTo")
         count_eviction(status, cause[0], cause[2])
-        if self._desk.set_status(WORKLOADS, record, status):
-            self._desk.report(record, "Workload", f"EvictedDueTo{cause[0]}", message)
+        if self._client.set_status(WORKLOADS, record, status):
+            self._client.report(record, "Workload", f"EvictedDueTo{cause[0]}", message)
 
     def unreserve(self, record: ObjectRecord, reason: str, message: str) -> None:
         """Take a Workload's quota away."""
         status = _status(record)
         self._mark(record, status, "QuotaReserved", False, reason, message)
         status.pop("admission", None)
-        set_admitted(status, self._desk.stamp, record.generation)
-        self._desk.set_status(WORKLOADS, record, status)
+        set_admitted(status, self._client.stamp, record.generation)
+        self._client.set_status(WORKLOADS, record, status)
 
     def _mark(
         self,
@@ -324,7 +330,7 @@ class Lifecycle:
         reason: str,
         message: str,
     ) -> None:
-        mark(status, kind, truth, reason, message, self._desk.stamp, record.generation)
+        mark(status, kind, truth, reason, message, self._client.stamp, record.generation)
 
 
 def _status(record: ObjectRecord) -> Object:

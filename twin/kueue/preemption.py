@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from twin.kueue.flavors import Mode
-from twin.kueue.snapshot import Queue, Snapshot
+from twin.kueue.snapshot import Queue, QueueSnapshot
 from twin.kueue.tree import FlavorResource, Node
 from twin.kueue.workload import Info
 
@@ -41,7 +41,7 @@ BECAUSE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PreemptibleWorkload:
     """A Workload that may be preempted."""
 
     info: Info
@@ -61,7 +61,7 @@ class Need:
     """Those of the requests that there is no room for."""
 
 
-def find_targets(snapshot: Snapshot, need: Need) -> list[Candidate]:
+def find_targets(snapshot: QueueSnapshot, need: Need) -> list[PreemptibleWorkload]:
     """Return whom to preempt; nobody when that would not help."""
     candidates, alone, reclaiming = _candidates(need)
     may_borrow, _ = need.queue.borrow_policy
@@ -78,7 +78,7 @@ def find_targets(snapshot: Snapshot, need: Need) -> list[Candidate]:
     return []
 
 
-def try_preemption(snapshot: Snapshot, need: Need) -> tuple[Mode, int]:
+def try_preemption(snapshot: QueueSnapshot, need: Need) -> tuple[Mode, int]:
     """Say by which kind of preemption one request would fit, and how high it borrows then."""
     targets = find_targets(snapshot, need)
     ((key, amount),) = need.requests.items()
@@ -94,10 +94,10 @@ def try_preemption(snapshot: Snapshot, need: Need) -> tuple[Mode, int]:
 
 
 def _greedy(
-    snapshot: Snapshot, need: Need, candidates: list[Candidate], *, borrowing: bool
-) -> list[Candidate]:
+    snapshot: QueueSnapshot, need: Need, candidates: list[PreemptibleWorkload], *, borrowing: bool
+) -> list[PreemptibleWorkload]:
     """Take candidates in their order until the need fits, then give back who was not needed."""
-    targets: list[Candidate] = []
+    targets: list[PreemptibleWorkload] = []
     fits = False
     for candidate in candidates:
         home = snapshot.queues[candidate.info.queue]
@@ -129,7 +129,9 @@ def _fits(need: Need, *, borrowing: bool) -> bool:
     return True
 
 
-def _still_valid(candidate: Candidate, home: Queue, need: Need, *, borrowing: bool) -> bool:
+def _still_valid(
+    candidate: PreemptibleWorkload, home: Queue, need: Need, *, borrowing: bool
+) -> bool:
     """Say whether a candidate's queue still borrows what is contested, now that others are out."""
     if candidate.subtree is None:
         return True
@@ -154,13 +156,13 @@ def _under_nominal(need: Need) -> bool:
 # ---- candidates
 
 
-def _candidates(need: Need) -> tuple[list[Candidate], bool, bool]:
+def _candidates(need: Need) -> tuple[list[PreemptibleWorkload], bool, bool]:
     """Return the candidates in order, whether all are of the own queue, and whether any is under a
     nearer claim.
     """
     own = _of_queue(need, need.queue, None, nearer=False)
-    nearer: list[Candidate] = []
-    others: list[Candidate] = []
+    nearer: list[PreemptibleWorkload] = []
+    others: list[PreemptibleWorkload] = []
     if need.queue.preemption.get("reclaimWithinCohort", "Never") != "Never":
         claims, rest = need.queue.exceeding(need.requests)
         last: Node = need.queue
@@ -177,7 +179,7 @@ def _candidates(need: Need) -> tuple[list[Candidate], bool, bool]:
 
 def _below(
     need: Need, node: Node, subtree: Node, seen: Node, *, nearer: bool
-) -> Iterator[Candidate]:
+) -> Iterator[PreemptibleWorkload]:
     """Yield candidates of the borrowing queues below a node, but for the subtree already seen."""
     for child in node.children:
         if child is seen or child is need.queue or child.within_quota(need.contested):
@@ -188,12 +190,14 @@ def _below(
             yield from _below(need, child, subtree, seen, nearer=nearer)
 
 
-def _of_queue(need: Need, queue: Queue, subtree: Node | None, *, nearer: bool) -> list[Candidate]:
+def _of_queue(
+    need: Need, queue: Queue, subtree: Node | None, *, nearer: bool
+) -> list[PreemptibleWorkload]:
     found = []
     for info in queue.holders.values():
         claim = _claim(need, info, own=subtree is None, nearer=nearer)
         if claim is not None and any(key in need.contested for key in info.usage):
-            found.append(Candidate(info, claim, subtree))
+            found.append(PreemptibleWorkload(info, claim, subtree))
     return found
 
 
@@ -220,7 +224,7 @@ def _claim(need: Need, info: Info, *, own: bool, nearer: bool) -> Claim | None:
     return Claim.RECLAIM
 
 
-def _order(need: Need, candidate: Candidate) -> tuple[bool, int, float, str]:
+def _order(need: Need, candidate: PreemptibleWorkload) -> tuple[bool, int, float, str]:
     """Other queues' first, then lower priority, then who got quota last."""
     info = candidate.info
     own = info.queue == need.queue.name

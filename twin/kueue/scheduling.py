@@ -13,8 +13,8 @@ from functools import partial
 
 from twin.config.kueue import KueueConfig
 from twin.kueue.flavors import Assigner, Assignment, Mode
-from twin.kueue.preemption import Candidate, Need, find_targets, try_preemption
-from twin.kueue.snapshot import Queue, Snapshot
+from twin.kueue.preemption import Need, PreemptibleWorkload, find_targets, try_preemption
+from twin.kueue.snapshot import Queue, QueueSnapshot
 from twin.kueue.tree import FlavorResource
 from twin.kueue.workload import Info
 
@@ -65,7 +65,7 @@ class Entry:
     info: Info
     queue: Queue
     assignment: Assignment
-    targets: list[Candidate]
+    targets: list[PreemptibleWorkload]
 
 
 Kind = tuple[str, bytes, int]
@@ -78,7 +78,7 @@ class Scheduler:
     """One pass over all queues."""
 
     def __init__(
-        self, snapshot: Snapshot, waiting: Iterable[Info], config: KueueConfig, check: Check
+        self, snapshot: QueueSnapshot, waiting: Iterable[Info], config: KueueConfig, check: Check
     ) -> None:
         """Order what waits; `check` is asked about each Workload once."""
         self._snapshot = snapshot
@@ -126,7 +126,7 @@ class Scheduler:
 
     # ---- flavors
 
-    def _assign(self, info: Info, queue: Queue) -> tuple[Assignment, list[Candidate]]:
+    def _assign(self, info: Info, queue: Queue) -> tuple[Assignment, list[PreemptibleWorkload]]:
         """Return flavors and whom to preempt for them: for all pods, or for as many as there may be."""
         whole = self._assign_counts(info, queue, None)
         if whole[0].mode is Mode.FIT or whole[1]:
@@ -149,7 +149,7 @@ class Scheduler:
 
     def _assign_counts(
         self, info: Info, queue: Queue, counts: Sequence[int] | None
-    ) -> tuple[Assignment, list[Candidate]]:
+    ) -> tuple[Assignment, list[PreemptibleWorkload]]:
         assigner = Assigner(
             self._snapshot, queue, partial(self._try, queue), self._config.ignore_undeclared
         )

@@ -100,7 +100,7 @@ class Queue(Node):
         return "/" + "/".join(reversed(names))
 
 
-class Snapshot:
+class QueueSnapshot:
     """What admission decides on."""
 
     def __init__(

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from twin.kueue.amounts import amount_text
-from twin.kueue.desk import Desk
+from twin.kueue.client import KueueClient
 from twin.kueue.objects import CLUSTER_QUEUES, IN_USE, LOCAL_QUEUES, is_true, mark
-from twin.kueue.snapshot import Queue, Snapshot
+from twin.kueue.snapshot import Queue, QueueSnapshot
 from twin.kueue.tree import FlavorResource
 from twin.kueue.workload import Info
 from twin.records import Object
@@ -19,7 +19,7 @@ Place = tuple[str, str]
 """Namespace and name of a LocalQueue."""
 
 
-def write_statuses(desk: Desk, snapshot: Snapshot, waiting: Iterable[Info]) -> None:
+def write_statuses(client: KueueClient, snapshot: QueueSnapshot, waiting: Iterable[Info]) -> None:
     """Write the status of every queue that has changed; a deleted one that is free goes."""
     counts: dict[str, int] = {}
     local_counts: dict[Place, int] = {}
@@ -29,43 +29,43 @@ def write_statuses(desk: Desk, snapshot: Snapshot, waiting: Iterable[Info]) -> N
         local_counts[place] = local_counts.get(place, 0) + 1
     for queue in snapshot.queues.values():
         if queue.record.deletion_at is not None and not queue.holders:
-            desk.release(CLUSTER_QUEUES, queue.record, IN_USE)
+            client.release(CLUSTER_QUEUES, queue.record, IN_USE)
         else:
-            _write_queue(desk, queue, counts.get(queue.name, 0))
+            _write_queue(client, queue, counts.get(queue.name, 0))
     held: dict[Place, list[Info]] = {}
     for info in snapshot.holders():
         held.setdefault(_place(info), []).append(info)
-    for record in list(desk.all(LOCAL_QUEUES)):
+    for record in list(client.all(LOCAL_QUEUES)):
         place = record.namespace, record.name
         above = snapshot.queues.get(record.body["spec"].get("clusterQueue", ""))
         stopped = (record.body["spec"].get("stopPolicy") or "None") != "None"
         status: Object = dict(record.body.get("status") or {})
         found = _local_state(above, stopped=stopped)
-        mark(status, "Active", *found, desk.stamp, record.generation)
+        mark(status, "Active", *found, client.stamp, record.generation)
         infos = held.get(place, [])
         status |= _numbers(local_counts.get(place, 0), infos)
         status["flavorsReservation"] = _local_rows(above, infos)
         admitted = [info for info in infos if is_true(info.record, "Admitted")]
         status["flavorsUsage"] = _local_rows(above, admitted)
-        desk.set_status(LOCAL_QUEUES, record, status)
+        client.set_status(LOCAL_QUEUES, record, status)
 
 
 def _place(info: Info) -> Place:
     return info.record.namespace, info.record.body["spec"].get("queueName", "")
 
 
-def _write_queue(desk: Desk, queue: Queue, waiting: int) -> None:
+def _write_queue(client: KueueClient, queue: Queue, waiting: int) -> None:
     record, infos = queue.record, list(queue.holders.values())
     status: Object = dict(record.body.get("status") or {})
     found = (
         (False, *queue.inactive) if queue.inactive else (True, "Ready", "Can admit new workloads")
     )
-    mark(status, "Active", *found, desk.stamp, record.generation)
+    mark(status, "Active", *found, client.stamp, record.generation)
     status |= _numbers(waiting, infos)
     status["flavorsReservation"] = _rows(queue, _total(infos))
     admitted = [info for info in infos if is_true(info.record, "Admitted")]
     status["flavorsUsage"] = _rows(queue, _total(admitted))
-    desk.set_status(CLUSTER_QUEUES, record, status)
+    client.set_status(CLUSTER_QUEUES, record, status)
 
 
 def _local_state(above: Queue | None, *, stopped: bool) -> tuple[bool, str, str]:

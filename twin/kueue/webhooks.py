@@ -6,7 +6,7 @@ Source: tasks/run/jobs.md, setup_default_local_queue.md, troubleshooting_delete_
 from __future__ import annotations
 
 from twin.kinds import Kind
-from twin.kueue.desk import Desk
+from twin.kueue.client import KueueClient
 from twin.kueue.jobs import Jobs
 from twin.kueue.objects import CLUSTER_QUEUES, IN_USE, LOCAL_QUEUES, QUEUE_LABEL
 from twin.records import Object
@@ -18,9 +18,9 @@ DEFAULT_QUEUE = "default"
 class Webhooks:
     """A gate of the store that changes new objects."""
 
-    def __init__(self, desk: Desk, jobs: Jobs) -> None:
+    def __init__(self, client: KueueClient, jobs: Jobs) -> None:
         """Look at queues over a desk."""
-        self._desk = desk
+        self._client = client
         self._jobs = jobs
 
     def prepare(self, kind: Kind, namespace: str, obj: Object) -> None:
@@ -34,14 +34,14 @@ class Webhooks:
                 head["finalizers"] = [*finalizers, IN_USE]
 
     def _prepare_job(self, namespace: str, obj: Object) -> None:
-        head, spec, config = obj["metadata"], obj.get("spec"), self._desk.config
+        head, spec, config = obj["metadata"], obj.get("spec"), self._client.config
         labels = head.get("labels") or {}
         if not isinstance(spec, dict) or not isinstance(labels, dict):
             return  # validation says so
         if namespace in config.unmanaged_namespaces:
             return
         if not labels.get(QUEUE_LABEL):
-            if self._desk.find(LOCAL_QUEUES, namespace, DEFAULT_QUEUE) is not None:
+            if self._client.find(LOCAL_QUEUES, namespace, DEFAULT_QUEUE) is not None:
                 head["labels"] = {**labels, QUEUE_LABEL: DEFAULT_QUEUE}
             elif not config.every_job:
                 return

@@ -29,7 +29,7 @@ START_ERROR = 128
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ContainerExit:
     """How a container's run ended."""
 
     code: int
@@ -55,7 +55,7 @@ class ContainerProcess:
         self._limits = limits
         self._now = now
         self._process: asyncio.subprocess.Process | None = None
-        self._killed_because: End | None = None
+        self._killed_because: ContainerExit | None = None
 
     @property
     def session(self) -> int:
@@ -68,15 +68,17 @@ class ContainerProcess:
         """Resident bytes that its processes may hold together."""
         return self.launch.memory_bytes or self._limits.memory_bytes
 
-    async def run(self, environment: Mapping[str, str]) -> End:
+    async def run(self, environment: Mapping[str, str]) -> ContainerExit:
         """Start it and wait for its end; `environment` goes before its own variables."""
         try:
             words = (str(find_program(self.launch.words[0])), *self.launch.words[1:])
             self._prepare()
         except CannotStart as error:
-            return End(START_ERROR, "StartError", str(error))
+            return ContainerExit(START_ERROR, "StartError", str(error))
         except OSError as error:
-            return End(START_ERROR, "StartError", f"its files cannot be written: {error.strerror}")
+            return ContainerExit(
+                START_ERROR, "StartError", f"its files cannot be written: {error.strerror}"
+            )
         outlet, inlet = os.pipe()
         try:
             self._process = process = await asyncio.create_subprocess_exec(
@@ -91,7 +93,7 @@ class ContainerProcess:
             )
         except (OSError, ValueError) as error:
             os.close(outlet)
-            return End(START_ERROR, "StartError", f"exec: {words[0]}: {error}")
+            return ContainerExit(START_ERROR, "StartError", f"exec: {words[0]}: {error}")
         finally:
             os.close(inlet)
         session = process.pid
@@ -103,17 +105,17 @@ class ContainerProcess:
             with suppress(TimeoutError):
                 await asyncio.wait_for(reading, _LAST_LINES_SECONDS)
 
-    async def _wait(self, process: asyncio.subprocess.Process) -> End:
+    async def _wait(self, process: asyncio.subprocess.Process) -> ContainerExit:
         try:
             code = await asyncio.wait_for(process.wait(), self._limits.seconds)
         except TimeoutError:
             text = f"killed after {self._limits.seconds:g} seconds, the most that a command may run"
-            self.kill(End(KILLED, "Error", text))
+            self.kill(ContainerExit(KILLED, "Error", text))
             code = await process.wait()
         if self._killed_because is not None:
             return self._killed_because
         code = code if code >= 0 else 128 - code
-        return End(code, "Error" if code else "Completed", self._message(code))
+        return ContainerExit(code, "Error" if code else "Completed", self._message(code))
 
     def terminate(self) -> None:
         """Ask it to end, as a kubelet does before the grace period."""
@@ -121,7 +123,7 @@ class ContainerProcess:
             with suppress(ProcessLookupError):
                 os.killpg(self.session, signal.SIGTERM)
 
-    def kill(self, because: End | None = None) -> None:
+    def kill(self, because: ContainerExit | None = None) -> None:
         """Kill all of it; `because` is then how it ended."""
         if self.session:
             self._killed_because = because

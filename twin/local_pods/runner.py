@@ -19,15 +19,21 @@ from twin.engine import Engine
 from twin.local_pods.command import CannotStart, Launch, launch_of
 from twin.local_pods.limits import ProcessLimits, memory_of_sessions
 from twin.local_pods.log_file import LogFile
-from twin.local_pods.process import KILLED, START_ERROR, ContainerProcess, End, installation
+from twin.local_pods.process import (
+    KILLED,
+    START_ERROR,
+    ContainerExit,
+    ContainerProcess,
+    installation,
+)
 from twin.records import Object, PodRecord
 from twin.render.pod import render_pod
 from twin.store import Store
 
 LOOK_SECONDS = 0.5
 """Wall seconds between two looks at the memory of all containers."""
-_NEVER_STARTED = End(KILLED, "Error", "it was to end before its command had begun")
-Report = Callable[[str, int, End], None]
+_NEVER_STARTED = ContainerExit(KILLED, "Error", "it was to end before its command had begun")
+Report = Callable[[str, int, ContainerExit], None]
 """(pod uid, restarts of its container, how that run ended)"""
 Kubeconfig = Callable[[PodRecord], bytes | None]
 
@@ -98,7 +104,7 @@ class Runner:
         """Say of what ran before this process that it has ended."""
         for pod in list(self._engine.world.pods.values()):
             if pod.container_state == "running" and is_local(pod, self._engine.config):
-                self._report(pod.uid, pod.restart_count, End(KILLED, "Error", ""))
+                self._report(pod.uid, pod.restart_count, ContainerExit(KILLED, "Error", ""))
 
     def _follow(self, change: Change) -> None:
         pod = change.record
@@ -158,7 +164,7 @@ class Runner:
             try:
                 end = await self._containers(run, pod, record)
             except CannotStart as error:
-                end = End(START_ERROR, "StartError", str(error))
+                end = ContainerExit(START_ERROR, "StartError", str(error))
             finally:
                 for log in run.logs.values():
                     if not log.ended:
@@ -166,7 +172,7 @@ class Runner:
         if not run.forgotten:
             self._report(run.uid, run.restarts, end)
 
-    async def _containers(self, run: PodRun, pod: Object, record: PodRecord) -> End:
+    async def _containers(self, run: PodRun, pod: Object, record: PodRecord) -> ContainerExit:
         """Run the init containers one after the other, then the others together."""
         run.environment = self._environment(run, record)
         spec = pod["spec"]
@@ -231,7 +237,7 @@ class Runner:
             return
         for session, size in memory_of_sessions(running).items():
             if size > running[session].most_memory:
-                running[session].kill(End(KILLED, "OOMKilled"))
+                running[session].kill(ContainerExit(KILLED, "OOMKilled"))
 
     async def _end_all(self) -> None:
         runs = [*self._runs.values(), *self._previous.values()]

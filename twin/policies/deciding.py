@@ -28,8 +28,8 @@ from twin.policies.requests import (
 from twin.rbac.attributes import User
 from twin.records import Object, ObjectRecord
 from twin.store import Store
+from twin.webhooks.answers import WebhookAnswers
 from twin.webhooks.conditions import ConditionError, conditions_hold
-from twin.webhooks.hearing import Hearing
 from twin.webhooks.matching import Write
 from twin.webhooks.reviews import review_of
 from twin.webhooks.selecting import Pair
@@ -75,14 +75,14 @@ class Policies:
         """Whether no policy is bound."""
         return not (self._store.count(POLICIES) and self._store.count(BINDINGS))
 
-    def check(self, write: Write, pair: Pair, hearing: Hearing) -> None:
+    def check(self, write: Write, pair: Pair, webhook_answers: WebhookAnswers) -> None:
         """Let a write pass, with warnings and notes, or raise ApiError."""
         if is_about_policies(write):
             return
         refusals = []
         for policy in records_of(self._store, POLICIES):
-            judge = _Judge(self._store, policy, write, pair, hearing)
-            with deciding(partial(decide, hearing)):
+            judge = _Judge(self._store, policy, write, pair, webhook_answers)
+            with deciding(partial(decide, webhook_answers)):
                 refusals += list(judge.refusals(bound_to(self._store, BINDINGS, policy)))
         if refusals:
             raise refusals[0].error(write)
@@ -92,14 +92,19 @@ class _Judge:
     """One policy and one write."""
 
     def __init__(
-        self, store: Store, policy: ObjectRecord, write: Write, pair: Pair, hearing: Hearing
+        self,
+        store: Store,
+        policy: ObjectRecord,
+        write: Write,
+        pair: Pair,
+        webhook_answers: WebhookAnswers,
     ) -> None:
         self._store = store
         self._name = policy.name
         self._spec: Object = policy.body["spec"]
         self._write = write
         self._pair = pair
-        self._hearing = hearing
+        self._webhook_answers = webhook_answers
         self._notes: dict[str, list[str]] = {}
 
     @property
@@ -132,7 +137,7 @@ class _Judge:
             for params in found:
                 yield from self._judge(binding, version, params)
         for key, values in self._notes.items():
-            self._hearing.annotations[f"{self._name}/{key}"] = ", ".join(values)
+            self._webhook_answers.annotations[f"{self._name}/{key}"] = ", ".join(values)
 
     def _version(self, constraints: Object) -> str | None:
         return matched_version(self._store, self._write, self._pair, constraints)
@@ -140,7 +145,7 @@ class _Judge:
     def _judge(
         self, binding: ObjectRecord, version: str, params: Object | None
     ) -> Iterator[Refusal]:
-        asked = review_of(self._write, version, self._hearing.user or User(""), *self._pair)
+        asked = review_of(self._write, version, self._webhook_answers.user or User(""), *self._pair)
         values = values_of(self._store, self._write, asked)
         if self._spec.get("paramKind"):
             values["params"] = params
@@ -191,7 +196,7 @@ class _Judge:
             elif action == "Warn":
                 named = f"'{self._name}' with binding '{binding.name}'"
                 text = f"Validation failed for ValidatingAdmissionPolicy {named}: {message}"
-                self._hearing.warnings.append(text)
+                self._webhook_answers.warnings.append(text)
             else:
                 failure = {
                     "message": message,
@@ -201,7 +206,7 @@ class _Judge:
                     "validationActions": actions,
                 }
                 text = json.dumps([failure], separators=(",", ":"), ensure_ascii=False)
-                self._hearing.annotations.setdefault(_FAILURE, text)
+                self._webhook_answers.annotations.setdefault(_FAILURE, text)
 
     def _note(
         self, scope: Scope, binding: ObjectRecord, note: Mapping[str, Any]

@@ -9,7 +9,7 @@ from twin.custom.policy_expressions import AUTHORIZER
 from twin.rbac.attributes import Attributes
 from twin.records import Object, ObjectRecord
 from twin.store import Store
-from twin.webhooks.hearing import Hearing
+from twin.webhooks.answers import WebhookAnswers
 from twin.webhooks.matching import GROUP, Write, version_for
 from twin.webhooks.selecting import Pair, is_selected, served_versions
 
@@ -61,11 +61,11 @@ def values_of(store: Store, write: Write, asked: Object) -> dict[str, Any]:
     }
 
 
-def decide(hearing: Hearing, verb: str, check: Object) -> tuple[bool, str, str]:
+def decide(webhook_answers: WebhookAnswers, verb: str, check: Object) -> tuple[bool, str, str]:
     """Say what the user of a write may do; nothing where nobody knows who it is."""
-    if hearing.may is None:
+    if webhook_answers.may is None:
         return False, "", "nobody decides about rights here"
     keys = ("group", "resource", "subresource", "namespace", "name")
     attributes = Attributes(verb, *(str(check.get(key, "")) for key in keys))
-    decision = hearing.may((verb, check["path"]) if "path" in check else attributes)
+    decision = webhook_answers.may((verb, check["path"]) if "path" in check else attributes)
     return decision.allowed, decision.reason, decision.error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from twin.workloads import FITTED, IDLE, NAMES, open_workload, suggest_speed
 from twin.workloads.arrival import NodeShape, UsageWindow, WorkloadArrival, windows_text
 from twin.workloads.catalog import load_model, plain_nodes
+from twin.workloads.largest_node import LargestNode
 from twin.workloads.model import (
     HOURS_PER_DAY,
     BatchRow,
@@ -21,7 +22,6 @@ from twin.workloads.model import (
 )
 from twin.workloads.node_mix import allot
 from twin.workloads.quantiles import at_rank
-from twin.workloads.room import Room
 from twin.workloads.row_files import (
     CSV_SUFFIX,
     JSON_LINES_SUFFIX,
@@ -56,13 +56,13 @@ __all__ = [
     "Ending",
     "FileContent",
     "FittedModel",
+    "LargestNode",
     "LifeProfile",
     "NodeRow",
     "NodeShape",
     "PlacedRow",
     "Provenance",
     "RequestRow",
-    "Room",
     "RowPlace",
     "RunningClass",
     "SourceFile",

@@ -29,7 +29,7 @@ _BASIC = len(BASIC_RESOURCES)
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class NodeInfo:
     """One node, real or thought up."""
 
     node: NodeRecord
@@ -42,7 +42,7 @@ class Place:
     """Whether a pod that was there from the start has anti-affinity (`hold`)."""
 
     @classmethod
-    def of(cls, node: NodeRecord, *, template: bool = False) -> Place:
+    def of(cls, node: NodeRecord, *, template: bool = False) -> NodeInfo:
         """Return an empty place of a node."""
         free = [
             node.allocatable_cpu_millicores,
@@ -77,15 +77,15 @@ class Place:
             self.extra[name] = self.extra.get(name, 0) + sign * amount
 
 
-class Snapshot:
+class ClusterSnapshot:
     """Nodes and pods in thought."""
 
-    def __init__(self, places: Mapping[str, Place] | None = None) -> None:
-        self.places: dict[str, Place] = dict(places or {})
+    def __init__(self, places: Mapping[str, NodeInfo] | None = None) -> None:
+        self.places: dict[str, NodeInfo] = dict(places or {})
         self.touched: dict[str, None] = {}
         """Places whose pods or amounts were changed, though it may have been undone."""
         self._undo: list[Callable[[], None]] = []
-        self._carriers: dict[str, tuple[PodRecord, Place]] = {}  # with anti-affinity, by uid
+        self._carriers: dict[str, tuple[PodRecord, NodeInfo]] = {}  # with anti-affinity, by uid
         for place in self.places.values():
             if place.repels:
                 self._note_all(place)
@@ -93,7 +93,7 @@ class Snapshot:
 
     # ---- changes
 
-    def add(self, place: Place) -> None:
+    def add(self, place: NodeInfo) -> None:
         """Add a node with the pods that it holds already."""
         self.places[place.name] = place
         self._note_all(place)
@@ -105,12 +105,12 @@ class Snapshot:
         if place is not None:
             self._undo.append(lambda: self._restore(place))
 
-    def place(self, pod: PodRecord, place: Place) -> None:
+    def place(self, pod: PodRecord, place: NodeInfo) -> None:
         """Put a pod on a node, whatever the filters say."""
         self._put(pod, place)
         self._undo.append(lambda: self._take(pod, place))
 
-    def lift(self, pod: PodRecord, place: Place) -> None:
+    def lift(self, pod: PodRecord, place: NodeInfo) -> None:
         """Take a pod off a node."""
         self._take(pod, place)
         self._undo.append(lambda: self._put(pod, place))
@@ -124,46 +124,46 @@ class Snapshot:
         while len(self._undo) > mark:
             self._undo.pop()()
 
-    def _put(self, pod: PodRecord, place: Place) -> None:
+    def _put(self, pod: PodRecord, place: NodeInfo) -> None:
         self.touched[place.name] = None
         place.pods[pod.uid] = pod
         place.shift(pod, -1)
         self._note(pod, place)
 
-    def _take(self, pod: PodRecord, place: Place) -> None:
+    def _take(self, pod: PodRecord, place: NodeInfo) -> None:
         self.touched[place.name] = None
         del place.pods[pod.uid]
         place.shift(pod, 1)
         self._carriers.pop(pod.uid, None)
 
-    def _note(self, pod: PodRecord, place: Place) -> None:
+    def _note(self, pod: PodRecord, place: NodeInfo) -> None:
         if pod.shape.needs.anti_affinity:
             self._carriers[pod.uid] = (pod, place)
 
     def _forget(self, name: str) -> None:
         self._drop(name)
 
-    def _drop(self, name: str) -> Place | None:
+    def _drop(self, name: str) -> NodeInfo | None:
         place = self.places.pop(name, None)
         for uid in place.pods if place is not None else ():
             self._carriers.pop(uid, None)
         return place
 
-    def _restore(self, place: Place) -> None:
+    def _restore(self, place: NodeInfo) -> None:
         self.places[place.name] = place
         self._note_all(place)
 
-    def _note_all(self, place: Place) -> None:
+    def _note_all(self, place: NodeInfo) -> None:
         for pod in place.pods.values():
             self._note(pod, place)
 
     # ---- questions
 
-    def fits(self, pod: PodRecord, place: Place) -> bool:
+    def fits(self, pod: PodRecord, place: NodeInfo) -> bool:
         """True when the scheduler would let the pod go there."""
         return not self.reasons(pod, place, first=True)
 
-    def reasons(self, pod: PodRecord, place: Place, *, first: bool = False) -> list[str]:
+    def reasons(self, pod: PodRecord, place: NodeInfo, *, first: bool = False) -> list[str]:
         """Return what stands in the way, in the scheduler's words; the first filter that refuses
         speaks, several resources may lack.
         """
@@ -182,7 +182,7 @@ class Snapshot:
             return [SPREAD]
         return self.relations(pod, place, needs.affinity, needs.anti_affinity)
 
-    def any_fit(self, pod: PodRecord, places: Sequence[Place]) -> Place | None:
+    def any_fit(self, pod: PodRecord, places: Sequence[NodeInfo]) -> NodeInfo | None:
         """Return a place that takes a pod, looking round robin from behind the last that was found
         (cluster-autoscaler simulator/clustersnapshot/predicate/plugin_runner.go, lastIndex).
         """
@@ -195,7 +195,7 @@ class Snapshot:
         return None
 
     def spreads(
-        self, pod: PodRecord, place: Place, constraints: Iterable[SpreadConstraint]
+        self, pod: PodRecord, place: NodeInfo, constraints: Iterable[SpreadConstraint]
     ) -> bool:
         """True when a pod on a node keeps within the skew of hard spreading constraints."""
         for constraint in constraints:
@@ -237,7 +237,7 @@ class Snapshot:
     def relations(
         self,
         pod: PodRecord,
-        place: Place,
+        place: NodeInfo,
         affinity: Iterable[PodTerm],
         anti_affinity: Iterable[PodTerm],
     ) -> list[str]:
@@ -259,7 +259,7 @@ class Snapshot:
                     return [EXISTING_ANTI_AFFINITY]
         return []
 
-    def _attracted(self, pod: PodRecord, term: PodTerm, place: Place) -> bool:
+    def _attracted(self, pod: PodRecord, term: PodTerm, place: NodeInfo) -> bool:
         if place.domain(term.topology_key) is None:
             return False
         if self.term_hits(pod, term, place):
@@ -269,7 +269,7 @@ class Snapshot:
             return False
         return not any(self.term_hits(pod, term, other) for other in self.places.values())
 
-    def term_hits(self, pod: PodRecord, term: PodTerm, place: Place) -> bool:
+    def term_hits(self, pod: PodRecord, term: PodTerm, place: NodeInfo) -> bool:
         """True when a pod that a term selects is in the place's domain."""
         key = term.topology_key
         domain = place.domain(key)
@@ -289,7 +289,7 @@ class Snapshot:
         )
 
 
-def _lacking(pod: PodRecord, place: Place, *, first: bool) -> list[str]:
+def _lacking(pod: PodRecord, place: NodeInfo, *, first: bool) -> list[str]:
     found = []
     for line, amount in pod.shape.needs.asked:
         if amount > place.free[line]:
@@ -303,7 +303,7 @@ def _lacking(pod: PodRecord, place: Place, *, first: bool) -> list[str]:
     return sorted(found, key=lambda text: text != TOO_MANY_PODS)
 
 
-def _ports_taken(wanted: tuple[HostPort, ...], place: Place) -> bool:
+def _ports_taken(wanted: tuple[HostPort, ...], place: NodeInfo) -> bool:
     held = {
         (port.protocol, port.port)
         for pod in place.pods.values()

@@ -34,7 +34,7 @@ _OFFSET = 2**31  # makes every priority positive, so that more victims never cos
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PreemptionCandidate:
     """One node and the pods that would have to go, the most important first."""
 
     row: int
@@ -44,9 +44,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a preemption: a candidate, or the sentence why there is none."""
+    """Outcome of a preemption: a candidate, or the sentence why there is none."""
 
-    candidate: Candidate | None = None
+    candidate: PreemptionCandidate | None = None
     sentence: str = ""
     keeps_nomination: bool = False
     """True when the pod waits on for the node that it was promised."""
@@ -105,7 +105,9 @@ class Preemption:
             for other in self._world.pods_on.get(pod.nominated_node, {}).values()
         )
 
-    def _candidates(self, cycle: Cycle, rows: Ints, reasons: Counter[str]) -> list[Candidate]:
+    def _candidates(
+        self, cycle: Cycle, rows: Ints, reasons: Counter[str]
+    ) -> list[PreemptionCandidate]:
         """Examine nodes from a drawn one on, until enough candidates are found.
 
         `reasons` collects why each other node cannot be helped.
@@ -116,11 +118,11 @@ class Preemption:
         rows = np.concatenate((rows[offset:], rows[:offset]))
         rows = self._worth_trying(cycle.pod, rows, reasons)
         budgets = self._budgets()
-        clean: list[Candidate] = []
-        violating: list[Candidate] = []
+        clean: list[PreemptionCandidate] = []
+        violating: list[PreemptionCandidate] = []
         for row in rows.tolist():
             found = self._victims(cycle, row, budgets)
-            if isinstance(found, Candidate):
+            if isinstance(found, PreemptionCandidate):
                 (violating if found.violations else clean).append(found)
                 if clean and len(clean) + len(violating) >= enough:
                     break
@@ -148,7 +150,7 @@ class Preemption:
 
     def _victims(
         self, cycle: Cycle, row: int, budgets: list[Budget]
-    ) -> Candidate | tuple[str, ...]:
+    ) -> PreemptionCandidate | tuple[str, ...]:
         """Return the fewest pods of a node that have to go, or why that would not help."""
         priority, now = cycle.pod.shape.priority, self._world.now
         lower = [
@@ -176,7 +178,7 @@ class Preemption:
         if not victims:  # it would fit as it is: nothing to be done here
             return (NO_VICTIMS,)
         victims.sort(key=lambda pod: importance(pod, now))
-        return Candidate(row, tuple(victims), violations)
+        return PreemptionCandidate(row, tuple(victims), violations)
 
     def _budgets(self) -> list[Budget]:
         found = []
@@ -196,10 +198,10 @@ def importance(pod: PodRecord, now: float) -> tuple[int, float]:
     return (-pod.shape.priority, pod.started_at if pod.started_at is not None else now)
 
 
-def cheapest(candidates: list[Candidate], now: float) -> Candidate:
+def cheapest(candidates: list[PreemptionCandidate], now: float) -> PreemptionCandidate:
     """Return the candidate whose loss is smallest; the first of equals."""
 
-    def cost(entry: Candidate) -> tuple[int, int, int, int, float]:
+    def cost(entry: PreemptionCandidate) -> tuple[int, int, int, int, float]:
         priorities = [pod.shape.priority for pod in entry.victims]
         highest = max(priorities)
         first_start = min(

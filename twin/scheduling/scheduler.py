@@ -16,7 +16,7 @@ from twin.part import Part
 from twin.records import NodeRecord, PodRecord, PodShape
 from twin.scheduling.binding import assign_node
 from twin.scheduling.cycle import NODE_RULES, Cycle, Diagnosis, Reserved
-from twin.scheduling.default_preemption import PREEMPTED, Candidate, Preemption
+from twin.scheduling.default_preemption import PREEMPTED, Preemption, PreemptionCandidate
 from twin.scheduling.group_amounts import Group
 from twin.scheduling.hints import RELATIONS, Hints
 from twin.scheduling.node_table import Flags, NodeTable
@@ -319,7 +319,7 @@ class Scheduler(Part):
             self._wake_soon(self.waiting.wake_one(pod.uid))
         world.clock.after(self.config.flush_seconds, "scheduler.flush", pod.uid, waiter.attempts)
 
-    def _displace(self, pod: PodRecord, candidate: Candidate) -> None:
+    def _displace(self, pod: PodRecord, candidate: PreemptionCandidate) -> None:
         """Delete the victims gracefully and promise their node to the pod."""
         world, name = self._world, self._nodes.names[candidate.row]
         for uid, where in list(self._nominated.items()):

@@ -49,7 +49,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What happened in an interval; numbers of requests may be fractions."""
+    """Events of an interval; numbers of requests may be fractions."""
 
     served: float
     failed: float

@@ -36,7 +36,7 @@ _BUCKETS = len(PROMETHEUS_BUCKETS)
 @keepable
 @dataclass(slots=True, eq=False)
 class Account:
-    """What came of all requests of a Service; each has ended once or is present in a pod."""
+    """Outcome of all requests of a Service; each has ended once or is present in a pod."""
 
     arrived: float = 0.0
     served: float = 0.0

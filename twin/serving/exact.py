@@ -25,7 +25,7 @@ _LEAST_SPEED = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What happened in an interval; seconds are cluster seconds."""
+    """Events of an interval; seconds are cluster seconds."""
 
     latencies: Floats
     """From arrival to answer, of requests that were served, in order of arrival."""

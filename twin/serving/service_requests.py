@@ -33,7 +33,7 @@ HotQueues = dict[tuple[QueueState, float, int, float], tuple[AggregateQueue, Ser
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class TrafficInterval:
     """From `begin` to `end`; `each` requests come to each pod that is routed to, `speed` is by pod."""
 
     begin: float
@@ -88,7 +88,7 @@ class ServiceRequests:
 
     # ---- one interval of all pods
 
-    def play(self, backends: Backends, interval: Interval) -> None:
+    def play(self, backends: Backends, interval: TrafficInterval) -> None:
         """Let an interval pass for all pods."""
         if self._exact:
             for place in range(len(backends.uids)):
@@ -118,7 +118,7 @@ class ServiceRequests:
         self,
         backends: Backends,
         places: npt.NDArray[np.int64],
-        interval: Interval,
+        interval: TrafficInterval,
         shape: tuple[float, float, float],
     ) -> None:
         """Play pods that are alike and have no backlog; `shape`: requests, workers and speed of each."""
@@ -145,7 +145,12 @@ class ServiceRequests:
         account.latencies += counts_of_cdf(rest.below, number)
 
     def _play_hot(
-        self, backends: Backends, place: int, interval: Interval, speed: float, hot: HotQueues
+        self,
+        backends: Backends,
+        place: int,
+        interval: TrafficInterval,
+        speed: float,
+        hot: HotQueues,
     ) -> None:
         """Play a pod in overload, or with a backlog from one; `hot` are those played in this interval.
 
@@ -177,7 +182,7 @@ class ServiceRequests:
         if not queue.backlog:
             del backends.queues[uid]
 
-    def _play_exactly(self, backends: Backends, place: int, interval: Interval) -> None:
+    def _play_exactly(self, backends: Backends, place: int, interval: TrafficInterval) -> None:
         uid = backends.uids[place]
         queue = backends.queues.get(uid)
         if not isinstance(queue, ExactQueue):

@@ -19,7 +19,7 @@ from twin.part import Part
 from twin.records import ObjectRecord, PodRecord
 from twin.request_settings import RequestSettings, read_request_settings
 from twin.serving.backends import Account, Backends
-from twin.serving.service_requests import Interval, ServiceRequests
+from twin.serving.service_requests import ServiceRequests, TrafficInterval
 from twin.serving.traffic_changes import TrafficChange, TrafficChanges
 from twin.serving.warmth import request_cost
 from twin.world import World
@@ -194,7 +194,7 @@ class Serving(Part):
                 self._turn_away(backends, uid, player.drawn(uid, begin, end, each))
         if backends.uids:
             speed = self._speed(key, (begin, end))
-            player.play(backends, Interval(begin, end, each, speed))
+            player.play(backends, TrafficInterval(begin, end, each, speed))
 
     def _turn_away(self, backends: Backends, uid: str, requests: float) -> None:
         """Let requests come to a pod whose container does not run."""

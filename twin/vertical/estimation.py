@@ -51,7 +51,7 @@ class History:
 @keepable
 @dataclass(slots=True, eq=False)
 class ContainerState:
-    """What is known of one running container; times are unix seconds."""
+    """Known facts about one running container; times are unix seconds."""
 
     cpu_at: float = -math.inf
     memory_at: float = -math.inf

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, urlsplit
 
 from twin.records import Object
-from twin.webhooks.hearing import Call
+from twin.webhooks.answers import Call
 
 LARGEST_ANSWER = 3 << 20
 """Bytes of an answer; a real server takes as many."""

@@ -20,7 +20,7 @@ class NoAddress(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a webhook is called; see `twin.webhooks.hearing.Call`."""
+    """Where a webhook is called; see `twin.webhooks.answers.Call`."""
 
     url: str
     server_name: str
@@ -28,7 +28,7 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
+class Webhook:
     """One webhook."""
 
     configuration: str
@@ -91,13 +91,13 @@ class Hook:
         return Address(url, host, place)
 
 
-def hooks_of(store: Store, resource: str) -> list[Hook]:
+def hooks_of(store: Store, resource: str) -> list[Webhook]:
     """Return the webhooks of one kind of configuration, by the configurations' names."""
     found = []
     for record in store.records(resource):
         body: Any = getattr(record, "body", {})
         found += [
-            Hook(record.name, spec, resource == MUTATING) for spec in body.get("webhooks") or ()
+            Webhook(record.name, spec, resource == MUTATING) for spec in body.get("webhooks") or ()
         ]
     return found
 

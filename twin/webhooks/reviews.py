@@ -14,7 +14,7 @@ from twin.encoding import json_of
 from twin.errors import ApiError
 from twin.rbac.attributes import User
 from twin.records import Object
-from twin.webhooks.hooks import Hook
+from twin.webhooks.hooks import Webhook
 from twin.webhooks.matching import Write
 
 API_VERSION = "admission.k8s.io/v1"
@@ -25,7 +25,7 @@ class BadAnswer(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AdmissionResponse:
     """What a webhook says."""
 
     allowed: bool
@@ -69,7 +69,7 @@ def review_of(
     return {name: value for name, value in request.items() if value or name not in optional}
 
 
-def key_of(hook: Hook, number: int, request: Object) -> str:
+def key_of(hook: Webhook, number: int, request: Object) -> str:
     """Name the answer of a webhook to a request, asked for the `number`th time."""
     about = [hook.configuration, hook.spec, number, request]
     text = json.dumps(about, sort_keys=True, ensure_ascii=False).encode()
@@ -93,7 +93,7 @@ def body_of(request: Object, uid: str) -> bytes:
     )
 
 
-def read_verdict(review: Any, uid: str, *, mutating: bool) -> Verdict:
+def read_verdict(review: Any, uid: str, *, mutating: bool) -> AdmissionResponse:
     """Read an answer; raises BadAnswer."""
     if not isinstance(review, dict) or not isinstance(review.get("response"), dict):
         raise BadAnswer("webhook response was absent")
@@ -109,7 +109,7 @@ def read_verdict(review: Any, uid: str, *, mutating: bool) -> Verdict:
         )
     warnings, annotations = response.get("warnings"), response.get("auditAnnotations")
     result = response.get("status")
-    return Verdict(
+    return AdmissionResponse(
         response.get("allowed") is True,
         result if isinstance(result, dict) else {},
         _patch(response, mutating=mutating),
@@ -118,7 +118,7 @@ def read_verdict(review: Any, uid: str, *, mutating: bool) -> Verdict:
     )
 
 
-def denial(hook: Hook, verdict: Verdict) -> ApiError:
+def denial(hook: Webhook, verdict: AdmissionResponse) -> ApiError:
     """Return the refusal that a webhook asks for."""
     result = verdict.result
     code, reason = result.get("code"), str(result.get("reason") or "")
@@ -133,7 +133,7 @@ def denial(hook: Hook, verdict: Verdict) -> ApiError:
     )
 
 
-def failure(hook: Hook, why: str) -> ApiError:
+def failure(hook: Webhook, why: str) -> ApiError:
     """Return the refusal when a webhook that has to be asked could not be."""
     message = f'Internal error occurred: failed calling webhook "{hook.name}": {why}'
     cause = {"message": message.removeprefix("Internal error occurred: ")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import fsum, isfinite
+from math import isfinite
 from typing import Literal, NamedTuple
 
 from inputs.plain_numbers import parse_number
@@ -105,22 +105,3 @@ def read_windows(parts: Sequence[Sequence[float]]) -> tuple[UsageWindow, ...]:
         if not all(isfinite(number) and number >= 0 for number in part) or not part[0]:
             raise ValueError("seconds must be over 0 and ratios 0 or more")
     return tuple(UsageWindow(*part) for part in parts)
-
-
-def merge_windows(windows: Sequence[UsageWindow], most: int) -> tuple[UsageWindow, ...]:
-    """At most `most` windows with the same total time and the same integral of use.
-
-    Neighbours are merged in runs of equal number (the last run may be shorter), each into its
-    mean weighted by time.
-    """
-    run = -(-len(windows) // most) if windows else 1
-    return tuple(_mean(windows[start : start + run]) for start in range(0, len(windows), run))
-
-
-def _mean(windows: Sequence[UsageWindow]) -> UsageWindow:
-    seconds = fsum(window.seconds for window in windows)
-    return UsageWindow(
-        round(seconds, 3),
-        round(fsum(window.seconds * window.cpu_ratio for window in windows) / seconds, 4),
-        round(fsum(window.seconds * window.memory_ratio for window in windows) / seconds, 4),
-    )

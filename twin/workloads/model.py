@@ -110,7 +110,7 @@ class LifeProfile(_Figures):
 
 
 class Usage(_Figures):
-    """What pods use of what they request, as ratios; a profile is drawn for each pod that ends."""
+    """Usage of pods as a share of their requests, as ratios; a profile is drawn for each pod that ends."""
 
     source: str
     cpu_ratio_quantiles: list[float] = Field(min_length=2)

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from inputs.close_matches import remedy_for
 from inputs.errors import InputError
 from inputs.limited_files import BadFile, read_text_limited
 from inputs.limited_json import BadJson, load_json
-from inputs.near import remedy_for
 from twin.workloads.row_place import RowPlace
 from twin.workloads.rows import ALL_FIELDS, Row
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from inputs.errors import InputError
 from twin.workloads.arrival import NodeShape, WorkloadArrival
-from twin.workloads.room import Room
+from twin.workloads.largest_node import LargestNode
 from twin.workloads.row_files import COMMENT, Complain, PlacedRow, read_rows
 from twin.workloads.row_place import RowPlace
 from twin.workloads.rows import read_row
@@ -110,7 +110,7 @@ def _check_room(
 ) -> None:
     if not nodes:
         return
-    room = Room(nodes)
+    room = LargestNode(nodes)
     names = {node.name for node in nodes}
     for place, arrival in placed:
         misfit = room.misfit(arrival)

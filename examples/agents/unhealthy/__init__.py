@@ -10,6 +10,7 @@ from __future__ import annotations
 from services.agents.unhealthy.policy import judge
 from services.agents.unhealthy.reward import reward_terms
 from services.agents.unhealthy.thresholds import UnhealthyThresholds
+from services.agents.unhealthy.value import appraise
 
 from services.agents.registration import AgentRegistration
 
@@ -17,5 +18,6 @@ AGENT = AgentRegistration(
     signals=("pods",),
     thresholds=UnhealthyThresholds,
     judge=judge,
+    appraise=appraise,
     reward=reward_terms,
 )

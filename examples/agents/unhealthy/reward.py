@@ -1,4 +1,4 @@
-"""What a decision is worth to the example agent."""
+"""Reward of a decision for the example agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one replica of a workload bears: the requests a second at which the objective just holds.
+"""Capacity of one replica of a workload: the requests a second at which the objective just holds.
 
 Learned for each workload and version of its pods from how requests fared at each rate; until enough was seen, from
 the CPU that a request takes and the CPU that a replica has asked for.

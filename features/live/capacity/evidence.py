@@ -1,4 +1,4 @@
-"""What was seen of one version of a workload: windows by rate, and the CPU that requests take."""
+"""Evidence about one version of a workload: windows by rate, and the CPU that requests take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is learned of each workload behind a Service, as a fold of observations and of use."""
+"""Learned facts about each workload behind a Service, as a fold of observations and of use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from features.live.capacity.windows import (
     is_earlier,
 )
 from schemas.model import DataModel
-from schemas.numbers import Count, Rounded, Seconds
+from schemas.numbers import Count, Rounded, Seconds, rounded
 from schemas.snapshot import SnapshotUsage
 from schemas.view import ObservationView
 from schemas.work import ServiceCounters
@@ -27,7 +27,7 @@ HELD_LOOKS = 2.5
 
 
 class LearnedWorkload(DataModel):
-    """What is known of one version of a workload."""
+    """Known facts about one version of a workload."""
 
     version: str = ""
     """Of its pods; empty while nobody has said it."""
@@ -38,8 +38,10 @@ class LearnedWorkload(DataModel):
     counts: Counts = Counts()
     """At the newest look."""
     window: Window = Window()
+    ended: Window | None = None
+    """The window that ended with the newest look and had enough requests to be evidence."""
     replica_rate: Rounded = 0.0
-    """Requests a second of one replica in the newest settled look."""
+    """Requests a second of one replica in the newest settled window; one look alone can lie between two counts."""
     request_cores: Rounded | None = None
     """CPU that one replica requests."""
     bins: dict[int, Bin] = {}
@@ -47,7 +49,7 @@ class LearnedWorkload(DataModel):
 
     @property
     def capacity(self) -> Capacity | None:
-        """What one replica bears; None where nothing lets expect it."""
+        """Capacity of one replica; None where nothing lets expect it."""
         return fit_capacity(self.bins, cpu_capacity(self.cpu, self.request_cores))
 
 
@@ -132,18 +134,20 @@ def _after_look(
     update: dict[str, object] = {
         "wanted": look.wanted,
         "ready": look.ready,
+        "ended": None,
         "counts": look.counts,
         "settled": min(settled, SETTLED_LOOKS + 1),
         "request_cores": before.request_cores if look.request_cores is None else look.request_cores,
     }
     if settled <= SETTLED_LOOKS or elapsed is None or not is_earlier(before.counts, look.counts):
-        update["window"] = Window()
+        update |= {"window": Window(), "replica_rate": 0.0}
         return before.model_copy(update=update)
     window = before.window.add(before.counts, look.counts, elapsed, look.ready)
-    update["replica_rate"] = (look.counts.every - before.counts.every) / elapsed / look.ready
     if window.is_over:
+        update["replica_rate"] = rounded(window.replica_rate)
         if window.every >= FEWEST_REQUESTS:
             holds = window.holds(objective)
+            update["ended"] = window
             update["bins"] = add_window(before.bins, window.replica_rate, holds=holds)
         window = Window()
     return before.model_copy(update={**update, "window": window})

@@ -41,7 +41,7 @@ class Counts(DataModel):
 
 
 class Window(DataModel):
-    """What was added up so far."""
+    """Sums so far."""
 
     seconds: Seconds = 0.0
     replica_seconds: Rounded = 0.0

@@ -14,21 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bus.errors import InputError
-from features.series.features import FEATURES, Past, Units, describe_past
+from features.series.features import FEATURES, SeriesPast, Units, describe_past
 from features.series.quantiles import Floats
-from features.series.rules import (
-    HISTORY_WINDOWS,
-    RC_LEVEL,
-    highest,
-    last_value,
-    n_sigma,
+from features.series.rules import HISTORY_WINDOWS, RC_LEVEL, highest, last_value, n_sigma, row_max
+from features.series.windows import past_of_series
+from lab.forecast.demand.baselines import (
     percentile_limits,
     rc_like,
-    row_max,
     same_time_yesterday,
     vpa_limits,
 )
-from features.series.windows import past_of_series
 from lab.forecast.demand.series import FIT_SHARE, TRAIN_SHARE, Family, Series, owner_place
 
 LEAST_KNOWN = 12
@@ -192,7 +187,7 @@ def _known_rows(
     return features, Units(*units), limits
 
 
-def _recent_limits(past: Past, horizons: Sequence[int]) -> dict[str, Floats]:
+def _recent_limits(past: SeriesPast, horizons: Sequence[int]) -> dict[str, Floats]:
     yesterday = {
         yesterday_at(windows): same_time_yesterday(past.recent, windows) for windows in horizons
     }

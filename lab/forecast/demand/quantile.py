@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from features.series.quantiles import Floats, ascending_quantiles
+from features.series.quantiles import Floats
+from lab.forecast.demand.baselines import ascending_quantiles
 from lab.forecast.demand.origins import Origins
 from lab.forecast.demand.split import Horizon
 

@@ -19,7 +19,8 @@ from features.series.features import (
     FEATURES,
     TARGET,
 )
-from features.series.quantiles import Floats, ascending_quantiles, weighted_quantile
+from features.series.quantiles import Floats
+from lab.forecast.demand.baselines import ascending_quantiles, weighted_quantile
 from lab.forecast.demand.card import card
 from lab.forecast.demand.origins import Origins
 from lab.forecast.demand.quantile import Boosters, raw_numbers
@@ -44,7 +45,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class CalibrationSample:
-    """What calibration rows of one family and horizon say.
+    """Statistics of calibration rows of one family and horizon.
 
     `needed` (rows, quantiles) is peak over prediction, in spreads; NaN where the prediction is too
     near the mean. `shares` is predicted p90 over capacity, empty for families unlike nodes.

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lab.forecast.demand.scores import Difference, Score
-from lab.forecast.demand.table import MODEL, FamilyTable, MethodRow, Verdict
+from lab.forecast.demand.table import MODEL, FamilyTable, MethodRow, RuleComparison
 
 NAMES = {
     "last_value": "last value",
@@ -107,7 +107,7 @@ def _summary(tables: Sequence[FamilyTable], target: float) -> str:
     return text + (f" Not on: {', '.join(lost)}." if lost else "")
 
 
-def _against(verdict: Verdict) -> str:
+def _against(verdict: RuleComparison) -> str:
     return f"{_percent(verdict.rule_violation)}, {_percent(verdict.rule_savings)} ({verdict.way})"
 
 

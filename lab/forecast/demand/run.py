@@ -37,7 +37,7 @@ READ, FITTED = 0.1, 0.5
 
 @dataclass(frozen=True)
 class DemandOptions:
-    """What a run does. `horizons` are in windows; `only` keeps families whose title holds it."""
+    """Options of a run. `horizons` are in windows; `only` keeps families whose title holds it."""
 
     name: str
     target: float = 0.05
@@ -64,7 +64,7 @@ class DemandOptions:
 
 @dataclass(frozen=True)
 class DemandRun:
-    """What a run found."""
+    """Result of a run."""
 
     tables: tuple[FamilyTable, ...]
     model: Released

@@ -1,4 +1,4 @@
-"""What limits are worth: violations, savings, pinball loss, and differences over whole series.
+"""Scores of limits: violations, savings, pinball loss, and differences over whole series.
 
 Savings are the mean of 1 - limit / (largest window of the whole series, in hindsight): the traces
 have no requests, so a static reservation of the peak stands in for one. They can be negative.

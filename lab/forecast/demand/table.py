@@ -43,7 +43,7 @@ class MethodRow:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RuleComparison:
     """The model against one rule, in that rule's best way of use."""
 
     rule: str
@@ -74,7 +74,7 @@ class FamilyTable:
     origins: int
     oracle_savings: float
     methods: tuple[MethodRow, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RuleComparison, ...]
     quantiles: tuple[QuantileRow, ...]
     notes: tuple[str, ...]
 
@@ -143,14 +143,14 @@ def _ways(
 
 def _verdict(
     row: MethodRow, used: dict[str, dict[str, Floats]], rows: Origins, test: Ints, target: float
-) -> Verdict:
+) -> RuleComparison:
     ways = {"as it is": row.plain, "scaled": row.scaled, "followed": row.followed}
     keeping = {
         way: score for way, score in ways.items() if score.violation <= target + TOLERANCE
     } or {"followed": row.followed}
     way = max(keeping, key=lambda name: keeping[name].savings)
     gain = difference(used[MODEL]["followed"], used[row.method][way], rows, test, SEED)
-    return Verdict(row.method, way, ways[way].violation, ways[way].savings, gain)
+    return RuleComparison(row.method, way, ways[way].violation, ways[way].savings, gain)
 
 
 def _quantile_row(

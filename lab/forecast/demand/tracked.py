@@ -20,22 +20,24 @@ LEAST_SPREAD = 1e-3
 
 
 @dataclass(frozen=True)
-class Start:
-    """What calibration rows say of a limit: by how much to widen it, and how misses spread."""
+class TrackingStart:
+    """Statistics of calibration rows about a limit: by how much to widen it, and how misses spread."""
 
     share: float
     spread: float
 
 
-def start_of(raw: Floats, rows: Origins, parts: Parts, horizon: Horizon, target: float) -> Start:
+def start_of(
+    raw: Floats, rows: Origins, parts: Parts, horizon: Horizon, target: float
+) -> TrackingStart:
     """Return the share that `target` of the calibration rows would exceed, and the spread."""
     chosen = parts.calibrate
     peaks = rows.peaks[chosen, horizon.column]
     misses = excess(peaks, raw[chosen], rows.scale[chosen])
     if not len(misses):
-        return Start(0.0, LEAST_SPREAD)
+        return TrackingStart(0.0, LEAST_SPREAD)
     margin, middle, high = row_quantiles(misses[None, :], [1.0 - target, 0.5, 0.9])[0]
-    return Start(float(margin), max(float(high - middle), LEAST_SPREAD))
+    return TrackingStart(float(margin), max(float(high - middle), LEAST_SPREAD))
 
 
 def bound_limits(limits: Floats, rows: Origins) -> Floats:
@@ -43,13 +45,13 @@ def bound_limits(limits: Floats, rows: Origins) -> Floats:
     return np.minimum(limits, rows.capacity)
 
 
-def scale_limits(raw: Floats, rows: Origins, start: Start) -> Floats:
+def scale_limits(raw: Floats, rows: Origins, start: TrackingStart) -> Floats:
     """Return limits widened by one share for all."""
     return bound_limits(widen_limits(raw, rows.scale, start.share), rows)
 
 
 def follow_target(
-    raw: Floats, rows: Origins, parts: Parts, horizon: Horizon, start: Start, target: float
+    raw: Floats, rows: Origins, parts: Parts, horizon: Horizon, start: TrackingStart, target: float
 ) -> Floats:
     """Return limits whose share follows the target online; rows that do not follow keep `scaled`.
 

@@ -25,7 +25,7 @@ from lab.forecast.risk.calibration import Curve
 from lab.forecast.risk.every_age import age_class
 from lab.forecast.risk.figures import WINDOWS
 from lab.forecast.risk.metrics import Floats, Ints
-from lab.forecast.risk.past import FAIL, Occurrences, Past
+from lab.forecast.risk.past import FAIL, JobCounts, Occurrences
 from lab.forecast.risk.rows import MICROSECONDS, Bools, Rows, read_events, read_rows
 from lab.forecast.risk.rules import BASE_RATE
 from lab.forecast.risk.run_evaluation import check_model
@@ -50,7 +50,7 @@ QUICK_US = 900 * MICROSECONDS
 
 @dataclass(frozen=True, slots=True)
 class AgesReport:
-    """What was found, as JSON values."""
+    """Results as JSON values."""
 
     model_id: str
     dataset: str
@@ -85,7 +85,7 @@ def evaluate_ages(
     same_dataset = manifest.data.dataset_sha256 == dataset_sha256
     seed = int(manifest.metrics["options"]["seed"])
     progress("reading rows", 0.0)
-    rows, past = read_rows(source, minutes), Past(read_events(source))
+    rows, past = read_rows(source, minutes), JobCounts(read_events(source))
     trained = TrainingStore(folder).read(minutes)
     cut = Cut(**{name: int(one) for name, one in manifest.metrics["cuts"][str(minutes)].items()})
     known = None if trained is None else trained.jobs
@@ -117,7 +117,7 @@ def evaluate_ages(
 def _scores(
     source: DatasetSource,
     tested: Rows,
-    past: Past,
+    past: JobCounts,
     model: ModelDirectory,
     trained: Trained | None,
     minutes: int,
@@ -224,7 +224,13 @@ def best_rising_map(scores: Floats, label: metrics.Labels) -> Floats:
 
 
 def _splits(
-    rows: Rows, cut: Cut, past: Past, scores: dict[str, Floats], seed: int, *, same_dataset: bool
+    rows: Rows,
+    cut: Cut,
+    past: JobCounts,
+    scores: dict[str, Floats],
+    seed: int,
+    *,
+    same_dataset: bool,
 ) -> dict[str, Any]:
     """Return average precision on placements, where a split of that kind has failures."""
     placed = rows.time_us == rows.start_us
@@ -260,7 +266,7 @@ def _splits(
     return result
 
 
-def _time_splits(rows: Rows, cut: Cut, past: Past) -> dict[str, Bools]:
+def _time_splits(rows: Rows, cut: Cut, past: JobCounts) -> dict[str, Bools]:
     """Return the test rows of each split; rows to learn from are not among them."""
     seen = past.first_event.of(rows.job) < cut.cut_us
     same = rows.segment == cut.segment

@@ -23,7 +23,7 @@ LOW_PERCENT, HIGH_PERCENT = 2.5, 97.5
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class BootstrapInterval:
     """A value on all rows and its 95 % interval over resamples of jobs."""
 
     value: float
@@ -108,10 +108,10 @@ def resamples(jobs: int, seed: int, count: int = RESAMPLES) -> Floats:
 class Paired:
     """Average precision of several scores on the same rows and resamples."""
 
-    values: Mapping[str, Interval]
+    values: Mapping[str, BootstrapInterval]
     drawn: Mapping[str, Floats]
 
-    def difference(self, first: str, second: str) -> Interval:
+    def difference(self, first: str, second: str) -> BootstrapInterval:
         """Return first - second, paired over resamples."""
         value = self.values[first].value - self.values[second].value
         return _interval(value, self.drawn[first] - self.drawn[second])
@@ -128,7 +128,7 @@ def paired_average_precision(
     named, codes = np.unique(np.asarray(jobs), return_inverse=True)
     weights = resamples(len(named), seed, count)
     everything = np.ones((len(named), 1))
-    values: dict[str, Interval] = {}
+    values: dict[str, BootstrapInterval] = {}
     precisions: dict[str, Floats] = {}
     for name, score in scores.items():
         ladder = Ladder(labels, score, codes.astype(np.int64))
@@ -137,9 +137,9 @@ def paired_average_precision(
     return Paired(values, precisions)
 
 
-def _interval(value: float, resampled: Floats) -> Interval:
+def _interval(value: float, resampled: Floats) -> BootstrapInterval:
     usable = resampled[~np.isnan(resampled)]
     if not len(usable):
-        return Interval(value, math.nan, math.nan, 0)
+        return BootstrapInterval(value, math.nan, math.nan, 0)
     low, high = np.percentile(usable, [LOW_PERCENT, HIGH_PERCENT])
-    return Interval(value, float(low), float(high), len(usable))
+    return BootstrapInterval(value, float(low), float(high), len(usable))

@@ -21,7 +21,7 @@ from lab.forecast.risk.figures import (
 from lab.forecast.risk.folds import MEAN
 from lab.forecast.risk.importance import CONTRIBUTION_ROWS, contributions, gains
 from lab.forecast.risk.metrics import Floats, Ints
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.report_types import (
     CheckFigures,
     FeatureFigures,
@@ -64,7 +64,7 @@ class Subject:
     """Whether the model was trained on this dataset."""
 
 
-def tests_of(rows: Rows, past: Past, subject: Subject) -> dict[str, Bools]:
+def tests_of(rows: Rows, past: JobCounts, subject: Subject) -> dict[str, Bools]:
     """Return the test rows by split.
 
     On the dataset that the model learnt from: the splits of its cut. On another one: what lies
@@ -93,7 +93,7 @@ def tests_of(rows: Rows, past: Past, subject: Subject) -> dict[str, Bools]:
 def evaluate_horizon(
     data: RiskData,
     rows: Rows,
-    past: Past,
+    past: JobCounts,
     subject: Subject,
     progress: Callable[[int, int], None],
     chosen_tests: frozenset[str] = frozenset(),

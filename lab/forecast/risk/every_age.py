@@ -19,7 +19,7 @@ import numpy as np
 
 from features.history import Feature
 from lab.forecast.risk.metrics import Floats, Ints
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.rows import MICROSECONDS, Bools, Rows
 from lab.forecast.risk.splits import fractions
 
@@ -51,7 +51,7 @@ def _rises(name: str) -> bool:
     return counts or name.endswith(("fail_rate", "_fail_pace", "failed_task_share"))
 
 
-def draw_pool(rows: Rows, past: Past, pool_rows: int, seed: int) -> tuple[Bools, Floats]:
+def draw_pool(rows: Rows, past: JobCounts, pool_rows: int, seed: int) -> tuple[Bools, Floats]:
     """Return which rows are read at all, and what each row would weigh.
 
     Negatives are drawn in four equal strata: at placement or later, of jobs that had failed or not;

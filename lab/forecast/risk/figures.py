@@ -15,9 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.forecast.risk import metrics
-from lab.forecast.risk.bootstrap import RESAMPLES, Interval, Paired, paired_average_precision
+from lab.forecast.risk.bootstrap import (
+    RESAMPLES,
+    BootstrapInterval,
+    Paired,
+    paired_average_precision,
+)
 from lab.forecast.risk.metrics import Floats
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.report_types import (
     BinFigures,
     CalibrationFigures,
@@ -56,7 +61,7 @@ class SplitRows:
     """The same under rolling recalibration."""
 
 
-def split_figures(judged: SplitRows, past: Past, seed: int) -> SplitFigures:
+def split_figures(judged: SplitRows, past: JobCounts, seed: int) -> SplitFigures:
     """Return all figures of a split."""
     rows, label, job = judged.rows, judged.rows.label, judged.rows.job
     paired = paired_average_precision(label, judged.scores, job, seed)
@@ -92,7 +97,7 @@ def _population(rows: Rows) -> Population:
     }
 
 
-def _model(rows: Rows, score: Floats, weights: Floats, interval: Interval) -> ModelFigures:
+def _model(rows: Rows, score: Floats, weights: Floats, interval: BootstrapInterval) -> ModelFigures:
     macro, jobs = metrics.macro_average_precision(rows.label, score, rows.job)
     ranking = metrics.Ranking(rows.label, score)
     return {
@@ -105,7 +110,7 @@ def _model(rows: Rows, score: Floats, weights: Floats, interval: Interval) -> Mo
     }
 
 
-def _interval(interval: Interval) -> IntervalFigures:
+def _interval(interval: BootstrapInterval) -> IntervalFigures:
     return {
         "value": interval.value,
         "low": interval.low,

@@ -1,4 +1,4 @@
-"""What a model directory holds, for people: thresholds, features by gain, one row explained."""
+"""Content of a model directory, for people: thresholds, features by gain, one row explained."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class TopShare:
-    """What the riskiest `rows` rows hold, expected under ties."""
+    """Content of the riskiest `rows` rows hold, expected under ties."""
 
     share: float
     rows: int
@@ -200,7 +200,7 @@ def largest_calibration_error(bins: Sequence[Bin]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdFigures:
-    """What an alarm at and above a probability would have caught."""
+    """Figures of an alarm at and above a probability."""
 
     threshold: float
     alarms: int

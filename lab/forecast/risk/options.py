@@ -1,4 +1,4 @@
-"""What a training run was asked for; part of every artifact's key."""
+"""Options of a training run; part of every artifact's key."""
 
 from __future__ import annotations
 

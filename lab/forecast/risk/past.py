@@ -73,7 +73,7 @@ def first_times(keys: Ints, times_us: Ints) -> FirstTimes:
     return FirstTimes(named.astype(np.int64), times_us[order][firsts].astype(np.int64))
 
 
-class Past:
+class JobCounts:
     """Counts of a history, by job and by logical job name."""
 
     def __init__(self, events: Events) -> None:

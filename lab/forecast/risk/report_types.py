@@ -1,4 +1,4 @@
-"""What a risk report holds, level by level: the JSON beside the Markdown, with a type for every key.
+"""Content of a risk report, level by level: the JSON beside the Markdown, with a type for every key.
 
 Ratios, probabilities and prevalences are in 0..1; NaN where nothing could be measured (null in the file).
 """
@@ -34,7 +34,7 @@ class DifferenceFigures(IntervalFigures):
 
 
 class TopFigures(TypedDict):
-    """What the riskiest rows hold."""
+    """Content of the riskiest rows hold."""
 
     share: float
     rows: int
@@ -73,7 +73,7 @@ class BinFigures(TypedDict):
 
 
 class ThresholdRow(TypedDict):
-    """What an alarm at and above a probability would have caught."""
+    """Figures of an alarm at and above a probability."""
 
     threshold: float
     alarms: int

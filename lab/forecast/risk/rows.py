@@ -39,7 +39,7 @@ Matrix = npt.NDArray[np.float32]
 
 
 class RiskData(Protocol):
-    """What training and evaluation need of a dataset."""
+    """Inputs of training and evaluation from a dataset."""
 
     @property
     def manifest(self) -> Mapping[str, Any]:

@@ -15,14 +15,14 @@ import numpy as np
 
 from features.baseline import CPU_WEIGHT, MEMORY_WEIGHT, RESTARTED_RISK
 from lab.forecast.risk.metrics import Floats
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.rows import Matrix, Rows
 
 BASE_RATE, JOB_RATE, NAME_RATE, FORMULA = "base rate", "job rule", "name rule", "baseline formula"
 FORMULA_INPUTS = ("machine_free_cpu_ratio", "machine_free_memory_ratio", "task_starts")
 
 
-def rule_scores(rows: Rows, past: Past, prior: float) -> dict[str, Floats]:
+def rule_scores(rows: Rows, past: JobCounts, prior: float) -> dict[str, Floats]:
     """Return the scores of the rules that need only the history; `prior` is the training rate."""
     return {
         BASE_RATE: np.full(len(rows), prior),

@@ -14,7 +14,7 @@ from lab.forecast.progress import Progress, within
 from lab.forecast.risk.bootstrap import RESAMPLES
 from lab.forecast.risk.calibration import Curve
 from lab.forecast.risk.evaluation import Subject, evaluate_horizon
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.plots import write_plots
 from lab.forecast.risk.report import markdown
 from lab.forecast.risk.report_types import HorizonReport, RiskReport
@@ -51,7 +51,7 @@ def evaluate_model(
     manifest = model.manifest
     check_model(manifest, source)
     same = manifest.data.dataset_sha256 == dataset_sha256
-    past = Past(read_events(source))
+    past = JobCounts(read_events(source))
     store = TrainingStore(folder)
     reports: list[HorizonReport] = []
     chosen = _horizons_to_report(manifest, horizons)

@@ -23,7 +23,7 @@ from lab.forecast.risk.card import card
 from lab.forecast.risk.figures import calibration_figures
 from lab.forecast.risk.folds import MEAN
 from lab.forecast.risk.options import Options, key_of
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.rows import MICROSECONDS, SECONDS_PER_MINUTE, Rows, read_events, read_rows
 from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.splits import Cut, cut_of, main_segment
@@ -48,7 +48,7 @@ class HorizonRun:
 
 @dataclass(frozen=True, slots=True)
 class TrainedModel:
-    """What a training run made."""
+    """Result of a training run."""
 
     manifest: ModelManifest
     runs: tuple[HorizonRun, ...]
@@ -77,7 +77,7 @@ def train_model(
             holds something else.
     """
     store = TrainingStore(folder)
-    past: Past | None = None
+    past: JobCounts | None = None
     runs: list[HorizonRun] = []
     sample: RiskSample | None = None
     for place, minutes in enumerate(horizons):
@@ -90,7 +90,7 @@ def train_model(
         trained = store.read(minutes) if store.key(minutes) == key else None
         resumed = trained is not None
         if trained is None:
-            past = past or Past(read_events(source))
+            past = past or JobCounts(read_events(source))
             trained = train_horizon(
                 source, rows, cut, past, source.groups, options,
                 in_steps(part, steps_of(options)),

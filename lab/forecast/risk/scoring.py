@@ -14,7 +14,7 @@ import numpy as np
 from lab.forecast.risk.boosting import load_booster, mean_probability
 from lab.forecast.risk.logistic import Logistic
 from lab.forecast.risk.metrics import Floats, Ints
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.rows import Matrix, RiskData, Rows
 from lab.forecast.risk.rules import FORMULA, formula_scores, rule_scores
 from lab.forecast.risk.splits import fractions
@@ -37,7 +37,7 @@ class Scored:
 def score(
     data: RiskData,
     rows: Rows,
-    past: Past,
+    past: JobCounts,
     members: tuple[bytes, ...],
     logistic: Logistic | None,
     prior: float,

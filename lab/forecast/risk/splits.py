@@ -14,7 +14,7 @@ import numpy as np
 
 from bus.errors import InputError
 from lab.forecast.risk.metrics import Ints
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.rows import MICROSECONDS, Bools, Rows
 
 UNSEEN, SEEN, LATER_UNSEEN, LATER_SEEN = "1", "1b", "2", "2b"
@@ -98,23 +98,13 @@ def cut_of(
     return cut
 
 
-def segment_bounds(time_us: Ints, segment: Ints) -> dict[int, tuple[int, int]]:
-    """Return first and last moment of each segment; the snapshot at time 0 is no moment."""
-    running = time_us > 0
-    times, segments = time_us[running], segment[running]
-    return {
-        int(segment): (int(times[segments == segment].min()), int(times[segments == segment].max()))
-        for segment in np.unique(segments)
-    }
-
-
 def training_rows(rows: Rows, cut: Cut) -> Bools:
     """Return the rows that may be learnt from: their labels are settled before the cut."""
     learnt: Bools = (rows.segment == cut.segment) & (rows.time_us <= cut.cut_us - cut.purge_us)
     return learnt
 
 
-def time_splits(rows: Rows, cut: Cut, past: Past) -> dict[str, Split]:
+def time_splits(rows: Rows, cut: Cut, past: JobCounts) -> dict[str, Split]:
     """Return every honest split that has test rows, by name."""
     train = training_rows(rows, cut)
     seen_before = past.first_event.of(rows.job) < cut.cut_us

@@ -1,4 +1,4 @@
-"""What training leaves beside the model: enough to go on after an interruption and to evaluate.
+"""Artifacts of training beside the model: enough to go on after an interruption and to evaluate.
 
 `<model>.training/<minutes>m/` holds the members, the folds' predictions, the logistic regression
 and the drift's bins. It is complete when `record.json` is there; that is written last, and names

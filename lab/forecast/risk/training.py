@@ -38,7 +38,7 @@ from lab.forecast.risk.folds import (
 from lab.forecast.risk.logistic import Logistic, fit_logistic
 from lab.forecast.risk.metrics import Floats, Ints
 from lab.forecast.risk.options import Options
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.rows import Bools, Matrix, RiskData, Rows, read_features
 from lab.forecast.risk.splits import Cut, fractions, illusion, training_rows
 
@@ -105,7 +105,7 @@ def train_horizon(
     data: RiskData,
     rows: Rows,
     cut: Cut,
-    past: Past,
+    past: JobCounts,
     groups: Mapping[str, Bools],
     options: Options,
     say: Say,
@@ -166,7 +166,7 @@ def _learnt_from(rows: Rows, cut: Cut, options: Options) -> Bools:
 
 
 def _pool(
-    data: RiskData, rows: Rows, past: Past, groups: Mapping[str, Bools], options: Options
+    data: RiskData, rows: Rows, past: JobCounts, groups: Mapping[str, Bools], options: Options
 ) -> _Pool:
     if options.every_age:
         chosen, weights = draw_pool(rows, past, options.pool_rows, options.seed)
@@ -194,7 +194,7 @@ def _fit(
 
 
 def _out_of_fold(
-    pool: _Pool, folds: Sequence[Fold], past: Past, options: Options, say: Say
+    pool: _Pool, folds: Sequence[Fold], past: JobCounts, options: Options, say: Say
 ) -> OutOfFold:
     """Return what each fold's members say of its window; folds without positives are left out."""
     times = pool.rows.time_us

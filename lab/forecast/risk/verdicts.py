@@ -33,7 +33,7 @@ FAILING_JOBS_FOR_A_WORD = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ReportCheck:
     """One bound of the report."""
 
     name: str
@@ -41,9 +41,11 @@ class Check:
     text: str
 
 
-def checks_of(splits: Mapping[str, ReportedSplit], rolling: CalibrationFigures) -> list[Check]:
+def checks_of(
+    splits: Mapping[str, ReportedSplit], rolling: CalibrationFigures
+) -> list[ReportCheck]:
     """Return every check over a horizon's splits and its rolling windows."""
-    checks: list[Check] = []
+    checks: list[ReportCheck] = []
     for name, figures in splits.items():
         checks += _orders(name, figures)
         if name in HONEST:
@@ -52,17 +54,17 @@ def checks_of(splits: Mapping[str, ReportedSplit], rolling: CalibrationFigures) 
     return checks
 
 
-def _orders(split: str, figures: SplitFigures) -> list[Check]:
+def _orders(split: str, figures: SplitFigures) -> list[ReportCheck]:
     distinct = figures["distinct_scores"]
     base = figures["differences"][BASE_RATE]
     rule = figures["differences"][JOB_RATE]
     return [
-        Check(
+        ReportCheck(
             f"split {split}: not a constant",
             distinct > 1 and base["low"] > 0.0,
             f"{distinct} different scores; average precision - base rate {_interval(base)}",
         ),
-        Check(
+        ReportCheck(
             f"split {split}: better than the job rule",
             rule["low"] > 0.0,
             f"average precision - job rule {_interval(rule)}",
@@ -70,11 +72,11 @@ def _orders(split: str, figures: SplitFigures) -> list[Check]:
     ]
 
 
-def _no_leak(split: str, figures: SplitFigures) -> Check:
+def _no_leak(split: str, figures: SplitFigures) -> ReportCheck:
     ap = figures["models"][MODEL]["ap"]["value"]
     rule = figures["models"][JOB_RATE]["ap"]["value"]
     leaks = ap > CERTAIN_AP or (ap > LEAK_AP and ap - rule > LEAK_LEAD)
-    return Check(
+    return ReportCheck(
         f"split {split}: no sign of a leak",
         not leaks,
         f"average precision {ap:.3f} on unseen jobs, job rule {rule:.3f}"
@@ -82,15 +84,15 @@ def _no_leak(split: str, figures: SplitFigures) -> Check:
     )
 
 
-def _calibration(rolling: CalibrationFigures) -> list[Check]:
+def _calibration(rolling: CalibrationFigures) -> list[ReportCheck]:
     ratio, skill = rolling["expected_observed"], rolling["brier_skill"]
     return [
-        Check(
+        ReportCheck(
             "rolling windows: expected / observed",
             LEAST_RATIO <= ratio <= MOST_RATIO,
             f"{ratio:.2f} after rolling recalibration, wanted {LEAST_RATIO} to {MOST_RATIO}",
         ),
-        Check(
+        ReportCheck(
             "rolling windows: Brier skill",
             skill > LEAST_SKILL,
             f"{skill:.3f} after rolling recalibration, wanted above 0",

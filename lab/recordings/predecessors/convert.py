@@ -26,7 +26,7 @@ _NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What was carried over, and what was not."""
+    """Imported parts, and parts left out."""
 
     form: Form
     rows: int

@@ -33,7 +33,7 @@ NOT_HERE = {
 
 @dataclass(slots=True)
 class _Reader:
-    """What is remembered from line to line."""
+    """State from line to line."""
 
     left_out: LeftOut
     cycle: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proofs.real_cluster.case import Case, CaseGround, at_queue
+from proofs.real_cluster.case import Case, CaseEnvironment, at_queue
 from proofs.real_cluster.population import SHOP
 from proofs.real_cluster.shadow_and_active import shadow_then_active
 from proofs.real_programs.requests import until
@@ -12,7 +12,7 @@ from proofs.real_programs.requests import until
 JOBS = f"/apis/batch/v1/namespaces/{SHOP}/jobs"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Hold a Job whose pods fit nowhere."""
     container = {"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "64"}}}
     pod = {"containers": [container], "restartPolicy": "Never"}

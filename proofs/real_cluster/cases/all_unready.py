@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proofs.real_cluster.case import Case, CaseGround, at_node, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP
 from proofs.real_programs.requests import Object, until
 from schemas.actions import ActionKind
@@ -13,7 +13,7 @@ from schemas.reasons import Reason
 SILENT_SECONDS = 240.0
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Let every kubelet fall silent; wish for three kinds of action; let them speak again."""
     now = scene.api.ask("GET", f"{DEPLOYMENTS.format(SHOP)}/shop-00")["spec"]["replicas"]
     scene.cluster.kubelets.fall_silent()
@@ -43,7 +43,7 @@ async def run(scene: CaseGround) -> None:
         await session.undo(done)
 
 
-def _ready(scene: CaseGround) -> list[bool]:
+def _ready(scene: CaseEnvironment) -> list[bool]:
     return [_is_ready(node) for node in scene.api.items("/api/v1/nodes")]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP, deployment
 from proofs.real_programs.requests import APPLY
 from schemas.reasons import Reason
@@ -10,7 +10,7 @@ from schemas.reasons import Reason
 NAME = "delivered"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Wish for more replicas of a Deployment that is applied with its number."""
     path = f"{DEPLOYMENTS.format(SHOP)}/{NAME}"
     body = deployment(NAME, 2, "shop")

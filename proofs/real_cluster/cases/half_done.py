@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node
 from proofs.real_cluster.population import SHOP
 from schemas.actions import ActionKind
 from schemas.reasons import Reason
@@ -11,7 +11,7 @@ BINDINGS = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{SHOP}/rolebindings"
 BINDING = "foresail-executor-write"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Take the right to evict away after the taint is written."""
     node = scene.node(number=5)
     kept = scene.api.ask("GET", f"{BINDINGS}/{BINDING}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node
 from proofs.real_cluster.population import POOL, SHOP
 from proofs.real_programs.requests import until
 from schemas.actions import ActionKind
@@ -13,7 +13,7 @@ from schemas.reasons import Reason
 JOBS = f"/apis/batch/v1/namespaces/{SHOP}/jobs"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Move pods off a node that runs those of a Job alone."""
     node = scene.node("spare", 1)
     spread = [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node
 from proofs.real_cluster.population import SHOP
 from proofs.real_programs.requests import until
 from schemas.actions import ActionKind
@@ -13,7 +13,7 @@ BUDGETS = f"/apis/policy/v1/namespaces/{SHOP}/poddisruptionbudgets"
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/foresail-executor"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Hold the pods that would go first; forbid to read budgets; move pods off the node."""
     node = scene.node(number=3)
     first = min(_apps(scene, node))
@@ -42,7 +42,7 @@ async def run(scene: CaseGround) -> None:
         scene.api.remove(f"{BUDGETS}/held")
 
 
-def _apps(scene: CaseGround, node: str) -> list[str]:
+def _apps(scene: CaseEnvironment, node: str) -> list[str]:
     return [str(pod["metadata"]["labels"]["app"]) for pod in scene.pods_on(node)]
 
 

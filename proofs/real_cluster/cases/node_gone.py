@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP, WRITABLE, deployment
 from proofs.real_programs.requests import until
 from schemas.actions import ActionKind
@@ -15,7 +15,7 @@ from schemas.reasons import Reason
 AMOUNTS = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Delete the node and its pods after the first eviction."""
     for name in ("going-0", "going-1"):
         labels = {"kubernetes.io/hostname": name, "pool": "going", WRITABLE: "true"}
@@ -58,7 +58,7 @@ async def run(scene: CaseGround) -> None:
             scene.api.remove(f"/api/v1/nodes/{name}")
 
 
-def _both_open(scene: CaseGround) -> bool:
+def _both_open(scene: CaseEnvironment) -> bool:
     found = scene.api.ask("GET", "/api/v1/nodes", labelSelector="pool=going")["items"]
     return len(found) == 2 and not any(one["spec"].get("taints") for one in found)
 

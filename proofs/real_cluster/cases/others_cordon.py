@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node
 from schemas.actions import ActionKind
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Put a node to sleep that an administrator cordoned before, and take it back."""
     path = f"/api/v1/nodes/{scene.node('spare')}"
     scene.api.ask("PATCH", path, {"spec": {"unschedulable": True}})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node
 from proofs.real_programs.requests import Object
 from schemas.actions import ActionKind
 
@@ -10,7 +10,7 @@ THEIRS = {"key": "team.example/reserved", "value": "x", "effect": "PreferNoSched
 LATE = {"key": "team.example/late", "value": "y", "effect": "PreferNoSchedule"}
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Taint a tainted node while another taint comes, and take ours back."""
     node = scene.node(number=4)
     path = f"/api/v1/nodes/{node}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_node, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, PAY, SHOP
 from schemas.actions import ActionKind
 from schemas.reasons import Reason
@@ -10,7 +10,7 @@ from schemas.reasons import Reason
 MARK = "foresail.dev/do-not-disrupt"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Aim at another namespace, its node, the control plane and a marked Deployment."""
     wanted = {
         "another namespace": (at_workload("pay-00", 30, PAY), {Reason.NAMESPACE_NOT_NAMED}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node
 from proofs.real_cluster.population import SHOP
 from proofs.real_programs.requests import Object, until
 from schemas.actions import ActionKind
@@ -14,7 +14,7 @@ BUDGETS = f"/apis/policy/v1/namespaces/{SHOP}/poddisruptionbudgets"
 ALL_APPS = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Try to move pods with the budget there, and with one that appears between plan and eviction."""
     move = at_node(ActionKind.MIGRATE, scene.node(number=3))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node
 from proofs.real_cluster.shadow_and_active import shadow_then_active
 from schemas.actions import ActionKind
 from schemas.reasons import Reason
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Put a spare node to sleep and wake it; leave one alone that runs pods."""
     node = scene.node("spare")
     done, _ = await shadow_then_active(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proofs.real_cluster.case import Case, CaseGround, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP
 from proofs.real_programs.requests import until
 from schemas.reasons import Reason
@@ -12,7 +12,7 @@ from schemas.reasons import Reason
 QUOTAS = f"/api/v1/namespaces/{SHOP}/resourcequotas"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Wish for more while the quota is full, then with room for one pod."""
     deployment = f"{DEPLOYMENTS.format(SHOP)}/shop-00"
     now = scene.api.ask("GET", deployment)["spec"]["replicas"]
@@ -42,7 +42,7 @@ async def run(scene: CaseGround) -> None:
         scene.api.remove(f"{QUOTAS}/team")
 
 
-def _ending(scene: CaseGround) -> bool:
+def _ending(scene: CaseEnvironment) -> bool:
     pods = scene.api.items(f"/api/v1/namespaces/{SHOP}/pods")
     return any("deletionTimestamp" in pod["metadata"] for pod in pods)
 

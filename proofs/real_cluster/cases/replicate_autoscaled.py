@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP
 from proofs.real_cluster.shadow_and_active import shadow_then_active
 from schemas.reasons import Reason
@@ -10,7 +10,7 @@ from schemas.reasons import Reason
 AUTOSCALERS = f"/apis/autoscaling/v2/namespaces/{SHOP}/horizontalpodautoscalers"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Raise the minimum; then wish for more than the owner's maximum."""
     now = scene.api.ask("GET", f"{DEPLOYMENTS.format(SHOP)}/shop-01")["spec"]["replicas"]
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop-01"}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node
 from proofs.real_cluster.shadow_and_active import shadow_then_active
 from schemas.actions import ActionKind
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Scale by one, and back."""
     done, back = await shadow_then_active(scene, at_node(ActionKind.REPLICATE, scene.node()))
     assert [one.resource for one in done.changed] == ["deployments/scale"]

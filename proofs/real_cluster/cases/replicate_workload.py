@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP
 from proofs.real_cluster.shadow_and_active import shadow_then_active
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Raise a Deployment by two."""
     path = f"{DEPLOYMENTS.format(SHOP)}/shop-00"
     before = scene.api.ask("GET", path)

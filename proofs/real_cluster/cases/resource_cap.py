@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_node
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node
 from proofs.real_cluster.population import SHOP
 from proofs.real_cluster.shadow_and_active import shadow_then_active
 from schemas.actions import ActionKind
@@ -12,7 +12,7 @@ RANGES = f"/api/v1/namespaces/{SHOP}/limitranges"
 QUOTAS = f"/api/v1/namespaces/{SHOP}/resourcequotas"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Cap the namespace without defaults, which is refused, and with them."""
     action = at_node(ActionKind.RESOURCE_CAP, scene.node(), cpu_cap_ratio=0.8, memory_cap_ratio=0.8)
     async with scene.session() as session:

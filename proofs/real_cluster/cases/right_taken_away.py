@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofs.real_cluster.case import Case, CaseGround, at_node, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP
 from schemas.actions import ActionKind
 from schemas.reasons import Reason
@@ -11,7 +11,7 @@ BINDINGS = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{SHOP}/rolebindings"
 BINDING = "foresail-executor-write"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Remove the binding in the namespace; then wish for a raise there and a limit on a node."""
     kept = scene.api.ask("GET", f"{BINDINGS}/{BINDING}")
     now = scene.api.ask("GET", f"{DEPLOYMENTS.format(SHOP)}/shop-00")["spec"]["replicas"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proofs.real_cluster.case import Case, CaseGround, at_node, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_node, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP
 from proofs.real_programs.requests import Api, Refused, until
 from schemas.actions import ActionKind
@@ -14,7 +14,7 @@ from schemas.outcome import ExecutionPhase
 LISTED = "pods"
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Kill the server right before the first eviction; then wish for a raise."""
     node, mark = scene.node(number=6), scene.cluster.audit.mark()
     now = scene.api.ask("GET", f"{DEPLOYMENTS.format(SHOP)}/shop-00")["spec"]["replicas"]

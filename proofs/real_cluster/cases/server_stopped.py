@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proofs.real_cluster.case import Case, CaseGround, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP
 from schemas.outcome import Mode, OutcomeExecution
 from schemas.reaction import Reaction
@@ -13,7 +13,7 @@ from schemas.reasons import Reason
 STOPPED_SECONDS = 60.0
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Freeze the server, wish for a raise, and thaw it."""
     now = scene.api.ask("GET", f"{DEPLOYMENTS.format(SHOP)}/shop-00")["spec"]["replicas"]
     async with scene.session(Mode.ACTIVE) as session:

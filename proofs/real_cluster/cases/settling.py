@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from proofs.real_cluster.case import Case, CaseGround, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP
 from schemas.reasons import Reason
 
 SETTLE_SECONDS = 15.0
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Wish for a raise at once, and after the settling time."""
     now = scene.api.ask("GET", f"{DEPLOYMENTS.format(SHOP)}/shop-00")["spec"]["replicas"]
     async with scene.session(settle_seconds=SETTLE_SECONDS) as session:

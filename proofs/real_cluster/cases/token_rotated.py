@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proofs.real_cluster.case import Case, CaseGround, at_workload
+from proofs.real_cluster.case import Case, CaseEnvironment, at_workload
 from proofs.real_cluster.population import DEPLOYMENTS, SHOP
 from proofs.real_cluster.session import Session
 from schemas.reasons import Reason
@@ -13,7 +13,7 @@ AUTHENTICATION_SECONDS = 15.0
 """The server remembers that a token was good for 10 s."""
 
 
-async def run(scene: CaseGround) -> None:
+async def run(scene: CaseEnvironment) -> None:
     """Rotate, revoke, and renew the executor's token; each time wish for a raise."""
     now = scene.api.ask("GET", f"{DEPLOYMENTS.format(SHOP)}/shop-00")["spec"]["replicas"]
     async with scene.session(cool_down_seconds=0, ping_pong_seconds=0) as session:

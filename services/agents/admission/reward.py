@@ -1,4 +1,4 @@
-"""What a decision is worth to the admission agent; the terms are the baseline simulator's."""
+"""Reward of a decision for the admission agent; the terms are the baseline simulator's."""
 
 from __future__ import annotations
 

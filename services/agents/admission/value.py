@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from schemas.actions import AdmissionAction, Evidence
 from schemas.numbers import rounded
-from services.agents.admission.room import room_for_waiting
-from services.agents.appraisal import Appraisal, Candidate, Situation
+from services.agents.admission.headroom import room_for_waiting
+from services.agents.appraisal import Appraisal, Candidate, PolicyInput
 from services.agents.effects import HOUR, effect_of
 from services.agents.policy import QUEUE
 
 
-def appraise(situation: Situation) -> Appraisal:
+def appraise(situation: PolicyInput) -> Appraisal:
     """Return an admit while demand is held back, and room for what waits although there is enough in all."""
     view, settings, memory = situation.view, situation.settings, situation.memory
     held = memory.held_pods

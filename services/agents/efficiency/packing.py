@@ -16,15 +16,15 @@ from schemas.actions import Evidence, MigrateAction, PowerStateAction
 from schemas.numbers import rounded
 from schemas.occupancy import OccupiedNode
 from schemas.wording import count_text
-from services.agents.appraisal import Candidate, Situation
+from services.agents.appraisal import Candidate, PolicyInput
+from services.agents.demand_sample import GIB
 from services.agents.effects import HOUR, effect_of
 from services.agents.machine_memory import recent_wishes, sleep_seconds
-from services.agents.memory import GIB
 from services.agents.moves import (
     disruptions_left,
-    homeless,
     moving_costs,
     open_places,
+    unplaceable,
     up_to_the_first_touched,
     why_kept,
 )
@@ -42,7 +42,7 @@ SHORTFALL_COST = PODS_PER_SHORTFALL * WAKE_SECONDS / HOUR
 
 
 def packing(
-    situation: Situation, spare_cores: float, spare_gib: float, shortfall_ratio: float
+    situation: PolicyInput, spare_cores: float, spare_gib: float, shortfall_ratio: float
 ) -> tuple[tuple[Candidate, ...], str]:
     """Return the machine that is best emptied, after those better ones that are left untouched by the draw; or
     nothing, and why.
@@ -74,7 +74,7 @@ def packing(
 
 
 def _why_not(
-    situation: Situation, listed: OccupiedNode, spare_cores: float, spare_gib: float
+    situation: PolicyInput, listed: OccupiedNode, spare_cores: float, spare_gib: float
 ) -> str:
     """Return why a machine is not emptied; empty where it may be."""
     settings, now, memory = (
@@ -106,11 +106,11 @@ def _why_not(
         or spare_gib < nodes.memory_allocatable_bytes[row] / GIB
     ):
         return "the reserve would not be free without them"
-    pod = homeless(listed.pods, open_places(situation, listed.node))
+    pod = unplaceable(listed.pods, open_places(situation, listed.node))
     return "" if pod is None else f"no place is left for a pod of {pod.cpu_request_cores:g} cores"
 
 
-def _packing(situation: Situation, listed: OccupiedNode, shortfall_ratio: float) -> Candidate:
+def _packing(situation: PolicyInput, listed: OccupiedNode, shortfall_ratio: float) -> Candidate:
     settings, pods = situation.settings, listed.pods
     horizon = sleep_seconds(situation.memory.machines, settings)
     watts = max(0.0, settings.idle_watts - settings.sleep_watts)
@@ -139,7 +139,7 @@ def _packing(situation: Situation, listed: OccupiedNode, shortfall_ratio: float)
     return Candidate(MigrateAction(target=node(listed.node)), effect, (few,), text)
 
 
-def returned_marks(situation: Situation) -> Iterator[Candidate]:
+def returned_marks(situation: PolicyInput) -> Iterator[Candidate]:
     """Yield machines that keep our taint although nothing came of emptying them, or the reason is gone."""
     view, settings = situation.view, situation.settings
     if view.occupancy is None:

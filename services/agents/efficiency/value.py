@@ -20,10 +20,11 @@ from schemas.reasons import Reason
 from services.agents.appraisal import (
     Appraisal,
     Candidate,
-    Situation,
+    PolicyInput,
     bands_of,
     pods_without_capacity,
 )
+from services.agents.demand_sample import GIB, DemandSample
 from services.agents.effects import HOUR, effect_of
 from services.agents.efficiency.packing import (
     PODS_PER_SHORTFALL,
@@ -33,7 +34,6 @@ from services.agents.efficiency.packing import (
     returned_marks,
 )
 from services.agents.machine_memory import recent_wishes, sleep_seconds
-from services.agents.memory import GIB, DemandSample
 from services.agents.moves import (
     disruptions_left,
     is_awake,
@@ -51,7 +51,7 @@ PACKED_RESERVE = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What is free on machines that are awake, and what has to stay so."""
+    """Free capacity of machines that are awake, and what has to stay so."""
 
     free_cores: float
     free_memory_gib: float
@@ -68,7 +68,7 @@ class Capacity:
     asleep: tuple[int, ...]
 
 
-def appraise(situation: Situation) -> Appraisal:
+def appraise(situation: PolicyInput) -> Appraisal:
     """Return which machines should sleep, or wake."""
     view, settings = situation.view, situation.settings
     if not view.nodes.ids:
@@ -97,7 +97,7 @@ def appraise(situation: Situation) -> Appraisal:
     return Appraisal((*packed, *given_back), text)
 
 
-def _packing(situation: Situation, capacity: Capacity) -> tuple[tuple[Candidate, ...], str]:
+def _packing(situation: PolicyInput, capacity: Capacity) -> tuple[tuple[Candidate, ...], str]:
     """Return the machine that is best emptied, or none and why."""
     least_awake = math.ceil(situation.settings.least_awake_ratio * capacity.nodes)
     if capacity.awake - 1 < least_awake:
@@ -110,7 +110,7 @@ def _packing(situation: Situation, capacity: Capacity) -> tuple[tuple[Candidate,
     return packing(situation, spare_cores, spare_memory, shortfall)
 
 
-def capacity_of(situation: Situation) -> Capacity:
+def capacity_of(situation: PolicyInput) -> Capacity:
     """Return what is free and what has to stay so."""
     nodes, settings = situation.view.nodes, situation.settings
     awake = [row for row in range(len(nodes)) if is_awake(nodes, row)]
@@ -145,7 +145,7 @@ def capacity_of(situation: Situation) -> Capacity:
 
 
 def _rise_ahead(
-    situation: Situation, cores: float, rises: tuple[tuple[float, float], ...]
+    situation: PolicyInput, cores: float, rises: tuple[tuple[float, float], ...]
 ) -> float:
     """Return by how much the cores requested may grow within a horizon: foreseen, else the most so far."""
     bands = bands_of(situation, "nodes/all")
@@ -182,7 +182,7 @@ def _rises(values: Sequence[float], ends: Sequence[int]) -> Iterator[float]:
         yield values[falling[0]] - values[place]
 
 
-def _sleepings(situation: Situation, capacity: Capacity) -> Iterator[Candidate]:
+def _sleepings(situation: PolicyInput, capacity: Capacity) -> Iterator[Candidate]:
     nodes, settings = situation.view.nodes, situation.settings
     least_awake = math.ceil(settings.least_awake_ratio * capacity.nodes)
     free_cores, free_memory = capacity.free_cores, capacity.free_memory_gib
@@ -222,7 +222,7 @@ def _shortfall_ratio(
     return (above + 1) / (len(rises) + 2)
 
 
-def _sleeping(situation: Situation, row: int, room: Evidence, shortfall: float) -> Candidate:
+def _sleeping(situation: PolicyInput, row: int, room: Evidence, shortfall: float) -> Candidate:
     view, settings = situation.view, situation.settings
     nodes, horizon = view.nodes, sleep_seconds(situation.memory.machines, settings)
     watts = max(0.0, nodes.power_watts[row] - settings.sleep_watts)
@@ -243,7 +243,7 @@ def _sleeping(situation: Situation, row: int, room: Evidence, shortfall: float) 
     return Candidate(action, effect, (room,), text)
 
 
-def _wakings(situation: Situation, capacity: Capacity, waiting: int) -> Iterator[Candidate]:
+def _wakings(situation: PolicyInput, capacity: Capacity, waiting: int) -> Iterator[Candidate]:
     """Yield machines to wake: one for every few pods that wait, or until the reserve is there again."""
     nodes = situation.view.nodes
     short = capacity.reserve_cores - capacity.free_cores
@@ -257,7 +257,7 @@ def _wakings(situation: Situation, capacity: Capacity, waiting: int) -> Iterator
         short_memory -= nodes.memory_allocatable_bytes[row] / GIB
 
 
-def _waking(situation: Situation, row: int, waiting: int, short: float) -> Candidate:
+def _waking(situation: PolicyInput, row: int, waiting: int, short: float) -> Candidate:
     view, settings = situation.view, situation.settings
     nodes, horizon = view.nodes, settings.horizon_seconds
     name = nodes.ids[row]

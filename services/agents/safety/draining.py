@@ -18,11 +18,11 @@ from schemas.effect import Effect
 from schemas.numbers import rounded
 from schemas.occupancy import Occupant, OccupiedNode
 from schemas.wording import count_text
-from services.agents.appraisal import Candidate, Situation
+from services.agents.appraisal import Candidate, PolicyInput
 from services.agents.effects import HOUR, MINUTE, effect_of
 from services.agents.machine_memory import recent_wishes
 from services.agents.memory import ServiceMemory
-from services.agents.moves import homeless, lost_core_hours, movable, moving_costs, open_places
+from services.agents.moves import lost_core_hours, movable, moving_costs, open_places, unplaceable
 from services.agents.policy import node
 
 ENDS_RATIO = 0.95
@@ -37,7 +37,7 @@ SURGE_SECONDS = 60.0
 """How long replicas elsewhere are waited for before the node is emptied: half of a spot notice."""
 
 
-def drains(situation: Situation, room: int) -> Iterator[Candidate]:
+def drains(situation: PolicyInput, room: int) -> Iterator[Candidate]:
     """Yield what saves the pods of machines that are about to go.
 
     Args:
@@ -52,20 +52,20 @@ def drains(situation: Situation, room: int) -> Iterator[Candidate]:
         adding = tuple(_additions(situation, listed, pods, room))
         if adding:
             yield from adding
-        elif not _asked_lately(situation, listed) and not homeless(
+        elif not _asked_lately(situation, listed) and not unplaceable(
             pods, open_places(situation, listed.node)
         ):
             yield _draining(situation, listed, pods)
 
 
-def _asked_lately(situation: Situation, listed: OccupiedNode) -> bool:
+def _asked_lately(situation: PolicyInput, listed: OccupiedNode) -> bool:
     now, settings = situation.view.cluster_time_seconds, situation.settings
     asked = recent_wishes(situation.memory.machines.disrupted, now, settings.settle_seconds)
     return listed.node in asked
 
 
 def _additions(
-    situation: Situation, listed: OccupiedNode, pods: Sequence[Occupant], room: int
+    situation: PolicyInput, listed: OccupiedNode, pods: Sequence[Occupant], room: int
 ) -> Iterator[Candidate]:
     """Yield more replicas for each Service that would miss some, for as long as there is time for that."""
     now = situation.view.cluster_time_seconds
@@ -87,7 +87,7 @@ def _additions(
 
 
 def _addition(
-    situation: Situation, listed: OccupiedNode, service: ServiceMemory, count: int, replicas: int
+    situation: PolicyInput, listed: OccupiedNode, service: ServiceMemory, count: int, replicas: int
 ) -> Candidate:
     settings, chance = situation.settings, _chance(listed)
     missed = settings.slo_service_minute * _missed_minutes(service, count)
@@ -102,7 +102,7 @@ def _addition(
     )
 
 
-def _draining(situation: Situation, listed: OccupiedNode, pods: Sequence[Occupant]) -> Candidate:
+def _draining(situation: PolicyInput, listed: OccupiedNode, pods: Sequence[Occupant]) -> Candidate:
     settings, chance = situation.settings, _chance(listed)
     here = Counter(pod.workload for pod in pods)
     costs = moving_costs(situation, pods)
@@ -128,7 +128,7 @@ def _draining(situation: Situation, listed: OccupiedNode, pods: Sequence[Occupan
 
 
 def _effect(
-    situation: Situation, terms: dict[str, float], at_stake: float, chance: float
+    situation: PolicyInput, terms: dict[str, float], at_stake: float, chance: float
 ) -> Effect:
     spread = at_stake * (chance * (1.0 - chance)) ** 0.5
     return effect_of(terms, situation.settings.horizon_seconds, situation.settings, spread=spread)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from schemas.surge import surge_limit
-from services.agents.appraisal import Situation, pods_without_capacity
+from services.agents.appraisal import PolicyInput, pods_without_capacity
 
 MOST_PODS = 110
 """Pods of one machine at most: the kubelet's default."""
@@ -13,14 +13,14 @@ ROUNDING = 1e-4
 """Ratios travel with six decimals, so that a machine that is exactly full may seem to lack a little."""
 
 
-def surge_pods_left(situation: Situation) -> int:
+def surge_pods_left(situation: PolicyInput) -> int:
     """Return how many pods all workloads together may still get beyond their owners' numbers."""
     most = surge_limit(situation.settings.surge_pods, situation.view.totals.pods_running)
     services = situation.memory.services.values()
     return most - int(math.fsum(one.surge_pods for one in services))
 
 
-def pods_that_fit(situation: Situation, cores: float | None, memory_bytes: int | None) -> int:
+def pods_that_fit(situation: PolicyInput, cores: float | None, memory_bytes: int | None) -> int:
     """Return how many more pods of this size have a place on machines that are awake.
 
     Pods that wait for capacity, and a spare share for work that is still to come, go before them.
@@ -44,7 +44,7 @@ def pods_that_fit(situation: Situation, cores: float | None, memory_bytes: int |
     return fitting
 
 
-def finds_machines(situation: Situation) -> bool:
+def finds_machines(situation: PolicyInput) -> bool:
     """Return whether pods without a place get a rented machine, by what is set and by what is seen."""
     settings, pods = situation.settings, situation.view.pods
     return settings.machines_rented and not any(

@@ -1,4 +1,4 @@
-"""What a decision is worth to the safety agent; the terms are the baseline simulator's."""
+"""Reward of a decision for the safety agent; the terms are the baseline simulator's."""
 
 from __future__ import annotations
 

@@ -17,23 +17,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from schemas.actions import Evidence, ReplicateAction, Target, TargetKind
+from schemas.actions import Evidence
 from schemas.numbers import rounded
 from schemas.observation import ObservedServices
 from services.agents.appraisal import (
     Appraisal,
-    Band,
     Candidate,
-    Situation,
-    bands_of,
+    PolicyInput,
 )
-from services.agents.effects import HOUR, MINUTE, chance_above, effect_of, share_with_spread
-from services.agents.memory import GIB, GROWN_STEPS, ServiceMemory
-from services.agents.raise_memory import is_vain
+from services.agents.effects import HOUR, MINUTE, effect_of, share_with_spread
+from services.agents.memory import GROWN_STEPS, ServiceMemory
 from services.agents.safety.draining import drains
-from services.agents.safety.places import finds_machines, pods_that_fit, surge_pods_left
+from services.agents.safety.foresight import kept_ahead, more_ahead
+from services.agents.safety.places import surge_pods_left
+from services.agents.safety.replica_room import ReplicaRoom, replicate_action
 from services.agents.value_settings import ValueSettings
 
 TREND_STEPS = 8
@@ -51,7 +49,7 @@ UNSEEN_RATIO = 0.5
 """Chance that a rate which was not enough before is not enough again: our own guess."""
 
 
-def appraise(situation: Situation) -> Appraisal:
+def appraise(situation: PolicyInput) -> Appraisal:
     """Return more replicas for Services that need them, and fewer for those that no longer do."""
     table = situation.view.services
     services = situation.memory.services
@@ -62,23 +60,23 @@ def appraise(situation: Situation) -> Appraisal:
     missing: list[str] = []
     surge_pods = surge_pods_left(situation)
     for row in range(len(table.ids)):
-        room = _Room(situation, table, row, surge_pods)
+        room = ReplicaRoom(situation, table, row, surge_pods)
         candidates.extend(_fewer(room))
         missing.extend(_why_no_more(room))
     return Appraisal(tuple(candidates), "; ".join([_summary(situation), *missing]))
 
 
-def _raises(situation: Situation, table: ObservedServices) -> Iterator[Candidate]:
+def _raises(situation: PolicyInput, table: ObservedServices) -> Iterator[Candidate]:
     """Yield the raises that fit together, those that gain most by a pod first."""
     whole = surge_pods_left(situation)
     gains: dict[int, float] = {}
     for row in range(len(table.ids)):
-        if (alone := _more(_Room(situation, table, row, whole))) is not None:
+        if (alone := _more(ReplicaRoom(situation, table, row, whole))) is not None:
             raising, pods = alone
             gains[row] = raising.effect.net / pods
     left, taken_cores = whole, 0.0
     for row in sorted(gains, key=lambda row: -gains[row]):
-        fitting = _more(_Room(situation, table, row, left, taken_cores))
+        fitting = _more(ReplicaRoom(situation, table, row, left, taken_cores))
         if fitting is not None:
             raising, pods = fitting
             yield raising
@@ -88,57 +86,7 @@ def _raises(situation: Situation, table: ObservedServices) -> Iterator[Candidate
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """How far a workload may grow, after those that gain more by a pod."""
-
-    situation: Situation
-    table: ObservedServices
-    row: int
-    """Of the table."""
-    surge_pods: int
-    """Pods that all workloads together may still get."""
-    taken_cores: float = 0.0
-    """CPU that the others' new replicas would take."""
-
-    @property
-    def name(self) -> str:
-        return self.table.ids[self.row]
-
-    @property
-    def service(self) -> ServiceMemory:
-        return self.situation.memory.services[self.name]
-
-    def limit(self) -> int:
-        """Return the most replicas that may be asked for."""
-        table, row, service = self.table, self.row, self.service
-        settings = self.situation.settings
-        cores = table.replica_cpu_cores[row]
-        places = self.surge_pods
-        if not finds_machines(self.situation):
-            places = pods_that_fit(self.situation, cores, table.replica_memory_bytes[row])
-            places -= math.ceil(self.taken_cores / cores) if cores else 0
-        base = service.base_replicas or service.wanted
-        most = min(
-            math.floor(base * settings.most_surge),
-            service.wanted + max(0, min(self.surge_pods, places)),
-        )
-        return min(most, table.most[row]) if table.autoscaled[row] else most
-
-    @property
-    def least_rate(self) -> float:
-        """Requests a second of one replica with as many as may be asked for."""
-        return self.service.rate / max(1, self.limit())
-
-    @property
-    def is_vain(self) -> bool:
-        """Whether more replicas would not end the violation, by what the newest raise changed."""
-        newest = self.service.newest_raise
-        least_rate = 0.0 if newest.curing_rate is None else self.least_rate  # which is dear to know
-        return is_vain(newest, self.service.replica_rate, least_rate)
-
-
-def _why_no_more(room: _Room) -> Iterator[str]:
+def _why_no_more(room: ReplicaRoom) -> Iterator[str]:
     """Yield what stands in the way of more replicas for a Service that violates its objective."""
     table, row, name, service = room.table, room.row, room.name, room.service
     settings = room.situation.settings
@@ -193,7 +141,7 @@ def replicas_by_bad_ratio(service: ServiceMemory, headroom_ratio: float) -> int:
     return math.ceil(max(1, service.ready) / (in_time * (1.0 - headroom_ratio)))
 
 
-def cured_ratio(service: ServiceMemory, situation: Situation) -> tuple[float, float]:
+def cured_ratio(service: ServiceMemory, situation: PolicyInput) -> tuple[float, float]:
     """Return the chance that more replicas end this Service's violation, and its standard deviation.
 
     What was seen of all Services stands for `OWN_PRIOR` raises of this one.
@@ -219,46 +167,41 @@ def foreseen_rate(service: ServiceMemory, ahead_steps: float) -> float:
     return max(service.rate, mean + slope * (middle + ahead_steps))
 
 
-def _nearest_band(name: str, situation: Situation) -> Band | None:
-    """Return the band of the first horizon in which new replicas can be ready; None where nothing is known."""
-    bands = bands_of(situation, f"service/{name}")
-    return next((bands[at] for at in bands if at >= situation.settings.forecast_seconds), None)
-
-
-def _when_they_come(band: Band | None, settings: ValueSettings) -> str:
-    if band is not None:
-        return f"are foreseen at most, nine times in ten (rule {band.rule}, errors: {band.basis})"
+def _when_they_come(settings: ValueSettings) -> str:
     if settings.forecast_seconds:
         return f"are foreseen in {settings.forecast_seconds:g} s"
     return "come, which was too much before"
 
 
-def _peak_ahead(name: str, service: ServiceMemory, situation: Situation) -> float:
-    """Return the rate (requests/s) that replicas given back would have to bear: foreseen, else the recent peak."""
-    bands = bands_of(situation, f"service/{name}")
-    ahead = [bands[at].high for at in bands if at <= situation.settings.saving_horizon_seconds]
-    return max(service.rate, *ahead) if ahead else max(service.rates, default=0.0)
+def _more(room: ReplicaRoom) -> tuple[Candidate, int] | None:
+    """Return a raise, where one is worth considering, with the pods that it would add.
+
+    A forecast only adds: where what is seen asks for as many, that is the raise.
+    """
+    if not _may_grow(room):
+        return None
+    seen = _more_by_what_is_seen(room)
+    return seen if not room.situation.settings.forecast else more_ahead(room, seen) or seen
 
 
-def _more(room: _Room) -> tuple[Candidate, int] | None:
-    """Return a raise, where one is worth considering, with the pods that it would add."""
-    situation, name, service = room.situation, room.name, room.service
+def _may_grow(room: ReplicaRoom) -> bool:
+    """Say whether the effect of the newest change has shown, and another may follow it."""
+    situation, service = room.situation, room.service
     settings, now = situation.settings, situation.view.cluster_time_seconds
     if now - service.changed_seconds < settings.settle_seconds and service.asked_replicas:
-        return None
+        return False
     if service.ready < service.wanted:  # some are starting, or wait for a place
-        return None
+        return False
     if now - service.grown_seconds < GROWN_STEPS * situation.view.interval_seconds:
-        return None
-    if room.is_vain:
-        return None
+        return False
     recent = [at for at in service.own_changes if now - at < settings.changes_seconds]
-    if len(recent) >= settings.changes:
-        return None
+    return not room.is_ineffective and len(recent) < settings.changes
+
+
+def _more_by_what_is_seen(room: ReplicaRoom) -> tuple[Candidate, int] | None:
+    situation, name, service = room.situation, room.name, room.service
+    settings = situation.settings
     rate = foreseen_rate(service, settings.forecast_seconds / situation.view.interval_seconds)
-    band = _nearest_band(name, situation)
-    if band is not None:
-        rate = max(service.rate, band.high)
     violates = _compare(service.overloaded_ratio, settings.slo_bad_ratio, name)
     reaches = Evidence(
         name="foreseen_rate_of_a_replica", value=rounded(rate / max(1, service.ready)),
@@ -279,14 +222,11 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
     if pods <= 0:
         return None
     cured, spread = cured_ratio(service, situation)
-    foreseen = UNSEEN_RATIO if band is None else (
-        chance_above(band, service.broken_rate * service.ready)
-    )  # fmt: skip
-    chance = settings.persists_ratio if violates.holds else foreseen
+    chance = settings.persists_ratio if violates.holds else UNSEEN_RATIO
     if most < enough:  # a part of what is needed may end nothing
         chance *= pods / (enough - wanted)
     at_stake = chance * settings.slo_service_minute * settings.horizon_seconds / MINUTE
-    hourly = pods * _hourly_cost(room.table, room.row, situation)
+    hourly = pods * room.hourly_cost
     effect = effect_of(
         {"slo_services": at_stake * cured, "capacity": -hourly * settings.horizon_seconds / HOUR},
         settings.horizon_seconds,
@@ -294,14 +234,14 @@ def _more(room: _Room) -> tuple[Candidate, int] | None:
         spread=at_stake * spread,
     )
     why = f"{100 * service.overloaded_ratio:.3g} % of the requests that its pods get are bad" if violates.holds else (
-        f"{rate:.4g} requests/s {_when_they_come(band, settings)}"
+        f"{rate:.4g} requests/s {_when_they_come(settings)}"
     )  # fmt: skip
     decisive = (violates,) if violates.holds else (reaches,)
     text = f"{name}: {why}; {replicas} instead of {wanted} replicas"
-    return Candidate(_replicate(service.workload, replicas), effect, decisive, text), pods
+    return Candidate(replicate_action(service.workload, replicas), effect, decisive, text), pods
 
 
-def _fewer(room: _Room) -> Iterator[Candidate]:
+def _fewer(room: ReplicaRoom) -> Iterator[Candidate]:
     situation, name, service = room.situation, room.name, room.service
     settings, now = situation.settings, situation.view.cluster_time_seconds
     quiet = now - max(service.violated_seconds, service.changed_seconds)
@@ -309,22 +249,17 @@ def _fewer(room: _Room) -> Iterator[Candidate]:
         name="quiet_seconds", value=rounded(quiet), comparison=">=", holds=quiet >= settings.quiet_seconds,
         threshold=settings.quiet_seconds, subject=name, signal="requests",
     )  # fmt: skip
-    vain = _in_vain(room, now)
+    vain = _ineffective_scale_ups(room, now)
     if not service.raised or not (rested.holds or vain.holds):
         return
-    peak = _peak_ahead(name, service, situation)
+    peak = max(service.rates, default=0.0)
     kept = kept_replicas(service, peak, settings.headroom_ratio, now - service.violated_seconds)
-    needed = 0 if vain.holds else kept
+    needed = 0 if vain.holds else max(kept, kept_ahead(room))
     replicas = max(service.owner_replicas, needed)
     if replicas >= service.replicas:
         return
     horizon = settings.saving_horizon_seconds
-    given_back = (
-        _hourly_cost(room.table, room.row, situation)
-        * (service.replicas - replicas)
-        * horizon
-        / HOUR
-    )
+    given_back = room.hourly_cost * (service.replicas - replicas) * horizon / HOUR
     at_stake = settings.slo_service_minute * settings.settle_seconds / MINUTE
     effect = effect_of(
         {"capacity": given_back, "slo_services": -RELAPSE_RATIO * at_stake},
@@ -337,10 +272,10 @@ def _fewer(room: _Room) -> Iterator[Candidate]:
     )  # fmt: skip
     text = f"{name}: {why}; back to {replicas} of {service.replicas} replicas, its owner set {service.owner_replicas}"
     decisive = (vain,) if vain.holds else (rested,)
-    yield Candidate(_replicate(service.workload, replicas), effect, decisive, text)
+    yield Candidate(replicate_action(service.workload, replicas), effect, decisive, text)
 
 
-def _in_vain(room: _Room, now: float) -> Evidence:
+def _ineffective_scale_ups(room: ReplicaRoom, now: float) -> Evidence:
     """Return whether replicas are to be given back since they did not help; not before guard rails let them go."""
     service, newest = room.service, room.service.newest_raise
     rested = now - service.changed_seconds >= room.situation.settings.quiet_seconds
@@ -349,7 +284,7 @@ def _in_vain(room: _Room, now: float) -> Evidence:
         value, comparison, threshold = rounded(room.least_rate), ">", newest.curing_rate
     return Evidence(
         name="replica_rate_at_most" if comparison == ">" else "raises_in_vain", value=value, comparison=comparison,
-        threshold=threshold, subject=room.name, signal="requests", holds=rested and room.is_vain,
+        threshold=threshold, subject=room.name, signal="requests", holds=rested and room.is_ineffective,
     )  # fmt: skip
 
 
@@ -360,19 +295,7 @@ def _compare(bad_ratio: float, limit: float, name: str) -> Evidence:
     )  # fmt: skip
 
 
-def _replicate(workload: str, replicas: int) -> ReplicateAction:
-    target = Target(kind=TargetKind.WORKLOAD, name=workload)
-    return ReplicateAction(target=target, replicas=replicas)
-
-
-def _hourly_cost(table: ObservedServices, row: int, situation: Situation) -> float:
-    settings = situation.settings
-    gibibytes = (table.replica_memory_bytes[row] or 0) / GIB
-    cores = table.replica_cpu_cores[row] or 0.0
-    return cores * settings.core_hour + gibibytes * settings.memory_gib_hour
-
-
-def _summary(situation: Situation) -> str:
+def _summary(situation: PolicyInput) -> str:
     limit = situation.settings.slo_bad_ratio
     services = situation.memory.services
     violating = sum(service.bad_ratio > limit for service in services.values())

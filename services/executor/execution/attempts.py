@@ -19,8 +19,8 @@ MOST_TRIES = 5
 """How often an effect is tried that raises: after 1, 2, 4 and 8 more cycles, by which a stored plan is too old."""
 
 
-class Effect(Enum):
-    """What the executor does for one part of a cycle's decision."""
+class SideEffect(Enum):
+    """Side effect of the executor for one part of a cycle's decision."""
 
     EXECUTE = auto()
     """Carry out the decision, or complete its stored plan after a restart."""
@@ -33,12 +33,14 @@ class Attempts:
 
     def __init__(self) -> None:
         """Begin without any attempt."""
-        self._begun: OrderedDict[tuple[Effect, Place, int], None] = OrderedDict()
-        self._failed: OrderedDict[tuple[Effect, Place, int], tuple[int, int | None]] = OrderedDict()
+        self._begun: OrderedDict[tuple[SideEffect, Place, int], None] = OrderedDict()
+        self._failed: OrderedDict[tuple[SideEffect, Place, int], tuple[int, int | None]] = (
+            OrderedDict()
+        )
         """Tries so far of what raised, and the cycle in which another is allowed; None: it is under way, or
         there is none."""
 
-    def begin(self, effect: Effect, place: Place, retry: int = 0) -> bool:
+    def begin(self, effect: SideEffect, place: Place, retry: int = 0) -> bool:
         """Note an attempt; return whether it is the first of this try."""
         if (effect, place, retry) in self._begun:
             return False
@@ -47,11 +49,11 @@ class Attempts:
             self._begun.popitem(last=False)
         return True
 
-    def allow_retry(self, effect: Effect, place: Place, retry: int = 0) -> None:
+    def allow_retry(self, effect: SideEffect, place: Place, retry: int = 0) -> None:
         """Forget an attempt that could not be made, so that the next step makes it."""
         del self._begun[effect, place, retry]
 
-    def note_failure(self, cycle: int, effect: Effect, place: Place, retry: int = 0) -> None:
+    def note_failure(self, cycle: int, effect: SideEffect, place: Place, retry: int = 0) -> None:
         """Note that an attempt raised in a cycle; `allow_failed` gives it another, unless it was the last."""
         tries = self._failed.pop((effect, place, retry), (0, None))[0] + 1
         due = cycle + 2 ** (tries - 1) if tries < MOST_TRIES else None

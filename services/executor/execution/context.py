@@ -1,4 +1,4 @@
-"""What every effect works with, and the write that executing and rolling back share."""
+"""Context of every side effect, and the write that executing and rolling back share."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from bus.errors import Permanent, Temporary
 from bus.follow import Publisher
+from schemas.capabilities import OutcomeCapabilities
 from schemas.envelope import NewEvent
-from schemas.means import OutcomeMeans
 from schemas.outcome import (
     ExecutionPhase,
     Mode,
@@ -25,7 +25,7 @@ from services.executor.writing.writer import OperationWriter
 
 
 @dataclass(frozen=True, slots=True)
-class EffectContext:
+class SideEffectContext:
     """The executor's settings and its ways out: to the cluster, to the log, to its log lines."""
 
     settings: ExecutorSettings
@@ -48,7 +48,9 @@ class EffectContext:
         return Mode.SHADOW if Mode.SHADOW in modes else Mode.ACTIVE
 
     async def publish(
-        self, data: OutcomeExecution | OutcomeVerification | OutcomeMeans, causes: tuple[str, ...]
+        self,
+        data: OutcomeExecution | OutcomeVerification | OutcomeCapabilities,
+        causes: tuple[str, ...],
     ) -> str:
         """Publish one event and return its id once it is stored."""
         new_event = NewEvent(data, data.cycle, data.cluster_time_seconds, causes)

@@ -8,10 +8,10 @@ from schemas.actions import ActionKind
 from schemas.outcome import ExecutionPhase, GuardCheck, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
-from services.executor.execution.context import EffectContext, reason_for
+from services.executor.execution.context import SideEffectContext, reason_for
 from services.executor.execution.planning import plan_within
 from services.executor.facts import Facts
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.ledger import Execution, Ledger, PendingDecision
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.reading.facts import read_facts
@@ -22,11 +22,11 @@ from services.executor.reading.pod_amounts import RESIZED
 from services.executor.reading.reach import read_scope
 
 
-async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -> None:
+async def execute(context: SideEffectContext, state: Ledger, due: PendingDecision) -> None:
     """Execute a decision within the guard rails, or publish why not."""
     settings = context.settings
     question = Question(due, state, settings, state.seen.cluster_time_seconds)
-    checks = ask_guards(Stage.BEFORE_READING, question)
+    checks = ask_guards(Needs.LOG, question)
     if due.action.kind is ActionKind.NOOP or not _all_passed(checks):
         await _refuse(context, state, due, checks)
         return
@@ -45,7 +45,7 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
         return
     checks = (
         *checks,
-        *ask_guards(Stage.BEFORE_ACTING, replace(question_with_facts, planned=planned)),
+        *ask_guards(Needs.PLAN, replace(question_with_facts, planned=planned)),
     )
     if not _all_passed(checks):
         await _refuse(context, state, due, checks)
@@ -53,7 +53,7 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
     await _start(context, state, due, facts, planned, checks)
 
 
-async def _read_facts(context: EffectContext, due: PendingDecision) -> Facts:
+async def _read_facts(context: SideEffectContext, due: PendingDecision) -> Facts:
     """Read what the plan of this kind looks at."""
     settings, kind = context.settings, due.action.kind
     facts = await read_facts(context.transport, due.action)
@@ -69,7 +69,7 @@ async def _read_facts(context: EffectContext, due: PendingDecision) -> Facts:
     return facts
 
 
-async def resume(context: EffectContext, state: Ledger, execution: Execution) -> None:
+async def resume(context: SideEffectContext, state: Ledger, execution: Execution) -> None:
     """Complete a plan that an earlier process started, or abandon it when it is too old."""
     started = OutcomeExecution(
         cycle=execution.cycle,
@@ -103,7 +103,7 @@ async def resume(context: EffectContext, state: Ledger, execution: Execution) ->
 
 
 async def _start(
-    context: EffectContext,
+    context: SideEffectContext,
     state: Ledger,
     due: PendingDecision,
     facts: Facts,
@@ -131,7 +131,7 @@ async def _start(
 
 
 async def _refuse(
-    context: EffectContext,
+    context: SideEffectContext,
     state: Ledger,
     due: PendingDecision,
     checks: tuple[GuardCheck, ...],

@@ -13,7 +13,7 @@ from dataclasses import replace
 from schemas.outcome import GuardCheck, Operation, Verb
 from services.cluster import ClusterRefused, Transport
 from services.executor.facts import Facts, WorkloadFacts
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, ask_guards
 from services.executor.plans import PLANS
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.plans.resource_cap import QUOTA
@@ -45,11 +45,11 @@ async def plan_within(
             for operation in planned.operations
         ]
         question_with_plan = replace(question, planned=planned, reaches=tuple(reaches))
-        checks = ask_guards(Stage.BEFORE_WRITING, question_with_plan)
+        checks = ask_guards(Needs.REACH, question_with_plan)
         left = (
             None
             if all(check.passed for check in checks)
-            else strike_out_forbidden(facts, question_with_plan)
+            else exclude_forbidden(facts, question_with_plan)
         )
         if left is None and all(check.passed for check in checks) and not question.scope.everything:
             left = await without_refused_evictions(transport, facts, planned.operations)
@@ -60,7 +60,7 @@ async def plan_within(
     return planned, checks
 
 
-def strike_out_forbidden(facts: Facts, question: Question) -> Facts | None:
+def exclude_forbidden(facts: Facts, question: Question) -> Facts | None:
     """Return facts in which nothing that these operations may not write can be chosen; None when
     that leaves them as they are.
     """
@@ -96,9 +96,7 @@ def strike_out_forbidden(facts: Facts, question: Question) -> Facts | None:
 
 def _is_permitted(question: Question, key: str) -> bool:
     alone = tuple(reach for reach in question.reaches if reach.key == key)
-    return all(
-        check.passed for check in ask_guards(Stage.BEFORE_WRITING, replace(question, reaches=alone))
-    )
+    return all(check.passed for check in ask_guards(Needs.REACH, replace(question, reaches=alone)))
 
 
 def _reach_key(workload_facts: WorkloadFacts) -> str:

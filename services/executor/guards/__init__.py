@@ -1,4 +1,7 @@
-"""Guard rails: what may keep a decision from being executed, each in a file of this folder, in the order they declare.
+"""Guard rails: what may keep a decision from being executed, each in a file of this folder.
+
+All are asked in one way: a pure `check` answers a `Question`, once for a decision and its plan. Those that look at
+what a write touches, or at what may change meanwhile, are asked again right before each write, with what is read then.
 
 The files are read once a process. They are imported by their path and not by their name, so no file
 has to be edited for a new one.
@@ -8,13 +11,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 from bus.errors import ConfigError
-from schemas.outcome import GuardCheck
+from schemas.outcome import GuardCheck, Operation
 from schemas.reasons import Reason
 from services.executor.ledger import Execution, Ledger, PendingDecision
 from services.executor.plans.planned import OperationPlan
@@ -24,17 +27,61 @@ from services.executor.settings import ExecutorSettings
 PARENT = "services.executor.guards"
 
 
-class Stage(Enum):
-    """When a guard is asked; stages come in this order."""
+class Needs(Enum):
+    """Knowledge that a guard needs; those that need less are asked first, and what fails spares the rest."""
 
-    BEFORE_READING = 1
-    """Before the cluster is read."""
-    BEFORE_WRITING = 2
-    """With what the operations touch: of the whole plan, and again of each operation right before it is
-    written, also where it takes something back or completes an older plan.
-    """
-    BEFORE_ACTING = 3
-    """With the plan at hand."""
+    LOG = 1
+    """What the log says, before the cluster is read."""
+    REACH = 2
+    """What the operations touch."""
+    PLAN = 3
+    """The whole plan."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """An operation right before it is sent."""
+
+    operation: Operation
+    takes_back: bool
+    """It is of a plan that takes an execution back."""
+    pods_left: tuple[str, ...] = ()
+    """Pods that would end with the machine that it ends."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """May this decision be executed now? Asked once for it and its plan, and again before each write."""
+
+    due: PendingDecision
+    state: Ledger
+    settings: ExecutorSettings
+    now_seconds: float
+    """Cluster time."""
+    planned: OperationPlan | None = None
+    reaches: tuple[Reach, ...] = ()
+    """What each operation to be written touches, read just before."""
+    scope: Scope = EVERYWHERE
+    """Scope of writes."""
+    write: Write | None = None
+    """What is about to be written; `state` then has the operator's newest command and the newest cycle.
+    None: the decision is asked about."""
+
+    def recent(self, seconds: float) -> list[Execution]:
+        """Return executions that began within the last `seconds` of cluster time."""
+        return [
+            execution
+            for execution in self.state.executions
+            if self.now_seconds - execution.time_seconds < seconds
+        ]
+
+    def on_target(self, executions: list[Execution]) -> list[Execution]:
+        """Return those that hit the same target."""
+        return [
+            execution
+            for execution in executions
+            if execution.action.target == self.due.action.target
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +90,20 @@ class Guard:
 
     name: str
     """The name in the log, as its answers give it (`GuardCheck.guard`)."""
-    stage: Stage
+    needs: Needs
     order: int
-    """Its place within the stage; smaller is asked first, and of several that fail the first gives
-    the reason."""
+    """Its place among those that need the same; smaller is asked first, and of several that fail the first
+    gives the reason."""
     check: Callable[[Question], GuardCheck | None]
     """None: the guard has nothing to say here, and the log holds nothing of it."""
+    each_write: bool = False
+    """Asked once more right before each write, with what is read then; also where the write takes something
+    back or completes an older plan."""
 
 
 @lru_cache(maxsize=1)
 def registered_guards() -> tuple[Guard, ...]:
-    """Return every guard, by stage and place.
+    """Return every guard, by what it needs and its place.
 
     Raises:
         ConfigError: a file that declares no guard that can be used.
@@ -67,7 +117,7 @@ def registered_guards() -> tuple[Guard, ...]:
 
 
 def check_guards(declared: Iterable[tuple[str, object]]) -> tuple[Guard, ...]:
-    """Return guards by stage and place, after seeing that they can stand beside one another.
+    """Return guards by what they need and their place, after seeing that they can stand beside one another.
 
     Args:
         declared: file names, without suffix, with what each declares as `GUARDS`.
@@ -88,53 +138,25 @@ def check_guards(declared: Iterable[tuple[str, object]]) -> tuple[Guard, ...]:
             for other in guards:
                 if other.name == guard.name:
                     raise ConfigError(f"{where}: name", guard.name, "another guard has it already")
-                if (other.stage, other.order) == (guard.stage, guard.order):
-                    remedy = f"{other.name} has it already in {guard.stage.name}"
+                if (other.needs, other.order) == (guard.needs, guard.order):
+                    remedy = f"{other.name} has it already in {guard.needs.name}"
                     raise ConfigError(f"{where}: order", guard.order, remedy)
             guards.append(guard)
-    return tuple(sorted(guards, key=lambda guard: (guard.stage.value, guard.order)))
+    return tuple(sorted(guards, key=lambda guard: (guard.needs.value, guard.order)))
 
 
-def ask_guards(stage: Stage, question: Question) -> tuple[GuardCheck, ...]:
-    """Return the answer of every guard of a stage that has one.
+def ask_guards(needs: Needs, question: Question) -> tuple[GuardCheck, ...]:
+    """Return the answer of every guard that needs this and has one; before a write of those alone that are asked again.
 
     Raises:
         ConfigError: a file declares no guard that can be used.
     """
-    asked = (guard.check(question) for guard in registered_guards() if guard.stage is stage)
+    asked = (
+        guard.check(question)
+        for guard in registered_guards()
+        if guard.needs is needs and (guard.each_write or question.write is None)
+    )
     return tuple(check for check in asked if check is not None)
-
-
-@dataclass(frozen=True)
-class Question:
-    """May this decision be executed now?"""
-
-    due: PendingDecision
-    state: Ledger
-    settings: ExecutorSettings
-    now_seconds: float
-    """Cluster time."""
-    planned: OperationPlan | None = None
-    reaches: tuple[Reach, ...] = ()
-    """What each operation to be written touches, read just before."""
-    scope: Scope = EVERYWHERE
-    """What may be written."""
-
-    def recent(self, seconds: float) -> list[Execution]:
-        """Return executions that began within the last `seconds` of cluster time."""
-        return [
-            execution
-            for execution in self.state.executions
-            if self.now_seconds - execution.time_seconds < seconds
-        ]
-
-    def on_target(self, executions: list[Execution]) -> list[Execution]:
-        """Return those that hit the same target."""
-        return [
-            execution
-            for execution in executions
-            if execution.action.target == self.due.action.target
-        ]
 
 
 def guard_check(
@@ -156,4 +178,17 @@ def guard_check(
         unit=unit,
         reason=None if passed else reason,
         text=text,
+    )
+
+
+def found_check(guard: str, found: Collection[str], reason: Reason, unit: str) -> GuardCheck:
+    """Return the answer of a guard that looks for what must not be there; the first of it is told."""
+    return guard_check(
+        guard,
+        passed=not found,
+        reason=reason,
+        measured=len(found),
+        limit=0,
+        unit=unit,
+        text=next(iter(found), ""),
     )

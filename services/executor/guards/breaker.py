@@ -9,7 +9,7 @@ from projections.standing import GIVES_BACK
 from schemas.breaker import WHOLE, Breaker, BreakerState
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 from services.executor.ledger import Execution
 
 
@@ -53,4 +53,4 @@ def _tried_since(breaker: Breaker, executions: Iterable[Execution]) -> tuple[Exe
     )
 
 
-GUARDS = (Guard("breaker", Stage.BEFORE_ACTING, 6, check),)
+GUARDS = (Guard("breaker", Needs.PLAN, 6, check),)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
-from services.executor.settings import Budget
+from services.executor.guards import Guard, Needs, Question, guard_check
+from services.executor.settings import DisruptionBudget
 
 
 def check(question: Question) -> GuardCheck:
@@ -42,7 +42,7 @@ def schedule_applies(schedule: str, now_seconds: float) -> bool:
     return begin <= clock < end if begin <= end else clock >= begin or clock < end
 
 
-def _check_budget(question: Question, budget: Budget) -> GuardCheck:
+def _check_budget(question: Question, budget: DisruptionBudget) -> GuardCheck:
     used = {
         execution.action.target.name
         for execution in question.recent(budget.window_seconds)
@@ -69,4 +69,4 @@ def _check_budget(question: Question, budget: Budget) -> GuardCheck:
     )
 
 
-GUARDS = (Guard("budget", Stage.BEFORE_ACTING, 60, check),)
+GUARDS = (Guard("budget", Needs.PLAN, 60, check),)

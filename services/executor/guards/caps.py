@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
 def check_node(question: Question) -> GuardCheck:
@@ -78,7 +78,7 @@ def _check_count(guard: str, count: int, limit: int, reason: Reason, name: str) 
 
 
 GUARDS = (
-    Guard("cap_per_node", Stage.BEFORE_ACTING, 30, check_node),
-    Guard("cap_per_namespace", Stage.BEFORE_ACTING, 40, check_namespace),
-    Guard("cap_per_workload", Stage.BEFORE_ACTING, 50, check_workload),
+    Guard("cap_per_node", Needs.PLAN, 30, check_node),
+    Guard("cap_per_namespace", Needs.PLAN, 40, check_namespace),
+    Guard("cap_per_workload", Needs.PLAN, 50, check_workload),
 )

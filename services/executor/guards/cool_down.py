@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 from services.executor.ledger import Execution
 
 
@@ -49,6 +49,6 @@ def _check_waited(
 
 
 GUARDS = (
-    Guard("cool_down", Stage.BEFORE_ACTING, 10, check),
-    Guard("cool_down_after_failure", Stage.BEFORE_ACTING, 20, check_after_failure),
+    Guard("cool_down", Needs.PLAN, 10, check),
+    Guard("cool_down_after_failure", Needs.PLAN, 20, check_after_failure),
 )

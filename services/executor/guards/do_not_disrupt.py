@@ -11,21 +11,13 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, found_check
 
 
 def check(question: Question) -> GuardCheck:
     """Fail when anything that would be touched is marked."""
-    marked = list(dict.fromkeys(_protected_objects(question)))
-    return guard_check(
-        "do_not_disrupt",
-        passed=not marked,
-        reason=Reason.PROTECTED,
-        measured=len(marked),
-        limit=0,
-        unit="objects",
-        text=marked[0] if marked else "",
-    )
+    marked = dict.fromkeys(_protected_objects(question))
+    return found_check("do_not_disrupt", marked, Reason.PROTECTED, "objects")
 
 
 def _protected_objects(question: Question) -> Iterator[str]:
@@ -40,4 +32,4 @@ def _protected_objects(question: Question) -> Iterator[str]:
                 )
 
 
-GUARDS = (Guard("do_not_disrupt", Stage.BEFORE_WRITING, 30, check),)
+GUARDS = (Guard("do_not_disrupt", Needs.REACH, 30, check, each_write=True),)

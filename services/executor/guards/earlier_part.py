@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck, Operation
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, found_check
 from services.executor.ledger import Execution
 
 
@@ -18,25 +18,11 @@ def check(question: Question) -> GuardCheck | None:
     if question.due.part == 0 or question.planned is None:
         return None
     conflicts = [
-        execution
+        f"part {execution.part} ({execution.action.kind}) has touched the same node, queue or workload"
         for execution in question.state.executions
         if execution.cycle == question.due.cycle and _conflicts(question, execution)
     ]
-    text = ""
-    if conflicts:
-        first = conflicts[0]
-        text = (
-            f"part {first.part} ({first.action.kind}) has touched the same node, queue or workload"
-        )
-    return guard_check(
-        "earlier_part",
-        passed=not conflicts,
-        reason=Reason.EARLIER_PART,
-        measured=len(conflicts),
-        limit=0,
-        unit="parts",
-        text=text,
-    )
+    return found_check("earlier_part", conflicts, Reason.EARLIER_PART, "parts")
 
 
 def _conflicts(question: Question, execution: Execution) -> bool:
@@ -53,4 +39,4 @@ def _objects(operations: Iterable[Operation]) -> set[tuple[str, str, str]]:
     return {(one.resource, one.namespace, one.name) for one in operations}
 
 
-GUARDS = (Guard("earlier_part", Stage.BEFORE_ACTING, 8, check),)
+GUARDS = (Guard("earlier_part", Needs.PLAN, 8, check),)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, found_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -17,15 +17,7 @@ def check(question: Question) -> GuardCheck:
         for reach in question.reaches
         for applied in reach.applied
     ]
-    return guard_check(
-        "field_owner",
-        passed=not owned,
-        reason=Reason.FIELD_OWNED,
-        measured=len(owned),
-        limit=0,
-        unit="fields",
-        text=owned[0] if owned else "",
-    )
+    return found_check("field_owner", owned, Reason.FIELD_OWNED, "fields")
 
 
-GUARDS = (Guard("field_owner", Stage.BEFORE_WRITING, 60, check),)
+GUARDS = (Guard("field_owner", Needs.REACH, 60, check, each_write=True),)

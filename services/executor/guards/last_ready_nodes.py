@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -27,4 +27,4 @@ def check(question: Question) -> GuardCheck:
     )
 
 
-GUARDS = (Guard("last_ready_nodes", Stage.BEFORE_ACTING, 80, check),)
+GUARDS = (Guard("last_ready_nodes", Needs.PLAN, 80, check),)

@@ -6,24 +6,17 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
-from services.executor.reach import CLUSTER_WIDE, WRITTEN
+from services.executor.guards import Guard, Needs, Question, found_check
+from services.rights.executor import CLUSTER_WIDE, WRITTEN
 
 
 def check(question: Question) -> GuardCheck:
     """Fail when something to be written, or a pod to be removed, lies outside of the named ones."""
-    outside = list(dict.fromkeys(_outside(question)))
     named = ", ".join(question.scope.namespaces or ()) or "none"
-    text = f"{outside[0]} is in none of the namespaces to be written ({named})" if outside else ""
-    return guard_check(
-        "named_namespaces",
-        passed=not outside,
-        reason=Reason.NAMESPACE_NOT_NAMED,
-        measured=len(outside),
-        limit=0,
-        unit="objects",
-        text=text,
+    outside = dict.fromkeys(
+        f"{key} is in none of the namespaces to be written ({named})" for key in _outside(question)
     )
+    return found_check("named_namespaces", outside, Reason.NAMESPACE_NOT_NAMED, "objects")
 
 
 def _outside(question: Question) -> Iterator[str]:
@@ -37,4 +30,4 @@ def _outside(question: Question) -> Iterator[str]:
                 yield f"pods {pod.key}"
 
 
-GUARDS = (Guard("named_namespaces", Stage.BEFORE_WRITING, 40, check),)
+GUARDS = (Guard("named_namespaces", Needs.REACH, 40, check, each_write=True),)

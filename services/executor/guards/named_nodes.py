@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -41,4 +41,4 @@ def check(question: Question) -> GuardCheck:
     )
 
 
-GUARDS = (Guard("named_nodes", Stage.BEFORE_WRITING, 50, check),)
+GUARDS = (Guard("named_nodes", Needs.REACH, 50, check, each_write=True),)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 from services.executor.ledger import Execution
 from services.executor.plans.planned import OPPOSITE
 
@@ -50,4 +50,4 @@ def _undoes(question: Question, execution: Execution) -> bool:
     return same_target and OPPOSITE.get(planned.direction) == execution.direction
 
 
-GUARDS = (Guard("ping_pong", Stage.BEFORE_ACTING, 70, check),)
+GUARDS = (Guard("ping_pong", Needs.PLAN, 70, check),)

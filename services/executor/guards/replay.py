@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -14,4 +14,4 @@ def check(question: Question) -> GuardCheck:
     return guard_check("replay", passed=passed, reason=Reason.REPLAYED_LOG, text=text)
 
 
-GUARDS = (Guard("replay", Stage.BEFORE_READING, 10, check),)
+GUARDS = (Guard("replay", Needs.LOG, 10, check),)

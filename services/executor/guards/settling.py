@@ -5,7 +5,7 @@ from __future__ import annotations
 from projections.standing import GIVES_BACK
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
 def check(question: Question) -> GuardCheck | None:
@@ -28,4 +28,4 @@ def check(question: Question) -> GuardCheck | None:
     )
 
 
-GUARDS = (Guard("settling", Stage.BEFORE_ACTING, 4, check),)
+GUARDS = (Guard("settling", Needs.PLAN, 4, check),)

@@ -1,19 +1,26 @@
-"""stale_decision: the world has moved on since an old decision, or a newer one waits already."""
+"""stale_decision: the world has moved on since an old decision, or a newer one waits already.
+
+Asked before each write too: the event `started` may have waited through an outage until the log took it.
+"""
 
 from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
-def check(question: Question) -> GuardCheck:
-    """Fail when the decision is older than the limit in cycles."""
-    age = max(0, question.state.seen.cycle - question.due.cycle)
-    limit = question.settings.stale_cycles
-    newest = max((pending.cycle for pending in question.state.due), default=question.due.cycle)
+def check(question: Question) -> GuardCheck | None:
+    """Fail when the decision is older than the limit in cycles; what takes back is never too old."""
+    cycle, seen, write = question.due.cycle, question.state.seen.cycle, question.write
+    if write is not None and write.takes_back:
+        return None
+    age, limit = max(0, seen - cycle), question.settings.stale_cycles
     text = "" if age <= limit else f"decided {age} cycles ago; the limit is {limit}"
-    if newest > question.due.cycle:
+    if text and write is not None:
+        text = f"cycle {seen} was observed before this could be written"
+    newest = max((pending.cycle for pending in question.state.due), default=cycle)
+    if newest > cycle and write is None:
         text = f"the decision of cycle {newest} waits already; only the newest is executed"
     return guard_check(
         "stale_decision",
@@ -26,4 +33,4 @@ def check(question: Question) -> GuardCheck:
     )
 
 
-GUARDS = (Guard("stale_decision", Stage.BEFORE_READING, 30, check),)
+GUARDS = (Guard("stale_decision", Needs.LOG, 30, check, each_write=True),)

@@ -8,9 +8,9 @@ from typing import Any
 from schemas.outcome import GuardCheck, Mode
 from schemas.reasons import Reason
 from schemas.surge import surge_limit
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 from services.executor.ledger import Execution
-from services.executor.plans.raises import read_raise
+from services.executor.plans.scale_ups import read_scale_up
 
 
 def check_ratio(question: Question) -> GuardCheck | None:
@@ -71,12 +71,12 @@ def _added_pods(execution: Execution) -> int:
     total = 0
     for operation in execution.operations:
         patch: dict[str, Any] = json.loads(operation.patch or "{}")
-        remembered = read_raise((patch.get("metadata") or {}).get("annotations") or {})
+        remembered = read_scale_up((patch.get("metadata") or {}).get("annotations") or {})
         total += 0 if remembered is None else remembered.added_pods
     return total
 
 
 GUARDS = (
-    Guard("cap_surge_ratio", Stage.BEFORE_ACTING, 52, check_ratio),
-    Guard("cap_surge_pods", Stage.BEFORE_ACTING, 54, check_pods),
+    Guard("cap_surge_ratio", Needs.PLAN, 52, check_ratio),
+    Guard("cap_surge_pods", Needs.PLAN, 54, check_pods),
 )

@@ -7,7 +7,7 @@ from projections.switchback.text import acting_text, held_text
 from schemas.actions import ActionKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
 def check(question: Question) -> GuardCheck | None:
@@ -35,6 +35,6 @@ def _check_units(guard: str, question: Question, units: tuple[str, ...]) -> Guar
 
 
 GUARDS = (
-    Guard("switchback", Stage.BEFORE_READING, 40, check),
-    Guard("switchback_namespaces", Stage.BEFORE_ACTING, 5, check_namespaces),
+    Guard("switchback", Needs.LOG, 40, check),
+    Guard("switchback_namespaces", Needs.PLAN, 5, check_namespaces),
 )

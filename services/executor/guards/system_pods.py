@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, found_check
 
 ALWAYS = "kube-system"
 """Protected even where the settings leave it out."""
@@ -16,15 +16,8 @@ ALWAYS = "kube-system"
 
 def check(question: Question) -> GuardCheck:
     """Fail when something protected would be written or removed."""
-    names = list(dict.fromkeys(_system_pods(question)))
-    return guard_check(
-        "system_pods",
-        passed=not names,
-        reason=Reason.PROTECTED,
-        measured=len(names),
-        limit=0,
-        unit="objects",
-        text=names[0] if names else "",
+    return found_check(
+        "system_pods", dict.fromkeys(_system_pods(question)), Reason.PROTECTED, "objects"
     )
 
 
@@ -40,4 +33,4 @@ def _system_pods(question: Question) -> Iterator[str]:
                 yield f"{pod.key} is in a protected namespace"
 
 
-GUARDS = (Guard("system_pods", Stage.BEFORE_WRITING, 10, check),)
+GUARDS = (Guard("system_pods", Needs.REACH, 10, check, each_write=True),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 
 def check(question: Question) -> GuardCheck | None:
@@ -16,4 +16,4 @@ def check(question: Question) -> GuardCheck | None:
     return guard_check("taken_back", passed=False, reason=Reason.TAKEN_BACK, text=text)
 
 
-GUARDS = (Guard("taken_back", Stage.BEFORE_READING, 15, check),)
+GUARDS = (Guard("taken_back", Needs.LOG, 15, check),)

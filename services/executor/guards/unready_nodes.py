@@ -7,7 +7,7 @@ from __future__ import annotations
 from projections.standing import GIVES_BACK
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards import Guard, Question, Stage, guard_check
+from services.executor.guards import Guard, Needs, Question, guard_check
 
 LEAST_NODES = 3
 """As the node controller: fewer unready nodes are no outage of a zone."""
@@ -36,4 +36,4 @@ def check(question: Question) -> GuardCheck | None:
     )
 
 
-GUARDS = (Guard("unready_nodes", Stage.BEFORE_ACTING, 2, check),)
+GUARDS = (Guard("unready_nodes", Needs.PLAN, 2, check),)

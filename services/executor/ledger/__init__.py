@@ -1,4 +1,4 @@
-"""What the executor knows: decisions that wait, what was executed and how it went. Pure, and part
+"""State of the executor: decisions that wait, what was executed and how it went. Pure, and part
 of the log.
 """
 
@@ -8,11 +8,11 @@ from pydantic import Field
 
 from schemas.actions import Action, ActionKind
 from schemas.breaker import WHOLE, Breaker
-from schemas.means import MissingMeans
+from schemas.capabilities import MissingCapability
 from schemas.model import DataModel
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.outcome import ExecutionPhase, Mode, Operation
-from services.executor.ledger.work import WorkLook
+from services.executor.ledger.work import WorkCounts
 
 Place = tuple[Cycle, Count]
 """A cycle, and the part of its decision."""
@@ -81,7 +81,7 @@ class Execution(DataModel):
 
 
 class ClusterSummary(DataModel):
-    """What the newest observation says of the whole cluster."""
+    """Summary of the newest observation about the whole cluster."""
 
     id: str = ""
     cycle: Cycle = 0
@@ -101,7 +101,7 @@ class Ledger(DataModel):
     """The executor's state."""
 
     seen: ClusterSummary = ClusterSummary()
-    looks: tuple[WorkLook, ...] = ()
+    looks: tuple[WorkCounts, ...] = ()
     """What the newest observations count of work, oldest first."""
     due: tuple[PendingDecision, ...] = ()
     executions: tuple[Execution, ...] = ()
@@ -120,7 +120,7 @@ class Ledger(DataModel):
     """The log is a replay."""
     breakers: tuple[Breaker, ...] = Field(default=(), exclude_if=lambda standing: not standing)
     """Those that are not closed."""
-    missing_means: tuple[MissingMeans, ...] = Field(
+    missing_means: tuple[MissingCapability, ...] = Field(
         default=(), exclude_if=lambda missing: not missing
     )
     """Kinds of action that cannot be done, as this process said last."""

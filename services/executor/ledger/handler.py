@@ -8,10 +8,10 @@ from typing import Any
 
 from projections.standing import is_reversible, standing_after
 from schemas.breaker import OutcomeBreaker
+from schemas.capabilities import OutcomeCapabilities
 from schemas.control import EVERYTHING, Command, Control
 from schemas.decision import Decision
 from schemas.envelope import Event, NewEvent
-from schemas.means import OutcomeMeans
 from schemas.observation import Observation
 from schemas.outcome import (
     ExecutionPhase,
@@ -24,7 +24,7 @@ from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from schemas.subjects import parse
 from services.executor.ledger import ClusterSummary, Execution, Ledger, PendingDecision, Place
-from services.executor.ledger.work import look_at_work
+from services.executor.ledger.work import work_counts_of
 
 NAME = "executor"
 KEPT_EXECUTIONS = 250
@@ -50,7 +50,7 @@ class ExecutorHandler:
         OutcomeExecution.PATTERN,
         OutcomeVerification.PATTERN,
         OutcomeBreaker.PATTERN,
-        OutcomeMeans.PATTERN,
+        OutcomeCapabilities.PATTERN,
     )
     state_version = 1
     deadline_seconds = None
@@ -78,7 +78,7 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
     """Return the state after one stored event."""
     match event.data:
         case Observation():
-            look = look_at_work(event.data)
+            look = work_counts_of(event.data)
             update = {"seen": _summarise(event, state.seen), "replayed": _is_replay(event)}
             if look is not None:
                 update["looks"] = (*state.looks, look)[-KEPT_LOOKS:]
@@ -96,7 +96,7 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
             return _apply_control(state, data)
         case OutcomeBreaker() as data:
             return state.model_copy(update={"breakers": data.standing})
-        case OutcomeMeans() as data:
+        case OutcomeCapabilities() as data:
             return state.model_copy(update={"missing_means": data.missing})
         case _:
             return state

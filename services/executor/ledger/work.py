@@ -1,4 +1,4 @@
-"""What an observation counts of work, kept as long as an execution may be blamed for a change of it."""
+"""Work counters of an observation, kept as long as an execution may be blamed for a change of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RequestCounts(DataModel):
     """Failed, lost, or answered later than `SLOW_SECONDS`."""
 
 
-class WorkLook(DataModel):
+class WorkCounts(DataModel):
     """Counters of one observation; none of them falls, but a Service's own when it is made anew."""
 
     time_seconds: Seconds
@@ -29,7 +29,7 @@ class WorkLook(DataModel):
 
 
 class WorkStep(DataModel):
-    """What happened between two looks."""
+    """Change between two measurements."""
 
     seconds: Seconds
     overdue_pods: float
@@ -37,18 +37,18 @@ class WorkStep(DataModel):
     requests: dict[str, RequestCounts]
 
 
-def look_at_work(data: Observation) -> WorkLook | None:
+def work_counts_of(data: Observation) -> WorkCounts | None:
     """Return what an observation counts; None where it counts no work."""
     if data.work is None:
         return None
-    return WorkLook(
+    return WorkCounts(
         time_seconds=data.cluster_time_seconds,
         overdue_pod_seconds=data.work.overdue_pod_seconds,
         services={counters.service: _counts(counters) for counters in data.work.services or ()},
     )
 
 
-def step_between(before: WorkLook, now: WorkLook) -> WorkStep | None:
+def step_between(before: WorkCounts, now: WorkCounts) -> WorkStep | None:
     """Return what happened between two looks; None when no time lies between them."""
     seconds = now.time_seconds - before.time_seconds
     if seconds <= 0:

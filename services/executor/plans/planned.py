@@ -1,4 +1,4 @@
-"""What a plan is: operations with their ends, or a refusal with its reason."""
+"""A plan: operations with their ends, or a refusal with its reason."""
 
 from __future__ import annotations
 

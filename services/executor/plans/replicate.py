@@ -13,7 +13,7 @@ from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts
 from services.executor.plans.planned import OperationPlan, PlanRefusal
-from services.executor.plans.replicate_workload import has_standing_raise, plan_replicas
+from services.executor.plans.replicate_workload import has_standing_scale_up, plan_replicas
 from services.executor.settings import ExecutorSettings
 
 
@@ -35,7 +35,7 @@ def plan(
             protected += 1
             continue
         replicas = workload.replicas + 1
-        if has_standing_raise(workload):  # the annotation has to stay true
+        if has_standing_scale_up(workload):  # the annotation has to stay true
             return plan_replicas(name, replicas, facts, settings)
         operation = Operation(
             verb=Verb.SCALE,

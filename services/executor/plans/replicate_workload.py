@@ -17,14 +17,14 @@ from schemas.reasons import Reason
 from schemas.surge import OWNER_REPLICAS
 from services.executor.facts import AutoscalerFacts, Facts, WorkloadFacts
 from services.executor.plans.planned import OperationPlan, PlanRefusal, Surge, canonical_json
-from services.executor.plans.raises import Raise, read_raise
-from services.executor.reach import AUTOSCALERS
+from services.executor.plans.scale_ups import ScaleUp, read_scale_up
 from services.executor.settings import ExecutorSettings
 from services.held import HELD
+from services.rights.executor import AUTOSCALERS
 
 
 @dataclass(frozen=True, slots=True)
-class Lever:
+class ReplicaField:
     """The number that decides how many replicas a workload has, and the object that holds it."""
 
     held_by: WorkloadFacts | AutoscalerFacts
@@ -32,7 +32,7 @@ class Lever:
     """spec.replicas or spec.minReplicas, as it is now."""
     running: int
     """spec.replicas of the Deployment, as it is now."""
-    raised: Raise | None
+    raised: ScaleUp | None
     """Our raise that stands; None: none does."""
 
     @property
@@ -51,7 +51,7 @@ def plan_replicas(
     unusable = _unusable(workload, facts.autoscaler, settings)
     if unusable is not None:
         return unusable
-    remembered = read_raise((facts.autoscaler or workload).annotations)
+    remembered = read_scale_up((facts.autoscaler or workload).annotations)
     lever = _lever(workload, facts.autoscaler, remembered)
     name = f"{workload.namespace}/{workload.name}"
     up = wanted > lever.highest
@@ -71,9 +71,9 @@ def plan_replicas(
     return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=text)
 
 
-def has_standing_raise(workload: WorkloadFacts) -> bool:
+def has_standing_scale_up(workload: WorkloadFacts) -> bool:
     """Say whether a Deployment shows the number to which we raised it."""
-    remembered = read_raise(workload.annotations)
+    remembered = read_scale_up(workload.annotations)
     return remembered is not None and remembered.ours == workload.replicas
 
 
@@ -96,16 +96,16 @@ def _unusable(
 
 
 def _lever(
-    workload: WorkloadFacts, autoscaler: AutoscalerFacts | None, remembered: Raise | None
-) -> Lever:
+    workload: WorkloadFacts, autoscaler: AutoscalerFacts | None, remembered: ScaleUp | None
+) -> ReplicaField:
     held_by = autoscaler or workload
     number = workload.replicas if autoscaler is None else autoscaler.least_replicas
     stands = remembered is not None and remembered.ours == number
-    return Lever(held_by, number, workload.replicas, remembered if stands else None)
+    return ReplicaField(held_by, number, workload.replicas, remembered if stands else None)
 
 
 def _raise_replicas(
-    workload: WorkloadFacts, wanted: int, lever: Lever, facts: Facts
+    workload: WorkloadFacts, wanted: int, lever: ReplicaField, facts: Facts
 ) -> OperationPlan | PlanRefusal:
     name = f"{workload.namespace}/{workload.name}"
     most, limit = wanted, ""
@@ -121,7 +121,7 @@ def _raise_replicas(
         return PlanRefusal(reason=reason, text=f"{name} has {lever.highest} replicas: {limit}")
     former = lever.raised
     base = former.base if former is not None and lever.running <= former.ours else lever.running
-    remembered = Raise(
+    remembered = ScaleUp(
         owner=lever.number if former is None else former.owner,
         ours=most,
         base=base,
@@ -139,7 +139,7 @@ def _raise_replicas(
 
 
 def _give_back(
-    workload: WorkloadFacts, wanted: int, lever: Lever, raised: Raise, facts: Facts
+    workload: WorkloadFacts, wanted: int, lever: ReplicaField, raised: ScaleUp, facts: Facts
 ) -> OperationPlan:
     """Take away replicas that we added: at most all of them, and then nothing of ours is left."""
     kept = wanted if wanted > max(raised.base, raised.owner) else raised.owner
@@ -155,7 +155,7 @@ def _give_back(
 
 
 def _write(
-    workload: WorkloadFacts, number: int, lever: Lever, remembered: Raise | None, note: str
+    workload: WorkloadFacts, number: int, lever: ReplicaField, remembered: ScaleUp | None, note: str
 ) -> Operation:
     """Return the merge patch of number and annotation, tied to the version that was read."""
     autoscaled = isinstance(lever.held_by, AutoscalerFacts)

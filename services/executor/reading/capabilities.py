@@ -9,26 +9,26 @@ from __future__ import annotations
 import json
 
 from schemas.actions import ActionKind
-from schemas.means import MissingMeans, OutcomeMeans, missing_of
+from schemas.capabilities import MissingCapability, OutcomeCapabilities, missing_of
 from schemas.outcome import Mode
-from services.access_reviews import may
 from services.cluster import ClusterRefused, Transport
 from services.cluster_version import is_simulated
 from services.executor.ledger import Ledger
 from services.executor.reach import Scope
 from services.executor.reading.namespaces import namespaces_with_defaults
 from services.executor.reading.reach import read_scope
-from services.executor.rights import CLAIMS, NODES, Need, Why, all_needs, missing_means
 from services.executor.settings import ExecutorSettings
 from services.rights import Right
+from services.rights.executor import CLAIMS, NODES, Need, Why, all_needs, missing_means
+from services.rights.reviews import may
 
 MOST_NAMESPACES = 20
 """Asked about; of more, the first ones by name stand for all."""
 
 
-async def read_missing_means(
+async def read_missing_capabilities(
     transport: Transport, settings: ExecutorSettings, mode: Mode
-) -> tuple[MissingMeans, ...]:
+) -> tuple[MissingCapability, ...]:
     """Return what cannot be done; in shadow mode, where every write is a dry run, rights are not asked for.
 
     Raises:
@@ -53,7 +53,7 @@ async def read_missing_means(
     cap = ActionKind.RESOURCE_CAP
     by_quota = settings.node_limits == "kubernetes" and not simulated
     if by_quota and missing_of(missing, cap) is None and not await _has_defaults(transport, scope):
-        lacking = MissingMeans(kind=cap, needs="a LimitRange with defaults", why="no_defaults")
+        lacking = MissingCapability(kind=cap, needs="a LimitRange with defaults", why="no_defaults")
         missing = tuple(sorted((*missing, lacking), key=lambda one: one.kind))
     return missing
 
@@ -92,7 +92,7 @@ async def _may(transport: Transport, need: Need, namespace: str) -> bool:
     return await may(transport, Right(need.verb, need.resource, group), namespace) is not False
 
 
-class MeansWatch:
+class CapabilityWatch:
     """Asks again from time to time, since rights come and go."""
 
     def __init__(self, transport: Transport, settings: ExecutorSettings) -> None:
@@ -100,9 +100,9 @@ class MeansWatch:
         self._transport = transport
         self._settings = settings
         self._asked: tuple[float, Mode] | None = None
-        self._said: tuple[MissingMeans, ...] | None = None
+        self._said: tuple[MissingCapability, ...] | None = None
 
-    async def look(self, state: Ledger, mode: Mode) -> OutcomeMeans | None:
+    async def look(self, state: Ledger, mode: Mode) -> OutcomeCapabilities | None:
         """Return what is to be said; None where nothing has changed, or it is not time to ask.
 
         Raises:
@@ -116,8 +116,10 @@ class MeansWatch:
         ):
             return None
         self._asked = now, mode
-        missing = await read_missing_means(self._transport, self._settings, mode)
+        missing = await read_missing_capabilities(self._transport, self._settings, mode)
         if missing == (state.missing_means if self._said is None else self._said):
             return None
         self._said = missing
-        return OutcomeMeans(cycle=state.seen.cycle, cluster_time_seconds=now, missing=missing)
+        return OutcomeCapabilities(
+            cycle=state.seen.cycle, cluster_time_seconds=now, missing=missing
+        )

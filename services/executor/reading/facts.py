@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 from schemas.actions import Action, TargetKind
 from services.cluster import ClusterRefused, Transport
-from services.executor.facts import Facts, PodFacts, QuotaRoom, WorkloadFacts
-from services.executor.plans.raises import added_pods
-from services.executor.reach import AUTOSCALERS, WRITTEN
+from services.executor.facts import Facts, PodFacts, QuotaHeadroom, WorkloadFacts
+from services.executor.plans.scale_ups import added_pods
 from services.executor.reading.marked_objects import MarkedPod, PodTemplate, TemplatedDeployment
 from services.executor.reading.object_facts import (
     autoscaler_facts,
@@ -21,10 +20,11 @@ from services.executor.reading.objects import ObjectReader
 from services.executor.reading.quotas import Quota, room_for
 from services.held import HELD
 from services.kube_budgets import PATH as BUDGETS_PATH
-from services.kube_budgets import Budget
+from services.kube_budgets import PodDisruptionBudget
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import Meta, Node
 from services.kube_workloads import Autoscaler, Deployment, Job
+from services.rights.executor import AUTOSCALERS, WRITTEN
 
 _PODS = list_decoder(MarkedPod)
 _NODES = list_decoder(Node)
@@ -32,7 +32,7 @@ _DEPLOYMENTS = list_decoder(Deployment)
 _JOBS = list_decoder(Job)
 _AUTOSCALERS = list_decoder(Autoscaler)
 _QUOTAS = list_decoder(Quota)
-_BUDGETS = list_decoder(Budget)
+_BUDGETS = list_decoder(PodDisruptionBudget)
 
 
 async def read_facts(transport: Transport, action: Action) -> Facts:
@@ -76,7 +76,7 @@ async def _read_node_facts(transport: Transport, name: str) -> Facts:
     )
 
 
-async def _read_budgets(transport: Transport) -> tuple[Budget, ...]:
+async def _read_budgets(transport: Transport) -> tuple[PodDisruptionBudget, ...]:
     """Return the PodDisruptionBudgets; none where they may not be read: the API server keeps them anyway."""
     try:
         return (await read_list(transport, BUDGETS_PATH, _BUDGETS)).items
@@ -169,7 +169,7 @@ async def _read_pod_template(transport: Transport, deployment: Meta) -> PodTempl
 
 async def _read_quota_room(
     transport: Transport, namespace: str, template: PodTemplate
-) -> QuotaRoom | None:
+) -> QuotaHeadroom | None:
     """Return what the quotas leave; None also where they may not be read: the API server holds them anyway."""
     path = f"/api/v1/namespaces/{namespace}/resourcequotas"
     try:

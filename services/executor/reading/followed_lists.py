@@ -18,25 +18,25 @@ from bus.clock import Clock
 from bus.item_errors import ItemErrors
 from services.byte_stream import Piece
 from services.cluster import JSON, ApiResponse, Json, Method
-from services.executor.reach import AUTOSCALERS, WRITTEN
 from services.kube_budgets import PATH as BUDGETS_PATH
-from services.kube_budgets import Budget
+from services.kube_budgets import PodDisruptionBudget
 from services.kube_follow import ClusterTime, FollowedList, FollowTimes, WatchTransport
 from services.kube_lists import ResourceList
 from services.kube_objects import KubeStruct
 from services.kube_workloads import Autoscaler, Deployment, Job
+from services.rights.executor import AUTOSCALERS, WRITTEN
 
 FOLLOWED: Final[Mapping[str, type[KubeStruct]]] = {
     f"{WRITTEN['deployments']}/deployments": Deployment,
     f"{WRITTEN['jobs']}/jobs": Job,
     f"{WRITTEN[AUTOSCALERS]}/{AUTOSCALERS}": Autoscaler,
-    BUDGETS_PATH: Budget,
+    BUDGETS_PATH: PodDisruptionBudget,
 }
 """Path of each list, and what its objects are decoded to."""
 
 
 class FollowedLists:
-    """A transport that knows some lists (`services.kube_lists.KnowsLists`); the rest it asks the server.
+    """A transport that knows some lists (`services.kube_lists.ListCache`); the rest it asks the server.
 
     A list is known while its watch is alive, and after a write of ours only once the watch has brought
     that write: a plan never counts without what the plan before it did.

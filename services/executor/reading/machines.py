@@ -1,14 +1,14 @@
-"""What is read of a machine before it is handed back: whose claim it is, and whether its node is still empty."""
+"""Facts about a machine before it is handed back: whose claim it is, and whether its node is still empty."""
 
 from __future__ import annotations
 
 from schemas.outcome import Operation, Verb
 from services.cluster import ClusterRefused, Transport
 from services.executor.facts import Facts, NodeClaimFacts
-from services.executor.reach import NODE_CLAIMS, WRITTEN
 from services.executor.reading.marked_objects import MarkedPod, NodeClaim
 from services.executor.settings import ExecutorSettings, HandBack
 from services.kube_lists import list_decoder, read_list
+from services.rights.executor import NODE_CLAIMS, WRITTEN
 
 _CLAIMS = list_decoder(NodeClaim)
 _PODS = list_decoder(MarkedPod)

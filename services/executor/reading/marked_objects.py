@@ -25,7 +25,7 @@ class MarkedMeta(Meta, frozen=True):
 
     @property
     def mark(self) -> str:
-        """What marks the object do-not-disrupt; empty: nothing."""
+        """Mark that makes the object do-not-disrupt; empty: nothing."""
         return do_not_disrupt_mark(self.annotations, self.labels)
 
 
@@ -36,7 +36,7 @@ class MarkedObject(KubeStruct, frozen=True):
 
 
 class WorkloadSpec(KubeStruct, frozen=True):
-    """What decides how many pods a Deployment or Job has."""
+    """Fields that decide how many pods a Deployment or Job has."""
 
     replicas: int = 1
     parallelism: int = 1

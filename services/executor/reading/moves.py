@@ -1,4 +1,4 @@
-"""What is read before pods are moved: whether another node has what they ask for, and how their StatefulSets are."""
+"""Facts for moving pods: whether another node has what they ask for, and how their StatefulSets are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of namespaces before their requests are capped."""
+"""Facts about namespaces before their requests are capped."""
 
 from __future__ import annotations
 

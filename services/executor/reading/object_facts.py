@@ -1,4 +1,4 @@
-"""What plans look at of each object of the API."""
+"""Facts of plans about each object of the API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from services.executor.facts import AutoscalerFacts, NodeFacts, PodFacts, WorkloadFacts
 from services.executor.reading.marked_objects import MarkedPod
 from services.kept_results import kept
-from services.kube_budgets import Budget, covering
+from services.kube_budgets import PodDisruptionBudget, covering
 from services.kube_objects import Meta, Node, parse_time
 from services.kube_workloads import Autoscaler, Deployment, Job
 from services.pod_requests import effective_request
@@ -60,7 +60,7 @@ def _workload_facts(kind: str, metadata: Meta, replicas: int, *, suspended: bool
     )
 
 
-def pod_facts(pod: MarkedPod, budgets: Iterable[Budget] = ()) -> PodFacts:
+def pod_facts(pod: MarkedPod, budgets: Iterable[PodDisruptionBudget] = ()) -> PodFacts:
     """Return what plans look at of a pod."""
     created = pod.metadata.creation_timestamp
     found = covering(budgets, pod.metadata.namespace, pod.metadata.labels)

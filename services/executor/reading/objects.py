@@ -10,10 +10,11 @@ import msgspec
 
 from schemas.outcome import Operation
 from services.cluster import ClusterRefused, Transport
-from services.executor.reach import RESOURCES, WRITTEN, Marked
+from services.executor.reach import Marked
 from services.executor.reading.marked_objects import MarkedMeta, MarkedObject, OwnerRef
 from services.kube_decoding import decode_object
 from services.kube_objects import KubeStruct
+from services.rights.executor import RESOURCES, WRITTEN
 
 LONGEST_CHAIN = 8
 """Owners above one object; Kubernetes' own chains have two."""

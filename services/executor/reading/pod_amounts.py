@@ -1,4 +1,4 @@
-"""What pods of a node are given, as far as it may be changed in place, and the most that they used lately.
+"""Resources of a node's pods, as far as it may be changed in place, and the most that they used lately.
 
 Read once a resize is wished for, then at every observation for a while. Usage is kept in memory: after a restart of the
 executor it is known anew only after `executor.usage_seconds`, and nothing is given less before.
@@ -69,7 +69,7 @@ class ServedResource(KubeStruct, frozen=True):
 
 
 class ServedResources(KubeStruct, frozen=True):
-    """What the core group serves."""
+    """Resources of the core group."""
 
     resources: tuple[ServedResource, ...] = ()
 

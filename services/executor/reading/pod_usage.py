@@ -1,4 +1,4 @@
-"""What pods use, by the Metrics Server or by a Prometheus that scrapes the kubelets' cAdvisor, and the peaks of it."""
+"""Usage of pods, by the Metrics Server or by a Prometheus that scrapes the kubelets' cAdvisor, and the peaks of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WATCHED_WINDOWS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class PodUsageSample:
     """One measurement of a pod."""
 
     time_seconds: float
@@ -45,7 +45,7 @@ class _Watched:
     namespace: str
     name: str
     wished_seconds: float
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[PodUsageSample] = field(default_factory=list)
 
 
 class UsagePeaks:
@@ -73,7 +73,7 @@ class UsagePeaks:
                 del self._pods[uid]
         return tuple((one.namespace, one.name, uid) for uid, one in self._pods.items())
 
-    def add(self, uid: str, sample: Sample) -> None:
+    def add(self, uid: str, sample: PodUsageSample) -> None:
         """Note a measurement; one that is there already, or older, changes nothing."""
         pod = self._pods.get(uid)
         if pod is None:
@@ -93,7 +93,7 @@ class UsagePeaks:
             return 0.0
         return pod.samples[-1].time_seconds - pod.samples[0].time_seconds
 
-    def newest(self, uid: str) -> Sample | None:
+    def newest(self, uid: str) -> PodUsageSample | None:
         """Return a pod's newest measurement; None before the first."""
         pod = self._pods.get(uid)
         return pod.samples[-1] if pod is not None and pod.samples else None
@@ -133,7 +133,7 @@ class PodMetrics(KubeStruct, frozen=True):
 class UsageSource(Protocol):
     """Who says what pods use."""
 
-    async def read(self, pods: Sequence[PodName]) -> dict[PodName, Sample]:
+    async def read(self, pods: Sequence[PodName]) -> dict[PodName, PodUsageSample]:
         """Return the newest measurement of each pod; one that cannot be had now is left out."""
         ...
 
@@ -154,7 +154,7 @@ class MetricsServerUsage:
         """Ask through `transport`."""
         self._transport = transport
 
-    async def read(self, pods: Sequence[PodName]) -> dict[PodName, Sample]:
+    async def read(self, pods: Sequence[PodName]) -> dict[PodName, PodUsageSample]:
         """Return the newest measurements; see `UsageSource.read`."""
         samples = {}
         for pod in pods:
@@ -163,7 +163,7 @@ class MetricsServerUsage:
                 samples[pod] = sample
         return samples
 
-    async def _read_one(self, namespace: str, name: str) -> Sample | None:
+    async def _read_one(self, namespace: str, name: str) -> PodUsageSample | None:
         path = f"{METRICS}/namespaces/{namespace}/pods/{name}"
         try:
             answer = await self._transport.request("GET", path)
@@ -176,7 +176,7 @@ class MetricsServerUsage:
                 for one in metrics.containers
             }
             window = parse_duration(metrics.window) if metrics.window else 0.0
-            return Sample(parse_time(metrics.timestamp), usage, METRICS_SERVER, window)
+            return PodUsageSample(parse_time(metrics.timestamp), usage, METRICS_SERVER, window)
         except (
             ClusterUnavailable,
             ClusterRefused,
@@ -199,7 +199,7 @@ class PrometheusUsage:
         """
         self._server = PrometheusServer(settings)
 
-    async def read(self, pods: Sequence[PodName]) -> dict[PodName, Sample]:
+    async def read(self, pods: Sequence[PodName]) -> dict[PodName, PodUsageSample]:
         """Return the newest measurements; see `UsageSource.read`.
 
         A container counts with both amounts and a time; a pod is as old as its oldest container.
@@ -222,7 +222,11 @@ class PrometheusUsage:
             pod = (key[0], key[1])
             usage.setdefault(pod, {})[key[2]] = (cores[key], round(memory[key]))
             times[pod] = min(times.get(pod, seconds[key]), seconds[key])
-        return {pod: Sample(times[pod], usage[pod], SERVER, window) for pod in pods if pod in usage}
+        return {
+            pod: PodUsageSample(times[pod], usage[pod], SERVER, window)
+            for pod in pods
+            if pod in usage
+        }
 
     async def _values(self, purpose: str, named: str) -> dict[tuple[str, ...], float]:
         query = self._server.queries[purpose]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from inputs.quantities import parse_quantity
-from services.executor.facts import QuotaRoom
+from services.executor.facts import QuotaHeadroom
 from services.kube_objects import CPU, MEMORY, KubeStruct, Meta, PodSpec
 from services.pod_requests import template_amount
 
@@ -48,7 +48,7 @@ class Quota(KubeStruct, frozen=True):
     status: QuotaStatus = QuotaStatus()
 
 
-def room_for(spec: PodSpec, quotas: Iterable[Quota]) -> QuotaRoom | None:
+def room_for(spec: PodSpec, quotas: Iterable[Quota]) -> QuotaHeadroom | None:
     """Return how many more pods of `spec` fit, and which quota says so; None where none limits them.
 
     Raises:
@@ -67,14 +67,14 @@ def _counts(spec: PodSpec, quota: Quota) -> bool:
     return not (best_effort and NOT_BEST_EFFORT in scopes)
 
 
-def _rooms(spec: PodSpec, quota: Quota) -> Iterator[QuotaRoom]:
+def _rooms(spec: PodSpec, quota: Quota) -> Iterator[QuotaHeadroom]:
     for name, hard in quota.spec.hard.items():
         each = _amount_of_one(spec, name)
         if each > 0:
             used = quota.status.used.get(name, "0")
             left = parse_quantity(hard) - parse_quantity(used)
             text = f"quota {quota.metadata.name} has {used} of {hard} {name} in use"
-            yield QuotaRoom(pods=max(0, int(left // each)), text=text)
+            yield QuotaHeadroom(pods=max(0, int(left // each)), text=text)
 
 
 def _amount_of_one(spec: PodSpec, name: str) -> Decimal:

@@ -8,17 +8,7 @@ from typing import Any
 from schemas.outcome import Mode, Operation, Verb
 from services.cluster import Transport
 from services.cluster_version import is_simulated
-from services.executor.reach import (
-    AUTOSCALERS,
-    NODE_CLAIMS,
-    WRITTEN,
-    Marked,
-    Reach,
-    ReachedNode,
-    ReachedPod,
-    Scope,
-    scope_of,
-)
+from services.executor.reach import Marked, Reach, ReachedNode, ReachedPod, Scope, scope_of
 from services.executor.reading.field_owners import WITHOUT_FIELDS, OwnedObject, applied_fields
 from services.executor.reading.marked_objects import (
     MarkedAutoscaler,
@@ -32,6 +22,7 @@ from services.executor.reading.marked_objects import (
 from services.executor.reading.objects import ObjectReader, object_path
 from services.executor.settings import ExecutorSettings
 from services.kube_lists import list_decoder, read_list
+from services.rights.executor import AUTOSCALERS, NODE_CLAIMS, WRITTEN
 
 KINDS = {"deployments": "Deployment", "jobs": "Job"}
 _PODS = list_decoder(MarkedPod)

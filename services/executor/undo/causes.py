@@ -8,7 +8,7 @@ from projections.switchback.schedule import SwitchbackSettings
 from projections.switchback.text import held_text
 from schemas.breaker import BreakerCause, BreakerState
 from schemas.outcome import ExecutionPhase, Mode
-from services.executor.execution.context import EffectContext
+from services.executor.execution.context import SideEffectContext
 from services.executor.ledger import Execution, Ledger
 from services.executor.plans.resize import RESIZE, TAINT
 from services.executor.plans.resource_cap import MEANS
@@ -20,7 +20,7 @@ EXPIRING = frozenset({RESIZE, TAINT, MEANS})
 """Means of limits that end by themselves."""
 
 
-def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) -> str:
+def rollback_cause(context: SideEffectContext, state: Ledger, execution: Execution) -> str:
     """Return in words why an execution has to be rolled back; empty when it has not."""
     if execution.rolled_back or execution.phase is not ExecutionPhase.FINISHED:
         return ""
@@ -43,7 +43,7 @@ def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) 
     return _held_cause(switchback, execution, now_seconds) if switchback.enabled else ""
 
 
-def _expired_cause(context: EffectContext, state: Ledger, execution: Execution) -> str:
+def _expired_cause(context: SideEffectContext, state: Ledger, execution: Execution) -> str:
     """Return that a limit has stood for its time; empty: it is none, or not over."""
     seconds = context.settings.limit_seconds
     age_seconds = state.seen.cluster_time_seconds - execution.time_seconds

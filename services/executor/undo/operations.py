@@ -9,13 +9,13 @@ from typing import Any
 from schemas.outcome import Operation, Verb
 from schemas.surge import OWNER_REPLICAS
 from services.cluster import Transport
-from services.executor.ends import has_reached_end
+from services.executor.desired_state import has_reached_end
 from services.executor.ledger import Execution, Ledger
 from services.executor.ledger.handler import what_stands
 from services.executor.plans.planned import canonical_json
-from services.executor.plans.raises import read_raise
-from services.executor.reach import AUTOSCALERS
+from services.executor.plans.scale_ups import read_scale_up
 from services.executor.reading.objects import read_object
+from services.rights.executor import AUTOSCALERS
 
 _OWN_UNDO = frozenset({Verb.RESIZE, Verb.RUN, Verb.TAINT})
 """Verbs whose undo is done by the same verb."""
@@ -67,7 +67,7 @@ def _stands_in_part(operation: Operation, current: dict[str, Any], raised_later:
     notes = current["metadata"].get("annotations") or {}
     if number is None or raised_later or OWNER_REPLICAS not in operation.patch:
         return False
-    raised = read_raise(notes)
+    raised = read_scale_up(notes)
     before = json.loads(operation.undo)["spec"][_field(operation)]
     return raised is not None and raised.ours == number and before < number
 

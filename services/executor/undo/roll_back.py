@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
-from services.executor.execution.context import EffectContext
+from services.executor.execution.context import SideEffectContext
 from services.executor.ledger import Execution, Ledger
 from services.executor.undo.operations import read_undo_operations
 
 
-def rollback_order(context: EffectContext, state: Ledger) -> Iterable[Execution]:
+def rollback_order(context: SideEffectContext, state: Ledger) -> Iterable[Execution]:
     """Return executions in the order in which they are taken back.
 
     A block that does not act, a breaker that has tripped and an operator take back many at once, so the newest
@@ -24,7 +24,7 @@ def rollback_order(context: EffectContext, state: Ledger) -> Iterable[Execution]
 
 
 async def roll_back(
-    context: EffectContext, state: Ledger, execution: Execution, cause: str
+    context: SideEffectContext, state: Ledger, execution: Execution, cause: str
 ) -> bool:
     """Write the undo operations of an execution, or publish that nothing of it is left.
 

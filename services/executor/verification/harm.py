@@ -24,7 +24,7 @@ OVERDUE_RISE_PODS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class AffectedPods:
-    """What the cluster shows of the workloads that an execution moves or scales."""
+    """State of the workloads that an execution moves or scales."""
 
     waiting: tuple[str, ...] = ()
     """`<namespace>/<name>` of their pods that were made since the execution and have no node."""

@@ -8,7 +8,7 @@ from schemas.actions import ActionKind
 from schemas.model import DataModel
 from schemas.outcome import GuardCheck, Mode, Verb, VerificationStatus
 from schemas.reasons import Reason
-from services.executor.ends import End
+from services.executor.desired_state import DesiredState
 from services.executor.ledger import Execution, Ledger
 from services.executor.verification.harm import WAITS_FOR_PODS, AffectedPods, harm_checks
 
@@ -16,7 +16,7 @@ GRACE_SECONDS = 300.0
 """Cluster time that new pods have to get a node and become ready, where one may have to be bought first."""
 
 
-class Judgement(DataModel):
+class VerificationResult(DataModel):
     """How an execution turned out."""
 
     status: VerificationStatus
@@ -37,25 +37,26 @@ def due_for_verification(state: Ledger, cycles: int) -> list[Execution]:
         if execution.succeeded
         and not execution.verified
         and not execution.rolled_back
-        and state.seen.cycle >= execution.cycle + (1 if counts_at_any_look(execution) else cycles)
+        and state.seen.cycle
+        >= execution.cycle + (1 if counts_at_any_observation(execution) else cycles)
     ]
 
 
-def counts_at_any_look(execution: Execution) -> bool:
+def counts_at_any_observation(execution: Execution) -> bool:
     """Say whether an end that was shown once counts: a number of replicas, whichever write asked for it."""
     return execution.action.kind is ActionKind.REPLICATE
 
 
 def judge_execution(
-    execution: Execution, ends: tuple[End, ...], state: Ledger, affected: AffectedPods
-) -> Judgement | None:
+    execution: Execution, ends: tuple[DesiredState, ...], state: Ledger, affected: AffectedPods
+) -> VerificationResult | None:
     """Judge an execution by its operations' ends and by what it can have harmed.
 
     Returns:
         None while pods that it made necessary are not ready but have time left.
     """
     if execution.mode is Mode.SHADOW:
-        return Judgement(
+        return VerificationResult(
             status=VerificationStatus.UNVERIFIABLE,
             checks=(),
             reason=Reason.SHADOW_MODE,
@@ -67,16 +68,16 @@ def judge_execution(
     if harm and execution.action.kind in WAITS_FOR_PODS and age_seconds < GRACE_SECONDS:
         return None
     if hands_back(execution):  # then the node goes, and that is what was wanted
-        ends = tuple(End.REACHED if end is End.GONE else end for end in ends)
+        ends = tuple(DesiredState.REACHED if end is DesiredState.GONE else end for end in ends)
     end = _end_check(ends)
     status, reason, text = VerificationStatus.VERIFIED, None, end.text
     if harm is not None:
         status, reason, text = VerificationStatus.WORSE, Reason.WORSE_THAN_BEFORE, harm.text
-    elif End.GONE in ends:
+    elif DesiredState.GONE in ends:
         status, reason = VerificationStatus.GONE, Reason.TARGET_GONE
     elif not end.passed:
         status, reason = VerificationStatus.FAILED, Reason.NOT_OBSERVED
-    return Judgement(status=status, checks=(end, *harms), reason=reason, text=text)
+    return VerificationResult(status=status, checks=(end, *harms), reason=reason, text=text)
 
 
 def hands_back(execution: Execution) -> bool:
@@ -87,8 +88,8 @@ def hands_back(execution: Execution) -> bool:
     )
 
 
-def _end_check(ends: tuple[End, ...]) -> GuardCheck:
-    reached, gone = ends.count(End.REACHED), ends.count(End.GONE)
+def _end_check(ends: tuple[DesiredState, ...]) -> GuardCheck:
+    reached, gone = ends.count(DesiredState.REACHED), ends.count(DesiredState.GONE)
     text = f"{reached} of {len(ends)} operations show their end"
     return GuardCheck(
         guard="end_reached",

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 from schemas.outcome import OutcomeVerification
 from services.cluster import ClusterRefused, ClusterUnavailable
-from services.executor.ends import End, end_shown
-from services.executor.execution.context import EffectContext
+from services.executor.desired_state import DesiredState, end_shown
+from services.executor.execution.context import SideEffectContext
 from services.executor.ledger import Execution, Ledger
 from services.executor.reading.objects import read_object
 from services.executor.verification.affected import read_affected
-from services.executor.verification.judging import counts_at_any_look, judge_execution
+from services.executor.verification.judging import counts_at_any_observation, judge_execution
 
 KEPT_EXECUTIONS = 1_000
 """More than the executions that wait for their verification."""
 
 
-class Looks:
+class ReachedStates:
     """The ends of executions that were shown at any look, by the execution's id."""
 
     def __init__(self) -> None:
@@ -29,17 +29,23 @@ class Looks:
         """Say whether an execution was looked at after the observation of a cycle."""
         return self._reached.get(execution_id, (-1, frozenset()))[0] >= cycle
 
-    def add(self, execution_id: str, cycle: int, ends: Sequence[End]) -> tuple[End, ...]:
+    def add(
+        self, execution_id: str, cycle: int, ends: Sequence[DesiredState]
+    ) -> tuple[DesiredState, ...]:
         """Note a look after the observation of a cycle; return the ends of all looks together."""
         _, reached = self._reached.pop(execution_id, (-1, frozenset[int]()))
-        reached |= {number for number, end in enumerate(ends) if end is End.REACHED}
+        reached |= {number for number, end in enumerate(ends) if end is DesiredState.REACHED}
         self._reached[execution_id] = (cycle, reached)
         while len(self._reached) > KEPT_EXECUTIONS:
             self._reached.popitem(last=False)
-        return tuple(End.REACHED if number in reached else end for number, end in enumerate(ends))
+        return tuple(
+            DesiredState.REACHED if number in reached else end for number, end in enumerate(ends)
+        )
 
 
-async def verify(context: EffectContext, looks: Looks, state: Ledger, execution: Execution) -> bool:
+async def verify(
+    context: SideEffectContext, looks: ReachedStates, state: Ledger, execution: Execution
+) -> bool:
     """Publish whether the cluster shows what an execution wanted, once that can be settled.
 
     Returns:
@@ -60,8 +66,8 @@ async def verify(context: EffectContext, looks: Looks, state: Ledger, execution:
         end_shown(operation, current)
         for operation, current in zip(execution.operations, objects, strict=True)
     ]
-    at_any_look = looks.add(execution.execution_id, cycle, shown)
-    ends = at_any_look if counts_at_any_look(execution) else tuple(shown)
+    at_any_observation = looks.add(execution.execution_id, cycle, shown)
+    ends = at_any_observation if counts_at_any_observation(execution) else tuple(shown)
     if cycle < execution.cycle + context.settings.verify_cycles:
         return False
     judgement = judge_execution(execution, ends, state, affected)

@@ -15,8 +15,8 @@ from schemas.envelope import rfc3339
 from schemas.outcome import Mode, Operation, OutcomeExecution
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.executor.plans.resource_cap import DECISION
-from services.executor.reach import AUTOSCALERS, NODE_CLAIMS, WRITTEN
 from services.kube_objects import FIELD_MANAGER
+from services.rights.executor import AUTOSCALERS, NODE_CLAIMS, WRITTEN
 
 KINDS = {
     "nodes": "Node",

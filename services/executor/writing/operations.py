@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.executor.ends import has_reached_end, shows_patch
+from services.executor.desired_state import has_reached_end, shows_patch
 from services.executor.reading.objects import read_object
 from services.executor.writing.sending import send_operation
 
@@ -45,7 +45,7 @@ async def apply_operation(
         refusal = await check_guards()
         return refusal or await _send_operation(transport, operation, dry_run=dry_run)
     except ClusterRefused as error:
-        if not _calls_for_another_look(operation, error):
+        if not _needs_reread(operation, error):
             return _refused_result(error)
         refused = error
     except ClusterUnavailable as error:
@@ -62,7 +62,7 @@ async def apply_operation(
         return _failed_result(error)
 
 
-def _calls_for_another_look(operation: Operation, error: ClusterRefused) -> bool:
+def _needs_reread(operation: Operation, error: ClusterRefused) -> bool:
     """Whether the object may be gone, changed, or another one of its name: a patch that names another
     object's uid is invalid (422) to the API server, and no conflict.
     """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
 
 from schemas.control import Command, Control
 from schemas.outcome import GuardCheck, Mode, Operation, OperationResult, OutcomeExecution, Verb
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.executor.guards import Question, Stage, ask_guards
+from services.executor.guards import Needs, Question, Write, ask_guards
 from services.executor.ledger import Ledger, PendingDecision
 from services.executor.reading.machines import ends_machine, pods_left
 from services.executor.reading.reach import read_reach, read_scope
@@ -69,16 +71,9 @@ class OperationWriter:
         checks: list[GuardCheck],
     ) -> OperationResult:
         async def check_guards() -> OperationResult | None:
-            if await self._is_killed(state):
-                return _refused_result(Reason.KILL_SWITCH, "the kill switch came on")
-            if (cycle := await self._cycle_beyond(started)) is not None:
-                text = f"cycle {cycle} was observed before this could be written"
-                return _refused_result(Reason.STALE_DECISION, text)
             failed = await self._failed_guards(state, started, operation)
             checks.extend(failed)
-            if failed:
-                return _refused_result(failed[0].reason, failed[0].text)
-            return await self._refusal_of_end(started, operation)
+            return _refused_result(failed[0].reason, failed[0].text) if failed else None
 
         dry_run = started.mode is Mode.SHADOW
         if operation.verb is Verb.RUN:
@@ -105,24 +100,14 @@ class OperationWriter:
         seconds = self._settings.command_seconds
         return refusal or await run_command(operation, seconds=seconds, dry_run=dry_run)
 
-    async def _refusal_of_end(
-        self, started: OutcomeExecution, operation: Operation
-    ) -> OperationResult | None:
-        """Refuse to end a machine on which a pod has arrived since it was found empty."""
-        if started.direction != "off" or not ends_machine(operation):
-            return None
-        left = await pods_left(self._transport, started.action.target.name)
-        if not left:
-            return None
-        text = f"{left[0]} and {len(left) - 1} more pods are on {started.action.target.name}"
-        return _refused_result(Reason.NODE_NOT_EMPTY, text)
-
     async def _failed_guards(
         self, state: Ledger, started: OutcomeExecution, operation: Operation
     ) -> tuple[GuardCheck, ...]:
-        """Return the guards that forbid an operation as the cluster is now."""
-        scope = await read_scope(self._transport, self._settings, started.mode)
-        reach = await read_reach(self._transport, operation, scope)
+        """Return the guards that forbid an operation as log and cluster are now.
+
+        Raises:
+            ClusterUnavailable, ClusterRefused: the cluster could not be read.
+        """
         due = PendingDecision(
             cycle=started.cycle,
             part=started.part,
@@ -132,30 +117,34 @@ class OperationWriter:
             score=0.0,
             cluster_time_seconds=started.cluster_time_seconds,
         )
-        now = started.cluster_time_seconds
-        question = Question(due, state, self._settings, now, reaches=(reach,), scope=scope)
-        return tuple(
-            check for check in ask_guards(Stage.BEFORE_WRITING, question) if not check.passed
-        )
+        write = Write(operation, takes_back=bool(started.rollback_of))
+        newest, now = await self._newest_state(state), started.cluster_time_seconds
+        question = Question(due, newest, self._settings, now, write=write)
+        if failed := _failed(Needs.LOG, question):
+            return failed
+        scope = await read_scope(self._transport, self._settings, started.mode)
+        reach = await read_reach(self._transport, operation, scope)
+        question = replace(question, reaches=(reach,), scope=scope)
+        failed = _failed(Needs.REACH, question)
+        if failed or started.direction != "off" or not ends_machine(operation):
+            return failed
+        left = await pods_left(self._transport, started.action.target.name)
+        return _failed(Needs.REACH, replace(question, write=replace(write, pods_left=left)))
 
-    async def _cycle_beyond(self, started: OutcomeExecution) -> int | None:
-        """Return the newest observed cycle if a decision is too old by now; a rollback never is.
+    async def _newest_state(self, state: Ledger) -> Ledger:
+        """Ask the log itself: an operator's command, or a cycle, may be there that `state` does not show yet."""
+        command = None if self._newest_control is None else await self._newest_control()
+        cycle = None if self._newest_cycle is None else await self._newest_cycle()
+        update: dict[str, Any] = {}
+        if command is not None and command.command in {Command.KILL, Command.RESUME}:
+            update["killed"] = command.command is Command.KILL
+        if cycle is not None:
+            update["seen"] = state.seen.model_copy(update={"cycle": cycle})
+        return state.model_copy(update=update)
 
-        The event `started` may have waited through an outage until the log took it.
-        """
-        if started.rollback_of or self._newest_cycle is None:
-            return None
-        cycle = await self._newest_cycle()
-        if cycle is None or cycle - started.cycle <= self._settings.stale_cycles:
-            return None
-        return cycle
 
-    async def _is_killed(self, state: Ledger) -> bool:
-        """Ask the log itself: the operator may have published a command that `state` does not show yet."""
-        newest = None if self._newest_control is None else await self._newest_control()
-        if newest is not None and newest.command in {Command.KILL, Command.RESUME}:
-            return newest.command is Command.KILL
-        return state.killed
+def _failed(needs: Needs, question: Question) -> tuple[GuardCheck, ...]:
+    return tuple(check for check in ask_guards(needs, question) if not check.passed)
 
 
 def _refused_result(reason: Reason | None, message: str) -> OperationResult:

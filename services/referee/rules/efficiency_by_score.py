@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from schemas.actions import DvfsAction, MemoryBalloonAction, PowerStateAction
 from schemas.decision import RefereeRule
-from services.referee.candidate import Candidate, highest_score
+from services.referee.open_proposal import OpenProposal, highest_score
 from services.referee.rule import Candidates, Choice, Rule
 
 
@@ -17,7 +17,7 @@ def choose(candidates: Candidates) -> Choice | None:
     return None if winner is None else Choice(winner)
 
 
-def _saves(candidate: Candidate) -> bool:
+def _saves(candidate: OpenProposal) -> bool:
     return isinstance(candidate.action, PowerStateAction | DvfsAction | MemoryBalloonAction)
 
 

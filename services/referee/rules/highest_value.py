@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from schemas.actions import DvfsAction, MemoryBalloonAction, MigrateAction, PowerStateAction
 from schemas.decision import RefereeRule
-from schemas.proposal import Wish
-from services.referee.candidate import Candidate, canonical
+from schemas.proposal import FurtherAction
+from services.referee.open_proposal import OpenProposal, canonical
 from services.referee.rule import Candidates, Choice, Rule
 
 
@@ -37,7 +37,7 @@ def choose(candidates: Candidates) -> Choice | None:
     return Choice(best, more=tuple(others))
 
 
-def _wished(candidate: Candidate, wish: Wish) -> Candidate:
+def _wished(candidate: OpenProposal, wish: FurtherAction) -> OpenProposal:
     """Return a further wish as a candidate of the same proposal."""
     considered = candidate.considered.model_copy(
         update={
@@ -50,19 +50,19 @@ def _wished(candidate: Candidate, wish: Wish) -> Candidate:
             "effect": wish.effect,
         }
     )
-    return Candidate(considered=considered, action=wish.action, profile=candidate.profile)
+    return OpenProposal(considered=considered, action=wish.action, profile=candidate.profile)
 
 
-def _gain_per_hour(candidate: Candidate) -> float:
+def _gain_per_hour(candidate: OpenProposal) -> float:
     effect = candidate.considered.effect
     return 0.0 if effect is None else effect.per_hour
 
 
-def _must_see(candidate: Candidate) -> bool:
+def _must_see(candidate: OpenProposal) -> bool:
     return candidate.agent is not None and candidate.agent.must_see
 
 
-def _only_saves(candidate: Candidate) -> bool:
+def _only_saves(candidate: OpenProposal) -> bool:
     action = candidate.action
     if isinstance(action, PowerStateAction):
         return action.power_state != "on"

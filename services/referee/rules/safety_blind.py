@@ -11,7 +11,7 @@ actions of C and efficiency actions were tried before.
 from __future__ import annotations
 
 from schemas.decision import RefereeRule
-from services.referee.candidate import Candidate
+from services.referee.open_proposal import OpenProposal
 from services.referee.rule import Candidates, Choice, Rule
 
 
@@ -25,7 +25,7 @@ def choose(candidates: Candidates) -> Choice | None:
     return Choice(None, blind.considered.reason)
 
 
-def _must_see(candidate: Candidate) -> bool:
+def _must_see(candidate: OpenProposal) -> bool:
     return candidate.agent is not None and candidate.agent.must_see
 
 

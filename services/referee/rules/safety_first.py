@@ -6,7 +6,7 @@ Of the agents of the baseline that is A with migrate, replicate or throttle.
 from __future__ import annotations
 
 from schemas.decision import RefereeRule
-from services.referee.candidate import highest_score
+from services.referee.open_proposal import highest_score
 from services.referee.rule import Candidates, Choice, Rule
 
 

@@ -13,7 +13,7 @@ from features.history import Kind
 from lab.forecast.normalise import write_job_events, write_task_events
 from lab.traces.codes import Codes
 from lab.traces.event_reader import EventReader, Frames, TraceInput
-from lab.traces.repair import Ledger
+from lab.traces.repair import RepairLog
 
 MINUTE_US = 60_000_000
 
@@ -79,7 +79,7 @@ def made_reader(
 ) -> EventReader:
     """Return a reader of these events, equal ones left out; SCHEDULEs of some jobs are uncertain."""
 
-    def read(_source: TraceInput, _ledger: Ledger) -> Frames:
+    def read(_source: TraceInput, _ledger: RepairLog) -> Frames:
         for frame in frames_of(_without_repeats(events), at_a_time):
             if uncertain_jobs is None:
                 yield frame
@@ -101,7 +101,7 @@ def write_events(
     """Write events.parquet; returns its rows, and segment -> (first, last) time."""
     folder.mkdir(parents=True, exist_ok=True)
     reader, source = made_reader(events, at_a_time), TraceInput(folder, {})
-    ledger, codes = Ledger(repair=False), Codes()
+    ledger, codes = RepairLog(repair=False), Codes()
     names = write_job_events(reader, source, ledger, codes, folder)
     read = write_task_events(reader, source, ledger, codes, names, folder)
     segments = {

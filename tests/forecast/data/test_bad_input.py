@@ -23,7 +23,7 @@ from lab.traces.cloud_neutral import FORM as COMMON_FORM
 from lab.traces.cloud_neutral import READER as COMMON
 from lab.traces.google2011 import READER
 from lab.traces.order import out_of_order
-from lab.traces.repair import Ledger, SchemaDrift
+from lab.traces.repair import RepairLog, SchemaDrift
 
 GOOD = (
     "600000000,,1,0,5,0,ann,2,9,0.1,0.2,0.01,0",
@@ -203,7 +203,7 @@ def test_times_of_any_unit_are_read_as_what_they_are(
     table = pl.DataFrame({"time": times.cast(kind(unit)), **rows, **one, **amounts})
     table.write_parquet(tmp_path / "task_events.parquet")
 
-    frames = READER.task_events(READER.find(tmp_path), Ledger(repair=False))
+    frames = READER.task_events(READER.find(tmp_path), RepairLog(repair=False))
 
     read = pl.concat(frames)
     assert read["time_us"].to_list() == [0, 700_000_000]
@@ -220,7 +220,7 @@ def test_windows_in_milliseconds_are_refused(tmp_path: Path) -> None:
     table.write_parquet(tmp_path / "windows.parquet")
 
     with pytest.raises(SchemaDrift, match="row 1, window_end_us = 300000: wrong-unit"):
-        list(COMMON.task_events(COMMON.find(tmp_path), Ledger(repair=False)))
+        list(COMMON.task_events(COMMON.find(tmp_path), RepairLog(repair=False)))
 
 
 @pytest.mark.parametrize("absurd", [2_000_000_000_000, 10**15])
@@ -228,7 +228,7 @@ def test_repair_sets_the_one_absurd_time_aside(absurd: int, tmp_path: Path) -> N
     """A time in the far future costs its own row, not the good ones after it."""
     lines = [f"{600_000_000 + row},,1,{row},5,0,ann,2,9,0.1,0.2,0.01,0" for row in range(30)]
     lines[3] = lines[3].replace("600000003", str(absurd))
-    ledger = Ledger(repair=True)
+    ledger = RepairLog(repair=True)
 
     frames = list(READER.task_events(READER.find(_csv(tmp_path, lines)), ledger))
 
@@ -239,11 +239,11 @@ def test_repair_sets_the_one_absurd_time_aside(absurd: int, tmp_path: Path) -> N
 
 
 def test_repair_stops_where_most_rows_are_bad(tmp_path: Path) -> None:
-    """What is wrong with most rows is how they are read: the commonest fault is named."""
+    """Faults of most rows is how they are read: the commonest fault is named."""
     source = READER.find(_csv(tmp_path, [*GOOD[:1], *_with(1, 5, 17)[1:2], *_with(2, 5, 17)[2:3]]))
 
     with pytest.raises(SchemaDrift, match=r"2 of 3 rows are bad, 2 of them unknown-code") as fault:
-        list(READER.task_events(source, Ledger(repair=True)))
+        list(READER.task_events(source, RepairLog(repair=True)))
     assert fault.value.fault == "too-many-bad"
 
 

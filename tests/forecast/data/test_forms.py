@@ -13,7 +13,7 @@ from features.history import Kind
 from lab.forecast.dataset_build import DatasetPlan, build_dataset
 from lab.traces.events import GOOGLE_2011, GOOGLE_2019
 from lab.traces.google2011 import READER as GOOGLE2011
-from lab.traces.repair import Ledger, SchemaDrift
+from lab.traces.repair import RepairLog, SchemaDrift
 
 SECOND_US = 1_000_000
 INSTANCES = [
@@ -218,6 +218,6 @@ def test_segments_follow_the_part_numbers_or_long_pauses(
         raw = _row_2011((1_000 + number * 1_000) * SECOND_US).encode()
         (folder / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
 
-    frames = list(GOOGLE2011.task_events(GOOGLE2011.find(tmp_path), Ledger(repair=False)))
+    frames = list(GOOGLE2011.task_events(GOOGLE2011.find(tmp_path), RepairLog(repair=False)))
 
     assert segments == pl.concat(frames)["segment"].to_list()

@@ -1,14 +1,12 @@
-"""Every column has one name, a unit and a meaning, and the page of columns says what the code says."""
+"""Every column has one name, a unit and a meaning."""
 
 from __future__ import annotations
 
 import re
-import runpy
 
 import pytest
 
 from features.history import FEATURE_SETS, Anchors, Events, History, TaskEvents
-from tests.architecture.source_tree import ROOT
 
 SOURCES = {"attempts", "jobs", "requests", "nodes"}
 
@@ -69,10 +67,3 @@ def test_a_shift_of_time_and_new_ids_change_nothing(name: str) -> None:
         return [repr(value) for value in past.features(row)[0].tolist()]
 
     assert told(0, 1) == told(10**15, 2**60)
-
-
-def test_the_page_of_columns_says_what_the_code_says() -> None:
-    """The page is up to date; `python -m docs.make_features` writes it anew."""
-    made = runpy.run_path(str(ROOT / "docs" / "make_features.py"), run_name="make_features")
-    written = (ROOT / "docs" / "forecast" / "feature-columns.md").read_text(encoding="utf-8")
-    assert made["page"]() == written

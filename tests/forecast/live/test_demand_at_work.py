@@ -22,7 +22,7 @@ from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState
 from tests.builders import ORIGIN, make_observation, stamp_event
 from tests.forecast.live.one_split import HIGH, one_split
-from tests.forecast.live.world import newest_owed, state_after
+from tests.forecast.live.world import newest_unpublished, state_after
 
 WINDOW_CYCLES = 30
 """Observations of ten seconds in a window of five minutes."""
@@ -69,7 +69,7 @@ def test_demand_is_the_busier_resource_by_quantile(model: Path) -> None:
     handler = active(model)
     busy = {"cpu_used_ratio": 0.25, "memory_used_ratio": 0.5}
 
-    told = newest_owed(handler, state_after(handler, cycles(1, 3 * WINDOW_CYCLES, **busy)))[
+    told = newest_unpublished(handler, state_after(handler, cycles(1, 3 * WINDOW_CYCLES, **busy)))[
         "prediction.demand"
     ]
     actual = dict(zip(told.nodes.ids, told.nodes.demand_ratio, strict=True))
@@ -86,7 +86,7 @@ def test_a_node_of_which_nothing_is_known_is_not_called_idle(model: Path) -> Non
     """Before its first window has closed no node has a demand."""
     handler = active(model)
 
-    told = newest_owed(handler, state_after(handler, cycles(1, 2)))["prediction.demand"]
+    told = newest_unpublished(handler, state_after(handler, cycles(1, 2)))["prediction.demand"]
 
     assert (told.status, told.nodes.ids) == ("result", ())
 
@@ -97,12 +97,12 @@ def test_risk_stays_the_formulas(model: Path) -> None:
     events = cycles(1, 2)
 
     assert (
-        newest_owed(handler, state_after(handler, events))["prediction.risk"]
-        == newest_owed(plain, state_after(plain, events))["prediction.risk"]
+        newest_unpublished(handler, state_after(handler, events))["prediction.risk"]
+        == newest_unpublished(plain, state_after(plain, events))["prediction.risk"]
     )
     assert handler.model_ids == (
         "seed-formula/1",
-        newest_owed(handler, state_after(handler, events))["prediction.demand"].model_id,
+        newest_unpublished(handler, state_after(handler, events))["prediction.demand"].model_id,
     )
 
 
@@ -115,8 +115,8 @@ def test_windows_survive_a_checkpoint(model: Path) -> None:
     restored = InferenceState.model_validate(state.model_dump(mode="json"))
     more = cycles(3 * WINDOW_CYCLES + 8, WINDOW_CYCLES, cpu_used_ratio=0.6)
 
-    assert newest_owed(handler, restored) == newest_owed(handler, state)
-    assert newest_owed(handler, state_after(handler, more, restored)) == newest_owed(
+    assert newest_unpublished(handler, restored) == newest_unpublished(handler, state)
+    assert newest_unpublished(handler, state_after(handler, more, restored)) == newest_unpublished(
         handler, state_after(handler, more, state)
     )
 

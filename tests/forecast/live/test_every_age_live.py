@@ -13,7 +13,7 @@ from services.inference.risk_inputs import RiskInputs
 from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from tests.builders import ORIGIN, cycle_time
-from tests.forecast.live.world import World, newest_owed, state_after
+from tests.forecast.live.world import World, newest_unpublished, state_after
 
 SET = LIVE_SETS["hazard"]
 SERVICE = "default/Deployment/web"
@@ -27,7 +27,7 @@ def handler() -> InferenceHandler:
 
 def risks_of(handler: InferenceHandler, events: list) -> dict[str, float]:
     """Return the newest cycle's node risks."""
-    risk = newest_owed(handler, state_after(handler, events))["prediction.risk"]
+    risk = newest_unpublished(handler, state_after(handler, events))["prediction.risk"]
     assert isinstance(risk, PredictionRisk)
     assert (risk.status, risk.calibrated, risk.horizon_seconds) == ("result", True, 900.0)
     return dict(zip(risk.nodes.ids, risk.nodes.risk_ratio, strict=True))

@@ -7,7 +7,7 @@ from typing import Any
 from services.inference.service import build
 from services.inference.settings import InferenceSettings
 from tests.builders import ORIGIN
-from tests.forecast.live.world import World, newest_owed, state_after
+from tests.forecast.live.world import World, newest_unpublished, state_after
 
 
 def grounds_after(make_model: Any, world: World, fail: str = "", **settings: Any) -> Any:
@@ -22,7 +22,7 @@ def grounds_after(make_model: Any, world: World, fail: str = "", **settings: Any
     if fail:
         world.change(fail, restarts=1)
         events += world.next_cycle()
-    return newest_owed(handler, state_after(handler, events))
+    return newest_unpublished(handler, state_after(handler, events))
 
 
 def beside(world: World, pods: int, **fields: Any) -> None:
@@ -70,7 +70,9 @@ def test_a_failure_of_something_else_on_the_machine_is_a_ground(make_model: Any)
     world.vanish("a")
     events += world.next_cycle()
     handler = build(InferenceSettings(model=str(make_model()), shadow_models=()), ORIGIN)
-    assert newest_owed(handler, state_after(handler, events))["prediction.risk"].grounds == "m-"
+    assert (
+        newest_unpublished(handler, state_after(handler, events))["prediction.risk"].grounds == "m-"
+    )
 
 
 def test_a_shadow_says_it_of_the_nodes_that_it_lists(make_model: Any) -> None:

@@ -18,7 +18,7 @@ from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState
 from tests.builders import ORIGIN, stamp_event
-from tests.forecast.live.world import World, newest_owed, state_after
+from tests.forecast.live.world import World, newest_unpublished, state_after
 
 LOW_RISK, HIGH_RISK = 0.017986, 0.731059
 
@@ -41,7 +41,7 @@ def one_failure() -> list[Event[Any]]:
 def safety_proposal(folder: Path, events: list[Event[Any]]) -> tuple[Proposal, PredictionRisk]:
     """Return what the safety agent wants under a model's own thresholds, and why."""
     handler = active(folder)
-    told = newest_owed(handler, state_after(handler, events))["prediction.risk"]
+    told = newest_unpublished(handler, state_after(handler, events))["prediction.risk"]
     settings = AgentSettings.model_validate({"profile": "forecast", "risk_model": str(folder)})
     agent = build_agent(settings, ORIGIN, "safety")
     state = agent.initial()
@@ -70,7 +70,7 @@ def test_a_prediction_says_what_it_is_and_what_it_read(make_model: Any) -> None:
     """Model, horizon, threshold, meaning, ages and the weightiest features travel with it."""
     handler = active(make_model())
 
-    told = newest_owed(handler, state_after(handler, one_failure()))["prediction.risk"]
+    told = newest_unpublished(handler, state_after(handler, one_failure()))["prediction.risk"]
 
     assert dict(zip(told.nodes.ids, told.nodes.risk_ratio, strict=True)) == {
         "n1": HIGH_RISK,
@@ -94,7 +94,7 @@ def test_the_risk_of_a_node_grows_with_its_pods(make_model: Any) -> None:
         world.start(f"p{number}")
     handler = active(make_model())
 
-    told = newest_owed(handler, state_after(handler, events + world.next_cycle()))[
+    told = newest_unpublished(handler, state_after(handler, events + world.next_cycle()))[
         "prediction.risk"
     ]
 
@@ -109,7 +109,7 @@ def test_only_targets_above_the_lowest_threshold_are_explained(make_model: Any) 
     handler = active(make_model())
 
     assert (
-        newest_owed(handler, state_after(handler, events + world.next_cycle()))[
+        newest_unpublished(handler, state_after(handler, events + world.next_cycle()))[
             "prediction.risk"
         ].contributions
         == ()
@@ -131,7 +131,9 @@ def test_features_of_a_stale_source_are_missing(make_model: Any) -> None:
     )
     handler = active(make_model())
 
-    told = newest_owed(handler, state_after(handler, [*world_events, late]))["prediction.risk"]
+    told = newest_unpublished(handler, state_after(handler, [*world_events, late]))[
+        "prediction.risk"
+    ]
 
     assert told.nodes.risk_ratio[0] == LOW_RISK
     assert {source.name: source.age_seconds for source in told.feature_sources}["attempts"] == 99.0
@@ -142,7 +144,7 @@ def test_without_snapshots_it_says_that_it_cannot(make_model: Any) -> None:
     observation = one_failure()[-1]
     handler = active(make_model())
 
-    data_by_subject = newest_owed(handler, state_after(handler, [observation]))
+    data_by_subject = newest_unpublished(handler, state_after(handler, [observation]))
 
     assert data_by_subject["prediction.risk"].reason is Reason.MISSING_SIGNAL
     assert data_by_subject["prediction.demand"].status == "result"
@@ -156,8 +158,8 @@ def test_a_shadow_speaks_on_a_subject_of_its_own_and_changes_nothing(make_model:
     alone = build(InferenceSettings(shadow_models=()), ORIGIN)
     events = one_failure()
 
-    data_by_subject = newest_owed(with_shadows, state_after(with_shadows, events))
-    active_only = newest_owed(alone, state_after(alone, events))
+    data_by_subject = newest_unpublished(with_shadows, state_after(with_shadows, events))
+    active_only = newest_unpublished(alone, state_after(alone, events))
 
     assert set(data_by_subject) - set(active_only) == {"prediction.shadow.1", "prediction.shadow.2"}
     assert {name: data_by_subject[name] for name in active_only} == active_only
@@ -176,13 +178,13 @@ def test_a_shadow_predicts_every_few_cycles_from_the_whole_history(make_model: A
     world, events = World(), one_failure()
     world.cycle = 3
     state = state_after(handler, events)
-    assert "prediction.shadow.1" not in newest_owed(handler, state)
+    assert "prediction.shadow.1" not in newest_unpublished(handler, state)
     world.pods = {}
     world.frames = {}
     world.start("b")
     state = state_after(handler, world.next_cycle() + world.next_cycle(), state)
 
-    shadow = newest_owed(handler, state)["prediction.shadow.1"]
+    shadow = newest_unpublished(handler, state)["prediction.shadow.1"]
 
     assert shadow.cycle == 5
     assert shadow.risk_table.risk_ratio[0] == HIGH_RISK
@@ -195,7 +197,7 @@ def test_a_large_cluster_lists_a_sample(make_model: Any) -> None:
     )
     handler = build(settings, ORIGIN)
 
-    shadow = newest_owed(handler, state_after(handler, one_failure()))["prediction.shadow.1"]
+    shadow = newest_unpublished(handler, state_after(handler, one_failure()))["prediction.shadow.1"]
 
     assert (shadow.nodes, shadow.risk_table.ids) == (2, ("n1",))
 
@@ -210,10 +212,10 @@ def test_the_state_of_a_trained_model_survives_a_checkpoint(make_model: Any) -> 
 
     restored = InferenceState.model_validate(state.model_dump(mode="json"))
 
-    assert newest_owed(handler, restored) == newest_owed(handler, state)
+    assert newest_unpublished(handler, restored) == newest_unpublished(handler, state)
     world.change("a", restarts=1)
     more = world.next_cycle()
-    assert newest_owed(handler, state_after(handler, more, restored)) == newest_owed(
+    assert newest_unpublished(handler, state_after(handler, more, restored)) == newest_unpublished(
         handler, state_after(handler, more, state)
     )
 
@@ -233,7 +235,7 @@ def test_a_history_too_large_for_a_checkpoint_is_left_out(
     monkeypatch.undo()
     world.frames.clear()
     again = state_after(handler, world.next_cycle(), restored)
-    assert newest_owed(handler, again)["prediction.risk"].status == "result"
+    assert newest_unpublished(handler, again)["prediction.risk"].status == "result"
 
 
 def test_the_announcement_names_models_by_id_and_never_by_folder(make_model: Any) -> None:

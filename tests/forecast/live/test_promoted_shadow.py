@@ -14,7 +14,7 @@ from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState
 from tests.builders import ORIGIN, START_SECONDS, stamp_event
-from tests.forecast.live.world import World, newest_owed, state_after
+from tests.forecast.live.world import World, newest_unpublished, state_after
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def judgement(driving: str, cycle: int) -> Event[Any]:
 
 def risk_after(handler: InferenceHandler, state: InferenceState) -> Any:
     """Return the risk that is owed now."""
-    return newest_owed(handler, state)["prediction.risk"]
+    return newest_unpublished(handler, state)["prediction.risk"]
 
 
 def test_it_drives_from_the_observation_after_the_judgement_on(shadowed: Any) -> None:
@@ -66,7 +66,7 @@ def test_the_driver_goes_on_predicting_as_a_shadow(shadowed: Any) -> None:
     state = handler.evolve(state, judgement(model_id, 1))
     for _ in range(4):
         state = state_after(handler, world.next_cycle(), state)
-    told = newest_owed(handler, state)
+    told = newest_unpublished(handler, state)
     assert told["prediction.shadow.1"].model_id == told["prediction.risk"].model_id == model_id
     assert told["prediction.demand"].model_id == MODEL_ID
 

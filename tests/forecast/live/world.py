@@ -164,7 +164,7 @@ def state_after(
     return after
 
 
-def newest_owed(handler: InferenceHandler, state: InferenceState) -> dict[str, Any]:
+def newest_unpublished(handler: InferenceHandler, state: InferenceState) -> dict[str, Any]:
     """Return what is owed for the newest cycle, by subject."""
     newest = handler.open_cycle(state)
     new_events = [one for one in handler.decide(state, overdue=False) if one.cycle == newest]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lab.forecast.risk.past import FAIL, SCHEDULE, SUBMIT, Events, Past
+from lab.forecast.risk.past import FAIL, SCHEDULE, SUBMIT, Events, JobCounts
 from lab.forecast.risk.rows import Rows
 
 SECOND_US = 1_000_000
@@ -36,7 +36,7 @@ def rows_of(**columns: Any) -> Rows:
     return Rows(**filled)
 
 
-def made_rows(seed: int, size: int = 2_000, jobs: int = 80) -> tuple[Rows, Past]:
+def made_rows(seed: int, size: int = 2_000, jobs: int = 80) -> tuple[Rows, JobCounts]:
     """Return rows over a hundred thousand seconds, each job within a stretch, and their history."""
     chance = random.Random(seed)
     begins = [chance.randrange(90_000) for _ in range(jobs)]
@@ -54,7 +54,7 @@ def made_rows(seed: int, size: int = 2_000, jobs: int = 80) -> tuple[Rows, Past]
         label=label,
         end_us=[_end(time, one) for (time, _), one in zip(drawn, label, strict=True)],
     )
-    return rows, Past(history_of(rows))
+    return rows, JobCounts(history_of(rows))
 
 
 def _end(time_us: int, label: int) -> int:

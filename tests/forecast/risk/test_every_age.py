@@ -17,7 +17,7 @@ from lab.forecast.risk.every_age import (
     column_groups,
     draw_pool,
 )
-from lab.forecast.risk.past import Past
+from lab.forecast.risk.past import JobCounts
 from lab.forecast.risk.rows import Rows
 from lab.forecast.risk.scoring import MODEL
 from tests.forecast.risk.made import SECOND_US, history_of, rows_of
@@ -51,7 +51,7 @@ def _half_placed(size: int) -> Rows:
 def test_drawn_rows_stand_for_all_and_every_failure_is_drawn() -> None:
     """Each stratum's weights sum to its size, small strata are drawn whole, and positives always."""
     rows = _half_placed(20_000)
-    past = Past(history_of(rows))
+    past = JobCounts(history_of(rows))
 
     kept, weight = draw_pool(rows, past, 4_000, seed=0)
 

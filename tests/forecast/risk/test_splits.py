@@ -9,7 +9,7 @@ import pytest
 
 from bus.errors import InputError
 from lab.forecast.risk.folds import rolling_folds
-from lab.forecast.risk.past import ENDS, FAIL, SCHEDULE, Events, Past
+from lab.forecast.risk.past import ENDS, FAIL, SCHEDULE, Events, JobCounts
 from lab.forecast.risk.rows import Rows
 from lab.forecast.risk.splits import (
     ILLUSION,
@@ -62,7 +62,7 @@ def test_an_unseen_job_has_no_event_at_all_before_the_test() -> None:
         name=np.zeros(4, dtype=np.int64),
     )
     cut = cut_of(rows, (0, 10_000 * SECOND_US), 0, HORIZON_SECONDS, 0.5)
-    splits = time_splits(rows, cut, Past(events))
+    splits = time_splits(rows, cut, JobCounts(events))
 
     assert [3] == rows.job[splits[UNSEEN].test].tolist()
     assert [2] == rows.job[splits[SEEN].test].tolist()

@@ -12,11 +12,11 @@ from lab.forecast.risk.figures import SplitRows, calibration_figures, split_figu
 from lab.forecast.risk.folds import choose
 from lab.forecast.risk.rules import rule_scores
 from lab.forecast.risk.splits import TITLES, UNSEEN, fractions
-from lab.forecast.risk.verdicts import Check, checks_of, words_on
+from lab.forecast.risk.verdicts import ReportCheck, checks_of, words_on
 from tests.forecast.risk.made import made_rows
 
 
-def _figures_and_checks(model: Any) -> tuple[dict[str, Any], dict[str, Check]]:
+def _figures_and_checks(model: Any) -> tuple[dict[str, Any], dict[str, ReportCheck]]:
     """Figures and checks of a model that scores made rows as `model(rows)` says."""
     rows, past = made_rows(3, size=1_200)
     score = np.asarray(model(rows), dtype=np.float64)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from features.series.features import FEATURES, Past, feature_matrix, scale_of
+from features.series.features import FEATURES, SeriesPast, feature_matrix, scale_of
 from features.series.windows import (
     OpenWindow,
     add_use,
@@ -31,7 +31,7 @@ def usage(windows: int, seed: int = 0, missing: float = 0.05) -> np.ndarray:
     return values
 
 
-def column(past: Past, name: str) -> np.ndarray:
+def column(past: SeriesPast, name: str) -> np.ndarray:
     """Return one feature of every row."""
     return feature_matrix(past)[:, NAMES.index(name)]
 

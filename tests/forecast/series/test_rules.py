@@ -7,21 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from features.series.quantiles import (
+from features.series.quantiles import row_quantiles, sorted_quantiles
+from features.series.rules import highest, last_value, n_sigma
+from lab.forecast.demand.baselines import (
     ascending_quantiles,
-    row_quantiles,
-    sorted_quantiles,
-    weighted_quantile,
-)
-from features.series.rules import (
-    highest,
-    last_value,
-    n_sigma,
     percentile_limits,
     rc_like,
     same_time_yesterday,
     vpa_limits,
     vpa_weights,
+    weighted_quantile,
 )
 
 NAN = math.nan

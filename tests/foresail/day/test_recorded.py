@@ -12,8 +12,8 @@ import pytest
 from bus.events import read_events
 from foresail.__main__ import main
 from foresail.day.day import NOT_OBSERVED, NOT_READY, Day
-from foresail.day.drawing import draw_day
 from foresail.day.pages import figures_of
+from foresail.day.plots import draw_day
 from foresail.day.recorded import READS, DayReader
 from foresail.log_source import RecordingSource
 from schemas.envelope import Event
@@ -75,15 +75,16 @@ def test_failures_and_our_actions_have_lanes(events: list[Event[Any]]) -> None:
     assert span.name == "rack-2"
     assert 300.0 < span.begin < span.end < 760.0
     assert day.count("action") == len(done) >= 3
-    assert {lane.title for lane in draw_day(day).lanes} >= {NOT_READY, "our actions"}
+    lanes = {text.get_text().partition(":")[0] for text in draw_day(day).axes[-1].texts}
+    assert lanes >= {NOT_READY, "our actions"}
 
 
 def test_what_a_log_cannot_know_is_left_out(events: list[Event[Any]]) -> None:
     """No panel of requests or prices, and no figure that would claim that nobody was evicted."""
     day = _day(events)
-    titles = [panel.title for panel in draw_day(day).panels]
+    titles = [axes.get_title("left") for axes in draw_day(day).axes[:-1]]
 
-    assert titles == ["CPU", "Pods without a node", "Ready machines"]
+    assert titles == ["CPU, cores", "Pods without a node, pods", "Ready machines, nodes"]
     names = [name for name, _ in figures_of(day)]
     assert not {"evictions", "out-of-memory kills", "requests", "dollars for machines"} & {*names}
     assert "of the CPU used" in names

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from foresail.day.day import FAULTS, LEAKS, LEVELS, NOT_READY, SPOT_NOTICES, WEATHER, Day
-from foresail.day.drawing import draw_day
+from foresail.day.plots import LEFT, RIGHT, draw_day
 from foresail.day.samples import play_day
 from twin.port.engine import Engine
 from twin.port.files import scenario_of
@@ -108,9 +108,8 @@ def test_calm_days_have_no_weather() -> None:
     engine.faults.play(scenario_of({"faults": [fault]}, "s"))
     day = play_day(engine, 1_800.0, lambda _: None)
     assert {span.lane for span in day.spans} == {FAULTS}
-    headings = [lane.heading for lane in draw_day(day).lanes if lane.heading]
-    assert headings == ["What was done to it"]
-    assert [block.label for block in draw_day(day).lanes[0].blocks] == ["shop x 2"]
+    texts = [text.get_text() for text in draw_day(day).axes[-1].texts]
+    assert texts == ["What was done to it", f"{FAULTS}: 1", "shop x 2"]
 
 
 def test_to_look_changes_nothing() -> None:
@@ -124,7 +123,13 @@ def test_to_look_changes_nothing() -> None:
 
 def test_labels_never_reach_the_next_block(rough: Day) -> None:
     """A block is named only where its name ends before the next one of the lane begins."""
-    for lane in draw_day(rough).lanes:
-        blocks = sorted(lane.blocks, key=lambda block: block.x)
-        for block, after in pairwise(blocks):
-            assert not block.label or block.label_x + 5.0 * len(block.label) < after.x
+    axes = draw_day(rough).axes[-1]
+    blocks = [bars.get_paths()[0].get_extents() for bars in axes.collections]
+    labels = [text for text in axes.texts if text.get_position()[0] > 0.0]
+    assert labels
+    for text in labels:
+        begin, y = text.get_position()
+        end = begin + 5.0 * len(text.get_text()) * rough.seconds / (RIGHT - LEFT)
+        lane = [one for one in blocks if one.y0 < y < one.y1]
+        assert lane
+        assert not [one for one in lane if begin < one.x1 and one.x0 < end]

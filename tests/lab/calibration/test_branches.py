@@ -11,7 +11,7 @@ from foresail.experiment.branch_run import measure
 from foresail.experiment.branching import BranchPoint, BranchRecorder
 from foresail.experiment.calibration_run import CalibrationTask, record_points
 from foresail.settings import StackSettings
-from lab.calibration.samples import Sample
+from lab.calibration.samples import ActionSample
 from lab.random_worlds.draw import RandomWorld
 
 CORES, GIB = 4_000, 2**30
@@ -62,7 +62,7 @@ def copied(point: BranchPoint, **changes: object) -> BranchPoint:
     )
 
 
-def measured(recorder: BranchRecorder, **changes: object) -> Sample:
+def measured(recorder: BranchRecorder, **changes: object) -> ActionSample:
     """Return what came of the first action, changed so."""
     assert isinstance(recorder.settings, StackSettings)
     return measure(copied(recorder.points[0], **changes), recorder.settings, recorder.began_seconds)

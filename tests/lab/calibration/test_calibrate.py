@@ -11,7 +11,7 @@ from foresail.__main__ import main
 from foresail.experiment import calibrate_action
 from foresail.experiment.calibration_run import played_code
 from lab.calibration.draw import WINDOW_SECONDS, draw_branched_world, is_sampled
-from lab.calibration.samples import Sample, WorldSamples, find_samples, keep_samples
+from lab.calibration.samples import ActionSample, WorldSamples, find_samples, keep_samples
 from lab.calibration.table import KindTable, kind_tables, ratio_interval
 from schemas.actions import Action, MigrateAction, PowerStateAction, ReplicateAction, Target
 from schemas.effect import Effect
@@ -22,7 +22,7 @@ from twin.port.workloads import open_workload
 SLEEP = "power_state:sleep"
 
 
-def sample(expected: float, score: float, kind: str = SLEEP, **fields: object) -> Sample:
+def sample(expected: float, score: float, kind: str = SLEEP, **fields: object) -> ActionSample:
     """Return what was expected of an action and what came of it."""
     given = {
         "kind": kind,
@@ -39,10 +39,10 @@ def sample(expected: float, score: float, kind: str = SLEEP, **fields: object) -
         "capacity": 0.0,
         "components": {"energy": score},
     }
-    return Sample.model_validate({**given, **fields})
+    return ActionSample.model_validate({**given, **fields})
 
 
-def world(seed: int, *samples: Sample, executed: int = 5) -> WorldSamples:
+def world(seed: int, *samples: ActionSample, executed: int = 5) -> WorldSamples:
     """Return a world's samples."""
     return WorldSamples(
         seed=seed,

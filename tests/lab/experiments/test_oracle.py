@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from foresail.experiment.oracle import Oracle, Scale, Switch, apply, choices
+from foresail.experiment.oracle import Oracle, ScaleDeployment, SwitchPower, apply, choices
 from lab.experiments.arms import Arm, Foresight, arm_of
-from lab.experiments.truth import Truth
+from lab.experiments.truth import GroundTruth
 from lab.experiments.worth import play
 from projections.score.prices import ScorePrices
 from twin.port.engine import Engine
@@ -41,7 +41,7 @@ def _play(*arrivals: WorkloadArrival, oracle: bool, seconds: float = 2_400.0) ->
     engine = _engine(*arrivals)
     if oracle:
         Oracle(engine, ORACLE, Foresight())
-    truth = Truth(engine, 0.0)
+    truth = GroundTruth(engine, 0.0)
     engine.advance(engine.now + seconds)
     return truth.metrics()
 
@@ -69,7 +69,7 @@ def test_trying_out_touches_nothing_and_comes_true() -> None:
     engine = _engine(_shop("constant requests_per_second=20"), _task("job", 400.0))
     engine.advance(engine.now + 300.0)
     oracle, before = Oracle(engine, ORACLE, Foresight()), engine.state_hash()
-    choice = (Scale("default", "shop", 3), Switch("n3", asleep=True))
+    choice = (ScaleDeployment("default", "shop", 3), SwitchPower("n3", asleep=True))
     foreseen = oracle.try_out(choice)
     assert engine.state_hash() == before
     apply(engine, choice)
@@ -86,11 +86,11 @@ def test_an_occupied_machine_is_never_put_to_sleep() -> None:
     (pod,) = engine.store.records("pods")
     assert isinstance(pod, PodRecord)
     assert len(offered) == 2  # of four, one is busy and one will be
-    assert Switch(pod.node_name, asleep=True) not in offered
+    assert SwitchPower(pod.node_name, asleep=True) not in offered
     apply(engine, offered)
     waking = list(choices(engine, play(engine.clone(), 900.0)))
     assert [len(choice) for choice in waking] == [1, 2]
-    assert all(isinstance(part, Switch) and not part.asleep for part in waking[1])
+    assert all(isinstance(part, SwitchPower) and not part.asleep for part in waking[1])
 
 
 def test_what_a_stretch_is_worth_follows_the_scores_prices() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lab.experiments.served import Served
+from lab.experiments.served import ServedRequests
 from twin.port.latencies import Account, count_latencies
 
 
@@ -17,7 +17,7 @@ def test_more_than_one_bad_request_in_a_hundred_violates_the_objective(
     late: int, failed: int, seconds: float
 ) -> None:
     """Late and failed ones count together, of a thousand; exactly half a second is in time."""
-    served = Served()
+    served = ServedRequests()
     in_time = 1_000 - late - failed
     latencies = np.array([0.5] * in_time + [0.6] * late)
     account = Account()

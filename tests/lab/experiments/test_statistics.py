@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.experiments.effects import Effect, Interval, verdict_of
+from lab.experiments.effects import ArmEffect, ConfidenceInterval, verdict_of
 from lab.experiments.metrics import METRICS
 from lab.experiments.resampling import SignFlips, mean_intervals
 from lab.experiments.results import TrialResult
@@ -25,13 +25,13 @@ SMALL = settings(max_examples=15, deadline=None)
 whole_numbers = st.integers(min_value=-40, max_value=40)
 
 
-def primary(analysis: Analysis) -> Effect:
+def primary(analysis: Analysis) -> ArmEffect:
     """Return the hypothesis' effect."""
     assert analysis.primary is not None
     return analysis.primary
 
 
-def with_values(values: Mapping[tuple[str, str, int], float], metric: str = SCORE) -> Effect:
+def with_values(values: Mapping[tuple[str, str, int], float], metric: str = SCORE) -> ArmEffect:
     """Return the effect of values by (arm, workload, seed)."""
     seeds = max(seed for _, _, seed in values)
     workloads = tuple(dict.fromkeys(workload for _, workload, _ in values))
@@ -39,7 +39,7 @@ def with_values(values: Mapping[tuple[str, str, int], float], metric: str = SCOR
     return primary(analyse(of, results(of, lambda *place: {metric: values[place[:3]]})))
 
 
-def with_differences(*differences: float, metric: str = SCORE) -> Effect:
+def with_differences(*differences: float, metric: str = SCORE) -> ArmEffect:
     """Return the effect of differences on one workload, the reference at 0 everywhere."""
     values = {}
     for seed, difference in enumerate(differences, start=1):
@@ -97,7 +97,7 @@ def test_another_unit_changes_figures_in_proportion(scale: float, differences: l
 def test_two_copies_of_an_arm_differ_by_exactly_nothing() -> None:
     """Interval [0, 0], p of 1, equal in every world, nothing detectable left open."""
     effect = with_differences(*[0.0] * 8)
-    assert effect.difference == effect.middle == Interval(0.0, 0.0, 0.0)
+    assert effect.difference == effect.middle == ConfidenceInterval(0.0, 0.0, 0.0)
     assert (effect.p, effect.p_adjusted, effect.verdict) == (1.0, 1.0, "equal")
     assert (effect.better, effect.equal, effect.improvement.value) == (0.5, 1.0, 0.5)
 
@@ -145,7 +145,7 @@ def test_one_pair_has_no_interval() -> None:
     found = mean_intervals([np.array([[1.0]]), np.ones((5, 1))], 0.95, 200, 1)
     assert math.isnan(found.low[0])
     assert math.isnan(found.high[0])
-    assert verdict_of(Interval(1.0, math.nan, math.nan), 1.0, 0.95) == "too few"
+    assert verdict_of(ConfidenceInterval(1.0, math.nan, math.nan), 1.0, 0.95) == "too few"
 
 
 def test_a_sign_flip_p_value_is_a_count_of_flips() -> None:
@@ -230,10 +230,10 @@ def test_what_is_more_is_good_or_bad_by_the_metric(metric: str, verdict: str) ->
 
 def test_harm_is_said_by_the_interval_alone_and_help_by_the_test_too() -> None:
     """An interval on one side of 0 with a p-value that says nothing."""
-    assert verdict_of(Interval(-1.0, -2.0, -0.5), 0.9, 0.95) == "harms"
-    assert verdict_of(Interval(1.0, 0.5, 2.0), 0.9, 0.95) == "unclear"
-    assert verdict_of(Interval(1.0, 0.5, 2.0), 0.01, 0.95) == "helps"
-    assert verdict_of(Interval(1.0, 0.0, 2.0), 0.01, 0.95) == "unclear"
+    assert verdict_of(ConfidenceInterval(-1.0, -2.0, -0.5), 0.9, 0.95) == "harms"
+    assert verdict_of(ConfidenceInterval(1.0, 0.5, 2.0), 0.9, 0.95) == "unclear"
+    assert verdict_of(ConfidenceInterval(1.0, 0.5, 2.0), 0.01, 0.95) == "helps"
+    assert verdict_of(ConfidenceInterval(1.0, 0.0, 2.0), 0.01, 0.95) == "unclear"
 
 
 def test_a_detectable_difference_is_seen_in_about_8_of_10_draws() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from lab.experiments.metrics import METRICS
 from lab.experiments.pressure_samples import PressureSamples
-from lab.experiments.truth import Truth
+from lab.experiments.truth import GroundTruth
 from twin.port.engine import Engine
 from twin.port.objects import PodRecord
 from twin.port.settings import TwinConfig
@@ -28,10 +28,10 @@ def _service(name: str, at: float, replicas: int, traffic: str = "") -> Workload
 
 def _play(
     *arrivals: WorkloadArrival, seconds: float = 3_600.0, warm_up: float = 0.0, nodes: int = 1
-) -> tuple[Engine, Truth]:
+) -> tuple[Engine, GroundTruth]:
     engine = Engine(TwinConfig(), seed=3)
     engine.add_nodes([NodeShape(f"n{i}", 4_000, 16 * GIB, 0, {}) for i in range(nodes)])
-    truth = Truth(engine, warm_up)
+    truth = GroundTruth(engine, warm_up)
     engine.load(iter(arrivals))
     engine.advance(engine.now + seconds)
     return engine, truth

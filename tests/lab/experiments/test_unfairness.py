@@ -14,10 +14,10 @@ from bus.errors import InputError
 from foresail.experiment.trial import run_trial, trial_settings
 from foresail.stack.provisioning import provisioning_of
 from lab.experiments.arms import Arm, arm_of
+from lab.experiments.input_hash import InputHash
 from lab.experiments.pairing import Trials
 from lab.experiments.results import TrialResult
 from lab.experiments.spec import Experiment, Trial, Workload, World, read_experiment
-from lab.experiments.stimulus import Stimulus
 from tests.lab.experiments.made_up import experiment, results, shifted
 from twin.port.engine import Engine
 from twin.port.objects import PodRecord
@@ -129,7 +129,7 @@ def _task(name: str, at: float, namespace: str = "default") -> WorkloadArrival:
 
 def _stimulus(*arrivals: WorkloadArrival) -> str:
     engine = Engine(TwinConfig(), seed=3)
-    stimulus = Stimulus(engine)
+    stimulus = InputHash(engine)
     engine.add_nodes([NodeShape("n1", 4_000, 16 * GIB, 0, {})])
     engine.load(iter(arrivals))
     engine.advance(engine.now + 600.0)

@@ -16,7 +16,7 @@ from bus.errors import Temporary
 from bus.virtual_loop import run_virtual
 from foresail.__main__ import main
 from lab.live import baseline_cluster as preset
-from services.cluster import TwinTransport
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.workloads import open_workload
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lab.live.figures import ROWS, Look, figures_of
+from lab.live.figures import ROWS, CycleTables, figures_of
 from lab.live.loads import mirrored_plan, unequal_text
 from lab.live.scorecards import CARDS, difference_rows, scorecards
 from lab.live.windows import Comparison, SideWindow, StimulusWindow
@@ -63,7 +63,7 @@ def test_clusters_are_equal_by_the_room_that_takes_pods(
     assert unequal_text({"a": [_node("a1")], "b": list(second)}) == words
 
 
-def _look(missing: Sequence[str] = (), *, usage: float | None = 1.5) -> Look:
+def _look(missing: Sequence[str] = (), *, usage: float | None = 1.5) -> CycleTables:
     nodes = builders.observed_nodes(1)
     rows = {
         name: {
@@ -92,7 +92,7 @@ def _look(missing: Sequence[str] = (), *, usage: float | None = 1.5) -> Look:
         cycle=1, frame=Frame(frame="keyframe", keyframe_cycle=1, state_hash=""), cluster_time_seconds=0.0,
         pods_running=5, pods_total=7, waiting_omitted={"ours": 4}, bare_pods_succeeded=0, workloads=None, pods=None,
     )  # fmt: skip
-    return Look(
+    return CycleTables(
         table_of(NodeTable, rows), table_of(PlacementTable, placed), table_of(WorkloadTable, workloads), PodTable(),
         state, builders.make_totals(nodes), missing,
     )  # fmt: skip

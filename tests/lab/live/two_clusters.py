@@ -13,14 +13,15 @@ from bus.virtual_loop import run_virtual
 from lab.live.history import read_histories
 from lab.live.stage import LivePlan, LiveStage, open_side
 from lab.live.windows import Comparison, compare
-from services.cluster import Transport, TwinTransport
+from services.cluster import Transport
+from services.twin_transport import TwinTransport
 from twin.port.api import InProcessTwin
 from twin.port.workloads import open_workload
 
 NAMESPACE = "foresail-exercise"
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
 START_NS = 1_767_225_600_000_000_000
-PLAN = LivePlan(NAMESPACE, phases=(1, 6), hold_seconds=30.0, rest_seconds=20.0, look_seconds=5.0)
+PLAN = LivePlan(NAMESPACE, phases=(1, 6), hold_seconds=30.0, rest_seconds=20.0, poll_seconds=5.0)
 
 Meddler = Callable[[Transport, LoopClock], Awaitable[None]]
 """Somebody who does something to the second cluster while the comparison runs."""

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 
 from lab.openb_fidelity.__main__ import main
-from lab.openb_fidelity.books import Books
 from lab.openb_fidelity.compare import closeness, kolmogorov_smirnov, waits_of
-from lab.openb_fidelity.play import LiveRequests, Sample, denser, play, sample_times
+from lab.openb_fidelity.play import CapacitySample, LiveRequests, denser, play, sample_times
+from lab.openb_fidelity.pod_ledger import PodLedger
 from twin.port.engine import Engine
 from twin.port.workloads import NodeShape, WorkloadArrival
 
@@ -64,7 +64,7 @@ def test_a_full_cluster_shows_as_a_difference() -> None:
 def test_books_see_a_pod_that_was_overlooked() -> None:
     """A scheduler that leaves a pod waiting beside an empty node does not get away with it."""
     engine = Engine(seed=1)
-    books = Books(NODES)
+    books = PodLedger(NODES)
     engine.store.subscribe(books.follow)
     engine.add_nodes(NODES)
     engine.load(iter([task("a", 1.0), task("b", 2.0, cpu=9_000)]))
@@ -77,8 +77,8 @@ def test_books_see_a_pod_that_was_overlooked() -> None:
 
 def test_differences_count_only_while_the_cluster_has_room() -> None:
     """Samples with any resource at 80 % or more say nothing about the others."""
-    near = Sample(1.0, (0.5, 0.2, 0.1), (0.49, 0.2, 0.1))
-    far = Sample(2.0, (0.5, 0.2, 0.9), (0.1, 0.2, 0.5))
+    near = CapacitySample(1.0, (0.5, 0.2, 0.1), (0.49, 0.2, 0.1))
+    far = CapacitySample(2.0, (0.5, 0.2, 0.9), (0.1, 0.2, 0.5))
     cpu, _, gpu = closeness([near, far])
 
     assert cpu.largest_difference_points == pytest.approx(1.0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from projections.breaker.judging import Change, judge
+from projections.breaker.judging import BreakerChange, judge
 from projections.breaker.settings import BreakerSettings
 from projections.breaker.tally import BreakerTally, after_event
 from schemas.actions import ActionKind
@@ -46,7 +46,7 @@ class Bench:
         """Begin with every breaker closed."""
         self.settings = SETTINGS.model_copy(update=settings)
         self.tally = BreakerTally()
-        self.changes: list[Change] = []
+        self.changes: list[BreakerChange] = []
         self.count = 0
 
     def add(self, data: EventData) -> str:
@@ -56,7 +56,7 @@ class Bench:
         self.tally = after_event(self.tally, event, self.settings)
         return event.id
 
-    def look(self, minute: float) -> list[Change]:
+    def look(self, minute: float) -> list[BreakerChange]:
         """Judge at an observation; return what changed."""
         self.tally, changes = judge(self.tally, START_SECONDS + 60.0 * minute, self.settings)
         self.changes += changes
@@ -99,7 +99,7 @@ class Bench:
         self.add(make_difference(self.count, at).model_copy(update={"total_money": changed}))
 
 
-def states(changes: list[Change]) -> list[tuple[str, str, str]]:
+def states(changes: list[BreakerChange]) -> list[tuple[str, str, str]]:
     """Return unit, new state and cause of changes."""
     return [(change.unit, change.state.value, change.cause.value) for change in changes]
 

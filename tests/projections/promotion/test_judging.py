@@ -7,12 +7,17 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from projections.promotion.judging import Judgement, judge
+from projections.promotion.judging import PromotionJudgement, judge
 from projections.promotion.settings import PromotionSettings
 from projections.promotion.sums import ScoredTarget
 from projections.promotion.tally import PromotionTally
-from projections.promotion.text import judgement_texts
-from schemas.promotion import ModelEvidence, ModelState, OutcomeModels, PromotionCause
+from schemas.promotion import (
+    ModelEvidence,
+    ModelState,
+    OutcomeModels,
+    PromotionCause,
+    judgement_texts,
+)
 from tests.builders import START_SECONDS
 
 SETTINGS = PromotionSettings(when="on")
@@ -30,7 +35,7 @@ class Bench:
         self.settings = SETTINGS.model_copy(update=settings)
         self.tally = PromotionTally()
         self.block = 0
-        self.judgements: list[Judgement] = []
+        self.judgements: list[PromotionJudgement] = []
         self.look()
 
     def look(self) -> None:

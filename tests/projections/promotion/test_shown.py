@@ -8,7 +8,6 @@ from foresail.explanation.inputs import input_sections
 from foresail.explanation.outcomes import outcome_sections
 from foresail.stack.showing import LinePrinter
 from projections.cycle_record import CycleRecord
-from projections.event_text import event_text
 from projections.overview import Overview
 from projections.run_totals import RunTotals
 from tests.builders import make_observation, stamp_event
@@ -50,7 +49,7 @@ def test_the_newest_judgement_is_in_the_overview_the_summary_and_the_tail() -> N
     totals.add(event)
     assert totals.summary()["models_text"].startswith(DRIVES)
     assert "models_text" not in RunTotals().summary()
-    assert event_text(event).startswith(f"cycle 1: {DRIVES}")
+    assert event.data.line().startswith(f"cycle 1: {DRIVES}")
 
 
 def test_a_running_stack_prints_a_change_of_the_driver_and_nothing_else_of_it() -> None:

@@ -1,11 +1,11 @@
-"""What acting changed in plain words, with the sign that it has in every report."""
+"""Effect of acting in plain words, with the sign that it has in every report."""
 
 from __future__ import annotations
 
 import pytest
 
 from projections.score.effect import effect_sentence, figures_of
-from projections.score.text import verdict_of
+from schemas.score import verdict_of
 from tests.score_events import make_difference
 
 

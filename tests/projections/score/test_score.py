@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from projections.score.money import UNITS, difference_of, priced_components, score_of
 from projections.score.prices import ScorePrices
-from projections.score.tally import Levels, Tally, look_of
+from projections.score.tally import Levels, Tally, score_input_of
 from schemas.score import OutcomeScore
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView, update_view
@@ -311,8 +311,8 @@ def test_names_and_order_of_nodes_do_not_matter(order: list[int]) -> None:
         {"cpu_allocatable_cores": 2.5 + i, "memory_allocatable_bytes": (i + 1) * GIB}
         for i in range(4)
     ]
-    plain = look_of(view_of({f"n{i}": sizes[i] for i in range(4)}))
-    swapped = look_of(view_of({f"n{i}": sizes[place] for i, place in enumerate(order)}))
+    plain = score_input_of(view_of({f"n{i}": sizes[i] for i in range(4)}))
+    swapped = score_input_of(view_of({f"n{i}": sizes[place] for i, place in enumerate(order)}))
     assert plain is not None
     assert swapped is not None
     assert (
@@ -330,7 +330,7 @@ def test_names_and_order_of_nodes_do_not_matter(order: list[int]) -> None:
 def test_nodes_that_could_not_be_read_are_no_cluster_of_none() -> None:
     """Without its source the levels are unknown; without counters there is nothing to score."""
     missing = {"node_requests": {"status": SignalStatus.MISSING}}
-    look = look_of(view_of({}, signals=missing))
+    look = score_input_of(view_of({}, signals=missing))
     assert look is not None
     assert look.levels is None
-    assert look_of(view_of({}, work=None)) is None
+    assert score_input_of(view_of({}, work=None)) is None

@@ -7,16 +7,15 @@ import pytest
 from foresail.explanation import outcomes
 from foresail.explanation.outcomes import outcome_sections
 from projections.cycle_record import CycleRecord
-from projections.event_text import event_text
 from projections.overview import Overview
 from projections.run_totals import RunTotals
 from projections.score.money import difference_of, score_of
-from projections.score.text import difference_text, score_text, window_text
+from projections.score.text import window_text
 from schemas.actions import ReplicateAction, Target
 from schemas.decision import DecisionPart
 from schemas.effect import Effect
-from schemas.score import OutcomeCounterfactual
-from services.agents.calibration import Measured
+from schemas.score import OutcomeCounterfactual, difference_text, score_text
+from services.agents.calibration import MeasuredRatio
 from tests.builders import make_decision, stamp_event
 from tests.projections.score.score_builders import PRICES, make_look, tally_of
 
@@ -101,7 +100,7 @@ def test_an_expected_effect_is_told_with_its_interval_and_terms(
         "+0.303 USD in 600 s (8 of 10 times +0.22 to +0.38): slo services +0.315, capacity -0.012"
     )
     action = ReplicateAction(target=Target(kind="workload", name="web"), replicas=3)
-    measured = Measured(0.92, 0.851, 1.02, 61)
+    measured = MeasuredRatio(0.92, 0.851, 1.02, 61)
     came = "of such expectations 92% came on twin branches (85.1% to 102%, 61 of replicate:more)"
     monkeypatch.setattr(outcomes, "MEASURED", {"replicate:more": measured})
     part = DecisionPart(action=action, selected=None, score=1.818, effect=effect)
@@ -126,5 +125,5 @@ def test_overview_and_summary_hold_the_newest() -> None:
     assert (overview.score, overview.counterfactual) == (score.data, newest.data)
     summary = totals.summary()
     assert summary["acting_changed_money"] == -0.1
-    assert summary["score_text"] in event_text(score)
-    assert summary["acting_changed_text"] in event_text(newest)
+    assert summary["score_text"] in score.data.line()
+    assert summary["acting_changed_text"] in newest.data.line()

@@ -11,7 +11,7 @@ import pytest
 from projections.switchback.schedule import CLUSTER, SwitchbackSettings, acts_first
 from projections.switchback.tally import (
     ClosedPair,
-    Effect,
+    SwitchbackEffect,
     SwitchbackTally,
     add_step,
     effect_of,
@@ -111,7 +111,7 @@ def test_two_pairs_make_an_interval_one_does_not() -> None:
     """The interval is that of a mean of two: 12.706 standard errors to each side."""
     drawn = schedule(seed=5)
     one, _ = tally_of(drawn, rates_of(drawn, 1, 3.0, 1.0))
-    assert effect_of(one) == Effect(pytest.approx(2.0), None, None)  # type: ignore[arg-type]
+    assert effect_of(one) == SwitchbackEffect(pytest.approx(2.0), None, None)  # type: ignore[arg-type]
     assert effect_of(SwitchbackTally()) is None
     rates = rates_of(drawn, 2, 3.0, 1.0) | ({2: 5.0} if drawn.acts(2) else {3: 5.0})
     two, _ = tally_of(drawn, rates)
@@ -124,7 +124,7 @@ def test_two_pairs_make_an_interval_one_does_not() -> None:
 
 def with_carry_over(
     drawn: SwitchbackSettings, seed: int, pairs: int, effects: dict[str, float]
-) -> Effect:
+) -> SwitchbackEffect:
     """Return the estimate of a world whose effects build up and fade with a time constant of 8 s.
 
     Its level walks by chance and its steps are noisy, so that blocks differ for other reasons, too.

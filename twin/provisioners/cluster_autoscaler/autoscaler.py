@@ -19,9 +19,9 @@ from twin.provisioners.cluster_autoscaler.scale_down import ScaleDown
 from twin.provisioners.cluster_autoscaler.scale_up import (
     BACKED_OFF,
     MOST_REACHED,
-    Candidate,
     Estimator,
     Option,
+    ScalableGroup,
     best_options,
 )
 from twin.provisioners.cluster_autoscaler.status import (
@@ -34,7 +34,7 @@ from twin.provisioners.cluster_autoscaler.status import (
 )
 from twin.provisioners.cluster_autoscaler.view import View
 from twin.provisioners.daemons import daemon_templates, runs_on
-from twin.provisioners.placement import Place, Snapshot
+from twin.provisioners.placement import ClusterSnapshot, NodeInfo
 from twin.records import NodeRecord, PodRecord
 from twin.world import World
 
@@ -129,7 +129,7 @@ class ClusterAutoscaler(Part):
             self._announce("ClusterUnhealthy", "Cluster is unhealthy")
         self._write_status(readiness)
 
-    def _act(self, snapshot: Snapshot, readiness: dict[str, Readiness]) -> None:
+    def _act(self, snapshot: ClusterSnapshot, readiness: dict[str, Readiness]) -> None:
         pods, waited, starting = self._pending(), False, dict[str, None]()
         if pods or self.groups.requests:
             starting = self._add_upcoming(snapshot, readiness)
@@ -149,7 +149,9 @@ class ClusterAutoscaler(Part):
         cutoff = self._config.priority_cutoff
         return [pod for pod in self._view.waiting() if pod.shape.priority >= cutoff]
 
-    def _add_upcoming(self, snapshot: Snapshot, readiness: dict[str, Readiness]) -> dict[str, None]:
+    def _add_upcoming(
+        self, snapshot: ClusterSnapshot, readiness: dict[str, Readiness]
+    ) -> dict[str, None]:
         """Add the machines on their way as if they were ready; return the nodes they stand for."""
         daemons = daemon_templates(self._client)
         starting: dict[str, None] = {}
@@ -160,7 +162,7 @@ class ClusterAutoscaler(Part):
             starting.update(dict.fromkeys(readiness[name].starting))
             for number in range(count):
                 node = self.groups.template(group, f"upcoming-{name}-{number}")
-                place = Place.of(node, template=True)
+                place = NodeInfo.of(node, template=True)
                 snapshot.add(place)
                 for pod in daemons:
                     if runs_on(pod, node):
@@ -171,7 +173,7 @@ class ClusterAutoscaler(Part):
 
     # ---- scale-up
 
-    def _scale_up(self, snapshot: Snapshot, pods: list[PodRecord]) -> None:
+    def _scale_up(self, snapshot: ClusterSnapshot, pods: list[PodRecord]) -> None:
         candidates, skipped = self._candidates()
         estimator = Estimator(snapshot, self.groups.template, daemon_templates(self._client))
         proposal = estimator.propose(pods, candidates, skipped, self._choose)
@@ -193,7 +195,7 @@ class ClusterAutoscaler(Part):
         for pod in best.pods:
             self._client.report(pod, "Pod", "TriggeredScaleUp", text)
 
-    def _candidates(self) -> tuple[list[Candidate], dict[str, str]]:
+    def _candidates(self) -> tuple[list[ScalableGroup], dict[str, str]]:
         found, skipped = [], {}
         for name, group in self.groups.groups.items():
             target = self.groups.target(name)
@@ -202,7 +204,7 @@ class ClusterAutoscaler(Part):
             elif target >= group.most:
                 skipped[name] = MOST_REACHED
             else:
-                found.append(Candidate(group, target, self.groups.offering(group).price))
+                found.append(ScalableGroup(group, target, self.groups.offering(group).price))
         return found, skipped
 
     def _choose(self, options: list[Option]) -> Option:
@@ -272,7 +274,9 @@ class ClusterAutoscaler(Part):
 
     # ---- scale-down
 
-    def _scale_down(self, snapshot: Snapshot, starting: dict[str, None], *, waited: bool) -> None:
+    def _scale_down(
+        self, snapshot: ClusterSnapshot, starting: dict[str, None], *, waited: bool
+    ) -> None:
         view, absent = self._view, starting.keys()
         leaving = self.actuator.deletions.keys() | view.leaving.keys()
         self.scale_down.look(view, snapshot, leaving, absent)
@@ -330,7 +334,7 @@ class ClusterAutoscaler(Part):
         self._client.set_object("configmaps", record, data={"status": text})
 
 
-def _place(snapshot: Snapshot, pod: PodRecord, places: list[Place]) -> bool:
+def _place(snapshot: ClusterSnapshot, pod: PodRecord, places: list[NodeInfo]) -> bool:
     """Put a pending pod where it fits in thought; False when it fits nowhere."""
     place = snapshot.any_fit(pod, places)
     if place is None:

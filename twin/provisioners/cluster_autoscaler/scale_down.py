@@ -17,7 +17,7 @@ from twin.provisioners.client import Client
 from twin.provisioners.cluster_autoscaler.drainability import Blocked, pods_to_move
 from twin.provisioners.cluster_autoscaler.groups import Groups
 from twin.provisioners.cluster_autoscaler.view import View
-from twin.provisioners.placement import Place, Snapshot
+from twin.provisioners.placement import ClusterSnapshot, NodeInfo
 from twin.records import NodeRecord, ObjectRecord, PodRecord
 
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
@@ -47,7 +47,11 @@ class ScaleDown(Part):
         self.found: dict[str, Removable] = {}
 
     def look(
-        self, view: View, snapshot: Snapshot, leaving: AbstractSet[str], absent: AbstractSet[str]
+        self,
+        view: View,
+        snapshot: ClusterSnapshot,
+        leaving: AbstractSet[str],
+        absent: AbstractSet[str],
     ) -> None:
         """Find the unneeded nodes; `leaving` are on their way out already, `absent` ones are not looked at
         and take no pods.
@@ -104,7 +108,7 @@ class ScaleDown(Part):
         return config.unneeded_seconds if node.ready_status == "True" else config.unready_seconds
 
     def _eligible(
-        self, view: View, snapshot: Snapshot, skipped: AbstractSet[str]
+        self, view: View, snapshot: ClusterSnapshot, skipped: AbstractSet[str]
     ) -> list[tuple[str, float]]:
         """Return the nodes worth a simulation with their utilization: those unneeded before first,
         then empty ones.
@@ -127,7 +131,7 @@ class ScaleDown(Part):
         )
 
     def _simulate(
-        self, name: str, utilization: float, snapshot: Snapshot, going: AbstractSet[str]
+        self, name: str, utilization: float, snapshot: ClusterSnapshot, going: AbstractSet[str]
     ) -> Removable | None:
         """Return the node when its pods fit elsewhere, on nodes that are not `going`; they are moved there in
         thought.
@@ -157,5 +161,5 @@ class ScaleDown(Part):
             snapshot.place(pod, target)
         return Removable(place.node, tuple(moving), utilization)
 
-    def _budgets(self, place: Place) -> dict[str, list[ObjectRecord]]:
+    def _budgets(self, place: NodeInfo) -> dict[str, list[ObjectRecord]]:
         return {uid: self._client.budgets(pod) for uid, pod in place.pods.items()}

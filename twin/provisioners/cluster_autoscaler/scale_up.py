@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from twin.config.provisioning import Expander, NodeGroup
 from twin.provisioners.client import controller_of
 from twin.provisioners.daemons import runs_on
-from twin.provisioners.placement import Place, Snapshot
+from twin.provisioners.placement import ClusterSnapshot, NodeInfo
 from twin.records import NodeRecord, PodRecord
 
 MOST_REACHED = "max node group size reached"
@@ -25,7 +25,7 @@ Template = Callable[[NodeGroup, str], NodeRecord]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ScalableGroup:
     """A group that may grow."""
 
     group: NodeGroup
@@ -47,7 +47,7 @@ class PodGroup:
 class Option:
     """What one group would do."""
 
-    candidate: Candidate
+    candidate: ScalableGroup
     nodes: int
     pods: tuple[PodRecord, ...]
     waste: float
@@ -76,14 +76,14 @@ class Proposal:
 class Estimator:
     """Asks template nodes of groups in a snapshot of the cluster."""
 
-    snapshot: Snapshot
+    snapshot: ClusterSnapshot
     template: Template
     daemons: Sequence[PodRecord]
 
     def propose(
         self,
         pods: Iterable[PodRecord],
-        candidates: Sequence[Candidate],
+        candidates: Sequence[ScalableGroup],
         skipped: dict[str, str],
         choose: Callable[[list[Option]], Option],
     ) -> Proposal:
@@ -96,7 +96,7 @@ class Estimator:
                 options.append(option)
         return Proposal(choose(options) if options else None, groups, skipped)
 
-    def _option(self, candidate: Candidate, groups: list[PodGroup]) -> Option | None:
+    def _option(self, candidate: ScalableGroup, groups: list[PodGroup]) -> Option | None:
         name = candidate.group.name
         mark = self.snapshot.mark()
         sample = self._new_place(candidate.group, "sample")
@@ -120,13 +120,13 @@ class Estimator:
         )
 
     def _estimate(
-        self, candidate: Candidate, groups: list[PodGroup]
+        self, candidate: ScalableGroup, groups: list[PodGroup]
     ) -> tuple[int, list[PodRecord]]:
         """Return how many nodes the pods need, at most those that the group may have: each on a node
         that is there already, or on the newest, or on another one.
         """
         most = min(candidate.group.most - candidate.target, MOST_NODES)
-        places: list[Place] = []
+        places: list[NodeInfo] = []
         scheduled: list[PodRecord] = []
         for group in groups:
             left = list(group.pods)
@@ -144,9 +144,9 @@ class Estimator:
                 scheduled.append(pod)
         return len([place for place in places if _used(place)]), scheduled
 
-    def _new_place(self, group: NodeGroup, number: str) -> Place:
+    def _new_place(self, group: NodeGroup, number: str) -> NodeInfo:
         node = self.template(group, f"template-node-for-{group.name}-{number}")
-        place = Place.of(node, template=True)
+        place = NodeInfo.of(node, template=True)
         self.snapshot.add(place)
         for pod in self.daemons:
             if runs_on(pod, node):
@@ -190,7 +190,7 @@ def reasons_text(rejected: dict[str, list[str]], skipped: dict[str, str]) -> str
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
-def _by_size(groups: list[PodGroup], sample: Place) -> list[PodGroup]:
+def _by_size(groups: list[PodGroup], sample: NodeInfo) -> list[PodGroup]:
     """Return groups by the share of a node that one pod takes, largest first."""
     node = sample.node
     cpu, memory = node.allocatable_cpu_millicores, node.allocatable_memory_bytes
@@ -202,7 +202,7 @@ def _by_size(groups: list[PodGroup], sample: Place) -> list[PodGroup]:
     return sorted(groups, key=score, reverse=True)
 
 
-def _waste(sample: Place, nodes: int, pods: list[PodRecord]) -> float:
+def _waste(sample: NodeInfo, nodes: int, pods: list[PodRecord]) -> float:
     """Return the idle share of cores plus the idle share of memory."""
     cpu = sample.node.allocatable_cpu_millicores * nodes
     memory = sample.node.allocatable_memory_bytes * nodes
@@ -215,6 +215,6 @@ def _price_per_pod(option: Option) -> float:
     return option.candidate.price_per_hour * option.nodes / max(1, len(option.pods))
 
 
-def _used(place: Place) -> bool:
+def _used(place: NodeInfo) -> bool:
     """True when a place holds a pod that is not of a DaemonSet."""
     return any(not uid.startswith("daemon/") for uid in place.pods)

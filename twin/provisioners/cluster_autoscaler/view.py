@@ -15,8 +15,8 @@ from twin.provisioners.cluster_autoscaler.taints import (
     TO_BE_DELETED,
     has_taint,
 )
-from twin.provisioners.place_table import PlaceTable
-from twin.provisioners.placement import Place, Snapshot
+from twin.provisioners.node_info_table import NodeInfoTable
+from twin.provisioners.placement import ClusterSnapshot, NodeInfo
 from twin.records import NodeRecord, PodRecord
 
 
@@ -27,7 +27,7 @@ class View:
         self._config = config
         self._client = client
         cutoff = config.priority_cutoff
-        self._table = PlaceTable(
+        self._table = NodeInfoTable(
             client, lambda pod: not pod.terminal and pod.shape.priority >= cutoff
         )
         self._waiting: dict[str, None] | None = None  # uids, once somebody has asked
@@ -83,7 +83,7 @@ class View:
         for facts in (self.unready, self.low, self.leaving, self.soft):
             facts.pop(name, None)
 
-    def _enter(self, name: str, place: Place) -> None:
+    def _enter(self, name: str, place: NodeInfo) -> None:
         node = place.node
         if has_taint(node, TO_BE_DELETED):
             self.leaving[name] = None
@@ -116,15 +116,15 @@ class View:
         """Return a node; raises KeyError for an unknown one."""
         return self._table.places[name].node
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ClusterSnapshot:
         """Return a snapshot to think in; `spoil` has to be told when the scan is over."""
-        return Snapshot(self._table.places)
+        return ClusterSnapshot(self._table.places)
 
-    def spoil(self, snapshot: Snapshot) -> None:
+    def spoil(self, snapshot: ClusterSnapshot) -> None:
         """Let what was changed in thought be worked out again."""
         self._table.spoil(snapshot.touched)
 
-    def low_in(self, snapshot: Snapshot) -> dict[str, float]:
+    def low_in(self, snapshot: ClusterSnapshot) -> dict[str, float]:
         """Return `low` as it is with the pods that a snapshot has put on nodes in thought."""
         found = dict(self.low)
         for name in snapshot.touched:
@@ -156,7 +156,7 @@ class View:
         return Readiness(ready, tuple(starting), unready)
 
 
-def utilization_of(place: Place) -> float:
+def utilization_of(place: NodeInfo) -> float:
     """Return the larger part of cores and memory that pods ask for; of GPUs on a node with GPUs."""
     node = place.node
     if node.gpus:

@@ -17,7 +17,7 @@ _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class DisruptionCandidate:
     """A node that may be disrupted."""
 
     state: StateNode
@@ -62,7 +62,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """What is known of a NodeClaim, so long as it, its node and their pods do not change."""
+    """Known facts about a NodeClaim, so long as it, its node and their pods do not change."""
 
     barred: str
     """Why it is no candidate whatever its pods are; asked before a promise to a pod is."""
@@ -73,7 +73,7 @@ class Facts:
     bounded: bool
     """Whether a terminationGracePeriod bounds what pods can block."""
     drifted: bool
-    candidate: Candidate | None
+    candidate: DisruptionCandidate | None
 
     @property
     def is_open(self) -> bool:
@@ -81,7 +81,7 @@ class Facts:
         return not (self.barred or self.barred_after) and self.pods_block == ""
 
 
-def is_consolidatable(candidate: Candidate, now: float) -> bool:
+def is_consolidatable(candidate: DisruptionCandidate, now: float) -> bool:
     """True when no pod has come or gone for as long as the pool's consolidateAfter."""
     after = candidate.pool.consolidate_after_seconds
     return after is not None and candidate.initialized and now - candidate.quiet_since >= after

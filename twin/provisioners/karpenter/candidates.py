@@ -8,7 +8,12 @@ from collections.abc import Callable, Mapping
 
 from twin.machines.cloud import Cloud
 from twin.provisioners.client import Client
-from twin.provisioners.karpenter.candidate import Candidate, Facts, eviction_cost, quiet_since
+from twin.provisioners.karpenter.candidate import (
+    DisruptionCandidate,
+    Facts,
+    eviction_cost,
+    quiet_since,
+)
 from twin.provisioners.karpenter.claims import INITIALIZED, is_true
 from twin.provisioners.karpenter.evictability import is_evictable, is_protected
 from twin.provisioners.karpenter.names import (
@@ -25,7 +30,7 @@ from twin.provisioners.karpenter.state_node import StateNode
 from twin.records import PodRecord
 
 
-class Candidates:
+class DisruptionCandidates:
     """Finds candidates; keeps nothing."""
 
     def __init__(
@@ -44,7 +49,7 @@ class Candidates:
 
     def find(
         self, nodes: list[StateNode], pools: dict[str, Pool], *, eventual: bool
-    ) -> list[Candidate]:
+    ) -> list[DisruptionCandidate]:
         """Return the candidates by name; blocked ones are said in events. `eventual`: a pool's
         terminationGracePeriod bounds what pods can block. Do not change the list.
         """
@@ -82,7 +87,7 @@ class Candidates:
         """Say on node and NodeClaim that something keeps the node."""
         self._say(state, "DisruptionBlocked", _sentence(why))
 
-    def say_unconsolidatable(self, candidate: Candidate, text: str) -> None:
+    def say_unconsolidatable(self, candidate: DisruptionCandidate, text: str) -> None:
         """Say on node and NodeClaim why the node is not consolidated."""
         self._say(candidate.state, "Unconsolidatable", text, 900.0)
 
@@ -124,11 +129,11 @@ class Candidates:
 
     def _candidate(
         self, state: StateNode, pools: dict[str, Pool], pods: list[PodRecord]
-    ) -> Candidate:
+    ) -> DisruptionCandidate:
         assert state.node is not None
         assert state.claim is not None
         labels, price = state.labels, self._state.price(state)
-        return Candidate(
+        return DisruptionCandidate(
             state,
             state.node,
             state.claim,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import fsum, inf
 
 from twin.config.provisioning import KarpenterConfig, MachineType
-from twin.provisioners.karpenter.candidate import Candidate
-from twin.provisioners.karpenter.candidates import Candidates
+from twin.provisioners.karpenter.candidate import DisruptionCandidate
+from twin.provisioners.karpenter.candidates import DisruptionCandidates
 from twin.provisioners.karpenter.names import CAPACITY_TYPE
 from twin.provisioners.karpenter.requirements import Requirements, one_of
 from twin.provisioners.karpenter.solver import NewMachine, Solution, Solver
@@ -22,7 +22,7 @@ Failures = dict[tuple[str, ...], str] | None
 class Plan:
     """What a simulation comes to."""
 
-    candidates: list[Candidate]
+    candidates: list[DisruptionCandidate]
     machine: NewMachine | None
     solver: Solver
     solution: Solution
@@ -32,13 +32,13 @@ class Consolidation:
     """Simulates; keeps nothing."""
 
     def __init__(
-        self, state: ClusterState, candidates: Candidates, config: KarpenterConfig
+        self, state: ClusterState, candidates: DisruptionCandidates, config: KarpenterConfig
     ) -> None:
         self._state = state
         self._candidates = candidates
         self._config = config
 
-    def simulate(self, chosen: list[Candidate]) -> Plan:
+    def simulate(self, chosen: list[DisruptionCandidate]) -> Plan:
         """Place the pods of nodes that would go, and all that wait, without those nodes."""
         solver = self._state.solver(one.name for one in chosen)
         pods = self._state.waiting_pods()
@@ -63,7 +63,7 @@ class Consolidation:
                 return f"would schedule against uninitialized {where}"
         return ""
 
-    def consolidate(self, chosen: list[Candidate], failures: Failures) -> Plan | None:
+    def consolidate(self, chosen: list[DisruptionCandidate], failures: Failures) -> Plan | None:
         """Return what would be cheaper than the chosen nodes (consolidation.go). What failed is not simulated
         again before something changes; `failures` are those of the state.
         """

@@ -11,7 +11,7 @@ from twin.machines.cloud import Cloud
 from twin.part import Part
 from twin.provisioners.client import Client, is_daemon
 from twin.provisioners.karpenter.candidate import quiet_since
-from twin.provisioners.karpenter.candidates import Candidates
+from twin.provisioners.karpenter.candidates import DisruptionCandidates
 from twin.provisioners.karpenter.claims import (
     INITIALIZED,
     LAUNCHED,
@@ -67,7 +67,7 @@ class Karpenter(Part):
         self.termination = Termination(world, client, cloud, recorder, config)
         nominated = self.provisioning.nominated
         self.interruption = Interruption(world, client, self.lifecycle, recorder, config)
-        found = Candidates(client, cloud, self.state, recorder, nominated)
+        found = DisruptionCandidates(client, cloud, self.state, recorder, nominated)
         self.disruption = Disruption(
             world, client, self.state, found, self.queue, self.provisioning, recorder, config
         )

@@ -10,8 +10,8 @@ from math import fsum
 from twin.config.provisioning import KarpenterConfig
 from twin.part import Part, keepable
 from twin.provisioners.client import Client
-from twin.provisioners.karpenter.candidate import Candidate, is_consolidatable
-from twin.provisioners.karpenter.candidates import Candidates
+from twin.provisioners.karpenter.candidate import DisruptionCandidate, is_consolidatable
+from twin.provisioners.karpenter.candidates import DisruptionCandidates
 from twin.provisioners.karpenter.claims import claim_object, is_true
 from twin.provisioners.karpenter.commands import Queue
 from twin.provisioners.karpenter.consolidation import Consolidation, Failures, Plan
@@ -53,7 +53,7 @@ class Disruption(Part):
         world: World,
         client: Client,
         state: ClusterState,
-        candidates: Candidates,
+        candidates: DisruptionCandidates,
         queue: Queue,
         provisioning: Provisioning,
         recorder: Recorder,
@@ -137,7 +137,7 @@ class Disruption(Part):
 
     # ---- methods
 
-    def _find_empty(self, special: list[Candidate], pools: dict[str, Pool]) -> bool:
+    def _find_empty(self, special: list[DisruptionCandidate], pools: dict[str, Pool]) -> bool:
         empty = []
         for one in special:
             if one.pool.consolidate_after_seconds is None:
@@ -177,7 +177,7 @@ class Disruption(Part):
             return True
         return False
 
-    def _may_consolidate(self, one: Candidate) -> bool:
+    def _may_consolidate(self, one: DisruptionCandidate) -> bool:
         """True for a candidate of consolidation by price (consolidation.go, ShouldDisrupt)."""
         say, pool = self._candidates.say_unconsolidatable, one.pool
         if one.machine is None:
@@ -194,7 +194,7 @@ class Disruption(Part):
         return False
 
     def _find_several(
-        self, ranked: list[Candidate], pools: dict[str, Pool], failures: Failures
+        self, ranked: list[DisruptionCandidate], pools: dict[str, Pool], failures: Failures
     ) -> bool:
         if self._is_settled("several"):
             return False
@@ -224,7 +224,7 @@ class Disruption(Part):
         return True
 
     def _find_one(
-        self, ranked: list[Candidate], pools: dict[str, Pool], failures: Failures
+        self, ranked: list[DisruptionCandidate], pools: dict[str, Pool], failures: Failures
     ) -> None:
         if self._is_settled("one"):
             return
@@ -342,7 +342,7 @@ class Disruption(Part):
     def _settle(self, method: str) -> None:
         self._settled[method] = (self.changes, self._client.now)
 
-    def _by_cost(self, candidates: list[Candidate]) -> list[Candidate]:
+    def _by_cost(self, candidates: list[DisruptionCandidate]) -> list[DisruptionCandidate]:
         """Return candidates in the order in which they are disrupted."""
         now = self._client.now
         return sorted(candidates, key=lambda one: (one.cost(now), one.name))

@@ -10,7 +10,7 @@ import numpy as np
 
 from twin.needs import BASIC_RESOURCES
 from twin.provisioners.karpenter.requirements import Requirements
-from twin.provisioners.placement import Place
+from twin.provisioners.placement import NodeInfo
 from twin.records import Object, PodRecord
 
 Amounts = np.ndarray[Any, np.dtype[np.int64]]
@@ -21,7 +21,7 @@ Amounts = np.ndarray[Any, np.dtype[np.int64]]
 class Existing:
     """A node that is there, or a NodeClaim that will be one."""
 
-    place: Place
+    place: NodeInfo
     taints: tuple[Object, ...]
     requirements: Requirements
     initialized: bool

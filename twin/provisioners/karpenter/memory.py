@@ -8,12 +8,12 @@ import numpy as np
 
 from twin.changes import Change
 from twin.needs import BASIC_RESOURCES
-from twin.provisioners.karpenter.candidate import Candidate, Facts
+from twin.provisioners.karpenter.candidate import DisruptionCandidate, Facts
 from twin.provisioners.karpenter.existing import Amounts, Existing, free_amounts
 from twin.provisioners.karpenter.pools import Pool
 from twin.provisioners.karpenter.ranking import Ranking
 from twin.provisioners.karpenter.state_node import StateNode
-from twin.provisioners.placement import Place
+from twin.provisioners.placement import NodeInfo
 from twin.records import ObjectRecord, PodRecord, Record
 
 _DECISIVE = frozenset(
@@ -42,11 +42,11 @@ _OF_NODES = (
 
 
 class KnownCandidates:
-    """What is known of NodeClaims as candidates of a disruption."""
+    """Known facts about NodeClaims as candidates of a disruption."""
 
     def __init__(self) -> None:
         self.facts: dict[str, Facts] = {}
-        self.everybody: list[Candidate] | None = None
+        self.everybody: list[DisruptionCandidate] | None = None
         """All candidates, when nothing keeps any NodeClaim and none of them has changed since."""
         self._ranking: Ranking | None = None
         self._drifted: bool | None = None
@@ -67,7 +67,7 @@ class KnownCandidates:
         self._drifted = None
         return facts
 
-    def ranking(self, found: list[Candidate]) -> Ranking:
+    def ranking(self, found: list[DisruptionCandidate]) -> Ranking:
         """Return candidates as columns: those of the last time, when it is the same list."""
         if self._ranking is None or self._ranking.candidates is not found:
             self._ranking = Ranking(found)
@@ -96,7 +96,7 @@ class Memory:
         self.dirty: dict[str, None] = {}
         """Nodes and NodeClaims whose entry is not true any more."""
         self.entries: dict[str, Existing] = {}
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, NodeInfo] = {}
         self.existing: Sequence[Existing] = ()
         """The entries in the order in which pods try them."""
         self.index: dict[str, int] = {}

@@ -2,7 +2,7 @@
 
 Problem: the disruption loop looks at all candidates every ten seconds, a thousand of them, and their costs fall
 with their age, so an order cannot be kept. Guarantee: the same candidates in the same order as
-`is_consolidatable` and `Candidate.cost` give one by one, to the last bit.
+`is_consolidatable` and `DisruptionCandidate.cost` give one by one, to the last bit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from twin.provisioners.karpenter.candidate import Candidate
+from twin.provisioners.karpenter.candidate import DisruptionCandidate
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,14 +21,14 @@ Floats = npt.NDArray[np.float64]
 class Ranking:
     """Candidates that are in order of their names."""
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
+    def __init__(self, candidates: Sequence[DisruptionCandidate]) -> None:
         self.candidates = candidates
         self.special = [one for one in candidates if not (one.pods and one.is_plain)]
         """Those without pods, and those that type or pool keep from being consolidated by price."""
         table: Floats = np.array([_row(one) for one in candidates]).reshape(-1, 5).T
         self._cost, self._lifetime, self._created_at, self._quiet_since, self._after = table
 
-    def by_cost(self, now: float) -> list[Candidate]:
+    def by_cost(self, now: float) -> list[DisruptionCandidate]:
         """Return those that may be consolidated by price at a time, the cheapest to disrupt first."""
         rows = np.flatnonzero(now - self._quiet_since >= self._after)
         whole = self._lifetime[rows]
@@ -39,7 +39,7 @@ class Ranking:
         return [candidates[row] for row in order.tolist()]
 
 
-def _row(one: Candidate) -> tuple[float, float, float, float, float]:
+def _row(one: DisruptionCandidate) -> tuple[float, float, float, float, float]:
     """Return eviction cost, lifetime, creation and last change of its pods, and for how long these have to have
     stayed the same; for ever where it may not be consolidated by price.
     """

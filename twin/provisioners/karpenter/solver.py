@@ -27,15 +27,15 @@ from twin.provisioners.karpenter.names import (
     ZONE,
 )
 from twin.provisioners.karpenter.pools import Pool, open_requirements
+from twin.provisioners.karpenter.preferences import PodPreferences, wishes_of
 from twin.provisioners.karpenter.requirements import (
     Requirements,
     add,
     conflict,
     one_of,
 )
-from twin.provisioners.karpenter.wishes import Wish, wishes_of
 from twin.provisioners.karpenter.zones import narrow_zones
-from twin.provisioners.placement import Place, Snapshot
+from twin.provisioners.placement import ClusterSnapshot, NodeInfo
 from twin.records import NodeRecord, Object, PodRecord
 
 MOST_TYPES = 600
@@ -49,7 +49,7 @@ class NewMachine:
     """A machine that is to be ordered."""
 
     pool: Pool
-    place: Place
+    place: NodeInfo
     requirements: Requirements
     types: list[MachineType]
     used: list[int]
@@ -86,7 +86,7 @@ class Solver:
     types: InstanceTypes
     pools: Sequence[Pool]
     """By weight, heaviest first."""
-    snapshot: Snapshot
+    snapshot: ClusterSnapshot
     existing: ExistingNodes
     daemons: Sequence[PodRecord]
     room: dict[str, dict[str, int]]
@@ -128,7 +128,7 @@ class Solver:
                 return ""
         return error
 
-    def _add(self, wish: Wish) -> str:
+    def _add(self, wish: PodPreferences) -> str:
         pod, wanted = wish.pod, wish.requirements()
         for number in self.existing.with_room(pod):
             entry = self.existing[number]
@@ -146,7 +146,7 @@ class Solver:
 
     # ---- nodes that are there
 
-    def _fits_existing(self, wish: Wish, wanted: Requirements, entry: Existing) -> bool:
+    def _fits_existing(self, wish: PodPreferences, wanted: Requirements, entry: Existing) -> bool:
         """True for a node with room that takes a pod."""
         place, pod = entry.place, wish.pod
         if any(amount > place.extra.get(name, 0) for name, amount in pod.shape.needs.extra):
@@ -157,7 +157,7 @@ class Solver:
             return False
         return self._relates(wish, place, entry.requirements)
 
-    def _relates(self, wish: Wish, place: Place, requirements: Requirements) -> bool:
+    def _relates(self, wish: PodPreferences, place: NodeInfo, requirements: Requirements) -> bool:
         """True when host ports and the wishes about other pods agree with a node."""
         pod = wish.pod
         if _port_taken(pod, place):
@@ -174,7 +174,7 @@ class Solver:
 
     # ---- machines in thought
 
-    def _extend(self, wish: Wish, wanted: Requirements, machine: NewMachine) -> str:
+    def _extend(self, wish: PodPreferences, wanted: Requirements, machine: NewMachine) -> str:
         """Add a pod to a machine; return why not."""
         pod, pool = wish.pod, machine.pool
         taint = wish.intolerable(pool.taints)
@@ -216,7 +216,7 @@ class Solver:
         self.snapshot.place(pod, machine.place)
         return ""
 
-    def _open(self, wish: Wish, wanted: Requirements) -> str:
+    def _open(self, wish: PodPreferences, wanted: Requirements) -> str:
         """Think of a new machine for a pod; return why no pool takes it."""
         if not self.pools:
             return "no nodepools found"
@@ -254,7 +254,7 @@ class Solver:
             template = self._templates[pool.name] = self._template(pool)
         node = template[0].clone()
         node.name, node.labels = name, {**pool.labels, HOSTNAME: name}
-        place = Place.of(node, template=True)
+        place = NodeInfo.of(node, template=True)
         place.free = [2**62] * len(BASIC_RESOURCES)  # the types decide what fits
         self.snapshot.add(place)
         return NewMachine(pool, place, open_requirements(pool), types, list(template[1]))
@@ -285,7 +285,7 @@ def _daemon_joins(pod: PodRecord, pool: Pool) -> bool:
     return not conflict(open_requirements(pool), wish.requirements(), open_keys=True)
 
 
-def _port_taken(pod: PodRecord, place: Place) -> bool:
+def _port_taken(pod: PodRecord, place: NodeInfo) -> bool:
     """True when a pod on a node holds a host port that another one wants."""
     wanted = {(port.protocol, port.port) for port in pod.shape.needs.host_ports}
     return bool(wanted) and any(

@@ -22,7 +22,7 @@ from twin.provisioners.karpenter.pools import Pool, read_pool
 from twin.provisioners.karpenter.requirements import of_labels
 from twin.provisioners.karpenter.solver import Solver
 from twin.provisioners.karpenter.state_node import StateNode
-from twin.provisioners.placement import Place, Snapshot
+from twin.provisioners.placement import ClusterSnapshot, NodeInfo
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord
 
 
@@ -69,7 +69,7 @@ class ClusterState(Part):
 
     @property
     def candidates(self) -> KnownCandidates:
-        """What is known of NodeClaims as candidates of a disruption."""
+        """Known facts about NodeClaims as candidates of a disruption."""
         return self._memory.candidates
 
     def nodes(self) -> list[StateNode]:
@@ -210,7 +210,7 @@ class ClusterState(Part):
         return Solver(
             InstanceTypes(self._cloud.catalogue, self._available),
             pools,
-            Snapshot(places),
+            ClusterSnapshot(places),
             ExistingNodes(memory.existing, memory.free, memory.index, gone),
             memory.daemons,
             self._room(pools, self.nodes()),
@@ -281,18 +281,18 @@ class ClusterState(Part):
                 return one.price
         return None
 
-    def _place(self, state: StateNode) -> Place:
+    def _place(self, state: StateNode) -> NodeInfo:
         if state.node is None:
             assert state.claim is not None
             amounts = (state.claim.body.get("status") or {}).get("allocatable") or {}
-            return Place.of(new_node(state.claim.name, state.labels, amounts))
-        place = Place.of(state.node)
+            return NodeInfo.of(new_node(state.claim.name, state.labels, amounts))
+        place = NodeInfo.of(state.node)
         for pod in self._client.pods_on(state.node.name):
             if not pod.terminal:
                 place.hold(pod)
         return place
 
-    def _reserve_daemons(self, place: Place, daemons: Iterable[PodRecord]) -> None:
+    def _reserve_daemons(self, place: NodeInfo, daemons: Iterable[PodRecord]) -> None:
         """Keep room for the DaemonSet pods that are still to come."""
         here = {owner["uid"] for pod in place.pods.values() for owner in pod.owners}
         for pod in daemons:

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from twin.needs import PodTerm, SpreadConstraint
 from twin.provisioners.karpenter.names import HOSTNAME, ZONE
+from twin.provisioners.karpenter.preferences import PodPreferences
 from twin.provisioners.karpenter.requirements import Requirements
-from twin.provisioners.karpenter.wishes import Wish
-from twin.provisioners.placement import Place, Snapshot
+from twin.provisioners.placement import ClusterSnapshot, NodeInfo
 from twin.scheduling.terms import selector_with_keys
 from twin.selectors import matches
 
 
 def narrow_zones(
-    snapshot: Snapshot, wish: Wish, place: Place, requirements: Requirements, known: list[str]
+    snapshot: ClusterSnapshot,
+    wish: PodPreferences,
+    place: NodeInfo,
+    requirements: Requirements,
+    known: list[str],
 ) -> str | None:
     """Return the zone that the machine has to be in, empty when nothing asks for one, None when none
     will do.
@@ -55,8 +59,8 @@ def _allowed(requirements: Requirements, known: list[str]) -> list[str]:
 
 
 def _by_spread(
-    snapshot: Snapshot,
-    wish: Wish,
+    snapshot: ClusterSnapshot,
+    wish: PodPreferences,
     constraint: SpreadConstraint,
     allowed: list[str],
     known: list[str],
@@ -75,7 +79,7 @@ def _by_spread(
     return sorted(fine, key=lambda zone: (counts[zone], zone))
 
 
-def _host_has_room(wish: Wish, place: Place, constraint: SpreadConstraint) -> bool:
+def _host_has_room(wish: PodPreferences, place: NodeInfo, constraint: SpreadConstraint) -> bool:
     pod = wish.pod
     selector = selector_with_keys(constraint.selector, pod.labels, constraint.label_keys)
     itself = int(matches(selector, pod.labels))
@@ -87,7 +91,7 @@ def _host_has_room(wish: Wish, place: Place, constraint: SpreadConstraint) -> bo
     return len(here) + itself <= constraint.max_skew
 
 
-def _zones_with(snapshot: Snapshot, wish: Wish, term: PodTerm) -> dict[str, None]:
+def _zones_with(snapshot: ClusterSnapshot, wish: PodPreferences, term: PodTerm) -> dict[str, None]:
     found: dict[str, None] = {}
     for place in snapshot.places.values():
         zone = place.domain(ZONE)

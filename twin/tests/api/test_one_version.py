@@ -14,7 +14,7 @@ from twin.engine import Engine
 from twin.errors import ApiError
 from twin.render import render
 from twin.render.pieces import item_bytes, object_bytes
-from twin.snapshot import Key, Snapshot
+from twin.snapshot import Key, ResourceSnapshot
 from twin.store import Store
 from twin.workloads import open_workload
 
@@ -48,7 +48,7 @@ def _act(store: Store, step: tuple[str, str, str], number: int) -> None:
         store.replace("configmaps", namespace, name, body)
 
 
-def _walk(snapshot: Snapshot, size: int) -> list[dict[str, Any]]:
+def _walk(snapshot: ResourceSnapshot, size: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     after: Key | None = None
     while batch := snapshot.batch(after, size):

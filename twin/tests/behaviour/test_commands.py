@@ -10,7 +10,7 @@ import pytest
 
 from twin.api.messages import Request, Response
 from twin.api.router import Router
-from twin.behaviour.commands import Course, course_of
+from twin.behaviour.commands import CommandBehaviour, course_of
 from twin.engine import Engine
 from twin.intake import pod_shape
 from twin.records import PodRecord
@@ -21,7 +21,7 @@ JOBS = "/apis/batch/v1/namespaces/default/jobs"
 PODS = "/api/v1/namespaces/default/pods"
 
 
-def course(*commands: list[str], **fields: Any) -> Course | None:
+def course(*commands: list[str], **fields: Any) -> CommandBehaviour | None:
     """Return the course of a pod with one container for each command."""
     containers = [
         {"name": f"c{number}", "image": "busybox", "command": command, **fields}
@@ -51,7 +51,7 @@ def course(*commands: list[str], **fields: Any) -> Course | None:
 )
 def test_what_takes_a_known_time_is_read(command: list[str], seconds: float, code: int) -> None:
     """Sleeps add up, what joins commands counts, and the last one gives the exit code."""
-    assert course(command) == Course(seconds, code)
+    assert course(command) == CommandBehaviour(seconds, code)
 
 
 @pytest.mark.parametrize(
@@ -79,16 +79,16 @@ def test_everything_else_is_unknown(command: list[str]) -> None:
 def test_variables_that_the_spec_says_are_followed() -> None:
     """`env` counts, in both spellings; what is quoted, or not said, is not guessed."""
     env = [{"name": "N", "value": "3"}]
-    assert course(["sh", "-c", "sleep $N; exit ${N}"], env=env) == Course(3.0, 3)
+    assert course(["sh", "-c", "sleep $N; exit ${N}"], env=env) == CommandBehaviour(3.0, 3)
     assert course(["sh", "-c", "sleep '$N'"], env=env) is None
     assert course(["sh", "-c", "sleep $M"], env=env) is None
 
 
 def test_a_pod_lasts_as_long_as_its_longest_container() -> None:
     """Of two containers the longer decides; one that is unknown makes the pod unknown."""
-    assert course(["sleep", "3"], ["sleep", "5"]) == Course(5.0)
+    assert course(["sleep", "3"], ["sleep", "5"]) == CommandBehaviour(5.0)
     assert course(["sleep", "3"], ["server"]) is None
-    assert course(["sh"], args=["-c", "sleep 8"]) == Course(8.0)
+    assert course(["sh"], args=["-c", "sleep 8"]) == CommandBehaviour(8.0)
 
 
 def job(name: str, *command: str, **annotations: str) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def test_a_definition_takes_its_objects_with_it(face: Face, place: Place) -> Non
     ],
 )  # fmt: skip
 def test_definitions_are_checked(face: Face, change: dict[str, Any], fields: list[str]) -> None:
-    """What is wrong with a definition is 422 with its fields."""
+    """Faults of a definition is 422 with its fields."""
     custom = Custom(face, version(object_of()))
     body = custom.body()
     body["spec"] |= change

@@ -101,24 +101,24 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(place: Place) -> Iterator[Shelf]:
-    """Return an empty shelf."""
+def table(place: Place) -> Iterator[Shelf]:
+    """Return an empty table."""
     made = Shelf(place)
     yield made
     made.clear()
 
 
 @pytest.fixture
-def kept_shelf(collected_place: Place) -> Iterator[Shelf]:
-    """Return an empty shelf where the controllers of volumes are at work."""
+def kept_table(collected_place: Place) -> Iterator[Shelf]:
+    """Return an empty table where the controllers of volumes are at work."""
     made = Shelf(collected_place)
     yield made
     made.clear()
 
 
-def test_new_claims_and_volumes_are_protected(shelf: Shelf) -> None:
+def test_new_claims_and_volumes_are_protected(table: Shelf) -> None:
     """Each gets its finalizer beside those it has, and is Pending, a volume since when."""
-    volume, claim = shelf.volume("v"), shelf.claim("a")
+    volume, claim = table.volume("v"), table.claim("a")
     assert volume["metadata"]["finalizers"] == ["kubernetes.io/pv-protection"]
     assert claim["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
     assert claim["status"] == {"phase": "Pending"}
@@ -126,17 +126,17 @@ def test_new_claims_and_volumes_are_protected(shelf: Shelf) -> None:
     assert volume["status"] == {"phase": "Pending", "lastPhaseTransitionTime": since}
 
 
-def test_a_claim_without_a_class_gets_the_default_one(shelf: Shelf) -> None:
+def test_a_claim_without_a_class_gets_the_default_one(table: Shelf) -> None:
     """Only where one is marked; the empty class is a class."""
     body = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    without = shelf.place.make(CLAIMS, {"metadata": {"name": "early"}, "spec": body})
+    without = table.place.make(CLAIMS, {"metadata": {"name": "early"}, "spec": body})
     assert "storageClassName" not in without["spec"]
     marked = {"storageclass.kubernetes.io/is-default-class": "true"}
-    shelf.add(CLASSES, "d", {"provisioner": "example.com/none"}, annotations=marked)
+    table.add(CLASSES, "d", {"provisioner": "example.com/none"}, annotations=marked)
     made = until(
         lambda: (
             (
-                one := shelf.place.ask(
+                one := table.place.ask(
                     "POST",
                     CLAIMS,
                     body={"metadata": {"name": "late"}, "spec": body},
@@ -146,26 +146,26 @@ def test_a_claim_without_a_class_gets_the_default_one(shelf: Shelf) -> None:
             and one
         )
     )
-    assert made["spec"]["storageClassName"] == shelf.named("d")
-    empty = shelf.place.make(
+    assert made["spec"]["storageClassName"] == table.named("d")
+    empty = table.place.make(
         CLAIMS, {"metadata": {"name": "e"}, "spec": {**body, "storageClassName": ""}}
     )
     assert empty["spec"]["storageClassName"] == ""
 
 
-def test_a_claim_gets_the_smallest_volume_that_fits(kept_shelf: Shelf) -> None:
+def test_a_claim_gets_the_smallest_volume_that_fits(kept_table: Shelf) -> None:
     """Of its class, with its access modes and labels; both sides then say so."""
-    kept_shelf.volume("small", "1Gi")
-    kept_shelf.volume("other-class", "2Gi", storageClassName="")
-    kept_shelf.volume("shared", "2Gi", accessModes=["ReadOnlyMany"])
-    kept_shelf.volume("unlabelled", "2Gi")
-    kept_shelf.volume("large", "9Gi", {"tier": "x"})
-    kept_shelf.volume("right", "3Gi", {"tier": "x"})
+    kept_table.volume("small", "1Gi")
+    kept_table.volume("other-class", "2Gi", storageClassName="")
+    kept_table.volume("shared", "2Gi", accessModes=["ReadOnlyMany"])
+    kept_table.volume("unlabelled", "2Gi")
+    kept_table.volume("large", "9Gi", {"tier": "x"})
+    kept_table.volume("right", "3Gi", {"tier": "x"})
     for name in ("small", "unlabelled", "large", "right"):
-        kept_shelf.phase(name, "Available")
-    made = kept_shelf.claim("a", "2Gi", selector={"matchLabels": {"tier": "x"}})
-    claim, volume = kept_shelf.bound("a"), kept_shelf.phase("right", "Bound")
-    assert claim["spec"]["volumeName"] == kept_shelf.named("right")
+        kept_table.phase(name, "Available")
+    made = kept_table.claim("a", "2Gi", selector={"matchLabels": {"tier": "x"}})
+    claim, volume = kept_table.bound("a"), kept_table.phase("right", "Bound")
+    assert claim["spec"]["volumeName"] == kept_table.named("right")
     assert claim["status"] == {
         "phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "3Gi"}}  # fmt: skip
     assert claim["metadata"]["annotations"] == {
@@ -174,28 +174,28 @@ def test_a_claim_gets_the_smallest_volume_that_fits(kept_shelf: Shelf) -> None:
     assert (reference["kind"], reference["name"]) == ("PersistentVolumeClaim", "a")
     assert reference["uid"] == made["metadata"]["uid"]
     assert volume["metadata"]["annotations"] == {"pv.kubernetes.io/bound-by-controller": "yes"}
-    assert kept_shelf.see_volume("small")["status"]["phase"] == "Available"
+    assert kept_table.see_volume("small")["status"]["phase"] == "Available"
 
 
-def test_volumes_and_claims_that_name_each_other(kept_shelf: Shelf) -> None:
+def test_volumes_and_claims_that_name_each_other(kept_table: Shelf) -> None:
     """A volume waits for the claim that it names; a claim for its volume, if that is for it."""
-    kept_shelf.volume("kept", claimRef={"namespace": kept_shelf.place.namespace, "name": "b"})
-    kept_shelf.phase("kept", "Available")
-    kept_shelf.claim("a")
-    kept_shelf.claim("thief", volumeName=kept_shelf.named("kept"))
-    said = kept_shelf.said("thief", "FailedBinding")
-    text = f'volume "{kept_shelf.named("kept")}" already bound to a different claim.'
+    kept_table.volume("kept", claimRef={"namespace": kept_table.place.namespace, "name": "b"})
+    kept_table.phase("kept", "Available")
+    kept_table.claim("a")
+    kept_table.claim("thief", volumeName=kept_table.named("kept"))
+    said = kept_table.said("thief", "FailedBinding")
+    text = f'volume "{kept_table.named("kept")}" already bound to a different claim.'
     assert (said["type"], said["message"]) == ("Warning", text)
-    kept_shelf.claim("b")
-    assert kept_shelf.bound("b")["spec"]["volumeName"] == kept_shelf.named("kept")
-    assert kept_shelf.see("a")["status"] == {"phase": "Pending"}
-    kept_shelf.place.ask("DELETE", CLAIMS, "a")  # it fits the next volume, too
-    until(lambda: kept_shelf.place.ask("GET", CLAIMS, "a").status == 404)
-    kept_shelf.volume("wanted", "2Gi", nfs={"server": "s", "path": "/"})
-    kept_shelf.claim("large", "5Gi", volumeName=kept_shelf.named("wanted"))
-    said = kept_shelf.said("large", "VolumeMismatch")
+    kept_table.claim("b")
+    assert kept_table.bound("b")["spec"]["volumeName"] == kept_table.named("kept")
+    assert kept_table.see("a")["status"] == {"phase": "Pending"}
+    kept_table.place.ask("DELETE", CLAIMS, "a")  # it fits the next volume, too
+    until(lambda: kept_table.place.ask("GET", CLAIMS, "a").status == 404)
+    kept_table.volume("wanted", "2Gi", nfs={"server": "s", "path": "/"})
+    kept_table.claim("large", "5Gi", volumeName=kept_table.named("wanted"))
+    said = kept_table.said("large", "VolumeMismatch")
     text = (
-        f'Cannot bind to requested volume "{kept_shelf.named("wanted")}": requested PV is too small'
+        f'Cannot bind to requested volume "{kept_table.named("wanted")}": requested PV is too small'
     )
     assert (said["type"], said["message"]) == ("Warning", text)
 
@@ -212,84 +212,84 @@ def test_volumes_and_claims_that_name_each_other(kept_shelf: Shelf) -> None:
     ],
 )  # fmt: skip
 def test_a_claim_says_why_it_waits(
-    kept_shelf: Shelf, provisioner: str | None, mode: str, reason: str, words: str
+    kept_table: Shelf, provisioner: str | None, mode: str, reason: str, words: str
 ) -> None:
     """In the controller's words; it names who is to make its volume where somebody is to."""
     if provisioner:
-        kept_shelf.add(CLASSES, "c", {"provisioner": provisioner, "volumeBindingMode": mode})
-    kept_shelf.claim("a")
-    assert words.format(kept_shelf.named("c")) in kept_shelf.said("a", reason)["message"]
-    claim = kept_shelf.see("a")
+        kept_table.add(CLASSES, "c", {"provisioner": provisioner, "volumeBindingMode": mode})
+    kept_table.claim("a")
+    assert words.format(kept_table.named("c")) in kept_table.said("a", reason)["message"]
+    claim = kept_table.see("a")
     assert claim["status"] == {"phase": "Pending"}
     asked = claim["metadata"].get("annotations", {}).get("volume.kubernetes.io/storage-provisioner")
     assert asked == ("example.com/x" if reason == "ExternalProvisioning" else None)
 
 
-def test_what_becomes_of_a_volume_whose_claim_is_gone(kept_shelf: Shelf) -> None:
+def test_what_becomes_of_a_volume_whose_claim_is_gone(kept_table: Shelf) -> None:
     """Retain keeps it, Released; Delete removes it, or says why it cannot."""
     deleted = {"persistentVolumeReclaimPolicy": "Delete"}
-    kept_shelf.volume("kept", "1Gi")
-    kept_shelf.volume("stuck", "2Gi", **deleted)
-    kept_shelf.volume("gone", "3Gi", nfs={"server": "s", "path": "/"}, **deleted)
+    kept_table.volume("kept", "1Gi")
+    kept_table.volume("stuck", "2Gi", **deleted)
+    kept_table.volume("gone", "3Gi", nfs={"server": "s", "path": "/"}, **deleted)
     for name, size in (("kept", "1Gi"), ("stuck", "2Gi"), ("gone", "3Gi")):
-        kept_shelf.phase(name, "Available")
-        kept_shelf.claim(name, size)
-        kept_shelf.bound(name)
+        kept_table.phase(name, "Available")
+        kept_table.claim(name, size)
+        kept_table.bound(name)
     for name in ("kept", "stuck", "gone"):
-        assert kept_shelf.place.ask("DELETE", CLAIMS, name).status == 200
-        until(lambda name=name: kept_shelf.place.ask("GET", CLAIMS, name).status == 404)
-    released = kept_shelf.phase("kept", "Released")
+        assert kept_table.place.ask("DELETE", CLAIMS, name).status == 200
+        until(lambda name=name: kept_table.place.ask("GET", CLAIMS, name).status == 404)
+    released = kept_table.phase("kept", "Released")
     assert released["spec"]["claimRef"]["name"] == "kept"
-    words = kept_shelf.phase("stuck", "Failed")["status"]["message"]
+    words = kept_table.phase("stuck", "Failed")["status"]["message"]
     assert words == "host_path deleter only supports /tmp/.+ but received provided /data"
-    words = kept_shelf.phase("gone", "Failed")["status"]["message"]
+    words = kept_table.phase("gone", "Failed")["status"]["message"]
     assert words.endswith("no deletable volume plugin matched")
 
 
-def test_a_bound_volume_outlives_its_deletion_until_its_claim_goes(kept_shelf: Shelf) -> None:
+def test_a_bound_volume_outlives_its_deletion_until_its_claim_goes(kept_table: Shelf) -> None:
     """And a claim whose volume is torn away is Lost."""
-    kept_shelf.volume("v")
-    kept_shelf.phase("v", "Available")
-    kept_shelf.claim("a")
-    kept_shelf.bound("a")
-    path = f"{VOLUMES}/{kept_shelf.named('v')}"
-    assert kept_shelf.send("DELETE", path).body["metadata"]["deletionTimestamp"]
+    kept_table.volume("v")
+    kept_table.phase("v", "Available")
+    kept_table.claim("a")
+    kept_table.bound("a")
+    path = f"{VOLUMES}/{kept_table.named('v')}"
+    assert kept_table.send("DELETE", path).body["metadata"]["deletionTimestamp"]
     time.sleep(0.5)
-    assert kept_shelf.see_volume("v")["status"]["phase"] == "Bound"
-    assert kept_shelf.send("PATCH", path, {"metadata": {"finalizers": None}}).status == 200
-    until(lambda: kept_shelf.see("a")["status"]["phase"] == "Lost")
-    said = kept_shelf.said("a", "ClaimLost")
+    assert kept_table.see_volume("v")["status"]["phase"] == "Bound"
+    assert kept_table.send("PATCH", path, {"metadata": {"finalizers": None}}).status == 200
+    until(lambda: kept_table.see("a")["status"]["phase"] == "Lost")
+    said = kept_table.said("a", "ClaimLost")
     assert (
         said["message"] == "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
     )
 
 
-def test_a_claim_in_use_outlives_its_deletion_until_its_pod_goes(kept_shelf: Shelf) -> None:
+def test_a_claim_in_use_outlives_its_deletion_until_its_pod_goes(kept_table: Shelf) -> None:
     """A pod that has a node uses it; one that waits does not."""
-    kept_shelf.volume("v")
-    kept_shelf.phase("v", "Available")
-    kept_shelf.claim("a")
-    kept_shelf.bound("a")
-    nodes = kept_shelf.send("GET", "/api/v1/nodes").body["items"]
+    kept_table.volume("v")
+    kept_table.phase("v", "Available")
+    kept_table.claim("a")
+    kept_table.bound("a")
+    nodes = kept_table.send("GET", "/api/v1/nodes").body["items"]
     node = nodes[0]["metadata"]["name"] if nodes else "nowhere"
     mounted = [{"name": "v", "persistentVolumeClaim": {"claimName": "a"}}]
-    kept_shelf.place.make("pods", pod("p", nodeName=node, volumes=mounted))
-    marked = kept_shelf.place.ask("DELETE", CLAIMS, "a").body
+    kept_table.place.make("pods", pod("p", nodeName=node, volumes=mounted))
+    marked = kept_table.place.ask("DELETE", CLAIMS, "a").body
     assert marked["metadata"]["deletionTimestamp"]
     time.sleep(0.5)
-    assert kept_shelf.see("a")["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
-    kept_shelf.place.ask("DELETE", "pods", "p", query={"gracePeriodSeconds": "0"})
-    until(lambda: kept_shelf.place.ask("GET", CLAIMS, "a").status == 404)
-    assert kept_shelf.phase("v", "Released")
+    assert kept_table.see("a")["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+    kept_table.place.ask("DELETE", "pods", "p", query={"gracePeriodSeconds": "0"})
+    until(lambda: kept_table.place.ask("GET", CLAIMS, "a").status == 404)
+    assert kept_table.phase("v", "Released")
 
 
 def test_a_claim_without_a_class_follows_a_default_class_that_comes_later(
-    kept_shelf: Shelf,
+    kept_table: Shelf,
 ) -> None:
     """Once it is marked; the claim had no volume of its own."""
     body = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Pi"}}}
-    kept_shelf.place.make(CLAIMS, {"metadata": {"name": "a"}, "spec": body})
-    assert kept_shelf.said("a", "FailedBinding")["type"] == "Normal"
+    kept_table.place.make(CLAIMS, {"metadata": {"name": "a"}, "spec": body})
+    assert kept_table.said("a", "FailedBinding")["type"] == "Normal"
     marked = {"storageclass.kubernetes.io/is-default-class": "true"}
-    kept_shelf.add(CLASSES, "d", {"provisioner": "example.com/none"}, annotations=marked)
-    until(lambda: kept_shelf.see("a")["spec"].get("storageClassName") == kept_shelf.named("d"))
+    kept_table.add(CLASSES, "d", {"provisioner": "example.com/none"}, annotations=marked)
+    until(lambda: kept_table.see("a")["spec"].get("storageClassName") == kept_table.named("d"))

@@ -27,7 +27,7 @@ MERGE = "application/merge-patch+json"
 class World(Protocol):
     """A cluster, and how time passes on it."""
 
-    look_seconds: float
+    poll_seconds: float
     """How often one looks whether something has come."""
 
     def ask(self, method: str, path: str, body: Any = None, media: str = "application/json",
@@ -203,8 +203,8 @@ class Player:
         while said := unlike():
             if waited > HANGS_SECONDS:
                 raise Late(f"{place}: {said}")
-            self._world.wait(self._world.look_seconds)
-            waited += self._world.look_seconds
+            self._world.wait(self._world.poll_seconds)
+            waited += self._world.poll_seconds
 
     def _unlike(self, place: str, wanted: Any) -> str:
         """Return what is not as it is waited for."""

@@ -105,7 +105,7 @@ def _clear(world: World, flow: Object, namespace: str) -> None:
         one["metadata"]["name"] == namespace
         for one in world.ask("GET", "/api/v1/namespaces")["items"]
     ):
-        world.wait(world.look_seconds)
+        world.wait(world.poll_seconds)
 
 
 def differences(wanted: Object, seen: Object) -> list[str]:

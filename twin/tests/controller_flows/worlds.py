@@ -41,7 +41,7 @@ class Refused(AssertionError):
 class Virtual:
     """The twin in this process, on a clock that only `wait` moves."""
 
-    look_seconds = 0.2
+    poll_seconds = 0.2
 
     def __init__(self, nodes: int = 3, config: TwinConfig | None = None) -> None:
         """Build the nodes that `foresail twin up --nodes` has."""
@@ -87,7 +87,7 @@ class Virtual:
 class Real:
     """A server that is asked over TLS; its clock is everybody's."""
 
-    look_seconds = 1.0
+    poll_seconds = 1.0
 
     def __init__(self, api: Api) -> None:
         """Ask as an administrator."""

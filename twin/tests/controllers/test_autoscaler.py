@@ -187,21 +187,6 @@ def test_versions_convert_into_one_another(cluster: Any, workload: Build) -> Non
     assert to_v2(old) == {**stored, "metadata": {**stored["metadata"], "annotations": {}}}
 
 
-def test_a_clone_remembers_recommendations(cluster: Any, workload: Build) -> None:
-    """What an autoscaler recommended and did is part of the state: clones scale alike."""
-    policies = [{"type": "Pods", "value": 1, "periodSeconds": 60}]
-    cluster.create("deployments", "web", busy(workload, 6, "0.1"))
-    spec = target(minReplicas=2, behavior={"scaleDown": {"policies": policies}})
-    cluster.create("horizontalpodautoscalers", "web", spec)
-    cluster.run(380)
-    assert desired_replicas(cluster) < 6
-    other = cluster.engine.clone()
-    for engine in (cluster.engine, other):
-        engine.advance(engine.now + 200)
-
-    assert other.state_hash() == cluster.engine.state_hash()
-
-
 def test_both_versions_decode(cluster: Any, workload: Build) -> None:
     """The official client's models of both versions take what is served."""
     cluster.create("deployments", "web", busy(workload, 2, "1.0"))

@@ -37,69 +37,6 @@ def test_a_dry_run_leaves_no_trace(engine: Engine, pod: Build) -> None:
     assert engine.state_hash() == before
 
 
-def test_a_dry_run_validates_fully(engine: Engine, pod: Build) -> None:
-    """A dry create of a bad object is refused just like a real one."""
-    with pytest.raises(ApiError) as caught:
-        engine.store.create("pods", "default", pod("a", cpu="much"), dry_run=True)
-
-    assert (caught.value.status, caught.value.reason) == (422, "Invalid")
-    assert caught.value.details["causes"][0]["field"] == (
-        "spec.containers[0].resources.requests[cpu]"
-    )
-
-
-def test_an_old_version_conflicts(engine: Engine) -> None:
-    """A replace that was based on an older version is refused with 409."""
-    made = engine.store.create("configmaps", "default", {"metadata": {"name": "c"}})
-    engine.store.replace("configmaps", "default", "c", {**made, "data": {"a": "1"}})
-    with pytest.raises(ApiError) as caught:
-        engine.store.replace("configmaps", "default", "c", {**made, "data": {"a": "2"}})
-
-    assert (caught.value.status, caught.value.reason) == (409, "Conflict")
-
-
-def test_an_equal_replace_changes_nothing(engine: Engine) -> None:
-    """Writing what is already there keeps the version."""
-    made = engine.store.create("configmaps", "default", {"metadata": {"name": "c"}, "data": {}})
-    before = engine.store.resource_version
-    engine.store.replace("configmaps", "default", "c", made)
-
-    assert engine.store.resource_version == before
-
-
-@pytest.mark.parametrize(
-    ("resource", "namespace", "name", "status"),
-    [
-        ("pods", "default", "nobody", 404),
-        ("unicorns", "default", "a", 404),
-        ("nodes", "", "n9", 404),
-    ],
-)
-def test_what_is_not_there_is_404(
-    engine: Engine, resource: str, namespace: str, name: str, status: int
-) -> None:
-    """Unknown objects and unknown resources answer 404."""
-    with pytest.raises(ApiError) as caught:
-        engine.store.get(resource, namespace, name)
-
-    assert caught.value.status == status
-
-
-def test_a_taken_name_and_a_missing_namespace_are_refused(engine: Engine, pod: Build) -> None:
-    """A second create is 409 AlreadyExists; a create in no namespace is 404."""
-    engine.store.create("pods", "default", pod("a"))
-    with pytest.raises(ApiError) as taken:
-        engine.store.create("pods", "default", pod("a"))
-    with pytest.raises(ApiError) as homeless:
-        engine.store.create("pods", "nowhere", pod("a"))
-
-    assert taken.value.reason == "AlreadyExists"
-    assert (homeless.value.status, homeless.value.message) == (
-        404,
-        'namespaces "nowhere" not found',
-    )
-
-
 def test_lists_are_in_order_and_by_namespace(engine: Engine, pod: Build) -> None:
     """A list is sorted by (namespace, name) and a namespaced one holds only its own."""
     for namespace, name in (("kube-system", "a"), ("default", "c"), ("default", "b")):
@@ -155,21 +92,6 @@ def test_generated_names_differ_and_follow_the_seed(pod: Build) -> None:
     assert first == names()
     assert len(set(first)) == 3
     assert all(len(name) == len("web-") + 5 for name in first)
-
-
-def test_deleting_a_namespace_empties_it(engine: Engine, deployment: Build) -> None:
-    """A deleted namespace refuses new objects, loses its content and goes."""
-    engine.store.create("namespaces", "", {"metadata": {"name": "team"}})
-    engine.store.create("deployments", "team", deployment("web", 2))
-    engine.advance(engine.now + 30)
-    engine.store.delete("namespaces", "", "team")
-    with pytest.raises(ApiError) as caught:
-        engine.store.create("configmaps", "team", {"metadata": {"name": "late"}})
-    engine.advance(engine.now + 60)
-
-    assert caught.value.status == 403
-    assert engine.store.find("namespaces", "", "team") is None
-    assert engine.store.count("pods") == engine.store.count("replicasets") == 0
 
 
 def test_what_one_pod_without_annotations_gets_no_other_gets(engine: Engine, pod: Build) -> None:

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario is said in one line that names the place and the remedy."""
+"""Faults of a scenario is said in one line that names the place and the remedy."""
 
 from __future__ import annotations
 

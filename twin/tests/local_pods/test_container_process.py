@@ -11,7 +11,7 @@ import pytest
 from twin.local_pods.command import Launch
 from twin.local_pods.limits import ProcessLimits
 from twin.local_pods.log_file import LogFile
-from twin.local_pods.process import ContainerProcess, End
+from twin.local_pods.process import ContainerExit, ContainerProcess
 from twin.tests.local_pods.conftest import alive, until
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,9 @@ def launch(code: str) -> Launch:
     )
 
 
-def run(folder: Path, what: Launch, limits: ProcessLimits = LIMITS) -> tuple[End, LogFile]:
+def run(
+    folder: Path, what: Launch, limits: ProcessLimits = LIMITS
+) -> tuple[ContainerExit, LogFile]:
     """Run a container to its end."""
     log = LogFile(folder / "0.log", limits.log_bytes)
     process = ContainerProcess(what, folder / "0", log, limits, lambda: 12.5)
@@ -83,7 +85,7 @@ def test_what_a_process_leaves_behind_ends_with_it(tmp_path: Path) -> None:
         "print(child.pid)"
     )
     end, log = run(tmp_path, launch(code))
-    assert end == End(0, "Completed")
+    assert end == ContainerExit(0, "Completed")
     pid = int(log.tail(100, 1))
     until(lambda: not alive(pid))  # killed already; the kernel may still be ending it
 

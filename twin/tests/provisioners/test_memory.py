@@ -7,14 +7,14 @@ from typing import Any
 
 from twin.engine import Engine
 from twin.provisioners.cluster_autoscaler.autoscaler import ClusterAutoscaler
-from twin.provisioners.karpenter.candidate import Candidate, is_consolidatable
+from twin.provisioners.karpenter.candidate import DisruptionCandidate, is_consolidatable
 from twin.provisioners.karpenter.controller import Karpenter
-from twin.provisioners.placement import Place
+from twin.provisioners.placement import NodeInfo
 
 Build = Callable[..., Engine]
 
 
-def describe_place(place: Place) -> Any:
+def describe_place(place: NodeInfo) -> Any:
     """Return what pods see of a node."""
     return place.name, place.free, place.extra, list(place.pods)
 
@@ -76,7 +76,7 @@ def test_karpenter_knows_the_cluster_as_it_is(build: Build) -> None:
     assert moved
 
 
-def candidates_of(engine: Engine) -> tuple[Karpenter, list[Candidate]]:
+def candidates_of(engine: Engine) -> tuple[Karpenter, list[DisruptionCandidate]]:
     """Return Karpenter and the nodes that it may disrupt, by name."""
     karpenter = engine.provisioner
     assert isinstance(karpenter, Karpenter)

@@ -11,7 +11,7 @@ import pytest
 
 from twin.config.scheduling import SchedulerConfig
 from twin.records import PodRecord
-from twin.scheduling.default_preemption import Candidate, cheapest
+from twin.scheduling.default_preemption import PreemptionCandidate, cheapest
 from twin.tests.scheduler.cluster import Cluster
 
 Object = dict[str, Any]
@@ -248,7 +248,7 @@ def test_the_later_start_breaks_a_tie() -> None:
         record = cluster.pod(name, "1", on="n", priorityClassName="low")
         record.started_at = start
         made.append(record)
-    candidates = [Candidate(row, (pod,), 0) for row, pod in enumerate(made)]
+    candidates = [PreemptionCandidate(row, (pod,), 0) for row, pod in enumerate(made)]
 
     assert cheapest(candidates, now=10.0).row == 1
 

@@ -42,7 +42,7 @@ class Pod:
 
 @dataclass
 class Account:
-    """What came of all requests."""
+    """Outcome of all requests."""
 
     arrived: float
     served: float

@@ -7,7 +7,7 @@ import numpy as np
 from twin.chance import Chance
 from twin.request_settings import TRAFFIC, read_request_settings
 from twin.serving.backends import Backends
-from twin.serving.service_requests import Interval, ServiceRequests
+from twin.serving.service_requests import ServiceRequests, TrafficInterval
 
 
 def _played(pods: int) -> Backends:
@@ -20,7 +20,7 @@ def _played(pods: int) -> Backends:
         backends.add(f"pod-{number}", 1 + number // 2)
     backends.route(dict.fromkeys(backends.uids))
     for begin, each in ((0.0, 1_500.0), (15.0, 30.0), (30.0, 900.0)):
-        player.play(backends, Interval(begin, begin + 15.0, each, np.ones(pods)))
+        player.play(backends, TrafficInterval(begin, begin + 15.0, each, np.ones(pods)))
     return backends
 
 

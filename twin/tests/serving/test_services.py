@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from twin.checkpoint import Checkpoint
 from twin.config.health import HealthConfig
-from twin.engine import Engine
 from twin.errors import ApiError
 from twin.faults import scenario_of
 from twin.tests.serving.web import Web
@@ -31,19 +29,6 @@ def test_requests_are_served_by_ready_pods(mode: str) -> None:
     assert first == pytest.approx(second, rel=0.05)
     mean = web.account.latency_seconds / web.account.served
     assert mean == pytest.approx(0.02 / (1.0 - 0.4), rel=0.05)  # M/M/1 at load 0.4
-
-
-def test_both_modes_agree_in_the_cluster() -> None:
-    """p50, p95 and p99 of a Service with four pods of two workers differ by less than 5 %."""
-    found = []
-    for mode in MODES:
-        web = Web("constant requests_per_second=240", mode=mode, replicas=4, limit="2")
-        web.run(60)
-        web.forget()
-        web.run(3_600)
-        found.append([web.latency(share) for share in (0.5, 0.95, 0.99)])
-    for aggregate, exact in zip(*found, strict=True):
-        assert aggregate == pytest.approx(exact, rel=0.05)
 
 
 def test_usage_follows_the_requests() -> None:
@@ -275,24 +260,6 @@ def test_slices_of_time_change_nothing(mode: str) -> None:
         web.engine.advance(web.engine.config.start_time + 400.0)
         states.append(web.engine.state_hash())
     assert states[0] == states[1]
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_clone_and_checkpoint_go_on_alike(mode: str) -> None:
-    """A clone, and an engine restored from a checkpoint, have the state of the original minutes later,
-    in the middle of an overload.
-    """
-    web = Web("bursts base=30 burst=400 every_seconds=120 last_seconds=60", mode=mode)
-    web.run(170)
-    clone = web.engine.clone()
-    restored = Engine(web.engine.config, seed=5)
-    Checkpoint.of(web.engine, {}).restore(restored)
-    for engine in (web.engine, clone, restored):
-        engine.fail_node("n1", 60.0)
-        engine.advance(engine.now + 400.0)
-    assert clone.state_hash() == web.engine.state_hash()
-    assert restored.state_hash() == web.engine.state_hash()
-    assert web.account.timed_out > 0.0
 
 
 def test_action_elsewhere_changes_no_request() -> None:

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from twin.checkpoint import Checkpoint
-from twin.engine import Engine
 from twin.faults import scenario_of
 from twin.tests.serving.web import KEY, Web
 
@@ -90,23 +88,6 @@ def test_bursts_are_drawn_for_each_fault() -> None:
         assert sum(amounts) == pytest.approx(3_000)
         moments.append([place for place, amount in enumerate(amounts) if amount])
     assert moments[0] != moments[1]
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_change_goes_on_in_clones_and_checkpoints(mode: str) -> None:
-    """In the middle of it a clone and a restored engine have the same requests to come."""
-    web = Web(STEADY, mode=mode)
-    _play(
-        web, traffic="recorded rates=0:80,200:20", factor=1.5, at_seconds=50, duration_seconds=300
-    )
-    web.run(100)
-    clone = web.engine.clone()
-    restored = Engine(web.engine.config, seed=5)
-    Checkpoint.of(web.engine, {}).restore(restored)
-    for engine in (web.engine, clone, restored):
-        engine.advance(engine.now + 400.0)
-    assert clone.state_hash() == web.engine.state_hash() == restored.state_hash()
-    assert restored.serving.accounts()[KEY].arrived == web.account.arrived > 20_000
 
 
 @pytest.mark.parametrize("pieces", [1, 7])

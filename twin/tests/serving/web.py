@@ -78,7 +78,7 @@ class Web:
 
     @property
     def account(self) -> Account:
-        """What came of all requests."""
+        """Outcome of all requests."""
         return self.backends.account
 
     def latency(self, share: float) -> float:

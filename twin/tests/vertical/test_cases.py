@@ -61,21 +61,6 @@ def test_case(case: Object) -> None:
     VerticalRun(case).play()
 
 
-def test_clones_and_equal_seeds_agree() -> None:
-    """With recommendations, evictions and resizes under way a clone has the same hash, and ends alike."""
-    case = next(row for row in TABLE["case"] if "deferred" in row["name"])
-    runs = [VerticalRun(case), VerticalRun(case)]
-    for run in runs:
-        run.engine.advance(run.began + 480.0)
-    clone = runs[0].engine.clone()
-    hashes = [engine.state_hash() for engine in (runs[0].engine, runs[1].engine, clone)]
-    for engine in (runs[0].engine, clone):
-        engine.advance(engine.now + 1_800.0)
-
-    assert len(set(hashes)) == 1
-    assert clone.state_hash() == runs[0].engine.state_hash()
-
-
 @pytest.mark.parametrize(
     ("spec", "field"),
     [

@@ -17,8 +17,8 @@ from twin.config import START_2026
 from twin.engine import Engine
 from twin.settings import TwinSettings
 from twin.tests.contract.webhook_server import WebhookServer, webhook_server
+from twin.webhooks.answers import CallsNeeded, WebhookAnswers
 from twin.webhooks.calling import call_all
-from twin.webhooks.hearing import CallsNeeded, Hearing
 from twin.world_settings import world_of
 
 WORLD = TwinSettings(seed=5, nodes=2, workload="idle", start_time_seconds=START_2026)
@@ -58,8 +58,10 @@ def _live(engine: Engine, requests: list[Request], journal: Journal, calls: list
     """Send writes a second apart, and call webhooks for them while time goes on."""
     router = Router(engine)
     for sent in requests:
-        hearing = Hearing(engine.now)
-        request = Request("POST", sent.path, {}, sent.headers, sent.body, hearing=hearing)
+        webhook_answers = WebhookAnswers(engine.now)
+        request = Request(
+            "POST", sent.path, {}, sent.headers, sent.body, webhook_answers=webhook_answers
+        )
         while True:
             journal.reserve(engine.now + 1.0, 0.5)
             engine.advance(engine.now + 1.0)
@@ -67,7 +69,7 @@ def _live(engine: Engine, requests: list[Request], journal: Journal, calls: list
                 answer = router.handle(request)
             except CallsNeeded as needed:
                 calls.append(len(needed.calls))
-                hearing.hear(needed.calls, call_all(needed.calls))
+                webhook_answers.hear(needed.calls, call_all(needed.calls))
                 continue
             assert isinstance(answer, Response)
             assert answer.status == 201, answer.body

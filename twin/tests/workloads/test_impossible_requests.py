@@ -9,7 +9,7 @@ import pytest
 
 from inputs.errors import InputError
 from twin.workloads import NodeShape, WorkloadArrival, open_workload
-from twin.workloads.room import Room
+from twin.workloads.largest_node import LargestNode
 from twin.workloads.trace_file import check_trace_file
 
 NODES = (
@@ -104,7 +104,7 @@ def test_start_nodes_read_from_both_forms(tmp_path: Path) -> None:
 
 def test_room_is_about_single_empty_nodes() -> None:
     """Amounts of different nodes are never added up."""
-    room = Room([NodeShape("a", 4_000, 2**30, 0, {}), NodeShape("b", 1_000, 2**34, 1, {})])
+    room = LargestNode([NodeShape("a", 4_000, 2**30, 0, {}), NodeShape("b", 1_000, 2**34, 1, {})])
 
     def task(cpu: int, memory: int, gpus: int) -> WorkloadArrival:
         return WorkloadArrival(0.0, "t", "task", cpu, memory, gpus, 0.5, 0.5, None, "run")

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from twin.arrivals import build_deployment, build_job
 from twin.behaviour.pod_work import USAGE_WINDOWS
@@ -15,7 +13,6 @@ from twin.workloads import WorkloadArrival
 from twin.workloads.arrival import (
     LONGEST_WINDOWS,
     UsageWindow,
-    merge_windows,
     windows_from_text,
     windows_text,
 )
@@ -23,16 +20,6 @@ from twin.workloads.trace_file import read_trace_file, write_trace_file
 
 ARRIVAL = WorkloadArrival(1.0, "a", "task", 500, 2**30, 0, 0.4, 0.8, 60.0, "succeed")
 WINDOWS = (UsageWindow(120.0, 0.25, 0.5), UsageWindow(0.5, 1.5, 0.5))
-some_windows = st.lists(
-    st.builds(
-        UsageWindow,
-        st.integers(1, 10**6).map(lambda n: n / 8),
-        st.integers(0, 400).map(lambda n: n / 100),
-        st.integers(0, 400).map(lambda n: n / 100),
-    ),
-    min_size=1,
-    max_size=200,
-)
 
 
 def test_text_reads_back_equal() -> None:
@@ -50,20 +37,6 @@ def test_other_forms_are_refused(text: str) -> None:
     """Missing numbers, negative ones and endless lists are errors, not guesses."""
     with pytest.raises(ValueError, match=r"window|float|number|ratio"):
         windows_from_text(text)
-
-
-@given(some_windows)
-def test_merging_keeps_time_and_use(windows: list[UsageWindow]) -> None:
-    """At most so many windows remain, with the same total time and the same integral of use."""
-    merged = merge_windows(windows, 16)
-    total = sum(window.seconds for window in windows)
-
-    assert len(merged) <= 16
-    assert sum(window.seconds for window in merged) == pytest.approx(total, abs=0.02)
-    used = sum(window.seconds * window.cpu_ratio for window in windows)
-    assert sum(w.seconds * w.cpu_ratio for w in merged) == pytest.approx(
-        used, rel=1e-3, abs=total * 1e-4
-    )
 
 
 def test_windows_survive_a_file(tmp_path: Path) -> None:
