@@ -35,7 +35,7 @@ from projections.activity import MICRO, READS, ActionRow, Activity, RiskRow
 from projections.figures import duration, known_number, percent, signed_text
 from projections.switchback.text import SWITCHBACK_HINT
 from projections.times import cluster_time
-from schemas.outcome import capacity_score_text
+from schemas.capacity_score import capacity_score_text
 from schemas.wording import count_text
 
 VERB = Verb(67, "sum up days of a log: what was done or would have been, what was refused and why")

@@ -15,10 +15,10 @@ from typing import Any, Final
 from schemas.actions import ActionKind
 from schemas.agents import action_label
 from schemas.breaker import BreakerState, OutcomeBreaker
+from schemas.capacity_score import CapacityScore
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.outcome import (
-    CapacityScore,
     ExecutionPhase,
     ForecastScore,
     OutcomeExecution,

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from schemas.actions import Action, ActionKind, AgentName
+from schemas.capacity_score import CapacityScore, capacity_score_text
 from schemas.figures import duration, percent, signed_score
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
@@ -342,34 +343,6 @@ def band_text(horizon_seconds: float, score: BandScore) -> str:
     return f"{duration(horizon_seconds)} ahead {inside} of {score.targets} inside{skill}"
 
 
-def capacity_score_text(score: CapacityScore) -> str:
-    """Return how statements of what replicas bear did."""
-    parts = (
-        (score.held_below, score.below, "held below"),
-        (score.broke_above, score.above, "broke above"),
-    )
-    told = [f"the objective {what} it in {part} of {of} minutes" for part, of, what in parts if of]
-    return "what replicas bear: " + (", ".join(told) or "no minute was judged")
-
-
-class CapacityScore(DataModel):
-    """How statements of what one replica bears did, in windows of a minute of settled requests."""
-
-    below: Count
-    """Windows in which a replica got no more than it was said to bear."""
-    held_below: Count
-    """Those of them in which the objective held."""
-    above: Count
-    """Windows in which it got more."""
-    broke_above: Count
-    """Those of them in which the objective broke."""
-
-    @property
-    def windows(self) -> int:
-        """How many there were."""
-        return self.below + self.above
-
-
 class OutcomeForecast(EventData):
     """Predictions scored when their horizon has passed."""
 
@@ -403,9 +376,7 @@ class OutcomeForecast(EventData):
     """The same over every minute scored so far at this horizon."""
     capacity: CapacityScore | None = Field(default=None, exclude_if=lambda score: score is None)
     """What replicas bear: how it did in the windows that ended with the observed cycle."""
-    capacity_so_far: CapacityScore | None = Field(
-        default=None, exclude_if=lambda score: score is None
-    )
+    capacity_so_far: CapacityScore | None = Field(default=None, exclude_if=lambda one: one is None)
     """The same over every window so far."""
 
     def key(self) -> str:

@@ -12,6 +12,7 @@ from projections import figures
 from projections.cycle_record import CycleRecord, PartRecord
 from projections.score.text import OVERLAP, effect_text, window_text
 from schemas.agents import action_label, letter_of
+from schemas.capacity_score import capacity_score_text
 from schemas.outcome import (
     ExecutionPhase,
     ForecastScore,
@@ -23,7 +24,6 @@ from schemas.outcome import (
     OutcomeVerification,
     RewardPart,
     band_text,
-    capacity_score_text,
 )
 from schemas.promotion import judgement_texts
 from schemas.reasons import Reason

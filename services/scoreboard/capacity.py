@@ -5,8 +5,9 @@ from __future__ import annotations
 from features.live.capacity.learned import LearnedCapacity, learn_observation
 from features.live.capacity.windows import Objective
 from schemas.capacity import PredictionCapacity
+from schemas.capacity_score import CapacityScore
 from schemas.model import DataModel
-from schemas.outcome import CapacityScore, OutcomeForecast
+from schemas.outcome import OutcomeForecast
 from schemas.view import ObservationView
 from services.scoreboard.unpublished import UnpublishedOutcome
 

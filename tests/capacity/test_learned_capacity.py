@@ -260,3 +260,17 @@ def test_state_and_statements_survive_a_checkpoint() -> None:
     assert restored == shop.learned
     assert statements(restored) == statements(shop.learned)
     assert list(statements(restored)) == [WEB]
+
+
+def test_counters_that_are_read_seldom_do_not_distort_the_prior() -> None:
+    """Between two scrapes a look sees no request at all, and with one those of several looks."""
+    shop = Shop()
+    for rate in (8.0, 16.0, 24.0):
+        for _ in range(20):
+            shop.play(2 * rate, 1)
+            shop.play(0.0, 1)
+        shop.use(2 * (0.1 + 0.01 * rate))
+
+    prior = shop.learned.workloads[WEB].capacity
+    assert prior is not None
+    assert (prior.source, prior.value) == ("prior", pytest.approx(70.0, rel=0.15))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from features.workload_history.history import WorkloadHistory
 from schemas.capacity import PredictionCapacity
@@ -128,7 +127,8 @@ def test_what_replicas_bear_is_published_when_it_changes() -> None:
     assert told[0].workloads.source == ("prior",)
     assert told[-1].workloads.source == ("seen",)
     assert told[-1].workloads.ids == (WEB,)
-    assert told[-1].workloads.replica_rate[0] == pytest.approx(BEARS, rel=0.1)
+    # 50 requests/s held and 60 broke; nothing was seen between.
+    assert BEARS <= told[-1].workloads.replica_rate[0] < 60.0
     assert 3 < len(told) < 120
     assert state.workloads.published == told[-1]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from projections.history_text import capacity_score_text
 from schemas.capacity import CapacityTable, PredictionCapacity
-from schemas.outcome import CapacityScore
+from schemas.capacity_score import CapacityScore, capacity_score_text
 from services.scoreboard.service import ScoreboardHandler
 from services.scoreboard.settings import ScoreboardSettings
 from tests.builders import stamp_event

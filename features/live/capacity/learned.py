@@ -17,7 +17,7 @@ from features.live.capacity.windows import (
     is_earlier,
 )
 from schemas.model import DataModel
-from schemas.numbers import Count, Rounded, Seconds
+from schemas.numbers import Count, Rounded, Seconds, rounded
 from schemas.snapshot import SnapshotUsage
 from schemas.view import ObservationView
 from schemas.work import ServiceCounters
@@ -41,7 +41,7 @@ class LearnedWorkload(DataModel):
     ended: Window | None = None
     """The window that ended with the newest look and had enough requests to be evidence."""
     replica_rate: Rounded = 0.0
-    """Requests a second of one replica in the newest settled look."""
+    """Requests a second of one replica in the newest settled window; one look alone can lie between two counts."""
     request_cores: Rounded | None = None
     """CPU that one replica requests."""
     bins: dict[int, Bin] = {}
@@ -140,11 +140,11 @@ def _after_look(
         "request_cores": before.request_cores if look.request_cores is None else look.request_cores,
     }
     if settled <= SETTLED_LOOKS or elapsed is None or not is_earlier(before.counts, look.counts):
-        update["window"] = Window()
+        update |= {"window": Window(), "replica_rate": 0.0}
         return before.model_copy(update=update)
     window = before.window.add(before.counts, look.counts, elapsed, look.ready)
-    update["replica_rate"] = (look.counts.every - before.counts.every) / elapsed / look.ready
     if window.is_over:
+        update["replica_rate"] = rounded(window.replica_rate)
         if window.every >= FEWEST_REQUESTS:
             holds = window.holds(objective)
             update["ended"] = window
