@@ -17,6 +17,10 @@ S = TypeVar("S", bound=DataModel)
 Changes = Mapping[str, Any]
 """`group.field` or `agents.<agent>.<field>` to the value that it shall have."""
 NO_CHANGES: Changes = {}
+BEFORE_THERE_WERE: Mapping[str, Changes] = {
+    "inference": {"rate_model": "", "workload_history": False, "replica_capacity": False}
+}
+"""What a recording meant that announces no such settings."""
 
 
 def settings_from(kind: type[S], group: str, config: Config, changes: Changes) -> S:
@@ -27,7 +31,8 @@ def settings_from(kind: type[S], group: str, config: Config, changes: Changes) -
         ConfigError: a change names no setting or a value that it cannot have.
     """
     known = {name: value for name, value in config.settings.items() if name in kind.model_fields}
-    return validate_settings(kind, group, {**known, **_of_group(group, changes)}, changes)
+    values = {**BEFORE_THERE_WERE.get(group, {}), **known, **_of_group(group, changes)}
+    return validate_settings(kind, group, values, changes)
 
 
 def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentSettings:

@@ -10,6 +10,7 @@ The model is silent, with its reason, where too little is known; then the rule t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -289,6 +290,13 @@ class DemandForecaster:
         self._issued[series] = [
             one for one in waiting if any(one.awaited) and newest < one.origin_s + DAY_SECONDS
         ]
+
+    def copy(self, model: Numbers | None) -> DemandForecaster:
+        """Return a forecaster with a state of its own, and this model."""
+        other = DemandForecaster(model, self._step)
+        other._followers = deepcopy(self._followers)
+        other._issued = deepcopy(self._issued)
+        return other
 
     def as_json(self) -> dict[str, Any]:
         """Return the state as JSON values."""

@@ -9,6 +9,7 @@ from features.baseline import MODEL_ID
 from features.history import FEATURE_SETS
 from services.inference.formula import BaselineFormula
 from services.inference.predictor import Predictor, Registry
+from services.inference.rate_model import RateModel
 from services.inference.settings import InferenceSettings
 from services.inference.trained_demand import DEMAND_CATALOGUE, TrainedDemand
 from services.inference.trained_risk import TrainedRisk
@@ -36,6 +37,8 @@ class Models:
     risk: TrainedRisk | None = None
     demand: TrainedDemand | None = None
     shadows: tuple[Trained, ...] = ()
+    rates: RateModel | None = None
+    """Makes the bands of demand."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -45,9 +48,9 @@ class Models:
         ]
         formula = [] if all(active) else [self.formula.model_id]
         shadows = [shadow.manifest.model_id for shadow in self.shadows]
-        return tuple(
-            dict.fromkeys([*formula, *(model_id for model_id in active if model_id), *shadows])
-        )
+        rates = [] if self.rates is None else [self.rates.model_id]
+        trained = [model_id for model_id in active if model_id]
+        return tuple(dict.fromkeys([*formula, *trained, *rates, *shadows]))
 
     def shadow(self, model_id: str) -> TrainedRisk | None:
         """Return the shadow model of risk with an id; None where none has it."""
@@ -92,7 +95,8 @@ def load(settings: InferenceSettings, registry: Registry = MODELS) -> Models:
         for name in settings.shadow_models
     )
     shadows = tuple(shadow for shadow in found_shadows if shadow.manifest.model_id not in active)
-    return Models(formula, risk, demand, shadows)
+    rates = RateModel(settings.used_rate_model) if settings.used_rate_model else None
+    return Models(formula, risk, demand, shadows, rates)
 
 
 def _risk(settings: InferenceSettings, field: str, name: str, registry: Registry) -> TrainedRisk:

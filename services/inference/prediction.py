@@ -110,8 +110,8 @@ class PredictionBuilder:
         return PredictionDemand(**self._model_fields(model, output), nodes=table)
 
     def _bands(self) -> tuple[DemandBands, ...]:
-        """Return the bands of demand, in the cycle that ended a minute."""
-        view, demand = self._state.view, self._state.demand
+        """Return the bands of demand, in the cycle that ended a minute, or a step where a model makes them."""
+        view, demand = self._state.view, self._state.foretold or self._state.demand
         newest = view is not None and view.cycle == self._cycle.cycle
         if self._reason is not None or not newest or demand is None or not demand.is_new:
             return ()

@@ -61,6 +61,7 @@ class InferenceHandler:
             models.risk is not None,
             demand_bands,
             workloads,
+            models.rates,
         )
         self.rebuilt_from = (("history", ">"),) if workloads.history else ()
         """What is read again from the log's beginning after a checkpoint was restored."""

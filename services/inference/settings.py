@@ -44,6 +44,10 @@ class InferenceSettings(DataModel):
     """Whether each minute bands of demand are published for 5, 15, 30 and 60 minutes ahead: requests of each
     Service, and cores requested on machines of one size and on all.
     """
+    rate_model: str = "rates-ahead"
+    """Where bands of demand are published and the history of workloads is kept: the model that makes them, at each
+    five minutes' end, by name or folder. Empty: the simple rules of each minute.
+    """
     workload_history: bool = True
     """Whether fourteen days of each workload are kept: requests, CPU, memory, and cores requested by machine."""
     replica_capacity: bool = True
@@ -85,13 +89,20 @@ class InferenceSettings(DataModel):
         )
         return FollowedParts(self.workload_history, objective if self.replica_capacity else None)
 
+    @property
+    def used_rate_model(self) -> str:
+        """The model of rates that predicts; empty where none does."""
+        return self.rate_model if self.demand_bands and self.workload_history else ""
+
     def manifests(self) -> list[ModelManifest]:
         """Return the manifests of every trained model that is named.
 
         Raises:
             InputError: one cannot be used.
         """
-        names = dict.fromkeys((self.model, self.demand_model, *self.shadow_models))
+        names = dict.fromkeys(
+            (self.model, self.demand_model, self.used_rate_model, *self.shadow_models)
+        )
         return [read_manifest(folder_of(name)) for name in names if name not in ("", MODEL_ID)]
 
     def announcement(self) -> dict[str, Any]:
@@ -99,6 +110,7 @@ class InferenceSettings(DataModel):
         named = {
             "model": model_id_of(self.model),
             "demand_model": model_id_of(self.demand_model),
+            "rate_model": model_id_of(self.used_rate_model),
             "shadow_models": [model_id_of(model) for model in self.shadow_models],
         }
         return {**self.model_dump(mode="json"), **named, "open_limit": OPEN_LIMIT}

@@ -28,6 +28,8 @@ from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShado
 from schemas.promotion import OutcomeModels
 from schemas.snapshot import SnapshotPlacements, SnapshotUsage, SnapshotWorkloads
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
+from services.inference.demand_forecaster import Numbers
+from services.inference.foretelling import PackedForetold, foretold_after
 from services.inference.workloads import NOTHING, FollowedParts, Workloads, after_event, after_view
 from services.packed_demand import PackedDemand
 
@@ -70,6 +72,8 @@ class Outputs:
     """Whether bands of demand are published."""
     workloads: FollowedParts = NOTHING
     """What is followed of workloads."""
+    rates: Numbers | None = None
+    """The model that makes the bands of the history; None: they are made of minutes by simple rules."""
 
     def outputs_of_cycle(self, cycle: int) -> tuple[str, ...]:
         """Return the outputs of one cycle."""
@@ -93,6 +97,8 @@ class InferenceState(DataModel):
     """Windows of use; None when no model reads them."""
     demand: PackedDemand = None
     """Demand by the minute; None when no bands are published."""
+    foretold: PackedForetold = Field(default=None, exclude_if=lambda foretold: foretold is None)
+    """Bands by a trained model; None where none makes them."""
     workloads: Workloads = Field(default=Workloads(), exclude_if=lambda known: known == Workloads())
     """Fourteen days of each workload, and what its replicas bear."""
     driving: str = Field(default="", exclude_if=lambda model_id: not model_id)
@@ -116,6 +122,10 @@ class InferenceState(DataModel):
             size = len(content[name] or "")
             content[name] = content[name] if size <= room else None
             room -= size if size <= room else 0
+        size = len(json.dumps(content.get("foretold")))
+        if size > room:
+            del content["foretold"]
+        room -= size if size <= room else 0
         if len(json.dumps(content.get("workloads"))) > room:
             del content["workloads"]  # what is in the log is read again, the rest begins anew
         return content
@@ -159,12 +169,16 @@ def _apply_observation(
         live = (live or LiveHistory()).with_observation(view, with_changes=with_changes)
     if view is not None and outputs.usage:
         followed = node_usage.usage_after(followed, view)
-    demand = state.demand if outputs.demand_bands else None
-    if view is not None and outputs.demand_bands:
+    by_minute = outputs.demand_bands and outputs.rates is None
+    demand = state.demand if by_minute else None
+    if view is not None and by_minute:
         demand = demand_after(demand, view)
     workloads = state.workloads
     if view is not None and outputs.workloads:
         workloads = after_view(workloads, view, outputs.workloads)
+    foretold = state.foretold
+    if view is not None and outputs.rates is not None and workloads.followed is not None:
+        foretold = foretold_after(foretold, workloads.followed.history, outputs.rates)
     new = outputs.outputs_of_cycle(event.data.cycle)
     open_cycles = ((name, state.owed.get(name, ())) for name in outputs.outputs)
     owed = {
@@ -177,6 +191,7 @@ def _apply_observation(
         live=live if outputs.history else None,
         usage=followed if outputs.usage else None,
         demand=demand,
+        foretold=foretold if outputs.rates is not None else None,
         workloads=workloads,
         driving=state.chosen,
         chosen=state.chosen,

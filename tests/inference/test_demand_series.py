@@ -124,7 +124,7 @@ def published(settings: InferenceSettings, cycles: int) -> list[PredictionDemand
 
 def test_bands_are_published_once_a_minute_where_they_are_asked_for() -> None:
     """Every fourth prediction at 15 s holds four horizons of every series; without the setting none has the field."""
-    settings = InferenceSettings(shadow_models=(), demand_bands=True)
+    settings = InferenceSettings(shadow_models=(), demand_bands=True, rate_model="")
     demands = published(settings, 12)
 
     assert [bool(data.bands) for data in demands] == [

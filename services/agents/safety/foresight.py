@@ -40,16 +40,18 @@ class Foresight:
     stakes: Stakes
     lead_seconds: float
     made_seconds: float
+    age_seconds: float
+    """Since then: horizons began when the forecast was made."""
     prediction_ids: tuple[str, ...]
 
     def wanted(self, now: int, most: int, hold_seconds: float) -> AheadNumber | None:
         """Return the number, `now` or more, that is cheapest for what new replicas can still serve."""
-        reach = bands_in_reach(self._rate_bands, self.lead_seconds, hold_seconds)
+        reach = bands_in_reach(self._rate_bands, self.age_seconds + self.lead_seconds, hold_seconds)
         return cheapest_number(reach, self.bears, self.stakes, now=now, least=now, most=most)
 
     def kept(self, now: int, least: int) -> AheadNumber | None:
         """Return the number, `now` or fewer, that is cheapest for what comes before a raise could help again."""
-        until = max(self.lead_seconds, LEAST_KEPT_AHEAD_SECONDS)
+        until = self.age_seconds + max(self.lead_seconds, LEAST_KEPT_AHEAD_SECONDS)
         soon = [band for band in self._rate_bands if band.horizon_seconds <= until]
         return cheapest_number(soon, self.bears, self.stakes, now=now, least=least, most=now)
 
@@ -105,6 +107,7 @@ def foresight_of(
         stakes=Stakes(60.0 * settings.slo_service_minute, replica_hourly),
         lead_seconds=max(service.leads, default=USUAL_LEAD_SECONDS),
         made_seconds=foreseen.bands_seconds,
+        age_seconds=situation.view.cluster_time_seconds - foreseen.bands_seconds,
         prediction_ids=(foreseen.bands_id, *((capacity_id,) if capacity_id else ())),
     )
 

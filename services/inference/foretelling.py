@@ -1,0 +1,131 @@
+"""Demand foretold by a trained model of rates: a fold of the followed history, made anew as each of its steps ends.
+
+The model and the history come in; bands as `prediction.demand` carries them come out. What calibrates each series
+outlives a restart in the checkpoint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, PlainValidator
+
+from features.workload_history.grid import STEP_SECONDS
+from features.workload_history.history import WorkloadHistory
+from schemas.numbers import rounded
+from schemas.prediction import BandTable, DemandBands
+from services.inference.demand_forecaster import DemandBands as ForecastBands
+from services.inference.demand_forecaster import DemandForecaster, Numbers
+
+KINDS = ("service/", "nodes/")
+"""Series whose demand somebody acts on."""
+MOST_SERIES = 200
+"""Series foretold at each step, the first by name: each takes about 30 ms of a processor."""
+LOW, MIDDLE, HIGH = 1, 2, 3
+"""Places of 0.1, 0.5 and 0.9 among the forecaster's quantiles."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foretold:
+    """What was foretold when the newest step had ended."""
+
+    step: int
+    """The first step that was not over yet."""
+    forecaster: DemandForecaster
+    """Never changed; the next step's is a copy."""
+    bands: tuple[DemandBands, ...]
+    is_new: bool
+    """Whether a step was over with the newest observation."""
+
+
+def foretold_after(foretold: Foretold | None, history: WorkloadHistory, model: Numbers) -> Foretold:
+    """Return what is foretold after an observation; the same bands while no further step has ended.
+
+    Args:
+        foretold: what was before; None at first, and where it was restored without its model.
+        history: what is known of each series, the observation included.
+        model: a trained model of rates.
+    """
+    step = history.next_step
+    if foretold is not None and foretold.step == step:
+        return Foretold(step, foretold.forecaster, foretold.bands, is_new=False)
+    forecaster = (
+        DemandForecaster(model, STEP_SECONDS)
+        if foretold is None
+        else foretold.forecaster.copy(model)
+    )
+    names = sorted(name for name in history.ids if name.startswith(KINDS))[:MOST_SERIES]
+    forecasts = {name: _forecast(forecaster, history, name) for name in names}
+    said = {name: one for name, one in forecasts.items() if one is not None}
+    return Foretold(step, forecaster, _bands(said, history, step), is_new=bool(said))
+
+
+def _forecast(
+    forecaster: DemandForecaster, history: WorkloadHistory, name: str
+) -> ForecastBands | None:
+    times, values = history.past(name)
+    forecaster.observe(name, times[-1:], values[-1:])
+    return forecaster.forecast(name, times, values, (history.next_step - 1) * STEP_SECONDS)
+
+
+def _bands(
+    said: dict[str, ForecastBands], history: WorkloadHistory, step: int
+) -> tuple[DemandBands, ...]:
+    """Return the forecasts by horizon; that of H seconds is of the step that ends H after the newest one."""
+    if not said:
+        return ()
+    horizons = next(iter(said.values())).horizons_seconds
+    newest = {name: float(history.past(name, 1).values[0]) for name in said}
+    known = [name for name in said if newest[name] == newest[name]]
+    return tuple(
+        DemandBands(
+            horizon_seconds=float(horizon),
+            end_time_seconds=float(step * STEP_SECONDS + horizon),
+            series=BandTable(
+                ids=tuple(known),
+                newest=tuple(rounded(newest[name]) for name in known),
+                low=_column(said, known, place, LOW),
+                middle=_column(said, known, place, MIDDLE),
+                high=_column(said, known, place, HIGH),
+                rule=tuple(_speaker(said[name], place) for name in known),
+                basis=("own",) * len(known),
+            ),
+        )
+        for place, horizon in enumerate(horizons)
+    )
+
+
+def _column(
+    said: dict[str, ForecastBands], names: list[str], horizon: int, quantile: int
+) -> tuple[float, ...]:
+    return tuple(rounded(float(said[name].quantiles[horizon, quantile])) for name in names)
+
+
+def _speaker(forecast: ForecastBands, horizon: int) -> str:
+    """Return the model and its version, or the simple rule that spoke in its place."""
+    name = forecast.models[horizon]
+    return f"{name}/{forecast.version}" if forecast.version else name
+
+
+def encode_foretold(foretold: Foretold | None) -> dict[str, Any] | None:
+    """Return what a checkpoint holds; bands are made anew at the next step."""
+    if foretold is None:
+        return None
+    return {"step": foretold.step, "forecaster": foretold.forecaster.as_json()}
+
+
+def decode_foretold(value: Any) -> Foretold | None:
+    """Return what `encode_foretold` made this of; it gets its model at the next step."""
+    if value is None or isinstance(value, Foretold):
+        return value
+    try:
+        forecaster = DemandForecaster.from_json(None, value["forecaster"])
+        return Foretold(int(value["step"]), forecaster, (), is_new=False)
+    except (KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"nothing foretold: {error}") from error
+
+
+PackedForetold = Annotated[
+    Foretold | None, PlainValidator(decode_foretold), PlainSerializer(encode_foretold)
+]
