@@ -64,6 +64,11 @@ PANELS = (
     Panel("CPU (cores)", "rate(foresail_process_cpu_seconds_total[1m])"),
     Panel("Memory", "foresail_process_resident_memory_bytes", unit="bytes"),
     Panel("Event loop delay", "foresail_event_loop_delay_seconds", unit="s"),
+    Panel(
+        "Items left out",
+        "sum by (job, loop) (increase(foresail_item_errors_total[5m]))",
+        "{{job}} {{loop}}",
+    ),
 )
 
 

@@ -28,6 +28,7 @@ def prometheus() -> Iterator[ServedPrometheus]:
     with served_prometheus() as served:
         pod = {"namespace": "shop", "pod": "web", "container": "c"}
         served.series = {
+            "group_left (kind, workload)": [],  # without kube-state-metrics nobody knows a pod's owner
             "container_cpu": [{"metric": pod, "value": [AT, "1"]}],
             "timestamp(container": [{"metric": pod, "value": [AT, str(AT - 12)]}],
             "(container_memory": [{"metric": pod, "value": [AT, "1"]}],

@@ -19,8 +19,10 @@ from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
 from schemas.actions import ActionKind
 from schemas.capabilities import MissingCapability, OutcomeCapabilities
+from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FrameMismatch, FullState, apply_frame
+from schemas.history import FilledSeries, HistoryFilled
 from schemas.imported import ImportedNodes, ImportedRow
 from schemas.model import EventData
 from schemas.observation import Observation
@@ -35,6 +37,30 @@ from tests.score_events import make_breaker_change, make_judgement
 ROOT = Path(__file__).parents[2]
 NO_EVICTION = MissingCapability(
     kind=ActionKind.MIGRATE, needs="create pods/eviction", why="forbidden"
+)
+CAPACITY = PredictionCapacity(
+    cycle=4,
+    cluster_time_seconds=100.0,
+    latency_seconds=0.5,
+    bad_ratio=0.01,
+    workloads=CapacityTable(
+        ids=("shop/Deployment/web",),
+        version=("7",),
+        replica_rate=(48.0,),
+        low=(44.0,),
+        high=(None,),
+        windows=(12.5,),
+        source=("borne",),
+    ),
+)
+FILLED = HistoryFilled(
+    cycle=0,
+    cluster_time_seconds=1_800.0,
+    source="table",
+    part=0,
+    start_time_seconds=900.0,
+    step_seconds=300.0,
+    series=(FilledSeries(id="service/shop/web", values=(1.5, None, 2.0)),),
 )
 IMPORTED = ImportedRow(
     cycle=1,
@@ -104,6 +130,8 @@ def examples() -> Mapping[str, list[Encoded]]:
         make_judgement(),
         OutcomeCapabilities(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
         IMPORTED,
+        CAPACITY,
+        FILLED,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))
     return found

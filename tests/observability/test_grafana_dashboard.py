@@ -128,7 +128,7 @@ def _labels() -> dict[str, tuple[str, ...]]:
     """Return the labels of the counters that have any."""
     made = ProcessMetrics("p", "c", "i1")
     counters = (made.published, made.events_read, made.failures, made.decisions, made.executions)
-    counters += (made.breaker_changes,)
+    counters += (made.breaker_changes, made.item_errors)
     return {counter._name: counter._labelnames for counter in counters}
 
 

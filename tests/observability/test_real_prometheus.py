@@ -64,6 +64,7 @@ async def test_every_panel_is_answered_with_data(tmp_path: Path) -> None:
     clock, metrics = SystemClock(), ProcessMetrics("p", "c", "i1")
     bus = MeasuredBus(MemoryBus(MemoryLog(), "c"), LinkCounts, metrics, clock)
     register_process_metrics(metrics, ProcessContext("p", bus, clock, Origin("c", "i1"), {}), bus)
+    metrics.item_errors.labels("events").inc()
     port = free_port()
     config = scraping({"p": f"127.0.0.1:{port}"}, seconds=0.5)
     ready = HealthState(True, {})

@@ -15,6 +15,7 @@ from lab.recordings.free_text import OPEN_FIELDS, PUBLIC_FIELDS, plain_fields
 from lab.recordings.redact import redact
 from lab.recordings.redaction import HIDDEN, CollectedNames, Renaming
 from schemas.model import EventData
+from schemas.outcome import OutcomeExecution
 from schemas.registry import EVENT_TYPES, to_json
 from tests.recordings.test_redact import SALT, text_of
 
@@ -139,7 +140,7 @@ def test_a_patch_keeps_its_form_and_none_of_its_words() -> None:
     }
     for field in ("patch", "undo"):
         content = {"operations": [{field: json.dumps(patch), "text": "cordon"}]}
-        said = redact_content(EVENT_TYPES[9], content)
+        said = redact_content(OutcomeExecution, content)
         made = json.loads(json.loads(said)["operations"][0][field])
 
         assert CANARY not in said
@@ -147,7 +148,9 @@ def test_a_patch_keeps_its_form_and_none_of_its_words() -> None:
         assert made["spec"]["unschedulable"] is True
         assert "NoSchedule" == made["spec"]["taints"][0]["effect"]
         assert "foresail.dev/x" in made["metadata"]["annotations"]
-    assert CANARY not in redact_content(EVENT_TYPES[9], {"operations": [{"undo": "canarybird {"}]})
+    assert CANARY not in redact_content(
+        OutcomeExecution, {"operations": [{"undo": "canarybird {"}]}
+    )
 
 
 def test_what_the_api_server_said_keeps_its_own_words_alone() -> None:
@@ -155,9 +158,9 @@ def test_what_the_api_server_said_keeps_its_own_words_alone() -> None:
     webhook = 'admission webhook "a.example" denied the request: ask canarybird about Canarybird'
     scheduler = "0/6 nodes are available: 1 Insufficient cpu, 5 node(s) didn't match Pod's node affinity/selector."
     for field in ("message", "status_message"):
-        assert CANARY not in redact_content(EVENT_TYPES[9], {field: webhook}).lower()
-        assert scheduler in json.loads(redact_content(EVENT_TYPES[9], {field: scheduler}))[field]
-    failed = redact_content(EVENT_TYPES[9], {"text": f"scale web: {webhook}"})
+        assert CANARY not in redact_content(OutcomeExecution, {field: webhook}).lower()
+        assert scheduler in json.loads(redact_content(OutcomeExecution, {field: scheduler}))[field]
+    failed = redact_content(OutcomeExecution, {"text": f"scale web: {webhook}"})
     waits = {"reactions": [{"object": "a/b", "text": f"pod a/b waits for a node: {webhook}"}]}
     reaction = next(one for one in EVENT_TYPES if one.TYPE == "foresail.reaction.v1")
 
