@@ -15,10 +15,16 @@ from pathlib import Path
 import psutil
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import Scheduling
 
 from tests.spreading import ByFile
 
+# How long an example or its making takes is said by the machine and what runs beside.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 ENDING_SECONDS = 120.0
 """Waited for only by a test that would otherwise fail."""
 GARBAGE_OBJECTS = 20_000
