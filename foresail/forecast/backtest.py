@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         out.print(line, markup=False)
     for name, part in found.parts.items():
         shown = Table(title=f"part {name}, weighted quantile loss", box=None)
-        for head in ("horizon", *head_row()):
+        for head in ("ahead", *head_row()):
             shown.add_column(head, justify="right")
         for title, figures in rows_of(part):
             shown.add_row(title, *row(figures))
