@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from bus.errors import ConfigError
+from bus.errors import ConfigError, InputError
 from features.history import FEATURE_SETS
 from lab.forecast import features
 from lab.forecast.anchors import GRIDS, Grid, schedule_anchors, write_attempts
@@ -63,6 +63,7 @@ def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tup
     Raises:
         SchemaDrift: the input is not in its trace's form.
         ConfigError: the name is taken by another build.
+        InputError: it has features to learn from, but no row has a label.
     """
     reader = event_reader(plan.trace)
     if plan.anchor == "window" and reader.windows is None:
@@ -85,6 +86,8 @@ def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tup
         "label",
         lambda: _label(plan, reader, source, read["events"], segments, build.folder, progress),
     )
+    if plan.feature_set != NO_FEATURES:  # without features nothing is learned from it
+        _check_labels(plan, labelled)
     features = build.stage("features", lambda: _features(plan, build.folder, progress))
     return build.finish(_manifest_of(plan, reader, source, read, labelled, features)), False
 
@@ -182,6 +185,16 @@ def _label(
     write_table(anchors, anchors_file)
     attempts.unlink()
     return count_file(plan.choice, anchors_file)
+
+
+def _check_labels(plan: DatasetPlan, labelled: Json) -> None:
+    """Refuse a dataset that nothing can be learned from: every outcome lies beyond the trace's end, or is unknown."""
+    if any(horizon["positives"] + horizon["negatives"] for horizon in labelled["by_horizon"]):
+        return
+    value = f"0 of {labelled['rows']} rows"
+    minutes = plan.choice.horizons[0]
+    remedy = f"the trace must go on for more than {minutes} minutes after some decision: check the unit of its times"
+    raise InputError(f"--trace {plan.trace} rows with a label", value, remedy)
 
 
 def _features(plan: DatasetPlan, folder: Path, progress: Progress) -> Json:

@@ -21,7 +21,7 @@ from lab.traces import (
 )
 from lab.traces.event_reader import EventReader
 from lab.traces.trace_reader import TraceReader
-from lab.traces.workload_trace import WorkloadTrace
+from lab.traces.workload_trace import WorkloadTrace, check_units
 
 TRACES: dict[str, TraceReader] = {
     trace.name: trace
@@ -54,12 +54,14 @@ def read_workload_trace(name: str, data_dir: Path) -> WorkloadTrace:
     """Read the machines and pods of trace `name` from the folder of all trace files.
 
     Raises:
-        InputError: no trace of that name has them, or a file is absent.
+        InputError: no trace of that name has them, a file is absent, or a column has another unit than published.
     """
     trace = TRACES.get(name)
     if trace is None or trace.read_workload is None:
         raise InputError("workload", name, f"use one of {', '.join(workload_names())}")
-    return trace.read_workload(data_dir)
+    read = trace.read_workload(data_dir)
+    check_units(read)
+    return read
 
 
 def event_reader(name: str) -> EventReader:

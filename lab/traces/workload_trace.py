@@ -143,6 +143,34 @@ def hour_weights(arrive_seconds: pl.Series) -> tuple[float, ...]:
     return tuple(counts.get(hour, 0) * HOURS_PER_DAY / total for hour in range(HOURS_PER_DAY))
 
 
+SHORTEST_SECONDS, LONGEST_SECONDS = SECONDS_PER_HOUR, 5 * 366 * HOURS_PER_DAY * SECONDS_PER_HOUR
+"""A trace in a coarser or finer unit of time than its reader's is a thousand times shorter or longer than it was."""
+_PLAUSIBLE_NODE = {
+    "cpu_millicores": (100, 2_000_000, "thousandths of a core"),
+    "memory_bytes": (2**27, 2**46, "bytes"),
+}
+
+
+def check_units(trace: WorkloadTrace) -> None:
+    """Refuse a trace whose length or machines are so far from any cluster's that a column has another unit.
+
+    Raises:
+        InputError: it lasts less than an hour or more than five years, or half of its machines are smaller than a
+            tenth of a core or 128 MiB, or larger than 2,000 cores or 64 TiB.
+    """
+    field = f"{trace.name} times in {trace.files[0].path}"
+    if not SHORTEST_SECONDS <= trace.end_seconds <= LONGEST_SECONDS:
+        remedy = "read as published it lasts hours to years: give the times in the published unit"
+        raise InputError(field, f"{trace.end_seconds:g} s from first to last", remedy)
+    for column, (least, most, unit) in _PLAUSIBLE_NODE.items():
+        median = trace.nodes[column].median()
+        if not isinstance(median, int | float) or not least <= median <= most:
+            remedy = (
+                f"half of the machines would be smaller than {least} or larger than {most} {unit}"
+            )
+            raise InputError(f"{trace.name} machines {column}", median, remedy)
+
+
 def require(data_dir: Path, relative: str) -> Path:
     """Path of a trace file; raises InputError when it is not there."""
     path = data_dir / relative

@@ -95,8 +95,15 @@ def load(settings: InferenceSettings, registry: Registry = MODELS) -> Models:
         for name in settings.shadow_models
     )
     shadows = tuple(shadow for shadow in found_shadows if shadow.manifest.model_id not in active)
-    rates = RateModel(settings.used_rate_model) if settings.used_rate_model else None
-    return Models(formula, risk, demand, shadows, rates)
+    return Models(formula, risk, demand, shadows, _rates(settings.used_rate_model))
+
+
+def _rates(name: str) -> RateModel | None:
+    try:
+        return RateModel(name) if name else None
+    except InputError as error:
+        remedy = f"{error.remedy}; an empty name takes the simple rules"
+        raise ConfigError("inference.rate_model", name, remedy) from error
 
 
 def _risk(settings: InferenceSettings, field: str, name: str, registry: Registry) -> TrainedRisk:

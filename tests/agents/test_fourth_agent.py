@@ -47,7 +47,8 @@ class Product:
         self, *command: str, code: int = 0, errors: bool = False, given: Mapping[str, str] = EAGER
     ) -> str:
         """Run `python -m ...` there and return what it prints, or what it says of errors."""
-        environment = {**os.environ, **given, "FORESAIL_INFERENCE__SHADOW_MODELS": "[]"}
+        own = {name: value for name, value in os.environ.items() if name != "FORESAIL_DATA"}
+        environment = {**own, **given, "FORESAIL_INFERENCE__SHADOW_MODELS": "[]"}
         done = subprocess.run(
             [sys.executable, "-m", *command],
             cwd=self.folder,

@@ -9,16 +9,20 @@ import pytest
 from features.live.demand_series import DemandSeries, demand_after
 from lab.rerun.settings import agent_settings
 from schemas.actions import ReplicateAction
+from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.config import Config
 from schemas.prediction import BandTable, DemandBands
 from schemas.view import ObservationView
 from services.agents.appraisal import Band, PolicyInput
 from services.agents.effects import chance_above
 from services.agents.efficiency.value import capacity_of
-from services.agents.foreseen import Foreseen
+from services.agents.foreseen import Foreseen, foreseen_after
+from services.agents.leads import leads_after
+from services.agents.safety.foresight import Foresight, foresight_of
 from services.agents.value_settings import ValueSettings
 from tests.agents.test_value_efficiency import machines
 from tests.agents.value_world import ScriptedService, ValueWorld
+from tests.builders import stamp_event
 
 
 def first_raise(*, forecast: bool) -> tuple[float, float]:
@@ -111,6 +115,65 @@ def test_reacting_does_not_wait_for_a_forecast() -> None:
 
     assert isinstance(proposal.action, ReplicateAction)
     assert (proposal.forecast, proposal.prediction_overdue) == (None, True)
+
+
+def test_only_who_acts_on_forecasts_reads_them() -> None:
+    """Demand and capacity are read with the setting, and nothing of prediction without."""
+
+    def predictions(*, forecast: bool) -> list[tuple[str, ...]]:
+        handler = ValueWorld("safety", value={"forecast": forecast}).handler
+        return [pattern for pattern in handler.reads if pattern[0] == "prediction"]
+
+    assert predictions(forecast=True) == [("prediction", "demand"), ("prediction", "capacity")]
+    assert predictions(forecast=False) == []
+
+
+def test_what_is_said_of_a_replica_counts_from_the_next_cycle_on() -> None:
+    """One of the same cycle may be read before the answer or after it, so a re-run could not tell."""
+    foreseen: Foreseen | None = None
+    for cycle in (4, 6):
+        said = PredictionCapacity(
+            cycle=cycle, cluster_time_seconds=float(cycle), latency_seconds=0.5, bad_ratio=0.01,
+            workloads=CapacityTable(),
+        )  # fmt: skip
+        foreseen = foreseen_after(foreseen, stamp_event(said))
+    assert foreseen is not None
+    stated = [foreseen.capacity(cycle) for cycle in (4, 5, 6, 7)]
+    assert [None if one is None else one.cycle for one in stated] == [None, 4, 4, 6]
+
+
+def test_the_longest_lead_seen_and_the_age_of_the_forecast_shift_what_can_be_served() -> None:
+    """The usual lead before any was seen; bands that end before new pods are ready do not count."""
+    world = steady_world(high=62.0)
+    world.play()
+    assert world.state.view is not None
+    assert world.state.memory is not None
+    assert world.state.foreseen is not None
+    seen = PolicyInput(world.state.view, world.state.memory, ValueSettings(), world.state.foreseen)
+    service = world.state.memory.services["shop/web"]
+
+    def foresight(*leads: float) -> Foresight:
+        slow = service.model_copy(update={"leads": leads})
+        found = foresight_of(seen, "shop/web", slow, 0.05)
+        assert found is not None
+        return found
+
+    assert [foresight().lead_seconds, foresight(90.0, 310.0, 200.0).lead_seconds] == [120.0, 310.0]
+    young, old = foresight(), replace(foresight(), age_seconds=200.0)
+    both, later = young.wanted(4, 40, 900.0), old.wanted(4, 40, 900.0)
+    assert both is not None
+    assert later is not None
+    assert both.chance_before == pytest.approx(0.5, abs=0.01)
+    assert later.chance_before == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_lead_ends_when_the_last_pod_is_ready() -> None:
+    """With the step in which the number was changed before it was seen; the newest eight are kept."""
+    assert leads_after((), 60.0, 15.0, waited=True, ready=True) == (75.0,)
+    assert leads_after((9.0,), 60.0, 15.0, waited=True, ready=False) == (9.0,)
+    assert leads_after((9.0,), 60.0, 15.0, waited=False, ready=True) == (9.0,)
+    full = tuple(float(each) for each in range(8))
+    assert leads_after(full, 60.0, 15.0, waited=True, ready=True) == (*full[1:], 75.0)
 
 
 def test_the_cause_of_a_raise_ahead_is_the_prediction() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bus.errors import ConfigError
 from features.workload_history.grid import DAY_STEPS, STEP_SECONDS
 from schemas.history import FilledSeries, HistoryFilled
 from schemas.prediction import PredictionDemand
@@ -130,6 +131,13 @@ def test_without_a_history_a_simple_rule_speaks() -> None:
     rules = {rule for data in said.values() for one in data.bands for rule in one.series.rule}
     assert rules
     assert not any(rule.startswith("rates-ahead") for rule in rules)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "small-risk"])
+def test_a_name_that_is_no_model_of_rates_is_refused(name: str) -> None:
+    """By the setting's own name, whether there is no such model or it predicts something else."""
+    with pytest.raises(ConfigError, match=f"inference.rate_model = {name}"):
+        handler_of(rate_model=name)
 
 
 def test_without_a_model_bands_are_of_minutes() -> None:

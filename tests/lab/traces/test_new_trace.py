@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -133,6 +134,40 @@ def test_a_new_trace_becomes_a_dataset(village: Path, tmp_path: Path) -> None:
 
     assert manifest["events_by_kind"]["FAIL"] == 2
     assert NAME in registry.event_names()
+
+
+def test_a_trace_without_one_label_is_refused(village: Path, tmp_path: Path) -> None:
+    """All of a day written in one second: every outcome lies beyond the end, and nothing can be learned."""
+    head, *_ = JOBS.splitlines()
+    (village / FILE).write_text(f"{head}\nbread,3600,3600,3601,2,4\ncheese,3600,3601,3602,1,2\n")
+    plan = DatasetPlan(NAME, village, "jobs", feature_set="live")
+
+    with pytest.raises(
+        InputError, match=r"rows with a label = 0 of .* check the unit of its times"
+    ):
+        build_dataset(plan, tmp_path / "processed", lambda _stage, _done, _all: None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"end_seconds": 7.2}, r"village times in jobs\.csv = 7.2 s from first to last"),
+        ({"end_seconds": 7_200_000_000.0}, r"village times in jobs\.csv"),
+        (
+            {"nodes": machine_rows("barn", [MachineKind(2, 8000, 32, 0, "")])},
+            "village machines cpu_millicores",
+        ),
+    ],
+)
+def test_a_column_in_another_unit_is_refused(
+    changes: dict[str, object], message: str, village: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trace of seconds or millennia, and a machine of 8,000 cores, are columns in another unit."""
+    other = replace(VILLAGE, read_workload=lambda folder: replace(_read_village(folder), **changes))  # type: ignore[arg-type]
+    monkeypatch.setitem(registry.TRACES, NAME, other)
+
+    with pytest.raises(InputError, match=message):
+        registry.read_workload_trace(NAME, village)
 
 
 def test_a_trace_without_a_row_is_refused(tmp_path: Path) -> None:
