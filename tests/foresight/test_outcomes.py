@@ -158,3 +158,26 @@ def test_a_log_without_forecasts_has_no_foresight() -> None:
     log = ForesightLog()
     for event in events("outcome.verification", "reaction"):
         assert log.after(event) is log
+
+
+def test_the_moment_it_spoke_is_the_first_forecast_of_the_rise() -> None:
+    """Of the forecasts up to the one it rests on, the first from which on each one's middle passes the level."""
+    earlier = 0
+    for one in foresight():
+        action = one.action
+        passes = {}
+        for event in events("prediction.demand"):
+            at = event.data.cluster_time_seconds
+            rows = [(bands.series, bands.series.index()) for bands in event.data.bands]
+            name = f"service/{action.service}"
+            middles = [table.middle[index[name]] for table, index in rows if name in index]
+            if middles and at < action.ground.made_seconds:
+                passes[at] = max(middles) > action.level
+        expected = action.ground.made_seconds
+        for at in sorted(passes, reverse=True):
+            if not passes[at]:
+                break
+            expected = at
+        assert action.spoke_seconds == expected
+        earlier += expected < action.ground.made_seconds
+    assert earlier
