@@ -61,11 +61,13 @@ class BandTable(Table):
 
 
 class DemandBands(DataModel):
-    """Demand of the minute that ends one horizon after the newest whole one, by series."""
+    """Mean demand of the step that ends one horizon after the newest whole one, by series."""
 
     horizon_seconds: Seconds
     end_time_seconds: Seconds
-    """When that minute ends."""
+    """When that step ends."""
+    step_seconds: Seconds = Field(default=60.0, exclude_if=lambda seconds: seconds == 60.0)
+    """Length of the step: a minute, or five where a trained model foresees them."""
     series: BandTable
 
 
