@@ -66,21 +66,14 @@ class BandTable(Table):
     """
 
 
-MINUTE_SECONDS: Final = 60.0
-
-
 class DemandBands(DataModel):
-    """Demand of the minute, or the step of a trained model, that ends one horizon after the newest whole one, by
-    series.
-    """
+    """Mean demand of the step that ends one horizon after the newest whole one, by series."""
 
     horizon_seconds: Seconds
     end_time_seconds: Seconds
-    """When that minute or step ends."""
-    mean_seconds: Seconds = Field(
-        default=MINUTE_SECONDS, exclude_if=lambda it: it == MINUTE_SECONDS
-    )
-    """How long it is: a band speaks of the mean over it."""
+    """When that step ends."""
+    step_seconds: Seconds = Field(default=60.0, exclude_if=lambda seconds: seconds == 60.0)
+    """Length of the step: a minute, or five where a trained model foresees them."""
     series: BandTable
 
 

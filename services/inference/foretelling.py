@@ -82,7 +82,7 @@ def _bands(
         DemandBands(
             horizon_seconds=float(horizon),
             end_time_seconds=float(step * STEP_SECONDS + horizon),
-            mean_seconds=float(STEP_SECONDS),
+            step_seconds=float(STEP_SECONDS),
             series=BandTable(
                 ids=tuple(known),
                 newest=tuple(rounded(newest[name]) for name in known),
