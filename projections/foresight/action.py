@@ -21,6 +21,8 @@ HOUR_SECONDS = 3_600.0
 class AheadAction:
     """A change of replicas that was decided because of a forecast."""
 
+    seq: int
+    """Position of the decision in the log."""
     cycle: int
     part: int
     service: str
@@ -64,6 +66,11 @@ class AheadAction:
     def spoke_seconds(self) -> float:
         """When the rise was first foreseen."""
         return self.ground.made_seconds if self.spoke is None else self.spoke.made_seconds
+
+    @property
+    def spoke_seq(self) -> int:
+        """Position of that forecast in the log; of the decision where it is not there any more."""
+        return self.seq if self.spoke is None else self.spoke.seq
 
     @property
     def bands(self) -> tuple[BandAhead, ...]:
@@ -121,7 +128,9 @@ class WorldCounts:
     extra_replica_seconds: float
     """Wanted replicas beyond those of before, times seconds."""
     fails_seconds: float | None
-    """Begin of the first minute since the rise in which more failed than the objective allows; None: never."""
+    """Begin of the first minute since the rise in which more failed than the objective allows; None: never,"""
+    failing_until_seconds: float | None
+    """and the end of the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +197,9 @@ def _counts(
 ) -> WorldCounts:
     minutes = list(course.between(action.decided_seconds, action.until_seconds))
     since = action.decided_seconds if rise_seconds is None else rise_seconds
-    fails = (
-        one.end_seconds - one.seconds
-        for one in minutes
-        if one.end_seconds > since and one.failed > bad_ratio * one.offered
-    )
+    failing = [
+        one for one in minutes if one.end_seconds > since and one.failed > bad_ratio * one.offered
+    ]
     return WorldCounts(
         offered=math.fsum(one.offered for one in minutes),
         served=math.fsum(one.served for one in minutes),
@@ -201,7 +208,8 @@ def _counts(
         extra_replica_seconds=math.fsum(
             max(0, one.wanted - action.replicas_before) * one.seconds for one in minutes
         ),
-        fails_seconds=next(fails, None),
+        fails_seconds=failing[0].end_seconds - failing[0].seconds if failing else None,
+        failing_until_seconds=failing[-1].end_seconds if failing else None,
     )
 
 
