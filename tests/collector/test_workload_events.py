@@ -61,7 +61,7 @@ def test_a_table_is_told_before_the_first_observation(tmp_path: Path) -> None:
     """Times that are not above 0 count back from the first cycle; the events say where values came from."""
     rows = [f"service/shop/web,{-86_400 + 60 * minute},{minute % 60}" for minute in range(1_440)]
     file = table(tmp_path / "past.csv", *rows, "cpu/shop/Deployment/web,-600,")
-    settings = CollectorSettings(history_file=file, history_source="recording")
+    settings = CollectorSettings(history_files=(file,), history_source="recording")
 
     log = collected(settings, ScriptedCluster(nodes=[node("n1")], pods=[pod("p1")]), 2)
 
