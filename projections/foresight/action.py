@@ -32,8 +32,12 @@ class AheadAction:
     replicas_before: int
     replicas_after: int
     decided_seconds: float
+    held_seconds: float
+    """How long new replicas are expected to be kept."""
     foreseen: Foreseen | None
     """All bands of the forecast it rests on; None where the log does not hold it any more."""
+    level: float
+    """Requests a second from which on the rise is there."""
     spoke: Foreseen | None
     """The first forecast, without a break up to that one, whose middle passed `level`."""
     capacity_hourly: float
@@ -46,11 +50,6 @@ class AheadAction:
     """When as many replicas as wanted were first seen ready."""
     replaced_seconds: float | None = None
     """When the next action on the same Service was carried out, or this one taken back."""
-
-    @property
-    def level(self) -> float:
-        """Requests a second from which on the rise is there."""
-        return rise_level(self.ground, self.replicas_before, self.foreseen)
 
     @property
     def bears_before(self) -> float:
@@ -75,15 +74,13 @@ class AheadAction:
     @property
     def bands(self) -> tuple[BandAhead, ...]:
         """The bands it rests on; where the log has lost the rest, the one that decided."""
-        return (decisive_band(self.ground),) if self.foreseen is None else self.foreseen.bands
+        return bands_of(self.ground, self.foreseen)
 
     @property
     def due_seconds(self) -> float:
-        """Until when the rise should be there: the end of the step that decided."""
-        return next(
-            (b.end_seconds for b in self.bands if b.horizon_seconds == self.ground.horizon_seconds),
-            self.ground.made_seconds + self.ground.horizon_seconds,
-        )
+        """Until when the rise should be there: the end of the farthest step that new replicas were to serve."""
+        reach = reach_of(self.ground, self.foreseen, self.decided_seconds, self.held_seconds)
+        return reach[-1].end_seconds
 
     @property
     def until_seconds(self) -> float:
@@ -105,16 +102,34 @@ def decisive_band(ground: ForecastGround) -> BandAhead:
     )
 
 
-def rise_level(ground: ForecastGround, replicas: int, foreseen: Foreseen | None) -> float:
+def bands_of(ground: ForecastGround, foreseen: Foreseen | None) -> tuple[BandAhead, ...]:
+    """Return the bands of a forecast; where the log has lost them, the one that a proposal states."""
+    return (decisive_band(ground),) if foreseen is None else foreseen.bands
+
+
+def reach_of(
+    ground: ForecastGround, foreseen: Foreseen | None, decided_seconds: float, held_seconds: float
+) -> list[BandAhead]:
+    """Return the bands of the time that new replicas are to serve, up to the end of their hold; never empty."""
+    until = decided_seconds - ground.made_seconds + ground.lead_seconds + held_seconds
+    farthest = max(ground.horizon_seconds, until)
+    return [one for one in bands_of(ground, foreseen) if one.horizon_seconds <= farthest]
+
+
+def rise_level(
+    ground: ForecastGround, replicas: int, foreseen: Foreseen | None, reach: Sequence[BandAhead]
+) -> float:
     """Return the requests a second from which on a foreseen rise is there.
 
-    It is what the replicas of before bear, but at least a quarter of the way from the rate of then to what is foreseen:
-    where little was seen, what a replica bears is hardly more than it gets.
+    It is what the replicas of before bear, but at least a quarter of the way up from the rate of then, or the lowest
+    foreseen one: where little was seen, what a replica bears is hardly more than it gets.
     """
     borne = replicas * ground.replica_rate
     if foreseen is None:
         return borne
-    return max(borne, foreseen.newest + RISE_RATIO * (ground.middle - foreseen.newest))
+    middles = [band.middle for band in reach]
+    floor = min(foreseen.newest, *middles)
+    return max(borne, floor + RISE_RATIO * (max(middles) - floor))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from projections.foresight.action import AheadAction, AheadOutcome, outcome_of, rise_level
+from projections.foresight.action import AheadAction, AheadOutcome, outcome_of, reach_of, rise_level
 from projections.foresight.course import Course, Replicas
 from projections.foresight.foreseen import Foreseen, foreseen_in
 from projections.score.tally import Slo
@@ -168,6 +168,10 @@ class ForesightLog:
         known = self.foreseen.get(service, ())
         of_ids = [one for one in known if one.prediction_id in ground.prediction_ids]
         foreseen = of_ids[-1] if of_ids else None
+        decided = event.data.cluster_time_seconds
+        held = 0.0 if part.effect is None else part.effect.horizon_seconds
+        reach = reach_of(ground, foreseen, decided, held)
+        level = rise_level(ground, before, foreseen, reach)
         return AheadAction(
             seq=event.seq,
             cycle=event.cycle,
@@ -177,9 +181,11 @@ class ForesightLog:
             ground=ground,
             replicas_before=before,
             replicas_after=after,
-            decided_seconds=event.data.cluster_time_seconds,
+            decided_seconds=decided,
+            held_seconds=held,
             foreseen=foreseen,
-            spoke=_first_to_say(known, foreseen, rise_level(ground, before, foreseen)),
+            level=level,
+            spoke=_first_to_say(known, foreseen, level),
             capacity_hourly=_capacity_hourly(part, after - before),
             currency="" if part.effect is None else part.effect.currency,
         )
