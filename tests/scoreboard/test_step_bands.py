@@ -115,7 +115,7 @@ def test_a_step_of_which_a_part_was_not_seen_is_not_scored(unseen: int) -> None:
 
 
 def test_looks_that_cross_a_step_are_shared_out() -> None:
-    """Looks lie 7 s after the begin of a step: 8 s of the look at 200 are of the step that is scored, 7 s of the next."""
+    """Looks lie 7 s after the begin of a step: 8 s of the look at 200 are of the scored step, 7 s of the next."""
     steps = Steps(offset_seconds=7.0)
     steps.foresee(95.0, 98.0, 100.0, 101.0, 105.0, newest=100.0)
     steps.see(100.0, LOOKS - 1)
