@@ -99,6 +99,17 @@ def test_a_proposal_names_the_forecast_it_rests_on() -> None:
     assert not proposal.prediction_overdue
 
 
+def test_outermost_quantiles_count_where_they_are_told() -> None:
+    """One chance in twenty of a far higher rate asks for more replicas than the same band with its ends stretched."""
+    world, told = steady_world(high=62.0), steady_world(high=62.0)
+    plain = band("service/shop/web", 600, 39.0)
+    ends = {"lowest": (34.0,), "highest": (90.0,)}
+    wide = plain.model_copy(update={"series": plain.series.model_copy(update=ends)})
+    world.foretells, told.foretells = lambda _view: (plain,), lambda _view: (wide,)
+
+    assert [getattr(one.play().action, "replicas", None) for one in (world, told)] == [6, 8]
+
+
 def test_what_needs_no_more_is_left_alone() -> None:
     """A forecast that the replicas of now bear asks for nothing."""
     proposal = steady_world(high=25.0).play()
@@ -181,8 +192,8 @@ def test_the_cause_of_a_raise_ahead_is_the_prediction() -> None:
     world = steady_world(high=62.0)
     proposal = world.play()
     assert proposal.forecast is not None
-    assert world.causes[1:] == proposal.forecast.prediction_ids
-    assert len(world.causes) == 2
+    assert world.log[-1].causation_ids[1:] == proposal.forecast.prediction_ids
+    assert len(world.log[-1].causation_ids) == 2
 
 
 def test_a_replica_is_not_given_back_before_a_rise() -> None:

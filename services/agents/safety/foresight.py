@@ -23,7 +23,9 @@ from services.agents.safety.ahead import (
 from services.agents.safety.replica_room import ReplicaRoom, replicate_action
 
 Z_HIGH, Z_HIGHEST = 1.2816, 1.6449
-"""Quantiles of the normal distribution at 0.9 and 0.95: a band's outermost quantiles follow from its ends."""
+"""Quantiles of the normal distribution at 0.9 and 0.95: where nobody said a band's outermost quantiles, they follow
+from its ends.
+"""
 USUAL_LEAD_SECONDS = 120.0
 """From a decision until a new replica is ready, before any was seen: a guess, with an image to be pulled."""
 LEAST_KEPT_AHEAD_SECONDS = 900.0
@@ -135,6 +137,9 @@ def replica_rate(situation: PolicyInput, service: ServiceMemory) -> tuple[Replic
 
 
 def _quantiles(band: Band) -> tuple[float, ...]:
+    """Return a band at `ahead.LEVELS`, never falling."""
+    if band.lowest is not None and band.highest is not None:
+        return tuple(sorted((band.lowest, band.low, band.middle, band.high, band.highest)))
     stretch = Z_HIGHEST / Z_HIGH
     lowest = max(0.0, band.middle - stretch * (band.middle - band.low))
     highest = band.middle + stretch * (band.high - band.middle)
