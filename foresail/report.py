@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +22,8 @@ from bus.exit_codes import ExitCode
 from bus.port import Messages
 from bus.recording import open_recording
 from foresail.flags import seconds
+from foresail.foresight_report import COLUMNS as FORESIGHT_COLUMNS
+from foresail.foresight_report import foresight_cells, read_foresight
 from foresail.html_page import write_page
 from foresail.log_source import RecordingSource, Since, Source, add_source, open_source
 from foresail.log_source import reading_verdict as verdict_of
@@ -33,6 +35,8 @@ from foresail.stack.preflight import check_writable
 from foresail.verbs import Verb
 from projections.activity import MICRO, READS, ActionRow, Activity, RiskRow
 from projections.figures import duration, known_number, percent, signed_text
+from projections.foresight.log import Settled
+from projections.foresight.totals import totals_of, totals_sentence
 from projections.switchback.text import SWITCHBACK_HINT
 from projections.times import cluster_time
 from schemas.capacity_score import capacity_score_text
@@ -92,9 +96,11 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
                         activity.add(entry.event)
             found = verdict_of(source, partial=arguments.partial)
             code = found if code is ExitCode.GOOD else code
+        foresight = await read_foresight(begun, from_ns)
     if not any(day.cycles for day in activity.days.values()):
         code = ExitCode.NOTHING_COMPARED if code is ExitCode.GOOD else code
-    tables = tuple(tables_of(activity))
+    activity.foresight = totals_of(foresight)
+    tables = tuple(tables_of(activity, foresight))
     if arguments.markdown is not None:
         write_page(Path(arguments.markdown), as_markdown(activity, tables), "--markdown")
     if arguments.json:
@@ -174,7 +180,9 @@ async def _stored_since(messages: Messages, from_ns: int) -> Messages:
 CAPACITY_COLUMNS = ("below", "held_below", "above", "broke_above")
 
 
-def tables_of(activity: Activity) -> Iterator[ReportTable]:
+def tables_of(
+    activity: Activity, foresight: Sequence[tuple[Settled, float]] = ()
+) -> Iterator[ReportTable]:
     """Yield the parts of the report, the most telling first."""
     currency = activity.currency or "money"
     rows = tuple(_action_cells(label, row) for label, row in _by_decided(activity))
@@ -199,6 +207,12 @@ def tables_of(activity: Activity) -> Iterator[ReportTable]:
         tuple(_refusal_cells(activity)),
         "" if activity.refusals else "Nothing.",
     )
+    if rows := tuple(foresight_cells(foresight)):
+        note = (
+            f"Cluster time. Failed requests, here and in the world without us, and worth in {currency} count "
+            "until the next action on the Service, at most an hour."
+        )
+        yield ReportTable("What rested on a forecast", FORESIGHT_COLUMNS, rows, note)
     yield ReportTable(
         "How often the risk was right",
         ("model", "targets", "failed", "Brier", "skill", "alarms", "right", "missed"),
@@ -291,7 +305,11 @@ def sentence_of(activity: Activity) -> str:
         else ""
     )
     next_step = f" {SWITCHBACK_HINT}" if shadow else ""
-    return f"{looked} and wanted {count_text(wanted, 'change')}: {became} carried out{held}{stopped}.{next_step}"
+    foreseen = "" if activity.foresight is None else f" {totals_sentence(activity.foresight)}"
+    return (
+        f"{looked} and wanted {count_text(wanted, 'change')}: {became} carried out{held}{stopped}."
+        f"{foreseen}{next_step}"
+    )
 
 
 def head_of(activity: Activity) -> str:
@@ -372,6 +390,7 @@ def as_json(activity: Activity) -> dict[str, Any]:
         },
         "days": {name: asdict(day) for name, day in sorted(activity.days.items())},
         "breaker_trips": dict(sorted(activity.trips.items())),
+        "foresight": None if activity.foresight is None else activity.foresight.as_json(),
     }
 
 
