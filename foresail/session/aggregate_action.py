@@ -13,6 +13,8 @@ from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from foresail.session.summary import RULE
 from lab.sessions.aggregate import (
+    DRAWDOWN,
+    TRADES,
     RankedResult,
     Ranking,
     SessionResults,
@@ -21,7 +23,7 @@ from lab.sessions.aggregate import (
     read_results,
     summary_json,
 )
-from projections.figures import number
+from projections.figures import number, signed_text
 from projections.session_state import Direction
 
 EXAMPLES = (
@@ -132,8 +134,8 @@ def _line(one: RankedResult, rank_by: str) -> str:
     if rank_by == "realized_pnl_usd":
         metrics = one.metrics
         figures = (
-            f"PnL=${one.value or 0.0:+,.2f}  DD={metrics.get('max_drawdown_pct', 0.0):.2f}%  "
-            f"trades={metrics.get('total_trades', 0)}"
+            f"PnL=${signed_text(one.value or 0.0)}  DD={number(metrics.get(DRAWDOWN, 0.0))}%  "
+            f"trades={metrics.get(TRADES, 0)}"
         )
         names: list[str] = [name for name in BACKTEST_SHOWN if name in one.config]
     else:

@@ -17,7 +17,12 @@ from lab.rerun.changes import full_name, read_rules
 from lab.rerun.what_if import what_if
 from lab.sessions.payloads import ExperimentPayload, WhatIfPayload, read_payload
 
-EXAMPLES = ()
+EXAMPLES = (
+    (
+        """session job --payload '{"kind": "what-if", "recording": "run.fslog"}' --config '{}' --output-json r.json""",
+        "one job alone, to see what it does",
+    ),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
