@@ -35,7 +35,7 @@ LONG_FILES = (
 )  # fmt: skip
 HEAVY_MARKS = ("nats", "twin", "browser", "docker", "slow")
 SLOW_PLACES = (
-    "tests/e2e/", "tests/faults/", "tests/forecast/", "tests/fuzz/", "tests/golden/", "tests/lab/",
+    "tests/e2e/", "tests/faults/", "tests/forecast/", "tests/foresight/", "tests/fuzz/", "tests/golden/", "tests/lab/",
     "tests/recordings/", "tests/rerun/", "tests/simulation/", "tests/timeline/",
     "twin/tests/contract/", "twin/tests/determinism/", "twin/tests/long_run/",
     "tests/agents/test_fourth_agent.py", "tests/dashboard/test_hostile_clients.py", "tests/exerciser/",

@@ -9,7 +9,9 @@ running stack, the last stack's log, or a recording.
 from __future__ import annotations
 
 import argparse
+import math
 import re
+from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,6 +31,8 @@ from foresail.remote import remote_of
 from foresail.verbs import Verb
 from inputs.close_matches import remedy_for
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
+from projections.foresight.action import as_json as foresight_json
+from projections.foresight.log import KEPT_SECONDS, READS, ForesightLog, Settled, rests_on_forecast
 from projections.objects.names import ObjectKind
 from schemas import subjects
 from schemas.capacity import PredictionCapacity
@@ -87,15 +91,17 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         async with reading_source(source, "reading the log"):
             cycle = await find_cycle(source, arguments.decision)
             record = await read_record(source, cycle)
+            foresight = await read_foresight(source, record)
         if record.decision is None:
             await check_cycle(source, cycle, "DECISION")
     if record.decision is None:
         raise _unknown(arguments.decision)
     if arguments.json:
-        print_json(record.as_json())
+        rests = [foresight_json(one.action, one.outcome) for one in foresight]
+        print_json({**record.as_json(), "foresight": rests})
     else:
         file = "" if arguments.recording is None else arguments.recording
-        page().print(screen(record, recording=file))
+        page().print(screen(record, recording=file, foresight=foresight))
     return reading_verdict(source, partial=arguments.partial)
 
 
@@ -152,6 +158,22 @@ async def _with_standing(source: Source, record: CycleRecord) -> CycleRecord:
         if entry.event is not None:
             record = record.after(entry.event)
     return record if own is None else record.after(own)
+
+
+async def read_foresight(source: Source, record: CycleRecord) -> list[Settled]:
+    """Return what came of the decision's actions that rest on a forecast, as far as the log goes."""
+    observation, cycle = record.observation, record.cycle
+    if observation is None or not any(rests_on_forecast(event.data) for event in record.proposals):
+        return []
+    before = math.ceil(KEPT_SECONDS / observation.data.interval_seconds)
+    start = await source.start_of_cycle(max(1, cycle - before))
+    log = ForesightLog()
+    async with aclosing(read_events(source.messages(READS, start_seq=start))) as entries:
+        async for entry in entries:
+            log = log if entry.event is None else log.after(entry.event)
+            if log.seen_cycle > cycle and all(one.cycle != cycle for one in log.open):
+                break
+    return [one for one in log.outcomes() if one.action.cycle == cycle]
 
 
 async def find_cycle(source: Source, text: str) -> int:

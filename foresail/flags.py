@@ -62,6 +62,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--untouched", "run.untouched", SIMULATED, "on|off"),
     Flag("--provisioner", "run.provisioner", SIMULATED, "NAME"),
     Flag("--machines", "run.machines", SIMULATED, "FILE"),
+    Flag("--history", "collector.history_files", CLUSTER, "FILES"),
     Flag("--state", "run.state_folder", SERVER, "FOLDER"),
 )
 FLAG_OF: Mapping[str, str] = {flag.name: flag.flag for flag in FLAGS}

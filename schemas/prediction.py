@@ -45,13 +45,19 @@ class BandTable(Table):
     `nodes/<cores>-cores-<GiB>-gib`, machines of one size, in cores requested.
     """
 
+    MAY_BE_EMPTY: ClassVar[frozenset[str]] = frozenset({"lowest", "highest"})
+
     newest: tuple[Rounded, ...] = ()
-    """Mean of the newest whole minute."""
+    """Mean of the newest whole minute, or step."""
     low: tuple[Rounded, ...] = ()
     """One value in ten is expected below."""
     middle: tuple[Rounded, ...] = ()
     high: tuple[Rounded, ...] = ()
     """One value in ten is expected above."""
+    lowest: tuple[Rounded, ...] = Field(default=(), exclude_if=lambda column: not column)
+    """One value in twenty is expected below; empty where the simple rules of each minute speak."""
+    highest: tuple[Rounded, ...] = Field(default=(), exclude_if=lambda column: not column)
+    """One value in twenty is expected above; empty as `lowest` is."""
     rule: tuple[str, ...] = ()
     """What the middle rests on: `last_value` (the newest minute stays), `trend` or `daily`."""
     basis: tuple[str, ...] = ()
@@ -61,11 +67,13 @@ class BandTable(Table):
 
 
 class DemandBands(DataModel):
-    """Demand of the minute that ends one horizon after the newest whole one, by series."""
+    """Mean demand of the step that ends one horizon after the newest whole one, by series."""
 
     horizon_seconds: Seconds
     end_time_seconds: Seconds
-    """When that minute ends."""
+    """When that step ends."""
+    step_seconds: Seconds = Field(default=60.0, exclude_if=lambda seconds: seconds == 60.0)
+    """Length of the step: a minute, or five where a trained model foresees them."""
     series: BandTable
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, Literal, Self, TypeVar, cast, get_args, get_origin
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
 
 from pydantic import model_validator
 
@@ -31,6 +31,9 @@ Scalar = bool | int | float | str | None
 class Table(DataModel):
     """Rows with sorted, unique `ids` and one tuple per column, all of the same length."""
 
+    MAY_BE_EMPTY: ClassVar[frozenset[str]] = frozenset()
+    """Columns that a table of any length may lack; such a table travels whole, never as a delta."""
+
     ids: tuple[str, ...] = ()
     """Row ids, sorted and unique."""
 
@@ -38,7 +41,7 @@ class Table(DataModel):
     def _columns_fit(self) -> Self:
         rows = len(self.ids)
         for name, column in self:
-            if len(column) != rows:
+            if len(column) != rows and (column or name not in self.MAY_BE_EMPTY):
                 raise ValueError(f"column {name!r} has {len(column)} cells for {rows} rows")
         if any(left >= right for left, right in zip(self.ids, self.ids[1:], strict=False)):
             raise ValueError("ids must be sorted and unique")

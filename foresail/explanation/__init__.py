@@ -13,12 +13,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from foresail.explanation.foresight import foresight_sections
 from foresail.explanation.inputs import input_sections
 from foresail.explanation.outcomes import outcome_sections
 from foresail.explanation.proposals import proposal_sections
 from foresail.explanation.section import Section
 from projections.cycle_record import CycleRecord
 from projections.figures import number
+from projections.foresight.log import Settled
 from projections.times import CLUSTER
 from schemas.actions import Action
 from schemas.agents import action_label
@@ -33,14 +35,21 @@ CLOSED = {
 }
 
 
-def screen(record: CycleRecord, *, recording: str = "") -> Group:
-    """Return the screen; `recording` is the file the record is from, for the commands it names."""
+def screen(record: CycleRecord, *, recording: str = "", foresight: Sequence[Settled] = ()) -> Group:
+    """Return the screen.
+
+    Args:
+        record: what the log holds of the cycle.
+        recording: the file it is from, for the commands that the screen names.
+        foresight: actions of the decision that rest on a forecast, with what came of it.
+    """
     assert record.decision is not None
     table = Table.grid(padding=(0, 1))
     table.add_column(width=LABEL_COLUMNS)
     table.add_column(ratio=1, overflow="fold")
     sections = (
         *proposal_sections(record),
+        *foresight_sections(foresight),
         *input_sections(record),
         *outcome_sections(record),
         _deeper(record, recording),

@@ -39,7 +39,7 @@ from foresail.stack.supervised_processes import ServiceProcess
 from foresail.stack.supervisor import Supervisor
 from foresail.stack.undo_at_end import UndoneAtEnd, summary_of, undo_at_end
 from foresail.stack.watch import Watch
-from foresail.stack.workload import ChosenWorkload, choose_workload
+from foresail.stack.workload import ChosenWorkload, choose_workload, with_history
 from schemas.envelope import rfc3339
 from schemas.identity import Origin
 
@@ -171,7 +171,7 @@ async def _bring_up(
         log.url, cluster=origin.cluster, stream=log.stream, login=log.logins["stack"]
     )
     cleanup.push_async_callback(bus.close)
-    settings = plant.settings_in_force(settings)
+    settings = with_history(plant.settings_in_force(settings), workload, folder / "workload")
     await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
     writer = _open_recording(settings, origin, workload, cleanup)
 

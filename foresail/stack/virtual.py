@@ -31,7 +31,7 @@ from foresail.stack.provisioning import provisioning_of
 from foresail.stack.recording import open_writer
 from foresail.stack.run_events import announce_start, run_complete
 from foresail.stack.watch import Watch
-from foresail.stack.workload import ChosenWorkload, choose_workload
+from foresail.stack.workload import ChosenWorkload, choose_workload, with_history
 from foresail.untouched.common_world import CommonWorld, PartingTransport
 from foresail.untouched.service import NAME as UNTOUCHED
 from foresail.untouched.service import run as run_untouched
@@ -117,7 +117,9 @@ def run_virtual_stack(
         run = settings.run.model_copy(
             update={"speed": workload.speed, "mode": str(mode_of(settings, Mode.ACTIVE))}
         )
-        filled = fill_dependent(settings.model_copy(update={"run": run}))
+        filled = with_history(
+            fill_dependent(settings.model_copy(update={"run": run})), workload, Path(folder)
+        )
         if not quiet:
             for line in workload.description:
                 console().print(line, markup=False)

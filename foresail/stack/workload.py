@@ -10,6 +10,7 @@ from typing import Literal
 
 from bus.errors import ConfigError
 from foresail.run_settings import RunSettings
+from foresail.settings import StackSettings
 from projections.figures import duration, number
 from twin.port.workloads import (
     FITTED,
@@ -31,6 +32,8 @@ class ChosenWorkload:
     speed: float
     """Cluster seconds per wall second."""
     arrivals_per_hour: float
+    history_files: tuple[str, ...] = ()
+    """Tables that tell of the time before it."""
 
     def lines(self, interval_seconds: float) -> tuple[str, ...]:
         """Return what is printed at the start: where it comes from, how fast it is played."""
@@ -65,8 +68,43 @@ def choose_workload(run: RunSettings, folder: Path) -> ChosenWorkload:
     workload = open_workload(name, nodes=run.nodes, seed=run.seed)
     speed = run.speed if run.speed is not None else suggest_speed(workload.arrivals_per_hour)
     return ChosenWorkload(
-        name, kind, tuple(workload.description), speed, workload.arrivals_per_hour
+        name,
+        kind,
+        tuple(workload.description),
+        speed,
+        workload.arrivals_per_hour,
+        tuple(str(path.resolve()) for path in workload.history_files),
     )
+
+
+def with_history(
+    settings: StackSettings, workload: ChosenWorkload | None, folder: Path
+) -> StackSettings:
+    """Return the settings of a stack whose collector begins with what the workload tells of the time before it.
+
+    Files that the user names take its place. Tables in parquet are written into the folder as CSV.
+
+    Raises:
+        ConfigError: a parquet file is no table of history.
+    """
+    files = settings.collector.history_files
+    if workload is not None and "collector.history_files" not in settings.origins:
+        files = workload.history_files
+    read = tuple(
+        _history_csv(Path(file), folder) if Path(file).suffix == PARQUET_SUFFIX else file
+        for file in files
+    )
+    collector = settings.collector.model_copy(update={"history_files": read})
+    return settings.model_copy(update={"collector": collector})
+
+
+def _history_csv(path: Path, folder: Path) -> str:
+    from lab.workloads.history import write_history_csv  # noqa: PLC0415 - polars is loaded only when it is needed
+
+    folder.mkdir(parents=True, exist_ok=True)
+    out = folder / f"{path.stem}.csv"
+    write_history_csv(path, out)
+    return str(out)
 
 
 def _is_trace(name: str) -> bool:

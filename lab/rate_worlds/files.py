@@ -48,7 +48,6 @@ def write_world(world: RateWorld, folder: Path, notes: Sequence[str] = ()) -> Pa
         *(f"# {note}" for note in notes),
         f"# World {world.seed} of family {world.family}: one day of real request rates, and the week before it.",
         *(f"# {service.name}: {service.source}" for service in world.services),
-        f"# history: {HISTORY}",
     )
     lines = (*about, *(json.dumps(row) for row in rows))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -66,6 +65,7 @@ def _arrival(service: RateService, rates: str) -> dict[str, object]:
         "memory_request_bytes": MEMORY_PER_CORE * service.request_millicores // 1_000,
         "replicas": service.replicas,
         "traffic": f"file {rates}",
+        "history": HISTORY,
         "request_cpu_seconds": service.cpu_seconds,
         "request_cv": service.cv,
         "ready_seconds": service.ready_seconds,
@@ -81,11 +81,11 @@ def rate_text(rates: Floats) -> str:
 def history_table(world: RateWorld) -> pl.DataFrame:
     """Return `series, t_s, value` of the week before: requests a second of each Service in steps of five minutes.
 
-    `t_s` is cluster time in Unix seconds; steps of which nothing was measured have no row.
+    `t_s` counts back from the start: the last step begins at -300. Steps of which nothing was measured have no row.
     """
     width = HISTORY_STEP_SECONDS // MINUTE
     steps = HISTORY_MINUTES // width
-    times = start_seconds(world) + (np.arange(steps) - steps) * HISTORY_STEP_SECONDS
+    times = (np.arange(steps) - steps) * HISTORY_STEP_SECONDS
     parts = []
     for service in world.services:
         minutes = service.history.reshape(steps, width)

@@ -41,6 +41,9 @@ class Band(NamedTuple):
     high: float
     rule: str
     basis: str
+    lowest: float | None = None
+    """None, as `highest`, where nobody said so."""
+    highest: float | None = None
 
 
 def bands_of(situation: PolicyInput, series: str) -> dict[float, Band]:
@@ -56,6 +59,8 @@ def bands_of(situation: PolicyInput, series: str) -> dict[float, Band]:
                 table.high[row],
                 table.rule[row],
                 table.basis[row],
+                table.lowest[row] if table.lowest else None,
+                table.highest[row] if table.highest else None,
             )
     return found
 

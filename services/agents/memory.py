@@ -17,7 +17,7 @@ from schemas.proposal import Proposal, ProposalStatus
 from schemas.view import ObservationView
 from schemas.work import ServiceCounters
 from services.agents.demand_sample import DemandSample, demand_sample
-from services.agents.leads import leads_after
+from services.agents.leads import Leads, leads_after
 from services.agents.machine_memory import (
     MachineMemory,
     remember_disruptions,
@@ -87,6 +87,8 @@ class ServiceMemory(DataModel):
     """Smallest rate of one ready replica at which it was violated for a while; 0: none was seen."""
     leads: tuple[Seconds, ...] = Field(default=(), exclude_if=lambda leads: not leads)
     """How long the newest raises took until all pods were ready; only where a forecast is acted on."""
+    awaited: bool = Field(default=False, exclude_if=lambda awaited: not awaited)
+    """Whether pods of our newest raise are not ready yet; likewise."""
 
     @property
     def overloaded_ratio(self) -> float:
@@ -290,6 +292,17 @@ def _next_seen(
         violates=violates if agree else None, violated=before.bad_ratio > 0.0,
     )  # fmt: skip
     in_time = (every - bad) / elapsed / ready
+    own_changes = (*before.own_changes, *((look.now,) if ours else ()))[-KEPT_CHANGES:]
+    raised = ours and look.replicas > before.replicas
+    leads = Leads(before.leads, before.awaited)
+    if settings.forecast:
+        leads = leads_after(
+            leads,
+            look.now - (own_changes[-1] if own_changes else look.now),
+            elapsed,
+            raised=raised,
+            ready=look.ready >= max(look.wanted, look.replicas),
+        )
     service = ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,
@@ -300,7 +313,7 @@ def _next_seen(
         base_replicas=base if asked else 0,
         asked_replicas=asked,
         changed_seconds=changed_seconds,
-        own_changes=(*before.own_changes, *((look.now,) if ours else ()))[-KEPT_CHANGES:],
+        own_changes=own_changes,
         rates=(*before.rates, rounded(rate))[-KEPT_RATES:],
         bad_ratio=rounded(bad_ratio),
         bad=(rounded(bad), rounded(every)),
@@ -312,15 +325,9 @@ def _next_seen(
         borne_rate=borne,
         in_time_rate=in_time_after_step(before.in_time_rate, in_time, violates=violates),
         broken_rate=broken,
-        leads=leads_after(
-            before.leads,
-            look.now - before.changed_seconds,
-            elapsed,
-            waited=settings.forecast and before.raised and before.ready < before.wanted,
-            ready=look.ready >= look.wanted == before.wanted,
-        ),
+        leads=leads.seconds,
+        awaited=leads.awaited,
     )
-    raised = ours and look.replicas > before.replicas
     return _after_raise(before, service, settings, look.now, (raised, rested, judged))
 
 

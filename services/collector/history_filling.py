@@ -62,8 +62,8 @@ class WorkloadEvents:
         self._settings = settings
         self._tells = tells
         self._usage = UsageReader(settings)
-        file = settings.history_file if tells else ""
-        self._table: Points | None = read_history_file(file) if file else None
+        files = settings.history_files if tells else ()
+        self._tables: list[Points] = [read_history_file(file) for file in files]
         url = settings.prometheus.url
         self._server = PrometheusServer(settings.prometheus) if url else None
         self._past_asked = False
@@ -101,11 +101,12 @@ class WorkloadEvents:
         ]
 
     async def _fill(self, now: float) -> None:
-        if self._table is not None:
-            source = self._settings.history_source
-            steps = filled_steps(self._table, now)
-            self._waiting += filled_events(steps, source, 0, now)
-            self._table = None
+        told: dict[str, dict[int, float]] = {}
+        for table in self._tables:
+            for name, steps in filled_steps(table, now).items():
+                told.setdefault(name, {}).update(steps)
+        self._waiting += filled_events(told, self._settings.history_source, 0, now)
+        self._tables.clear()
         if self._server is not None and now - self._since_seconds > 2 * STEP_SECONDS:
             points: dict[str, list[tuple[float, float]]] = defaultdict(list)
             try:

@@ -15,7 +15,7 @@ from inputs.limited_files import BadFile, read_text_limited
 from inputs.plain_numbers import parse_number
 from schemas.history import MOST_SERIES_FILLED, MOST_VALUES_FILLED, FilledSeries, HistoryFilled
 
-FIELD = "collector.history_file"
+FIELD = "collector.history_files"
 HEADER = ["series", "t_s", "value"]
 KINDS = ("service", "cpu", "memory", "nodes")
 """What a series' name begins with, before the first `/`."""
@@ -31,26 +31,13 @@ Source = Literal["prometheus", "table", "recording"]
 
 
 def read_history_file(file: str) -> dict[str, list[tuple[float, float]]]:
-    """Return the rows of a table by series, in order of time.
+    """Return the rows of a table by series, in order of time; rows without a value are left out.
 
     Raises:
-        ConfigError: the file cannot be read, or a row is wrong; it names the line.
+        ConfigError: the file cannot be read, or a row is wrong; it names the row.
     """
-    try:
-        text = read_text_limited(Path(file), MOST_BYTES, "utf-8-sig")
-    except OSError as error:
-        raise ConfigError(FIELD, file, f"give a readable file ({error.strerror})") from error
-    except BadFile as error:
-        raise ConfigError(FIELD, file, f"give a table in CSV ({error})") from error
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    rows = csv.reader(lines)
-    if next(rows, None) != HEADER:
-        raise ConfigError(FIELD, Path(file).name, f"begin with the line {','.join(HEADER)}")
     points: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for number, row in enumerate(rows, start=2):
-        place = f"{FIELD}: {Path(file).name} row {number}"
-        if len(row) != len(HEADER):
-            raise ConfigError(place, f"{len(row)} cells", f"give {len(HEADER)} cells")
+    for place, row in _rows(Path(file)):
         if row[0].partition("/")[0] not in KINDS or "/" not in row[0]:
             remedy = "name a series such as service/NAMESPACE/NAME or cpu/NAMESPACE/Deployment/NAME"
             raise ConfigError(f"{place}: series", row[0], remedy)
@@ -66,6 +53,24 @@ def read_history_file(file: str) -> dict[str, list[tuple[float, float]]]:
     for one in points.values():
         one.sort()
     return dict(points)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield where each row stands, and its cells."""
+    try:
+        text = read_text_limited(path, MOST_BYTES, "utf-8-sig")
+    except OSError as error:
+        raise ConfigError(FIELD, path, f"give a readable file ({error.strerror})") from error
+    except BadFile as error:
+        raise ConfigError(FIELD, path, f"give a table in CSV ({error})") from error
+    rows = csv.reader(line for line in text.splitlines() if line and not line.startswith("#"))
+    if next(rows, None) != HEADER:
+        raise ConfigError(FIELD, path.name, f"begin with the line {','.join(HEADER)}")
+    for number, row in enumerate(rows, start=2):
+        place = f"{FIELD}: {path.name} row {number}"
+        if len(row) != len(HEADER):
+            raise ConfigError(place, f"{len(row)} cells", f"give {len(HEADER)} cells")
+        yield place, row
 
 
 def _number(place: str, name: str, cell: str) -> float:
@@ -89,14 +94,23 @@ def filled_steps(points: Points, now: float) -> dict[str, dict[int, float]]:
     steps: dict[str, dict[int, float]] = {}
     for name, rows in points.items():
         spacing = _spacing([at for at, _ in rows])
-        sums: dict[int, list[float]] = defaultdict(list)
+        parts: dict[int, list[tuple[float, float]]] = defaultdict(list)
         for at, value in rows:
-            first = math.floor((at + shift) / STEP_SECONDS)
-            for step in range(first, first + max(1, round(spacing / STEP_SECONDS))):
+            for step, seconds in _overlaps(at + shift, spacing):
                 if now - KEPT_SECONDS <= step * STEP_SECONDS and (step + 1) * STEP_SECONDS <= now:
-                    sums[step].append(value)
-        steps[name] = {step: math.fsum(values) / len(values) for step, values in sums.items()}
+                    parts[step].append((value * seconds, seconds))
+        steps[name] = {
+            step: math.fsum(total for total, _ in told) / math.fsum(seconds for _, seconds in told)
+            for step, told in parts.items()
+        }
     return steps
+
+
+def _overlaps(begin: float, seconds: float) -> Iterator[tuple[int, float]]:
+    """Yield each step that a row's time lies in, and for how many seconds: a world may begin within a step."""
+    end = begin + max(1.0, seconds)
+    for step in range(math.floor(begin / STEP_SECONDS), math.ceil(end / STEP_SECONDS)):
+        yield step, min(end, (step + 1.0) * STEP_SECONDS) - max(begin, float(step * STEP_SECONDS))
 
 
 def _spacing(times: Sequence[float]) -> float:

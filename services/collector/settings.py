@@ -64,12 +64,13 @@ class CollectorSettings(DataModel):
     """Coefficients of the power model."""
     prometheus: PrometheusSettings = PrometheusSettings()
     """Who says what nodes use, if not the Metrics Server."""
-    history_file: str = ""
-    """CSV of `series,t_s,value` that the history of workloads begins with: times are Unix seconds, or all of them
-    at most 0 and count back from the first cycle.
+    history_files: tuple[str, ...] = ()
+    """Tables of `series,t_s,value` (CSV; `foresail up` reads parquet, too) that the history of workloads begins
+    with: times are Unix seconds, or all of a table's at most 0 and count back from the first cycle. Unset: on a
+    simulated cluster those that its workload names.
     """
     history_source: Literal["table", "recording"] = "table"
-    """What the file was made from."""
+    """What the files were made from."""
     limits: AgeLimits = AgeLimits()
     """Ages from which signals are stale."""
     watch_silence_seconds: float = Field(default=90.0, ge=5)
@@ -99,5 +100,5 @@ class CollectorSettings(DataModel):
         return {
             name: value
             for name, value in content.items()
-            if name not in ("history_file", "history_source")
+            if name not in ("history_files", "history_source")
         }

@@ -22,8 +22,8 @@ KINDS = ("service/", "nodes/")
 """Series whose demand somebody acts on."""
 MOST_SERIES = 200
 """Series foretold at each step, the first by name: each takes about 30 ms of a processor."""
-LOW, MIDDLE, HIGH = 1, 2, 3
-"""Places of 0.1, 0.5 and 0.9 among the forecaster's quantiles."""
+LOWEST, LOW, MIDDLE, HIGH, HIGHEST = range(5)
+"""Places of 0.05, 0.1, 0.5, 0.9 and 0.95 among the forecaster's quantiles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,12 +82,15 @@ def _bands(
         DemandBands(
             horizon_seconds=float(horizon),
             end_time_seconds=float(step * STEP_SECONDS + horizon),
+            step_seconds=float(STEP_SECONDS),
             series=BandTable(
                 ids=tuple(known),
                 newest=tuple(rounded(newest[name]) for name in known),
                 low=_column(said, known, place, LOW),
                 middle=_column(said, known, place, MIDDLE),
                 high=_column(said, known, place, HIGH),
+                lowest=_column(said, known, place, LOWEST),
+                highest=_column(said, known, place, HIGHEST),
                 rule=tuple(_speaker(said[name], place) for name in known),
                 basis=("own",) * len(known),
             ),

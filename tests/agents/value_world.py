@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from schemas.actions import ReplicateAction
+from schemas.envelope import Event
+from schemas.model import EventData
 from schemas.observation import ObservedServices
 from schemas.occupancy import Occupancy
 from schemas.prediction import DemandBands, PredictionDemand
@@ -88,8 +90,8 @@ class ValueWorld:
     late: bool = False
     """Whether the prediction of the cycle does not come before the deadline."""
     cycle: int = 0
-    causes: tuple[str, ...] = ()
-    """Of the newest proposal."""
+    log: list[Event[Any]] = field(default_factory=list)
+    """Everything that the agent read or said, as it is stored."""
     _held_seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -122,15 +124,15 @@ class ValueWorld:
             services=table_of(ObservedServices, self._rows()) if self.services else None,
             occupancy=self.occupancy,
         )
-        self.state = self.handler.evolve(self.state, stamp_event(observation))
+        self._take(observation)
         if self.foretells is not None:
             assert self.handler.decide(self.state, overdue=False) == ()
             if not self.late:
                 self._foretell(self.foretells)
         (new_event,) = self.handler.decide(self.state, overdue=self.late)
-        proposal, self.causes = new_event.data, new_event.causes
+        proposal = new_event.data
         assert isinstance(proposal, Proposal)
-        self.state = self.handler.evolve(self.state, stamp_event(proposal))
+        self._take(proposal, new_event.causes)
         if self.obeys:
             self._obey(proposal)
         return proposal
@@ -141,7 +143,12 @@ class ValueWorld:
             PredictionDemand, cycle=self.cycle, bands=bands(self.state.view),
             cluster_time_seconds=self.state.view.cluster_time_seconds,
         )  # fmt: skip
-        self.state = self.handler.evolve(self.state, stamp_event(prediction))
+        self._take(prediction)
+
+    def _take(self, data: EventData, causes: Sequence[str] = ()) -> None:
+        event = stamp_event(data, causes=causes, seq=len(self.log) + 1)
+        self.log.append(event)
+        self.state = self.handler.evolve(self.state, event)
 
     def _rows(self) -> dict[str, dict[str, Any]]:
         return {

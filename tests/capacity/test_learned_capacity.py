@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from features.live.capacity.curve import Capacity, cpu_capacity, fit_capacity
+from features.live.capacity.curve import PRIOR_SPREAD, Capacity, cpu_capacity, fit_capacity
 from features.live.capacity.evidence import Bin, CpuSums, add_cpu, add_window
 from features.live.capacity.learned import (
     LearnedCapacity,
@@ -216,7 +216,7 @@ def drawn(random: Random, windows: int) -> tuple[float, Capacity]:
         rate = bears * math.exp(random.gauss(-0.1, 0.3))
         breaks = 0.02 + 0.96 / (1.0 + (bears / rate) ** (1.0 / width))
         bins = add_window(bins, rate, holds=random.random() >= breaks)
-    found = fit_capacity(bins, bears * math.exp(random.gauss(0.0, 0.5)))
+    found = fit_capacity(bins, bears * math.exp(random.gauss(0.0, PRIOR_SPREAD)))
     assert found is not None
     return bears, found
 

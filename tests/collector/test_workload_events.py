@@ -61,7 +61,7 @@ def test_a_table_is_told_before_the_first_observation(tmp_path: Path) -> None:
     """Times that are not above 0 count back from the first cycle; the events say where values came from."""
     rows = [f"service/shop/web,{-86_400 + 60 * minute},{minute % 60}" for minute in range(1_440)]
     file = table(tmp_path / "past.csv", *rows, "cpu/shop/Deployment/web,-600,")
-    settings = CollectorSettings(history_file=file, history_source="recording")
+    settings = CollectorSettings(history_files=(file,), history_source="recording")
 
     log = collected(settings, ScriptedCluster(nodes=[node("n1")], pods=[pod("p1")]), 2)
 
@@ -85,6 +85,18 @@ def test_coarse_rows_hold_until_the_next_and_the_future_is_left_out() -> None:
 
     assert list(steps["service/a/b"].values()) == [4.0, 4.0, 6.0, 6.0]
     assert max(steps["service/a/b"]) == now / 300 - 1
+
+
+def test_a_row_is_shared_by_the_steps_that_its_time_lies_in() -> None:
+    """A world that begins three minutes into a step: its rows reach two minutes into the next one each."""
+    now = 3_000_180.0
+    rows = [(-900.0, 10.0), (-600.0, 20.0), (-300.0, 30.0)]
+    steps = filled_steps({"service/a/b": rows}, now)["service/a/b"]
+
+    newest = 3_000_000 // 300 - 1
+    assert steps[newest] == pytest.approx((180.0 * 20.0 + 120.0 * 30.0) / 300.0)
+    assert steps[newest - 1] == pytest.approx((180.0 * 10.0 + 120.0 * 20.0) / 300.0)
+    assert max(steps) == newest
 
 
 def test_large_histories_are_told_in_pieces_that_fit_a_message() -> None:

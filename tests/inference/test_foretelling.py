@@ -89,6 +89,9 @@ def test_bands_come_as_a_step_ends_and_name_the_model(
     for one in bands:
         row = one.series.ids.index(SERIES)
         assert one.series.low[row] <= one.series.middle[row] <= one.series.high[row]
+        assert one.series.lowest[row] < one.series.low[row]
+        assert one.series.high[row] < one.series.highest[row]
+        assert one.step_seconds == STEP_SECONDS
         assert one.series.rule[row].startswith("rates-ahead/")
     assert bands[0].end_time_seconds % STEP_SECONDS == 0
 

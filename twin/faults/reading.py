@@ -14,7 +14,7 @@ from inputs.limited_files import BadFile, read_limited
 from inputs.limited_yaml import MOST_BYTES, BadYaml, find_line, load_yaml
 from twin.faults.scenario import Fault, Scenario
 from twin.traffic import RATE_FILE, recorded_text
-from twin.workloads.rate_file import named_rate_file, read_rate_file
+from twin.workloads.rate_file import named_file, read_rate_file
 
 LineOf = Callable[[Sequence[int | str]], int | None]
 """From the keys to a place in a document to its line, from one; None where it is not known."""
@@ -53,7 +53,7 @@ def _read_rate_files(document: object, path: Path, line_of: LineOf) -> None:
         text = fault.get("traffic") if isinstance(fault, dict) else None
         if not isinstance(text, str) or not text.startswith(RATE_FILE):
             continue
-        file = named_rate_file(text, path.parent)
+        file = named_file(text.removeprefix(RATE_FILE), path.parent)
         if file is None:
             place = ("faults", index, "traffic")
             field = _field(path.name, line_of(place), f"faults[{index}].traffic")

@@ -66,6 +66,8 @@ class WorkloadArrival:
     start_nodes: tuple[str, ...] = ()
     traffic: str = ""
     """Requests over time of a service (`twin/traffic.py`); empty: none."""
+    history: str = ""
+    """Name of a file beside the workload that tells of the time before it; empty: none. It changes nothing here."""
     request_cpu_seconds: float | None = None
     """Of this and the next three None is the default of `twin/request_settings.py`."""
     request_cv: float | None = None

@@ -103,6 +103,9 @@ def _from_file(path: Path, nodes: int) -> Workload:
             *comments,
         ],
         arrivals_per_hour=_first_hour_rate(arrivals),
+        history_files=tuple(
+            path.parent / name for name in sorted({one.history for one in arrivals} - {""})
+        ),
     )
 
 

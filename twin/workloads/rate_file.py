@@ -12,7 +12,7 @@ from pathlib import Path
 from inputs.errors import InputError
 from inputs.limited_files import BadFile, read_text_limited
 from inputs.plain_numbers import parse_number
-from twin.traffic import MOST_POINTS, MOST_REQUESTS_PER_SECOND, RATE_FILE, Recorded, recorded
+from twin.traffic import MOST_POINTS, MOST_REQUESTS_PER_SECOND, Recorded, recorded
 from twin.workloads.row_place import RowPlace
 
 COLUMNS = ("time_seconds", "requests_per_second")
@@ -34,9 +34,9 @@ def is_rate_file(path: Path) -> bool:
     return False
 
 
-def named_rate_file(text: str, folder: Path) -> Path | None:
-    """Return the file in a folder that `file NAME` names; None for what is no plain name of a file."""
-    name = text.removeprefix(RATE_FILE).strip()
+def named_file(text: str, folder: Path) -> Path | None:
+    """Return the file in a folder that a text names; None for what is no plain name of a file."""
+    name = text.strip()
     plain = name.isprintable() and 0 < len(name) <= _LONGEST_NAME and Path(name).name == name
     return folder / name if plain else None
 

@@ -21,7 +21,7 @@ from twin.workloads.arrival import (
     read_windows,
     windows_from_text,
 )
-from twin.workloads.rate_file import named_rate_file, read_rate_file
+from twin.workloads.rate_file import named_file, read_rate_file
 from twin.workloads.row_place import RowPlace
 
 Cell = object  # CSV gives str, JSON Lines gives its own types; both are read by the same checks
@@ -45,6 +45,7 @@ ARRIVAL_FIELDS = (
     "usage_windows",
     "start_nodes",
     "traffic",
+    "history",
     "request_cpu_seconds",
     "request_cv",
     "request_timeout_seconds",
@@ -288,6 +289,7 @@ def _arrival(fields: RowFields) -> WorkloadArrival:
         usage_windows=fields.windows(),
         start_nodes=start_nodes,
         traffic=_traffic(fields),
+        history=_history(fields),
         request_cpu_seconds=fields.optional("request_cpu_seconds", 1e-5, 1_000),
         request_cv=fields.optional("request_cv", 0.1, 4),
         request_timeout_seconds=fields.optional("request_timeout_seconds", 0.001, 300),
@@ -327,7 +329,7 @@ def _traffic(fields: RowFields) -> str:
         raise fields.place.error("traffic", text, "give traffic to services only")
     if text.startswith(RATE_FILE):
         folder = fields.place.folder
-        path = None if folder is None else named_rate_file(text, folder)
+        path = None if folder is None else named_file(text.removeprefix(RATE_FILE), folder)
         if path is None:
             raise fields.place.error("traffic", text, "name a .csv file beside this one")
         return recorded_text(read_rate_file(path))
@@ -336,3 +338,16 @@ def _traffic(fields: RowFields) -> str:
     except ValueError as error:
         raise fields.place.error("traffic", text, f"{error}, or write file RATES.csv") from error
     return text
+
+
+def _history(fields: RowFields) -> str:
+    """Return the name of the file that tells of the time before; empty without one."""
+    name, folder = fields.text("history", ""), fields.place.folder
+    if not name:
+        return ""
+    if fields.row.get("kind") != "service":
+        raise fields.place.error("history", name, "give histories to services only")
+    path = None if folder is None else named_file(name, folder)
+    if path is None or not path.is_file():
+        raise fields.place.error("history", name, "name a .csv or .parquet file beside this one")
+    return path.name

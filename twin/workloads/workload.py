@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 
@@ -23,6 +24,8 @@ class Workload:
     arrivals: Iterator[WorkloadArrival]
     description: list[str]
     arrivals_per_hour: float
+    history_files: tuple[Path, ...] = ()
+    """Files that tell of the time before it; whoever looks after the cluster may know them."""
 
 
 def carried_in_time(index: int, count: int) -> float:

@@ -19,8 +19,8 @@ from features.live.capacity.evidence import Bin, CpuSums, rate_of
 Source = Literal["seen", "prior", "borne"]
 UTILISATION = 0.8
 """Share of the requested CPU at which a replica is taken to be full, until more is seen."""
-PRIOR_SPREAD = 0.5
-"""Standard deviation of the prior in log rate: a factor of 1.65."""
+PRIOR_SPREAD = 0.3
+"""Standard deviation of the prior in log rate, a factor of 1.35: our own guess."""
 LAPSE = 0.03
 """Share of windows that say the opposite of what the rate explains."""
 STEEPNESS = (0.03, 0.06, 0.12, 0.24)

@@ -19,8 +19,15 @@ Z_OUTERMOST = 1.6449
 """Quantile of the normal distribution at the highest level."""
 LEVEL_WEIGHTS = (0.075, 0.225, 0.4, 0.225, 0.075)
 """Share of the demand that each level stands for: halfway to its neighbours."""
-CAPACITY_WEIGHTS = (0.25, 0.5, 0.25)
-"""Of the low end, the middle and the high end of what a replica bears."""
+CAPACITY_NODES = (
+    (-2.856970, 0.01125741),
+    (-1.355626, 0.22207592),
+    (0.0, 0.53333333),
+    (1.355626, 0.22207592),
+    (2.856970, 0.01125741),
+)
+"""Places (standard deviations) and weights at which what a replica bears is tried: Gauss-Hermite of five points, for a
+normal distribution of its logarithm."""
 
 
 class RateBand(NamedTuple):
@@ -35,8 +42,16 @@ class ReplicaRate(NamedTuple):
     """Requests a second of one replica at which the objective just holds."""
 
     low: float
+    """One in twenty is expected below."""
     middle: float
     high: float
+    """One in twenty is expected above."""
+
+    def at(self, deviations: float) -> float:
+        """Return the rate so many standard deviations of its logarithm from the middle."""
+        end = self.high if deviations > 0.0 else self.low
+        sigma = abs(math.log(end / self.middle)) / Z_OUTERMOST
+        return self.middle * math.exp(deviations * sigma)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +99,8 @@ def chance_above(band: RateBand, rate: float) -> float:
 def chance_outside(band: RateBand, replicas: int, bears: ReplicaRate) -> float:
     """Return the chance that so many replicas do not bear a band's demand, unsure of what one of them bears."""
     return math.fsum(
-        weight * chance_above(band, rate * replicas)
-        for weight, rate in zip(CAPACITY_WEIGHTS, bears, strict=True)
+        weight * chance_above(band, bears.at(deviations) * replicas)
+        for deviations, weight in CAPACITY_NODES
     )
 
 

@@ -23,11 +23,16 @@ from services.agents.safety.ahead import (
 from services.agents.safety.replica_room import ReplicaRoom, replicate_action
 
 Z_HIGH, Z_HIGHEST = 1.2816, 1.6449
-"""Quantiles of the normal distribution at 0.9 and 0.95: a band's outermost quantiles follow from its ends."""
+"""Quantiles of the normal distribution at 0.9 and 0.95: where nobody said a band's outermost quantiles, they follow
+from its ends.
+"""
 USUAL_LEAD_SECONDS = 120.0
 """From a decision until a new replica is ready, before any was seen: a guess, with an image to be pulled."""
 LEAST_KEPT_AHEAD_SECONDS = 900.0
 """Replicas are given back only where so much time ahead needs none of them."""
+
+BORNE_MIDDLE, BORNE_HIGH = 1.5, 3.0
+"""What a replica is taken to bear where only a rate is known that it has borne, as a ratio of that: our own guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +120,36 @@ def foresight_of(
 def replica_rate(situation: PolicyInput, service: ServiceMemory) -> tuple[ReplicaRate | None, str]:
     """Return what one replica bears, and the id of the event that says so, empty where the agent's own memory does.
 
-    What inference has learned comes first; else what was seen to be too much, or at least to be borne. Some of it is
-    kept free, as for any raise. None while nothing is known.
+    What inference has learned comes first; else what was seen to be too much, or at least to be borne. None while
+    nothing is known.
     """
-    kept = 1.0 - situation.settings.headroom_ratio
     stated = situation.foreseen.capacity(situation.view.cycle)
     if stated is not None:
         table = stated.workloads
         row = bisect_left(table.ids, service.workload)
         if row < len(table) and table.ids[row] == service.workload and table.low[row] > 0.0:
-            middle, high = table.replica_rate[row], table.high[row]
-            ends = (table.low[row], middle, middle if high is None else high)
-            return ReplicaRate(*(kept * end for end in ends)), stated.id
-    middle = service.broken_rate or service.borne_rate
-    if middle <= 0.0:
-        return None, ""
-    low = min(middle, service.borne_rate or middle)
-    return ReplicaRate(kept * low, kept * middle, kept * middle), ""
+            high = table.high[row]
+            if high is None:
+                return _at_least(table.low[row]), stated.id
+            return ReplicaRate(table.low[row], table.replica_rate[row], high), stated.id
+    if service.broken_rate <= 0.0:
+        return (_at_least(service.borne_rate) if service.borne_rate > 0.0 else None), ""
+    kept = 1.0 - situation.settings.headroom_ratio
+    middle = kept * service.broken_rate
+    return ReplicaRate(
+        kept * min(service.broken_rate, service.borne_rate or math.inf), middle, middle
+    ), ""
+
+
+def _at_least(rate: float) -> ReplicaRate:
+    """Return what a replica may bear of which only a rate is known that it has borne."""
+    return ReplicaRate(rate, BORNE_MIDDLE * rate, BORNE_HIGH * rate)
 
 
 def _quantiles(band: Band) -> tuple[float, ...]:
+    """Return a band at `ahead.LEVELS`, never falling."""
+    if band.lowest is not None and band.highest is not None:
+        return tuple(sorted((band.lowest, band.low, band.middle, band.high, band.highest)))
     stretch = Z_HIGHEST / Z_HIGH
     lowest = max(0.0, band.middle - stretch * (band.middle - band.low))
     highest = band.middle + stretch * (band.high - band.middle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import compress
 
 from schemas.surge import surge_limit
 from services.agents.appraisal import PolicyInput, pods_without_capacity
@@ -14,10 +15,17 @@ ROUNDING = 1e-4
 
 
 def surge_pods_left(situation: PolicyInput) -> int:
-    """Return how many pods all workloads together may still get beyond their owners' numbers."""
+    """Return how many pods all workloads together may still get beyond their owners' numbers.
+
+    Where a forecast is acted on, those below an autoscaler's maximum are within them.
+    """
     most = surge_limit(situation.settings.surge_pods, situation.view.totals.pods_running)
-    services = situation.memory.services.values()
-    return most - int(math.fsum(one.surge_pods for one in services))
+    table = situation.view.services
+    autoscaled = set()
+    if table is not None and situation.settings.forecast:
+        autoscaled = set(compress(table.ids, table.autoscaled))
+    services = situation.memory.services.items()
+    return most - sum(one.surge_pods for name, one in services if name not in autoscaled)
 
 
 def pods_that_fit(situation: PolicyInput, cores: float | None, memory_bytes: int | None) -> int:

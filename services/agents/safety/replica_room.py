@@ -13,6 +13,9 @@ from services.agents.memory import ServiceMemory
 from services.agents.safety.places import finds_machines, pods_that_fit
 from services.agents.scale_up_memory import is_ineffective
 
+MOST_REPLICAS = 10_000
+"""Of one workload; an action can ask for no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplicaRoom:
@@ -38,20 +41,32 @@ class ReplicaRoom:
         return self.situation.memory.services[self.name]
 
     def limit(self) -> int:
-        """Return the most replicas that may be asked for."""
+        """Return the most replicas that may be asked for.
+
+        An autoscaler's maximum is its owner's word on how far the workload may grow, so no surge of ours is counted
+        below it.
+        """
         table, row, service = self.table, self.row, self.service
         settings = self.situation.settings
-        cores = table.replica_cpu_cores[row]
-        places = self.surge_pods
-        if not finds_machines(self.situation):
-            places = pods_that_fit(self.situation, cores, table.replica_memory_bytes[row])
-            places -= math.ceil(self.taken_cores / cores) if cores else 0
+        autoscaled = table.autoscaled[row]
+        if autoscaled and settings.forecast:
+            return min(table.most[row], service.wanted + max(0, self._places))
         base = service.base_replicas or service.wanted
         most = min(
             math.floor(base * settings.most_surge),
-            service.wanted + max(0, min(self.surge_pods, places)),
+            service.wanted + max(0, min(self.surge_pods, self._places)),
         )
-        return min(most, table.most[row]) if table.autoscaled[row] else most
+        return min(most, table.most[row]) if autoscaled else most
+
+    @property
+    def _places(self) -> int:
+        """Pods of this workload that find a place."""
+        table, row = self.table, self.row
+        if finds_machines(self.situation):
+            return MOST_REPLICAS
+        cores = table.replica_cpu_cores[row]
+        places = pods_that_fit(self.situation, cores, table.replica_memory_bytes[row])
+        return places - (math.ceil(self.taken_cores / cores) if cores else 0)
 
     @property
     def least_rate(self) -> float:

@@ -70,6 +70,8 @@ def _pods_of_dry_runs(question: Question) -> int:
 def _added_pods(execution: Execution) -> int:
     total = 0
     for operation in execution.operations:
+        if operation.resource != "deployments":
+            continue
         patch: dict[str, Any] = json.loads(operation.patch or "{}")
         remembered = read_scale_up((patch.get("metadata") or {}).get("annotations") or {})
         total += 0 if remembered is None else remembered.added_pods

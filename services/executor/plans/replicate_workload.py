@@ -128,7 +128,10 @@ def _raise_replicas(
         time_seconds=int(facts.time_seconds),
     )
     operation = _write(workload, most, lever, remembered, f" ({limit})" if limit else "")
-    surge = Surge(workload=workload.id, base=base, replicas=most, other_pods=facts.other_added_pods)
+    surge = None  # an autoscaler's maximum is its owner's word on how far the workload may grow
+    if facts.autoscaler is None:
+        others = facts.other_added_pods
+        surge = Surge(workload=workload.id, base=base, replicas=most, other_pods=others)
     return OperationPlan(
         operations=(operation,),
         text=operation.text,

@@ -80,14 +80,17 @@ def test_service_of_a_workload_file_has_people(tmp_path: Path) -> None:
         ("service,file a\0b.csv", "traffic", "beside this one"),
         ("service,steady 5", "traffic", "give one of constant"),
         ("task,constant requests_per_second=5", "traffic", "services only"),
+        ("service,,missing.csv", "history", "beside this one"),
+        ("service,,../rates.csv", "history", "beside this one"),
+        ("task,,w.csv", "history", "services only"),
     ],
 )
-def test_bad_traffic_of_a_row_is_named(tmp_path: Path, cells: str, field: str, remedy: str) -> None:
-    """A row whose traffic cannot be had is refused with what to give instead."""
+def test_a_bad_file_of_a_row_is_named(tmp_path: Path, cells: str, field: str, remedy: str) -> None:
+    """A row whose traffic or history cannot be had is refused with what to give instead."""
     path = tmp_path / "w.csv"
     path.write_text(
-        "record,name,time_seconds,cpu_request_millicores,memory_request_bytes,kind,traffic\n"
-        f"arrival,a,0,100,1000000,{cells}\n"
+        "record,name,time_seconds,cpu_request_millicores,memory_request_bytes,kind,traffic,history\n"
+        f"arrival,a,0,100,1000000,{cells}{',' * (2 - cells.count(','))}\n"
     )
     with pytest.raises(InputError) as error:
         read_trace_file(path)
@@ -102,3 +105,14 @@ def test_traffic_survives_writing(tmp_path: Path) -> None:
     _, again, _ = read_trace_file(tmp_path / "w.jsonl")
     assert again == arrivals
     read_traffic(again[0].traffic)
+
+
+def test_a_workload_knows_the_files_of_its_history(tmp_path: Path) -> None:
+    """Each file is named once, beside the workload; the cluster itself is the same without."""
+    (tmp_path / "past.csv").write_text("series,t_s,value\n")
+    path = tmp_path / "w.csv"
+    path.write_text(
+        "record,name,time_seconds,cpu_request_millicores,memory_request_bytes,kind,history\n"
+        "arrival,a,0,100,1000000,service,past.csv\narrival,b,0,100,1000000,service,past.csv\n"
+    )
+    assert open_workload(str(path), nodes=1, seed=1).history_files == (tmp_path / "past.csv",)
