@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -79,6 +81,19 @@ class Harness:
     def lines(self) -> list[str]:
         """Return the diary's lines."""
         return self.diary.read_text().splitlines() if self.diary.exists() else []
+
+    def begun(self) -> Counter[str]:
+        """Return how often each job has begun."""
+        return Counter(line.split()[0] for line in self.lines() if not line.endswith("done"))
+
+    def ended_well(self) -> set[str]:
+        """Return the jobs whose processes ended with 0, as the supervisor kept it.
+
+        What a job itself says comes a moment earlier, and one that is killed in between has not succeeded.
+        """
+        ended = [json.loads(path.read_text()) for path in self.folder.rglob("ended/*.json")]
+        names = {one["ended"].rsplit("-", 1)[0] for one in ended if one["code"] == 0}
+        return {name.replace("-", "_") for name in names}
 
     def jobs(self, configs: Iterable[Mapping[str, Any]]) -> tuple[PlannedJob, ...]:
         """Return a job for each configuration, numbered."""

@@ -114,13 +114,19 @@ async def test_a_resumed_session_runs_no_job_twice_after_success(harness: Harnes
         await asyncio.sleep(0.01)
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
+    async with harness.log("reader") as log:
+        known = [one.job_id for one in (await log.read()).jobs.values() if one.state == "succeeded"]
+    succeeded = harness.ended_well() | set(known)
+    before = harness.begun()
 
     state, code = await harness.run((), runner="r2")
 
     assert code == 0
     assert set(states(state).values()) == {"succeeded"}
-    done = [line for line in harness.lines() if line.endswith("done")]
-    assert sorted(done) == sorted(set(done))
+    assert succeeded
+    assert {job: harness.begun()[job] for job in succeeded} == {
+        job: before[job] for job in succeeded
+    }
 
 
 async def _until_nobody(text: str) -> None:
