@@ -18,7 +18,8 @@ Changes = Mapping[str, Any]
 """`group.field` or `agents.<agent>.<field>` to the value that it shall have."""
 NO_CHANGES: Changes = {}
 BEFORE_THERE_WERE: Mapping[str, Changes] = {
-    "inference": {"rate_model": "", "workload_history": False, "replica_capacity": False}
+    "inference": {"rate_model": "", "workload_history": False, "replica_capacity": False},
+    "scoreboard": {"foresight": {"enabled": False}},
 }
 """What a recording meant that announces no such settings."""
 
