@@ -1,6 +1,6 @@
 """`foresail timeline [WORKLOAD|NODE|--incident last|--list]`: one incident as a chain with lags.
 
-When demand or risk rose, when our prediction said so, when autoscalers, controllers, scheduler and
+When our prediction said so, when demand or risk rose, when autoscalers, controllers, scheduler and
 kubelets reacted, how long pods waited and why, and when our action took effect. Reads the running
 stack, the last stack's log, or a recording.
 """
@@ -34,7 +34,7 @@ EXAMPLES = (
 )
 
 LAST = "last"
-NOTHING = "no incident: no node went down, no pod waited 30 s for a node, no autoscaler had to act"
+NOTHING = "no incident: no node went down, no pod waited 30 s for a node, no autoscaler had to act, no rise foreseen"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from projections.figures import number
-from projections.incidents.incident import Incident, IncidentKind, Lane, Step
+from projections.incidents.incident import DamageKind, Incident, IncidentKind, Lane, Step
 from projections.score.text import OVERLAP
 from projections.times import clock, cluster_clock
 from schemas.wording import count_text
@@ -23,6 +23,7 @@ TITLES = {
     IncidentKind.UNSCHEDULABLE_BURST: "unschedulable burst",
     IncidentKind.PODS_WAITING: "pods waiting",
     IncidentKind.FAILING_PODS: "failing pods",
+    IncidentKind.RISE_FORESEEN: "rise of demand foreseen",
 }
 ACTING_STYLES = {"helps": "green", "harms": "red", "no difference": "", "": "dim"}
 STYLES = {
@@ -30,6 +31,7 @@ STYLES = {
     Lane.PREDICTION: "cyan",
     Lane.FORESAIL: "green",
     Lane.NODE: "bold",
+    Lane.UNTOUCHED: "red",
 }
 
 
@@ -111,23 +113,31 @@ def places(incident: Incident) -> str:
 
 
 def lead(incident: Incident) -> str:
-    """Return what each model's lead over the first visible damage was."""
+    """Return what each model's lead over the first damage, or the rise, was."""
     texts = []
+    damage = damage_words(incident)
     for alarm in incident.alarms:
         name = f"{alarm.model_id}{' (shadow)' if alarm.shadow else ''}"
         if alarm.lead_seconds is None:
             texts.append(f"{name} announced nothing: a risk had stood above its threshold for long")
         elif alarm.lead_seconds > 0:
-            texts.append(
-                f"{name} led the first visible damage by {duration_text(alarm.lead_seconds)}"
-            )
+            texts.append(f"{name} led {damage} by {duration_text(alarm.lead_seconds)}")
         elif alarm.lead_seconds == 0:
-            texts.append(f"{name} spoke with the first visible damage")
+            texts.append(f"{name} spoke with {damage}")
         else:
-            texts.append(
-                f"{name} spoke {duration_text(alarm.lead_seconds)} after the first visible damage"
-            )
+            texts.append(f"{name} spoke {duration_text(alarm.lead_seconds)} after {damage}")
     return "; ".join(texts) or "no model said so: no risk came to an action threshold"
+
+
+def damage_words(incident: Incident) -> str:
+    """Return what a prediction leads or follows."""
+    if incident.kind is not IncidentKind.RISE_FORESEEN:
+        return "the first visible damage"
+    if not incident.spans:
+        return "the rise"
+    first = min(incident.spans, key=lambda span: (span.begin_seconds, span.kind))
+    here = first.kind is DamageKind.REQUESTS
+    return f"the first failed requests {'here' if here else 'in the world without us'}"
 
 
 def waiting_lines(incident: Incident) -> list[str]:

@@ -21,6 +21,8 @@ HOUR_SECONDS = 3_600.0
 class AheadAction:
     """A change of replicas that was decided because of a forecast."""
 
+    seq: int
+    """Position of the decision in the log."""
     cycle: int
     part: int
     service: str
@@ -30,8 +32,12 @@ class AheadAction:
     replicas_before: int
     replicas_after: int
     decided_seconds: float
+    held_seconds: float
+    """How long new replicas are expected to be kept."""
     foreseen: Foreseen | None
     """All bands of the forecast it rests on; None where the log does not hold it any more."""
+    level: float
+    """Requests a second from which on the rise is there."""
     spoke: Foreseen | None
     """The first forecast, without a break up to that one, whose middle passed `level`."""
     capacity_hourly: float
@@ -44,11 +50,6 @@ class AheadAction:
     """When as many replicas as wanted were first seen ready."""
     replaced_seconds: float | None = None
     """When the next action on the same Service was carried out, or this one taken back."""
-
-    @property
-    def level(self) -> float:
-        """Requests a second from which on the rise is there."""
-        return rise_level(self.ground, self.replicas_before, self.foreseen)
 
     @property
     def bears_before(self) -> float:
@@ -66,17 +67,20 @@ class AheadAction:
         return self.ground.made_seconds if self.spoke is None else self.spoke.made_seconds
 
     @property
+    def spoke_seq(self) -> int:
+        """Position of that forecast in the log; of the decision where it is not there any more."""
+        return self.seq if self.spoke is None else self.spoke.seq
+
+    @property
     def bands(self) -> tuple[BandAhead, ...]:
         """The bands it rests on; where the log has lost the rest, the one that decided."""
-        return (decisive_band(self.ground),) if self.foreseen is None else self.foreseen.bands
+        return bands_of(self.ground, self.foreseen)
 
     @property
     def due_seconds(self) -> float:
-        """Until when the rise should be there: the end of the step that decided."""
-        return next(
-            (b.end_seconds for b in self.bands if b.horizon_seconds == self.ground.horizon_seconds),
-            self.ground.made_seconds + self.ground.horizon_seconds,
-        )
+        """Until when the rise should be there: the end of the farthest step that new replicas were to serve."""
+        reach = reach_of(self.ground, self.foreseen, self.decided_seconds, self.held_seconds)
+        return reach[-1].end_seconds
 
     @property
     def until_seconds(self) -> float:
@@ -98,16 +102,34 @@ def decisive_band(ground: ForecastGround) -> BandAhead:
     )
 
 
-def rise_level(ground: ForecastGround, replicas: int, foreseen: Foreseen | None) -> float:
+def bands_of(ground: ForecastGround, foreseen: Foreseen | None) -> tuple[BandAhead, ...]:
+    """Return the bands of a forecast; where the log has lost them, the one that a proposal states."""
+    return (decisive_band(ground),) if foreseen is None else foreseen.bands
+
+
+def reach_of(
+    ground: ForecastGround, foreseen: Foreseen | None, decided_seconds: float, held_seconds: float
+) -> list[BandAhead]:
+    """Return the bands of the time that new replicas are to serve, up to the end of their hold; never empty."""
+    until = decided_seconds - ground.made_seconds + ground.lead_seconds + held_seconds
+    farthest = max(ground.horizon_seconds, until)
+    return [one for one in bands_of(ground, foreseen) if one.horizon_seconds <= farthest]
+
+
+def rise_level(
+    ground: ForecastGround, replicas: int, foreseen: Foreseen | None, reach: Sequence[BandAhead]
+) -> float:
     """Return the requests a second from which on a foreseen rise is there.
 
-    It is what the replicas of before bear, but at least a quarter of the way from the rate of then to what is foreseen:
-    where little was seen, what a replica bears is hardly more than it gets.
+    It is what the replicas of before bear, but at least a quarter of the way up from the rate of then, or the lowest
+    foreseen one: where little was seen, what a replica bears is hardly more than it gets.
     """
     borne = replicas * ground.replica_rate
     if foreseen is None:
         return borne
-    return max(borne, foreseen.newest + RISE_RATIO * (ground.middle - foreseen.newest))
+    middles = [band.middle for band in reach]
+    floor = min(foreseen.newest, *middles)
+    return max(borne, floor + RISE_RATIO * (max(middles) - floor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +143,9 @@ class WorldCounts:
     extra_replica_seconds: float
     """Wanted replicas beyond those of before, times seconds."""
     fails_seconds: float | None
-    """Begin of the first minute since the rise in which more failed than the objective allows; None: never."""
+    """Begin of the first minute since the rise in which more failed than the objective allows; None: never,"""
+    failing_until_seconds: float | None
+    """and the end of the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +212,9 @@ def _counts(
 ) -> WorldCounts:
     minutes = list(course.between(action.decided_seconds, action.until_seconds))
     since = action.decided_seconds if rise_seconds is None else rise_seconds
-    fails = (
-        one.end_seconds - one.seconds
-        for one in minutes
-        if one.end_seconds > since and one.failed > bad_ratio * one.offered
-    )
+    failing = [
+        one for one in minutes if one.end_seconds > since and one.failed > bad_ratio * one.offered
+    ]
     return WorldCounts(
         offered=math.fsum(one.offered for one in minutes),
         served=math.fsum(one.served for one in minutes),
@@ -201,7 +223,8 @@ def _counts(
         extra_replica_seconds=math.fsum(
             max(0, one.wanted - action.replicas_before) * one.seconds for one in minutes
         ),
-        fails_seconds=next(fails, None),
+        fails_seconds=failing[0].end_seconds - failing[0].seconds if failing else None,
+        failing_until_seconds=failing[-1].end_seconds if failing else None,
     )
 
 

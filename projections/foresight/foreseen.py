@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from schemas.envelope import Event
 from schemas.prediction import PredictionDemand
 
 
@@ -27,6 +28,8 @@ class Foreseen(NamedTuple):
     """Bands of one series, the nearest first; never empty."""
 
     prediction_id: str
+    seq: int
+    """Position of the prediction in the log."""
     made_seconds: float
     """Cluster time of the prediction."""
     newest: float
@@ -39,8 +42,9 @@ class Foreseen(NamedTuple):
         return max(band.middle for band in self.bands)
 
 
-def foreseen_in(data: PredictionDemand, prediction_id: str) -> Iterator[tuple[str, Foreseen]]:
-    """Yield each series of which a prediction has bands that rest on more than a guess."""
+def foreseen_in(event: Event[Any]) -> Iterator[tuple[str, Foreseen]]:
+    """Yield each series of which a prediction of demand has bands that rest on more than a guess."""
+    data: PredictionDemand = event.data
     found: dict[str, tuple[float, list[BandAhead]]] = {}
     for bands in data.bands:
         table = bands.series
@@ -58,4 +62,5 @@ def foreseen_in(data: PredictionDemand, prediction_id: str) -> Iterator[tuple[st
             )
             found.setdefault(name, (table.newest[row], []))[1].append(band)
     for name, (newest, ahead) in found.items():
-        yield name, Foreseen(prediction_id, data.cluster_time_seconds, newest, tuple(ahead))
+        made = data.cluster_time_seconds
+        yield name, Foreseen(event.id, event.seq, made, newest, tuple(ahead))

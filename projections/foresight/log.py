@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from projections.foresight.action import AheadAction, AheadOutcome, outcome_of, rise_level
+from projections.foresight.action import AheadAction, AheadOutcome, outcome_of, reach_of, rise_level
 from projections.foresight.course import Course, Replicas
 from projections.foresight.foreseen import Foreseen, foreseen_in
 from projections.score.tally import Slo
@@ -73,15 +73,15 @@ class ForesightLog:
                 return self._after_look(data)
             case UntouchedObservation() as data:
                 return replace(self, there=self._courses(self.there, data))
-            case PredictionDemand(bands=bands) as data if bands:
-                return self._after_bands(data, event.id)
+            case PredictionDemand(bands=bands) if bands:
+                return self._after_bands(event)
             case PredictionCapacity() as data:
                 slo = Slo(latency_seconds=data.latency_seconds, bad_ratio=data.bad_ratio)
                 return replace(self, slo=slo)
             case Proposal() as data:
                 return self._after_proposal(data, event.id)
-            case Decision() as data if self.grounds:
-                return self._after_decision(data)
+            case Decision() if self.grounds:
+                return self._after_decision(event)
             case OutcomeExecution() as data:
                 return self._after_execution(data)
             case OutcomeScore() as data if data.components:
@@ -131,10 +131,10 @@ class ForesightLog:
             },
         }
 
-    def _after_bands(self, data: PredictionDemand, prediction_id: str) -> ForesightLog:
-        oldest = data.cluster_time_seconds - KEPT_SECONDS
+    def _after_bands(self, event: Event[Any]) -> ForesightLog:
+        oldest = event.data.cluster_time_seconds - KEPT_SECONDS
         foreseen = dict(self.foreseen)
-        for series, new in foreseen_in(data, prediction_id):
+        for series, new in foreseen_in(event):
             if series.startswith(SERIES):
                 name = series.removeprefix(SERIES)
                 kept = (one for one in foreseen.get(name, ()) if one.made_seconds >= oldest)
@@ -149,16 +149,17 @@ class ForesightLog:
         }
         return replace(self, grounds={**self.grounds, **new}) if new else self
 
-    def _after_decision(self, data: Decision) -> ForesightLog:
+    def _after_decision(self, event: Event[Decision]) -> ForesightLog:
         opened = [
-            self._opened(data, number, part, ground)
-            for number, part in enumerate(data.parts)
+            self._opened(event, number, part, ground)
+            for number, part in enumerate(event.data.parts)
             if (ground := self.grounds.get((part.selected or "", part.action.target.name)))
+            and ground.series.removeprefix(SERIES) in self.here
         ]
         return replace(self, open=(*self.open, *opened), grounds={})
 
     def _opened(
-        self, data: Decision, number: int, part: DecisionPart, ground: ForecastGround
+        self, event: Event[Decision], number: int, part: DecisionPart, ground: ForecastGround
     ) -> AheadAction:
         service, workload = ground.series.removeprefix(SERIES), part.action.target.name
         before = self.replicas.get(workload, Replicas(0, 0)).wanted
@@ -167,17 +168,24 @@ class ForesightLog:
         known = self.foreseen.get(service, ())
         of_ids = [one for one in known if one.prediction_id in ground.prediction_ids]
         foreseen = of_ids[-1] if of_ids else None
+        decided = event.data.cluster_time_seconds
+        held = 0.0 if part.effect is None else part.effect.horizon_seconds
+        reach = reach_of(ground, foreseen, decided, held)
+        level = rise_level(ground, before, foreseen, reach)
         return AheadAction(
-            cycle=data.cycle,
+            seq=event.seq,
+            cycle=event.cycle,
             part=number,
             service=service,
             workload=workload,
             ground=ground,
             replicas_before=before,
             replicas_after=after,
-            decided_seconds=data.cluster_time_seconds,
+            decided_seconds=decided,
+            held_seconds=held,
             foreseen=foreseen,
-            spoke=_first_to_say(known, foreseen, rise_level(ground, before, foreseen)),
+            level=level,
+            spoke=_first_to_say(known, foreseen, level),
             capacity_hourly=_capacity_hourly(part, after - before),
             currency="" if part.effect is None else part.effect.currency,
         )

@@ -6,12 +6,21 @@ import re
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from projections.foresight.log import Settled
 from projections.incidents.acting import acting_change
 from projections.incidents.alarms import alarms_of
-from projections.incidents.curves import curves_of
+from projections.incidents.curves import curves_of, request_curves
 from projections.incidents.damage import WAIT_SECONDS, Wait, damages, waits
 from projections.incidents.demand import demand_rise
 from projections.incidents.executions import own_executions
+from projections.incidents.foreseen_rises import (
+    carried_out,
+    foreseen_alarm,
+    foreseen_damage,
+    foreseen_groups,
+    foreseen_steps,
+    rise_or_due,
+)
 from projections.incidents.grouping import group_damages, kind_of, pending_class_of
 from projections.incidents.history import ClusterHistory
 from projections.incidents.incident import (
@@ -19,6 +28,7 @@ from projections.incidents.incident import (
     DamageKind,
     DamagePeriod,
     Incident,
+    IncidentKind,
     Lane,
     Occurrence,
     Step,
@@ -38,15 +48,30 @@ def incidents(history: ClusterHistory) -> list[Incident]:
     """Return every incident of a log, oldest first, numbered from 1."""
     groups = group_damages(damages(history), history.last_seconds)
     waited = waits(history)
+    left = carried_out(history.foresight.outcomes())
+    found = []
+    for group in groups:
+        own = [one for one in left if _led_to(one, group, history)]
+        left = [one for one in left if one not in own]
+        found.append(_incident(history, group, waited, own))
+    found += [foreseen_incident(history, group) for group in foreseen_groups(left)]
+    ordered = sorted(found, key=lambda one: one.damage_seconds)
     return [
-        _incident(history, group, number, waited) for number, group in enumerate(groups, start=1)
+        one.model_copy(update={"number": number}) for number, one in enumerate(ordered, start=1)
     ]
 
 
+def _led_to(one: Settled, group: DamageGroup, history: ClusterHistory) -> bool:
+    """Say whether the rise that was foreseen led to a damage at its workload."""
+    end = history.last_seconds if group.end_seconds is None else group.end_seconds
+    within = group.begin_seconds - LOOK_BACK_SECONDS <= rise_or_due(one) <= end
+    return within and one.action.workload in group.workloads
+
+
 def _incident(
-    history: ClusterHistory, group: DamageGroup, number: int, waited: Sequence[Wait]
+    history: ClusterHistory, group: DamageGroup, waited: Sequence[Wait], foreseen: Sequence[Settled]
 ) -> Incident:
-    """Return one incident with its chain."""
+    """Return one incident with its chain, not numbered yet."""
     damaged, last = group.begin_seconds, history.last_seconds
     end = group.end_seconds
     since = damaged - LOOK_BACK_SECONDS
@@ -58,6 +83,7 @@ def _incident(
     occurrences = [
         *demand,
         *(announcement.occurrence for announcement in alarms),
+        *foreseen_steps(foreseen),
         *reactions_of(history, group, begin, until),
         *own_executions(history, group, nodes, since, until),
     ]
@@ -72,8 +98,9 @@ def _incident(
         )
         for damage in group.damages
     )
+    said = (foreseen_alarm(foreseen, damaged),) if foreseen else ()
     return Incident(
-        number=number,
+        number=0,
         kind=kind_of(group),
         begin_seconds=begin,
         damage_seconds=damaged,
@@ -81,13 +108,44 @@ def _incident(
         last_seconds=last,
         nodes=group.nodes,
         workloads=group.workloads,
-        steps=steps_of(occurrences, begin, max(PAUSE_SECONDS, PAUSE_RATIO * (until - begin))),
+        steps=steps_of(occurrences, begin, _pause(until - begin)),
         waits=_wait_groups(own, last),
         spans=spans,
-        alarms=tuple(announcement.alarm for announcement in alarms),
+        alarms=(*said, *(announcement.alarm for announcement in alarms)),
         curves=curves_of(history, nodes, since, until),
         acting=acting_change(history.differences, begin, until),
     )
+
+
+def foreseen_incident(history: ClusterHistory, group: Sequence[Settled]) -> Incident:
+    """Return a rise that did no other damage here as an incident, not numbered yet."""
+    spans = tuple(foreseen_damage(group))
+    begin = min(rise_or_due(one) for one in group)
+    last = history.last_seconds
+    failing = [span.end_seconds for span in spans if span.end_seconds is not None]
+    until = min(last, max([*(rise_or_due(one) for one in group), *failing]))
+    damaged = min((span.begin_seconds for span in spans), default=begin)
+    since = min(one.action.spoke_seconds for one in group)
+    return Incident(
+        number=0,
+        kind=IncidentKind.RISE_FORESEEN,
+        begin_seconds=begin,
+        damage_seconds=damaged,
+        end_seconds=until if until < last else None,
+        last_seconds=last,
+        nodes=(),
+        workloads=tuple(sorted({one.action.workload for one in group})),
+        steps=steps_of(foreseen_steps(group), begin, _pause(until - since)),
+        waits=(),
+        spans=spans,
+        alarms=(foreseen_alarm(group, damaged),),
+        curves=request_curves(history, group, since, until),
+        acting=acting_change(history.differences, since, until),
+    )
+
+
+def _pause(length_seconds: float) -> float:
+    return max(PAUSE_SECONDS, PAUSE_RATIO * length_seconds)
 
 
 def steps_of(

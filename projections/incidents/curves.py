@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from projections.foresight.course import Course
+from projections.foresight.log import Settled
 from projections.incidents.history import ClusterHistory
 from projections.incidents.incident import Curve
 from schemas.wording import count_text
@@ -32,6 +34,44 @@ def curves_of(
         for name, unit, samples in sampled
         if (curve := _curve(name, unit, samples, since, until)) is not None
     )
+
+
+def request_curves(
+    history: ClusterHistory, group: Sequence[Settled], since: float, until: float
+) -> tuple[Curve, ...]:
+    """Return of a rise's Services together: requests a second, failed ones here and without us, replicas."""
+    services = sorted({one.action.service for one in group})
+    log = history.foresight
+    here = _sums(log.here, services)
+    there = _sums(log.there, services)
+    of = services[0] if len(services) == 1 else count_text(len(services), "Service")
+    sampled = (
+        (f"requests of {of}", "/s", [(at, rate) for at, rate, _, _ in here]),
+        ("failed without us", "/s", [(at, failed) for at, _, failed, _ in there]),
+        ("failed", "/s", [(at, failed) for at, _, failed, _ in here]),
+        ("replicas ready", "replicas", [(at, ready) for at, _, _, ready in here]),
+    )
+    return tuple(
+        curve
+        for name, unit, samples in sampled
+        if (curve := _curve(name, unit, samples, since - MARGIN_SECONDS, until)) is not None
+    )
+
+
+def _sums(
+    courses: Mapping[str, Course], services: Sequence[str]
+) -> list[tuple[float, float, float, float]]:
+    """Return by minute requests and failed ones a second, and ready replicas, of some Services together."""
+    sums: dict[float, tuple[float, float, float]] = {}
+    for name in services:
+        for one in courses[name].minutes if name in courses else ():
+            rate, failed, ready = sums.get(one.end_seconds, (0.0, 0.0, 0.0))
+            sums[one.end_seconds] = (
+                rate + one.rate,
+                failed + one.failed / one.seconds,
+                ready + one.ready,
+            )
+    return [(at, *sums[at]) for at in sorted(sums)]
 
 
 def _curve(

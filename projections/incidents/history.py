@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from projections.foresight import log as foresight
 from projections.incidents.incident import Lane, Occurrence
 from schemas.agents import action_label
 from schemas.decision import Decision
@@ -22,14 +23,11 @@ from schemas.view import ObservationView, update_view
 
 READS = (
     "snapshot.placements",
-    "observation",
     "prediction.>",
-    "proposal.safety",
-    "decision",
-    "outcome.execution",
     "outcome.verification",
     "outcome.counterfactual",
     "reaction",
+    *(subject for subject in foresight.READS if not subject.startswith("prediction.")),
 )
 """Subjects that are read."""
 USUAL_ALARM = 0.5
@@ -91,6 +89,7 @@ class ClusterHistory:
     workloads_on: dict[str, set[str]] = field(default_factory=dict)
     """Workloads that ever ran on a node."""
     pods_on: dict[str, int] = field(default_factory=dict)
+    foresight: foresight.ForesightLog = field(default_factory=foresight.ForesightLog)
     first_seconds: float | None = None
     last_seconds: float = 0.0
     omitted: int = 0
@@ -103,6 +102,7 @@ class ClusterHistory:
 
     def add(self, event: Event[Any]) -> None:
         """Take one event of the log into account."""
+        self.foresight = self.foresight.after(event)
         match event.data:
             case Reaction() as reaction:
                 self._add_reactions(reaction, event.seq)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from pydantic import Field
+
 from schemas.model import DataModel
 
 
@@ -22,6 +24,8 @@ class Lane(StrEnum):
     SCHEDULER = "scheduler"
     KUBELET = "kubelet"
     FORESAIL = "foresail"
+    UNTOUCHED = "untouched"
+    """What happened in the same world left alone."""
 
 
 class DamageKind(StrEnum):
@@ -34,6 +38,10 @@ class DamageKind(StrEnum):
     """A pod waits for a node."""
     FAILING = "failing"
     """Pods fail or restart one after the other."""
+    REQUESTS = "requests"
+    """More requests of a Service fail than its objective allows."""
+    UNTOUCHED_REQUESTS = "untouched_requests"
+    """So they do in the untouched world."""
 
 
 class IncidentKind(StrEnum):
@@ -44,6 +52,8 @@ class IncidentKind(StrEnum):
     UNSCHEDULABLE_BURST = "unschedulable_burst"
     PODS_WAITING = "pods_waiting"
     FAILING_PODS = "failing_pods"
+    RISE_FORESEEN = "rise_foreseen"
+    """Demand for which replicas were asked for before it rose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +143,7 @@ class Alarm(DataModel):
     model_id: str
     shadow: bool
     node: str
+    """Empty where demand was foreseen."""
     value: float
     threshold: float
     time_seconds: float
@@ -141,6 +152,8 @@ class Alarm(DataModel):
     look-back, and so announced nothing.
     """
     seq: int
+    service: str = Field(default="", exclude_if=lambda name: not name)
+    """Whose requests were foreseen, in requests a second."""
 
 
 class Curve(DataModel):

@@ -94,14 +94,23 @@ def filled_steps(points: Points, now: float) -> dict[str, dict[int, float]]:
     steps: dict[str, dict[int, float]] = {}
     for name, rows in points.items():
         spacing = _spacing([at for at, _ in rows])
-        sums: dict[int, list[float]] = defaultdict(list)
+        parts: dict[int, list[tuple[float, float]]] = defaultdict(list)
         for at, value in rows:
-            first = math.floor((at + shift) / STEP_SECONDS)
-            for step in range(first, first + max(1, round(spacing / STEP_SECONDS))):
+            for step, seconds in _overlaps(at + shift, spacing):
                 if now - KEPT_SECONDS <= step * STEP_SECONDS and (step + 1) * STEP_SECONDS <= now:
-                    sums[step].append(value)
-        steps[name] = {step: math.fsum(values) / len(values) for step, values in sums.items()}
+                    parts[step].append((value * seconds, seconds))
+        steps[name] = {
+            step: math.fsum(total for total, _ in told) / math.fsum(seconds for _, seconds in told)
+            for step, told in parts.items()
+        }
     return steps
+
+
+def _overlaps(begin: float, seconds: float) -> Iterator[tuple[int, float]]:
+    """Yield each step that a row's time lies in, and for how many seconds: a world may begin within a step."""
+    end = begin + max(1.0, seconds)
+    for step in range(math.floor(begin / STEP_SECONDS), math.ceil(end / STEP_SECONDS)):
+        yield step, min(end, (step + 1.0) * STEP_SECONDS) - max(begin, float(step * STEP_SECONDS))
 
 
 def _spacing(times: Sequence[float]) -> float:

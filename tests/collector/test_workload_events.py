@@ -87,6 +87,18 @@ def test_coarse_rows_hold_until_the_next_and_the_future_is_left_out() -> None:
     assert max(steps["service/a/b"]) == now / 300 - 1
 
 
+def test_a_row_is_shared_by_the_steps_that_its_time_lies_in() -> None:
+    """A world that begins three minutes into a step: its rows reach two minutes into the next one each."""
+    now = 3_000_180.0
+    rows = [(-900.0, 10.0), (-600.0, 20.0), (-300.0, 30.0)]
+    steps = filled_steps({"service/a/b": rows}, now)["service/a/b"]
+
+    newest = 3_000_000 // 300 - 1
+    assert steps[newest] == pytest.approx((180.0 * 20.0 + 120.0 * 30.0) / 300.0)
+    assert steps[newest - 1] == pytest.approx((180.0 * 10.0 + 120.0 * 20.0) / 300.0)
+    assert max(steps) == newest
+
+
 def test_large_histories_are_told_in_pieces_that_fit_a_message() -> None:
     """Four hundred series of three days are some dozen events, each far below a message's limit."""
     steps = {

@@ -8,8 +8,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-import polars as pl
-
 from bus.events import read_events
 from foresail.log_source import RecordingSource
 from foresail.settings import StackSettings, resolve
@@ -24,7 +22,7 @@ PLAYED_SECONDS = 1_500.0
 """From 09:48 to 10:13."""
 
 
-def settings_of(recording: Path, history: Path, *, untouched: str = "on") -> StackSettings:
+def settings_of(recording: Path, *, untouched: str = "on") -> StackSettings:
     """Return how it is played."""
     given = {
         "run.virtual_time": True,
@@ -40,7 +38,6 @@ def settings_of(recording: Path, history: Path, *, untouched: str = "on") -> Sta
         "agents.value": {"forecast": True},
         "inference.demand_bands": True,
         "inference.shadow_models": (),
-        "collector.history_file": str(history),
     }
     return resolve(None, {}, given)
 
@@ -49,9 +46,8 @@ def settings_of(recording: Path, history: Path, *, untouched: str = "on") -> Sta
 def opening(untouched: str = "on") -> Path:
     """Return the recording; played once for all tests of a process."""
     folder = Path(mkdtemp(prefix="foresail-opening-"))
-    pl.read_parquet(OPENING / "history.parquet").write_csv(folder / "history.csv")
     path = folder / "opening.fslog"
-    run_virtual_stack(settings_of(path, folder / "history.csv", untouched=untouched), quiet=True)
+    run_virtual_stack(settings_of(path, untouched=untouched), quiet=True)
     return path
 
 

@@ -110,8 +110,10 @@ def test_the_rise_begins_where_the_counters_pass_the_level() -> None:
     assert one.outcome.rise_seconds == next(at for at in rates if rates[at] > one.action.level)
     foreseen = one.action.foreseen
     assert foreseen is not None
-    way = RISE_RATIO * (one.action.ground.middle - foreseen.newest)
-    assert one.action.level == max(one.action.bears_before, foreseen.newest + way)
+    reach = [b.middle for b in foreseen.bands if b.end_seconds <= one.action.due_seconds]
+    floor = min(foreseen.newest, *reach)
+    way = RISE_RATIO * (max(reach) - floor)
+    assert one.action.level == max(one.action.bears_before, floor + way)
 
 
 def test_failed_requests_are_those_of_both_worlds_counters() -> None:
