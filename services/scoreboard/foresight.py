@@ -22,7 +22,7 @@ def foresight_after(
     raises = state.raises or RaisesAhead()
     match event.data:
         case PredictionDemand(bands=bands) if bands:
-            after = raises.with_bands(event.data, event.id)
+            after = raises.with_bands(event)
         case Proposal():
             after = raises.with_proposal(event.data, view, prices)
         case OutcomeExecution():

@@ -33,7 +33,7 @@ class RaiseAhead(DataModel):
     level: Rounded
     """See `projections.foresight.action.rise_level`."""
     due_seconds: Seconds
-    """End of the foreseen step, until which the rise has to be there."""
+    """End of the farthest foreseen step that the replicas were to serve: until then the rise has to be there."""
     until_seconds: Seconds
     """The same, or the end of the time that its effect was expected in, where that is later."""
     executed_seconds: Seconds

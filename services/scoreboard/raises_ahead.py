@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from projections.foresight.action import rise_level
+from projections.foresight.action import reach_of, rise_level
 from projections.foresight.course import Course, Minute, Replicas
-from projections.foresight.foreseen import Foreseen
+from projections.foresight.foreseen import Foreseen, foreseen_in
 from projections.score.money import slo_of
 from projections.score.prices import ScorePrices
 from projections.score.tally import Slo
@@ -18,7 +18,6 @@ from schemas.foresight_score import AheadScore, AheadTotals
 from schemas.model import DataModel
 from schemas.numbers import Count, Cycle, Rounded, Seconds, rounded
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution, OutcomeForecast
-from schemas.prediction import PredictionDemand
 from schemas.proposal import ForecastGround, Proposal
 from schemas.view import ObservationView
 from services.scoreboard.raise_ahead import SEEN_LOOKS, RaiseAhead
@@ -36,17 +35,6 @@ HELD_LOOKS, HELD_SECONDS = 2.5, 60.0
 GIB = 2.0**30
 USUAL_SLO = Slo(latency_seconds=0.5, bad_ratio=0.01)
 """Where nothing is priced."""
-
-
-class SaidBands(DataModel):
-    """What the newest bands say of when their steps end, and of what was known then."""
-
-    prediction_id: str = ""
-    made_seconds: Seconds = 0.0
-    ends: dict[str, Seconds] = {}
-    """By horizon in seconds the end of its step."""
-    newest: dict[str, Rounded] = {}
-    """By Service."""
 
 
 class AheadWish(DataModel):
@@ -107,7 +95,8 @@ class ModelRaises(DataModel):
 class RaisesAhead(DataModel):
     """What is followed; empty where nobody acts on a forecast."""
 
-    said: SaidBands = SaidBands()
+    said: dict[str, Foreseen] = {}
+    """By series of a Service the newest bands."""
     wishes: tuple[AheadWish, ...] = ()
     courses: dict[str, Course] = {}
     """By Service with an open raise its newest minutes."""
@@ -116,18 +105,12 @@ class RaisesAhead(DataModel):
     models: tuple[ModelRaises, ...] = ()
     """By name."""
 
-    def with_bands(self, data: PredictionDemand, prediction_id: str) -> RaisesAhead:
+    def with_bands(self, event: Event[Any]) -> RaisesAhead:
         """Return this with newer bands."""
-        newest: dict[str, float] = {}
-        for bands in data.bands:
-            newest |= dict(zip(bands.series.ids, bands.series.newest, strict=True))
-        said = SaidBands(
-            prediction_id=prediction_id,
-            made_seconds=data.cluster_time_seconds,
-            ends={f"{one.horizon_seconds:g}": one.end_time_seconds for one in data.bands},
-            newest={name: rate for name, rate in newest.items() if name.startswith(SERIES)},
+        said = dict(foreseen_in(event))
+        return self.model_copy(
+            update={"said": {name: one for name, one in said.items() if name.startswith(SERIES)}}
         )
-        return self.model_copy(update={"said": said})
 
     def with_proposal(
         self, data: Proposal, view: ObservationView | None, prices: ScorePrices | None
@@ -153,23 +136,21 @@ class RaisesAhead(DataModel):
         prices: ScorePrices | None,
     ) -> AheadWish:
         before, hourly = _replicas_and_price(view, action.target.name, prices)
-        said = self.said
-        known = said.prediction_id in ground.prediction_ids and ground.series in said.newest
-        due = said.ends.get(f"{ground.horizon_seconds:g}") if known else None
+        said = self.said.get(ground.series)
         foreseen = (
-            Foreseen(said.prediction_id, said.made_seconds, said.newest[ground.series], ())
-            if known
-            else None
+            said if said is not None and said.prediction_id in ground.prediction_ids else None
         )
+        decided = data.cluster_time_seconds
+        reach = reach_of(ground, foreseen, decided, horizon_seconds)
         assert action.replicas is not None
         return AheadWish(
             cycle=data.cycle,
             workload=action.target.name,
             replicas=action.replicas,
             ground=ground,
-            ends_seconds=data.cluster_time_seconds + horizon_seconds,
-            level=rise_level(ground, before, foreseen),
-            due_seconds=ground.made_seconds + ground.horizon_seconds if due is None else due,
+            ends_seconds=decided + horizon_seconds,
+            level=rise_level(ground, before, foreseen, reach),
+            due_seconds=reach[-1].end_seconds,
             replicas_before=before,
             replica_hour=hourly,
         )
