@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -22,20 +22,22 @@ from bus.exit_codes import ExitCode
 from bus.port import Messages
 from bus.recording import open_recording
 from foresail.flags import seconds
+from foresail.foresight_report import read_foresight
 from foresail.html_page import write_page
 from foresail.log_source import RecordingSource, Since, Source, add_source, open_source
 from foresail.log_source import reading_verdict as verdict_of
 from foresail.output import console, page, print_json
 from foresail.progress import reading_source
 from foresail.remote import remote_of
+from foresail.report_tables import ReportTable, tables_of
 from foresail.spans import NANOSECONDS
 from foresail.stack.preflight import check_writable
 from foresail.verbs import Verb
-from projections.activity import MICRO, READS, ActionRow, Activity, RiskRow
-from projections.figures import duration, known_number, percent, signed_text
+from projections.activity import MICRO, READS, ActionRow, Activity
+from projections.figures import duration
+from projections.foresight.totals import totals_of, totals_sentence
 from projections.switchback.text import SWITCHBACK_HINT
 from projections.times import cluster_time
-from schemas.capacity_score import capacity_score_text
 from schemas.wording import count_text
 
 VERB = Verb(67, "sum up days of a log: what was done or would have been, what was refused and why")
@@ -45,16 +47,6 @@ EXAMPLES = (
 )
 
 EXIT_CODES = {ExitCode.NOTHING_COMPARED: "the log holds no decision in that time"}
-
-
-class ReportTable(NamedTuple):
-    """A part of the report."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    """What to know of it, or what stands there without rows."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,9 +84,11 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
                         activity.add(entry.event)
             found = verdict_of(source, partial=arguments.partial)
             code = found if code is ExitCode.GOOD else code
+        foresight = await read_foresight(begun, from_ns)
     if not any(day.cycles for day in activity.days.values()):
         code = ExitCode.NOTHING_COMPARED if code is ExitCode.GOOD else code
-    tables = tuple(tables_of(activity))
+    activity.foresight = totals_of(foresight)
+    tables = tuple(tables_of(activity, foresight))
     if arguments.markdown is not None:
         write_page(Path(arguments.markdown), as_markdown(activity, tables), "--markdown")
     if arguments.json:
@@ -171,101 +165,6 @@ async def _stored_since(messages: Messages, from_ns: int) -> Messages:
                 yield message
 
 
-CAPACITY_COLUMNS = ("below", "held_below", "above", "broke_above")
-
-
-def tables_of(activity: Activity) -> Iterator[ReportTable]:
-    """Yield the parts of the report, the most telling first."""
-    currency = activity.currency or "money"
-    rows = tuple(_action_cells(label, row) for label, row in _by_decided(activity))
-    columns = ("action", "decided", "carried out", "failed", "refused", "verified", "worse")
-    note = "Of shadow mode `carried out` means that the API server accepted the dry run."
-    none = "Nothing was decided but to wait."
-    yield ReportTable(
-        "What was done or would have been",
-        (*columns, f"expected, {currency}"),
-        rows,
-        note if rows else none,
-    )
-    yield ReportTable(
-        "What it touched or would have",
-        ("resource", "objects", "writes", "most often"),
-        tuple(_touched_cells(activity)),
-        "" if activity.touched else "No object.",
-    )
-    yield ReportTable(
-        "What was refused, and why",
-        ("reason", "times", "actions", "newest"),
-        tuple(_refusal_cells(activity)),
-        "" if activity.refusals else "Nothing.",
-    )
-    yield ReportTable(
-        "How often the risk was right",
-        ("model", "targets", "failed", "Brier", "skill", "alarms", "right", "missed"),
-        tuple(_risk_cells(name, row) for name, row in sorted(activity.risks.items())),
-        "Skill is above 0 where the model beats the best constant."
-        if activity.risks
-        else "No horizon has passed yet.",
-    )
-    if activity.capacity is not None:
-        yield ReportTable(
-            "How often it was right what replicas bear",
-            ("minutes below", "objective held", "minutes above", "objective broke"),
-            (tuple(str(getattr(activity.capacity, name)) for name in CAPACITY_COLUMNS),),
-            capacity_score_text(activity.capacity),
-        )
-    yield ReportTable(
-        "Day by day",
-        ("day, UTC", "decisions", "actions", "done", "refused", "sources lost", f"{currency}/h"),
-        tuple(
-            (
-                name,
-                *(f"{count:,}" for count in (day.cycles, day.wanted, day.carried_out)),
-                *(f"{count:,}" for count in (day.refused, day.sources_lost)),
-                known_number(day.score_mean),
-            )
-            for name, day in sorted(activity.days.items())
-        ),
-    )
-    if activity.trips:
-        rows = tuple((unit, str(count)) for unit, count in sorted(activity.trips.items()))
-        yield ReportTable("Breakers that tripped", ("what", "times"), rows)
-
-
-def _by_decided(activity: Activity) -> list[tuple[str, ActionRow]]:
-    return sorted(activity.actions.items(), key=lambda item: (-item[1].decided, item[0]))
-
-
-def _action_cells(label: str, row: ActionRow) -> tuple[str, ...]:
-    counts = (row.decided, row.carried_out, row.failed, row.refused, row.verified, row.worse)
-    expected = signed_text(row.expected_micro / MICRO) if row.expecting else "-"
-    return (label, *(f"{count:,}" for count in counts), expected)
-
-
-def _touched_cells(activity: Activity) -> Iterator[tuple[str, ...]]:
-    for resource, objects in sorted(activity.touched.items()):
-        often = sorted(objects.items(), key=lambda item: (-item[1], item[0]))[:3]
-        named = ", ".join(f"{name} ({count})" for name, count in often)
-        yield resource, f"{len(objects):,}", f"{objects.total():,}", named
-
-
-def _refusal_cells(activity: Activity) -> Iterator[tuple[str, ...]]:
-    by_times = sorted(activity.refusals.items(), key=lambda item: (-item[1].total(), item[0]))
-    for reason, labels in by_times:
-        named = ", ".join(f"{label} ({count})" for label, count in sorted(labels.items()))
-        yield reason, f"{labels.total():,}", named, activity.examples[reason]
-
-
-def _risk_cells(name: str, row: RiskRow) -> tuple[str, ...]:
-    alarms = row.hits + row.false_alarms
-    alarm_cells = ("-", "-", "-")
-    if row.alarms_known:
-        right = percent(row.hits / alarms) if alarms else "-"
-        alarm_cells = (f"{alarms:,}", right, f"{row.misses:,}")
-    skill = "-" if row.skill is None else signed_text(row.skill)
-    return name, f"{row.targets:,}", f"{row.failed:,}", known_number(row.brier), skill, *alarm_cells
-
-
 def sentence_of(activity: Activity) -> str:
     """Return what happened, for somebody who reads no table."""
     days = activity.days.values()
@@ -291,7 +190,11 @@ def sentence_of(activity: Activity) -> str:
         else ""
     )
     next_step = f" {SWITCHBACK_HINT}" if shadow else ""
-    return f"{looked} and wanted {count_text(wanted, 'change')}: {became} carried out{held}{stopped}.{next_step}"
+    foreseen = "" if activity.foresight is None else f" {totals_sentence(activity.foresight)}"
+    return (
+        f"{looked} and wanted {count_text(wanted, 'change')}: {became} carried out{held}{stopped}."
+        f"{foreseen}{next_step}"
+    )
 
 
 def head_of(activity: Activity) -> str:
@@ -372,6 +275,7 @@ def as_json(activity: Activity) -> dict[str, Any]:
         },
         "days": {name: asdict(day) for name, day in sorted(activity.days.items())},
         "breaker_trips": dict(sorted(activity.trips.items())),
+        "foresight": None if activity.foresight is None else activity.foresight.as_json(),
     }
 
 

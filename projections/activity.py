@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from projections.foresight.totals import ForesightTotals
 from schemas.actions import ActionKind
 from schemas.agents import action_label
 from schemas.breaker import BreakerState, OutcomeBreaker
@@ -122,6 +123,8 @@ class Activity:
     currency: str = ""
     capacity: CapacityScore | None = None
     """How the newest log's statements of what replicas bear did so far."""
+    foresight: ForesightTotals | None = None
+    """What rested on a forecast; None where nothing did, and until it has been read beside this."""
     _labels: dict[tuple[str, int], str] = field(default_factory=dict)
     """Of executions not verified yet: their action, by decision and part."""
 

@@ -88,4 +88,4 @@ def test_what_was_read_in_time_is_not_hidden() -> None:
     assert not last.equal
     assert last.computed is not None
     assert isinstance(last.computed.data, Proposal)
-    assert getattr(last.computed.data.action, "replicas", None) == 8
+    assert getattr(last.computed.data.action, "replicas", None) == 7
