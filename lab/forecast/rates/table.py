@@ -1,7 +1,8 @@
 """A parquet table of rates as series on a regular grid.
 
-Wanted columns: `series`, `t_s` (begin of the step, seconds or a date and time, UTC where none is named) and `value` or `requests_per_min`; `split` may name the
-part a row belongs to, any other column is left alone. One step for the whole table; it may begin anywhere.
+Wanted columns: `series`, `t_s` (begin of the step: seconds, or a date with its time, UTC where no zone is named) and
+`value` or `requests_per_min`; `split` may name the part a row belongs to, any other column is left alone. One step
+for the whole table; it may begin anywhere.
 
 Repairs, each counted in `Repairs` and told with the report: rows out of order are sorted, rows of the same step are
 averaged, times off the grid are put into the step that holds them, numbers that are no finite ones are missing.
