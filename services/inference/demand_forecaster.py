@@ -147,6 +147,15 @@ class DemandForecaster:
         followed, some = self._followed(names, t_s, values, origin_s)
         self._warm([names[place] for place in some], followed)
 
+    def prepare(self, names: Sequence[str], t_s: Ints, values: Floats, origin_s: int) -> None:
+        """Do what of `forecast_many` at an origin to come can be done before its step is over; changes no number."""
+        followed, some = self._followed(names, t_s, values, origin_s)
+        self._together.prepare([names[place] for place in some], followed)
+
+    def late(self, names: Sequence[str], origin_s: int) -> list[str]:
+        """Return the series foretold before that are not prepared for an origin."""
+        return self._together.late(names, origin_s)
+
     def observe(self, series: str, t_s: Ints, values: Floats) -> None:
         """Learn from steps of one series that are over."""
         self.observe_many([series], t_s, values[None])

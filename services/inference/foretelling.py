@@ -25,6 +25,8 @@ MOST_SERIES = 1_000
 """Series foretold at each step, the first by name: a thousand take a second and half a gigabyte."""
 MOST_NEW = 50
 """Series that are met with an observation, each a tenth of a second: others are met with those that follow."""
+MOST_PREPARED = 10
+"""Series that are prepared for the next step with an observation, each a fiftieth of a second after a start."""
 LOWEST, LOW, MIDDLE, HIGH, HIGHEST = range(5)
 
 
@@ -54,10 +56,13 @@ def foretold_after(foretold: Foretold | None, history: WorkloadHistory, model: N
     before = DemandForecaster(None, STEP_SECONDS) if foretold is None else foretold.forecaster
     is_over = foretold is None or foretold.step != step
     new = before.not_met(names)[:MOST_NEW]
+    origin_s = (step - 1) * STEP_SECONDS
     if foretold is not None and not is_over and not new:
+        late = before.late(names, origin_s + STEP_SECONDS)[:MOST_PREPARED]
+        if late:
+            before.prepare(late, *history.pasts(late), origin_s + STEP_SECONDS)
         return replace(foretold, is_new=False)
     forecaster = before.copy(model)
-    origin_s = (step - 1) * STEP_SECONDS
     if foretold is not None and not is_over:
         forecaster.meet(new, *history.pasts(new), origin_s)
         return replace(foretold, forecaster=forecaster, is_new=False)
