@@ -28,6 +28,7 @@ READS: Final = (
 SERIES = "service/"
 KEPT_SECONDS = 7_200.0
 """Forecasts that are kept: long enough that the first of a rise is among them."""
+KEPT_SETTLED = 10_000
 SETTLED_LOOKS = 2.0
 """Looks after which the untouched world, which may be one behind, has been seen, too."""
 USUAL_SLO = Slo(latency_seconds=0.5, bad_ratio=0.01)
@@ -61,6 +62,10 @@ class ForesightLog:
     """Of the newest cycle's proposals, by proposal and target."""
     prices: Mapping[str, float] = field(default_factory=dict)
     slo: Slo = USUAL_SLO
+    bears: Mapping[str, float] = field(default_factory=dict)
+    """Requests a second that one replica bears, by workload, as it was stated last."""
+    kept: int = KEPT_SETTLED
+    """Settled actions that are kept, the newest ones."""
     seen_seconds: float = 0.0
     """Cluster time of the newest observation,"""
     seen_cycle: int = -1
@@ -77,7 +82,9 @@ class ForesightLog:
                 return self._after_bands(event)
             case PredictionCapacity() as data:
                 slo = Slo(latency_seconds=data.latency_seconds, bad_ratio=data.bad_ratio)
-                return replace(self, slo=slo)
+                table = data.workloads
+                bears = dict(zip(table.ids, table.replica_rate, strict=True))
+                return replace(self, slo=slo, bears=bears)
             case Proposal() as data:
                 return self._after_proposal(data, event.id)
             case Decision() if self.grounds:
@@ -114,7 +121,7 @@ class ForesightLog:
         )
         over = (action for action in ready if action.until_seconds < latest)
         done = tuple(Settled(action, seen.outcome_of(action)) for action in over)
-        return replace(seen, settled=(*self.settled, *done)) if done else seen
+        return replace(seen, settled=(*self.settled, *done)[-self.kept :]) if done else seen
 
     def _courses(self, courses: Mapping[str, Course], data: ObservedState) -> Mapping[str, Course]:
         counters = () if data.work is None else data.work.services or ()

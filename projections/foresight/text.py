@@ -25,6 +25,16 @@ def without_text(action: AheadAction) -> str:
     return "nothing would be wanted" if without is None else f"{without} replicas would be wanted"
 
 
+def headline(action: AheadAction, outcome: AheadOutcome) -> str:
+    """Return what was foreseen, or how long before it came, in a few words."""
+    ground = action.ground
+    if outcome.rise_seconds is None:
+        due = minutes_text(action.due_seconds - action.spoke_seconds)
+        return f"A rise of {action.service} was foreseen {due} it is due"
+    ahead = minutes_text(outcome.rise_seconds - action.spoke_seconds)
+    return f"{ground.model.partition('/')[0]} foresaw the rise of {action.service} {ahead} it came"
+
+
 def outcome_texts(action: AheadAction, outcome: AheadOutcome) -> Iterator[str]:
     """Yield what came of an action, a sentence each, as far as the log goes."""
     yield _done_text(action, outcome)
