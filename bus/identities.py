@@ -33,7 +33,7 @@ class Identity:
     name: str
     purpose: str
     publishes: tuple[Tokens, ...] = ()
-    """Subject tokens after the cluster, without wildcards."""
+    """Subject tokens after the cluster; `*` where a session names itself."""
     reads: bool = True
     """Whether it may read the log: direct get, the stream's state, and the live feed."""
     sends_heartbeats: bool = False
@@ -49,18 +49,19 @@ class Identity:
         """Return the stored subjects that it may publish in one cluster."""
         if cluster.startswith(REPLAY_PREFIX):
             return (subjects.pattern(cluster, (">",)),) if self.replays else ()
-        return tuple(subjects.build(cluster, tokens) for tokens in self.publishes)
+        return tuple(subjects.pattern(cluster, tokens) for tokens in self.publishes)
 
 
 def _written_by(*writers: str, name: str) -> tuple[Tokens, ...]:
     """Return the subjects of the types that name one of these writers, `name` where the data says who speaks."""
-    return tuple(
+    written = (
         subject
         for writer in writers
         for kind in EVENT_TYPES
         if writer == kind.WRITER
         for subject in kind.patterns_of(name)
     )
+    return tuple(dict.fromkeys(written))
 
 
 def _service_identity(name: str, purpose: str, *, keeps: bool = True) -> Identity:
@@ -99,7 +100,7 @@ _AFTER_AGENTS: tuple[Identity, ...] = (
     Identity("replayer", "publishes a recording again, as a cluster of its own", replays=True),
     Identity(
         "operator",
-        "kill, pause, resume, mode, undo, rearm",
+        "kill, pause, resume, mode, undo, rearm, tuning sessions",
         _written_by("operator", name="operator"),
     ),
     Identity("reader", "tap, explain, status, and whoever gives no name", receives_heartbeats=True),

@@ -9,12 +9,12 @@ from projections.band_text import bands_text
 from projections.breaker.text import standing_texts
 from projections.decision_totals import MICRO, DecisionTotals
 from projections.promotion.text import driving_texts
+from schemas.band_score import BandScore
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.outcome import (
-    BandScore,
     ExecutionPhase,
     OutcomeExecution,
     OutcomeForecast,
@@ -53,8 +53,8 @@ class RunTotals:
         self.stimuli: Counter[str] = Counter()
         self.missing: Counter[str] = Counter()
         self.briers = 0
-        self.bands: dict[float, BandScore] = {}
-        """Bands of demand so far, by horizon in seconds."""
+        self.bands: dict[tuple[str, float], BandScore] = {}
+        """Bands of demand so far, by model and horizon in seconds."""
         """Forecasts of the active models whose Brier score is known."""
         self.score: OutcomeScore | None = None
         """The newest outcome score."""
@@ -177,7 +177,7 @@ class RunTotals:
                 self.models = judged
             case OutcomeForecast(slot=0) as forecast:
                 if forecast.bands_so_far is not None:
-                    self.bands[forecast.horizon_seconds] = forecast.bands_so_far
+                    self.bands[forecast.model_id, forecast.horizon_seconds] = forecast.bands_so_far
                 if forecast.risk is not None and forecast.risk.brier is not None:
                     self.briers += 1
                     self._brier_micro += round(forecast.risk.brier * MICRO)

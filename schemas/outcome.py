@@ -9,13 +9,14 @@ story.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
 from schemas.actions import Action, ActionKind, AgentName
+from schemas.band_score import BandScore, band_text
 from schemas.capacity_score import CapacityScore, capacity_score_text
-from schemas.figures import duration, percent, signed_score
+from schemas.figures import duration, signed_score
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.reasons import Reason
@@ -315,32 +316,8 @@ class ForecastScore(DataModel):
     """The same over everything that this model was scored on so far."""
 
 
-class BandScore(DataModel):
-    """How bands of demand did at one horizon; errors are shares of the newest minute that was known, or of the
-    middle where that is larger.
-    """
-
-    targets: Count
-    """Series whose demand of that minute was seen."""
-    inside: Count
-    """Those of them within their band; eight of ten are meant."""
-    error_ratio: Rounded
-    """Mean absolute error of the middle."""
-    last_value_error_ratio: Rounded
-    """The same of the simple rule: the newest minute stays."""
-
-    @property
-    def skill(self) -> float | None:
-        """By which share the middle errs less than the simple rule: 1 is perfect, 0 as good; None without errors."""
-        simple = self.last_value_error_ratio
-        return 1.0 - self.error_ratio / simple if simple > 0.0 else None
-
-
-def band_text(horizon_seconds: float, score: BandScore) -> str:
-    """Return one horizon's score: how much lay within the band, and the skill against the simple rule."""
-    inside = percent(score.inside / score.targets) if score.targets else "nothing"
-    skill = "" if score.skill is None else f", skill {signed_score(score.skill)} against last_value"
-    return f"{duration(horizon_seconds)} ahead {inside} of {score.targets} inside{skill}"
+MINUTE_BANDS_ID: Final = "demand-bands/1"
+"""The simple rules of each minute, which are scored as one model."""
 
 
 class OutcomeForecast(EventData):
@@ -371,18 +348,19 @@ class OutcomeForecast(EventData):
     demand_model_id: str = ""
     """The model of the demand, where it is another one than `model_id`."""
     bands: BandScore | None = Field(default=None, exclude_if=lambda bands: bands is None)
-    """Bands of demand: how they did in this minute."""
+    """Bands of demand: how they did in this minute or step."""
     bands_so_far: BandScore | None = Field(default=None, exclude_if=lambda bands: bands is None)
-    """The same over every minute scored so far at this horizon."""
+    """The same over every one scored so far at this horizon, by this model."""
     capacity: CapacityScore | None = Field(default=None, exclude_if=lambda score: score is None)
     """What replicas bear: how it did in the windows that ended with the observed cycle."""
     capacity_so_far: CapacityScore | None = Field(default=None, exclude_if=lambda one: one is None)
     """The same over every window so far."""
 
     def key(self) -> str:
-        """Return the shadow model's slot or the part, of bands with the horizon; empty for both active models."""
+        """Return the shadow model's slot or the part, of bands with horizon and model; empty for both active models."""
         if self.part == "bands":
-            return f"bands-{self.horizon_seconds:g}"
+            by = "" if self.model_id == MINUTE_BANDS_ID else f"-{self.model_id}"
+            return f"bands-{self.horizon_seconds:g}{by}"
         if self.part == "capacity":
             return f"capacity-{self.observed_cycle}"
         return str(self.slot) if self.slot else self.part

@@ -29,6 +29,7 @@ from twin.part import Kept, Part
 from twin.records import Object, Record
 from twin.request_settings import CPU_SECONDS, CV, TIMEOUT_SECONDS, TRAFFIC, WORKERS
 from twin.workloads.arrival import WorkloadArrival, windows_text
+from twin.workloads.autoscaler import read_autoscaler
 from twin.world import World
 
 APP = "app.kubernetes.io/name"
@@ -117,6 +118,9 @@ class Arrivals(Part):
         made = world.store.create_record(
             "deployments", arrival.namespace, build_deployment(arrival)
         )
+        if arrival.autoscaler:
+            autoscaler = build_autoscaler(arrival, made)
+            world.store.create_record("horizontalpodautoscalers", arrival.namespace, autoscaler)
         if arrival.traffic:
             service = build_service(arrival, made)
             world.store.create_record("services", arrival.namespace, service)
@@ -168,23 +172,45 @@ def build_service(arrival: WorkloadArrival, deployment: Record) -> Object:
         TRAFFIC: arrival.traffic,
         **{name: f"{given:g}" for name, given in numbers if given},
     }
-    owner = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "name": deployment.name,
-        "uid": deployment.uid,
-    }
     return {
         "metadata": {
             "name": _label(arrival.name).replace(".", "-"),
             "labels": {APP: _label(arrival.name)},
             "annotations": annotations,
-            "ownerReferences": [owner],
+            "ownerReferences": [_owner(deployment)],
         },
         "spec": {
             "selector": {APP: _label(arrival.name)},
             "ports": [{"port": 80, "targetPort": 8080}],
         },
+    }
+
+
+def build_autoscaler(arrival: WorkloadArrival, deployment: Record) -> Object:
+    """Return the HorizontalPodAutoscaler of a service; it goes with its Deployment."""
+    row = read_autoscaler(arrival.autoscaler)
+    wanted = {"type": "Utilization", "averageUtilization": row.cpu_percent}
+    return {
+        "metadata": {"name": deployment.name, "ownerReferences": [_owner(deployment)]},
+        "spec": {
+            "scaleTargetRef": {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "name": deployment.name,
+            },
+            "minReplicas": row.least,
+            "maxReplicas": row.most,
+            "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": wanted}}],
+        },
+    }
+
+
+def _owner(deployment: Record) -> Object:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "name": deployment.name,
+        "uid": deployment.uid,
     }
 
 

@@ -45,16 +45,29 @@ class FollowedHistory:
 def after_observation(followed: FollowedHistory, view: ObservationView) -> FollowedHistory:
     """Return the history after an observation; signals that are missing add no value."""
     now, before = view.cluster_time_seconds, followed.seen_seconds
-    requests = _requests(view)
-    steps = followed.steps
     if before is not None and now <= before:
         return followed
-    held = max(HELD_LOOKS * view.interval_seconds, HELD_SECONDS)
-    if before is not None and now - before <= held:
-        rates = _rates(followed.requests, requests, now - before)
-        steps = add_rates(steps, before, now, rates)
-    steps = add_levels(steps, now, requested_cores(view))
+    steps, requests = steps_after(followed.steps, followed.requests, before, view)
     return _closed(replace(followed, steps=steps, requests=requests, seen_seconds=now), now)
+
+
+def steps_after(
+    steps: OpenSteps, before: Mapping[str, float], seen_seconds: float | None, view: ObservationView
+) -> tuple[OpenSteps, Mapping[str, float]]:
+    """Return the steps, none closed, after an observation, and by Service its requests so far.
+
+    Args:
+        steps: those before.
+        before: the requests of each Service at the look before.
+        seen_seconds: cluster time of that look, before this one; None without any.
+        view: the observation.
+    """
+    now, requests = view.cluster_time_seconds, _requests(view)
+    held = max(HELD_LOOKS * view.interval_seconds, HELD_SECONDS)
+    if seen_seconds is not None and now - seen_seconds <= held:
+        rates = _rates(before, requests, now - seen_seconds)
+        steps = add_rates(steps, seen_seconds, now, rates)
+    return add_levels(steps, now, requested_cores(view)), requests
 
 
 def after_usage(followed: FollowedHistory, usage: SnapshotUsage) -> FollowedHistory:

@@ -14,6 +14,9 @@ from features.workload_history.grid import STEP_SECONDS, step_at
 FEWEST_SECONDS = 60.0
 """Seconds of a step that rates must cover; what is known of less of it says too little."""
 
+WHOLE_SECONDS = STEP_SECONDS - 1e-3
+"""Seconds of a step that was seen whole, but for what is rounded off."""
+
 Totals = dict[str, tuple[float, float]]
 """By series sum and weight: amount and seconds of a rate, values and looks of a level."""
 
@@ -71,6 +74,21 @@ def close_steps(
     left = {step: totals for step, totals in steps.totals.items() if step >= now}
     names = frozenset(name for totals in left.values() for name in totals)
     return OpenSteps(left, steps.rates & names), means
+
+
+def whole_means(steps: OpenSteps, step: int, looks: float) -> dict[str, float]:
+    """Return the means of one step by series, without those of which any part was not seen.
+
+    Args:
+        steps: with that step's totals.
+        step: which.
+        looks: how many looks a step has; one fewer may have fallen into it.
+    """
+    return {
+        name: total / weight
+        for name, (total, weight) in steps.totals.get(step, {}).items()
+        if weight >= (WHOLE_SECONDS if name in steps.rates else max(1.0, looks - 1.0))
+    }
 
 
 def _added(before: Totals, new: Totals) -> Totals:

@@ -13,9 +13,10 @@ from tempfile import TemporaryDirectory
 from bus.errors import ConfigError, InputError
 from foresail.settings_sources import DATA_VARIABLE
 from lab.experiments.spec import Trial
-from lab.rate_worlds.draw import draw_world
+from lab.rate_worlds.draw import draw_world, from_minute
 from lab.rate_worlds.families import FAMILIES
 from lab.rate_worlds.files import read_history, start_seconds, write_world
+from lab.rate_worlds.pieces import DAY_MINUTES, minute_of_day
 from lab.rate_worlds.rate_sets import Floats
 
 
@@ -40,10 +41,13 @@ def with_files(trial: Trial) -> Iterator[Trial]:
         remedy = "name the folder with the published request rates"
         raise ConfigError(DATA_VARIABLE, "(unset)", remedy)
     world = draw_world(Path(folder), family, trial.seed)
+    if trial.workload.begins is not None:
+        first = minute_of_day(trial.workload.begins)
+        world = from_minute(world, first, DAY_MINUTES - first)
     with TemporaryDirectory(prefix="foresail-world-") as written:
         path = write_world(world, Path(written))
         start = datetime.fromtimestamp(start_seconds(world), UTC)
-        changes = {"plays": str(path), "start_time": start, "family": None}
+        changes = {"plays": str(path), "start_time": start, "family": None, "begins": None}
         yield replace(trial, workload=trial.workload.model_copy(update=changes))
 
 

@@ -12,6 +12,7 @@ from projections import figures
 from projections.cycle_record import CycleRecord, PartRecord
 from projections.score.text import OVERLAP, effect_text, window_text
 from schemas.agents import action_label, letter_of
+from schemas.band_score import band_text
 from schemas.capacity_score import capacity_score_text
 from schemas.outcome import (
     ExecutionPhase,
@@ -23,7 +24,6 @@ from schemas.outcome import (
     OutcomeReward,
     OutcomeVerification,
     RewardPart,
-    band_text,
 )
 from schemas.promotion import judgement_texts
 from schemas.reasons import Reason

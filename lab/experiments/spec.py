@@ -67,6 +67,8 @@ class Workload(DataModel):
     """A shipped workload or a file; unset: the workload called `name`."""
     family: str | None = None
     """Instead: each seed draws a world of its own from this family of `lab.rate_worlds`."""
+    begins: str | None = Field(default=None, pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$")
+    """Hour of a family's day from which on it is played, such as 09:48; what is before belongs to the history."""
     start_time: AwareDatetime | None = None
     """Cluster time at the start; unset: 2026-01-01T00:00:00Z, and for a family hour and weekday of its rates."""
     scenario: str | None = None
@@ -82,6 +84,8 @@ class Workload(DataModel):
             raise ValueError(
                 "family: it brings workload and machines of its own; leave out plays and nodes"
             )
+        if self.begins is not None and self.family is None:
+            raise ValueError("begins: only the day of a family has hours; leave it out")
         return self
 
 

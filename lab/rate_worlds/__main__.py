@@ -18,7 +18,7 @@ from bus.errors import InputError
 from lab.rate_worlds.draw import RateWorld, draw_world, from_minute
 from lab.rate_worlds.families import FAMILIES
 from lab.rate_worlds.files import write_world
-from lab.rate_worlds.pieces import DAY_MINUTES
+from lab.rate_worlds.pieces import DAY_MINUTES, minute_of_day
 
 DATA_VARIABLE = "FORESAIL_DATA"
 
@@ -35,10 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--note", action="append", default=[], help="first lines of the workload file"
     )
+    parser.add_argument(
+        "--autoscalers",
+        type=int,
+        choices=range(1, 101),
+        metavar="PERCENT",
+        help="give each Service an HPA on so much CPU",
+    )
     parser.add_argument("--out", type=Path, required=True, help="a folder")
     given = parser.parse_args(arguments)
     try:
-        path = write_world(_world(given), _made(given.out), given.note)
+        path = write_world(_world(given), _made(given.out), given.note, given.autoscalers)
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -52,12 +59,10 @@ def _world(given: argparse.Namespace) -> RateWorld:
         raise InputError(
             DATA_VARIABLE, "(unset)", "name the folder with the published request rates"
         )
-    hour, colon, minute = given.moment.partition(":")
-    if not (
-        colon and hour.isdecimal() and minute.isdecimal() and int(hour) < 24 and int(minute) < 60
-    ):
-        raise InputError("--from", given.moment, "give an hour of the day, such as 09:48")
-    first = 60 * int(hour) + int(minute)
+    try:
+        first = minute_of_day(given.moment)
+    except ValueError as error:
+        raise InputError("--from", given.moment, str(error)) from error
     if not 0 < given.minutes <= DAY_MINUTES - first:
         raise InputError(
             "--minutes",

@@ -17,6 +17,8 @@ from twin.port.settings import START_2026
 
 WORKLOAD, HISTORY = "world.jsonl", "history.parquet"
 HISTORY_STEP_SECONDS = 300
+AUTOSCALER_MOST = 12
+"""Replicas of an autoscaler at most, as a multiple of those deployed."""
 MEMORY_PER_CORE = GIB
 MACHINE_MEMORY_PER_CORE = 4 * GIB
 
@@ -28,8 +30,17 @@ def start_seconds(world: RateWorld) -> int:
     )  # 2026-01-01 is a Thursday, as the first day of Unix time
 
 
-def write_world(world: RateWorld, folder: Path, notes: Sequence[str] = ()) -> Path:
-    """Write a world into a folder that exists, and return its workload file; notes are its first lines."""
+def write_world(
+    world: RateWorld, folder: Path, notes: Sequence[str] = (), cpu_percent: int | None = None
+) -> Path:
+    """Write a world into a folder that exists, and return its workload file.
+
+    Args:
+        world: what is played.
+        folder: where its files go.
+        notes: first lines of the workload file.
+        cpu_percent: of the autoscaler that each Service has; None: it has none.
+    """
     rows = [
         {
             "record": "node",
@@ -42,7 +53,7 @@ def write_world(world: RateWorld, folder: Path, notes: Sequence[str] = ()) -> Pa
     for service in world.services:
         rates = folder / f"{service.name}.csv"
         rates.write_text(rate_text(service.day), encoding="utf-8")
-        rows.append(_arrival(service, rates.name))
+        rows.append(_arrival(service, rates.name) | _autoscaler(service, cpu_percent))
     path = folder / WORKLOAD
     about = (
         *(f"# {note}" for note in notes),
@@ -69,6 +80,15 @@ def _arrival(service: RateService, rates: str) -> dict[str, object]:
         "request_cpu_seconds": service.cpu_seconds,
         "request_cv": service.cv,
         "ready_seconds": service.ready_seconds,
+    }
+
+
+def _autoscaler(service: RateService, cpu_percent: int | None) -> dict[str, object]:
+    if cpu_percent is None:
+        return {}
+    most = AUTOSCALER_MOST * service.replicas
+    return {
+        "autoscaler": f"cpu_percent={cpu_percent} least={service.replicas} most={most}",
     }
 
 

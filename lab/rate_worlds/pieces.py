@@ -99,3 +99,17 @@ def _piece(course: RateCourse, day: int, shift_seconds: int) -> Piece | None:
     rates = course.minutes(begin, count)
     history = np.where(known, rates, np.nan)[:HISTORY_MINUTES]
     return Piece(course.name, day, history, rates[HISTORY_MINUTES:])
+
+
+def minute_of_day(text: str) -> int:
+    """Return the minute of `HH:MM`.
+
+    Raises:
+        ValueError: it is no hour of a day.
+    """
+    hour, colon, minute = text.partition(":")
+    if not (colon and hour.isdecimal() and minute.isdecimal()):
+        raise ValueError("give an hour of the day, such as 09:48")
+    if int(hour) > 23 or int(minute) > 59:
+        raise ValueError("give an hour from 00:00 to 23:59")
+    return 60 * int(hour) + int(minute)

@@ -1,4 +1,4 @@
-"""Scoring bands of demand: was the minute within, and did the middle err less than the simple rule?"""
+"""Scoring bands of a minute: was it within, and did the middle err less than the simple rule?"""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from features.live.demand_series import MINUTE_SECONDS, MinuteSums, WholeMinute, sums_after
 from schemas.model import DataModel
-from schemas.numbers import Count, Cycle, Rounded, Seconds
-from schemas.outcome import BandScore, OutcomeForecast
-from schemas.prediction import BandTable, PredictionDemand
+from schemas.numbers import Cycle, Seconds
+from schemas.outcome import MINUTE_BANDS_ID, OutcomeForecast
+from schemas.prediction import BandTable, DemandBands, PredictionDemand
 from schemas.view import ObservationView
+from services.scoreboard.band_sums import BandSums
 from services.scoreboard.unpublished import UnpublishedOutcome
 
-BANDS_ID = "demand-bands/1"
 WAITING = 5
 """Forecasts of one horizon that wait at once; of those between none is scored."""
 SCORED_SERIES = 60
@@ -28,33 +28,6 @@ class WaitingBands(DataModel):
     horizon_seconds: Seconds
     end_time_seconds: Seconds
     series: BandTable
-
-
-class BandSums(DataModel):
-    """Sums of scores at one horizon."""
-
-    targets: Count = 0
-    inside: Count = 0
-    error_sum: Rounded = 0.0
-    last_value_error_sum: Rounded = 0.0
-
-    def plus(self, other: BandSums) -> BandSums:
-        """Return both together."""
-        return BandSums(
-            targets=self.targets + other.targets,
-            inside=self.inside + other.inside,
-            error_sum=self.error_sum + other.error_sum,
-            last_value_error_sum=self.last_value_error_sum + other.last_value_error_sum,
-        )
-
-    def score(self) -> BandScore:
-        """Return the sums as they are published; at least one target was scored."""
-        return BandScore(
-            targets=self.targets,
-            inside=self.inside,
-            error_ratio=self.error_sum / self.targets,
-            last_value_error_ratio=self.last_value_error_sum / self.targets,
-        )
 
 
 class ScoredBands(DataModel):
@@ -72,10 +45,11 @@ class ScoredBands(DataModel):
                 prediction_id=prediction_id,
                 horizon_seconds=bands.horizon_seconds,
                 end_time_seconds=bands.end_time_seconds,
-                series=_sample(bands.series),
+                series=sampled_series(bands.series),
             )
             for bands in data.bands
-            if bands.end_time_seconds % _spacing(bands.horizon_seconds) == 0.0
+            if is_of_a_minute(bands)
+            and bands.end_time_seconds % _spacing(bands.horizon_seconds) == 0.0
         )
         return self.model_copy(update={"waiting": (*self.waiting, *new)})
 
@@ -105,6 +79,11 @@ class ScoredBands(DataModel):
         return after, tuple(settled)
 
 
+def is_of_a_minute(bands: DemandBands) -> bool:
+    """Say whether bands speak of a minute; those of a trained model speak of its step."""
+    return bands.step_seconds == MINUTE_SECONDS
+
+
 def _spacing(horizon_seconds: float) -> float:
     return max(MINUTE_SECONDS, horizon_seconds / WAITING)
 
@@ -113,7 +92,8 @@ def _ends(minute: WholeMinute) -> float:
     return (minute.minute + 1) * MINUTE_SECONDS
 
 
-def _sample(table: BandTable) -> BandTable:
+def sampled_series(table: BandTable) -> BandTable:
+    """Return the series of a forecast that are scored, at most `SCORED_SERIES`."""
     step = max(1, math.ceil(len(table) / SCORED_SERIES))
     return BandTable(**{name: column[::step] for name, column in table})
 
@@ -145,7 +125,7 @@ def _scored(
         cycle=forecast.cycle,
         cluster_time_seconds=view.cluster_time_seconds,
         observed_cycle=view.cycle,
-        model_id=BANDS_ID,
+        model_id=MINUTE_BANDS_ID,
         horizon_seconds=forecast.horizon_seconds,
         risk=None,
         demand=None,

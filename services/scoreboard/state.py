@@ -36,7 +36,7 @@ from schemas.switchback import OutcomeSwitchback
 from schemas.untouched import UntouchedObservation
 from schemas.view import ObservationView, update_view
 from services.agent_rewards import RewardInput
-from services.scoreboard.bands import ScoredBands
+from services.scoreboard.bands import ScoredBands, is_of_a_minute
 from services.scoreboard.breakers import Breakers
 from services.scoreboard.capacity import ScoredCapacity, with_statement
 from services.scoreboard.forecast import RunningSums, score_forecast
@@ -54,9 +54,10 @@ from services.scoreboard.predicted import predict_situation, situation_of
 from services.scoreboard.promotion import Promotion
 from services.scoreboard.scored_worlds import ScoredWorlds, acted_observed, untouched_observed
 from services.scoreboard.settings import ScoreboardSettings
+from services.scoreboard.step_bands import ScoredSteps
 from services.scoreboard.switched_blocks import SwitchedBlocks, blocks_of
 from services.scoreboard.touched import TouchedNodes, left_nodes
-from services.scoreboard.unpublished import UnpublishedOutcome
+from services.scoreboard.unpublished import UnpublishedOutcome, without_published
 from services.scoreboard.waiting_decisions import JudgedCycle, PendingDecision, reward_of
 
 
@@ -91,7 +92,9 @@ class ScoreboardState(DataModel):
     )
     """None, and not in the checkpoint, where the promotion of risk models is off."""
     bands: ScoredBands | None = Field(default=None, exclude_if=lambda bands: bands is None)
-    """Bands of demand; None, and not in the checkpoint, as long as none was published."""
+    """Bands of minutes; None, and not in the checkpoint, as long as none was published."""
+    steps: ScoredSteps | None = Field(default=None, exclude_if=lambda steps: steps is None)
+    """Bands of a trained model's steps; None likewise."""
     capacity: ScoredCapacity | None = Field(default=None, exclude_if=lambda scored: scored is None)
     """What replicas bear; None, and not in the checkpoint, as long as nothing was said of it."""
 
@@ -115,7 +118,7 @@ def evolve(
         case Proposal(untouched=UntouchedDraw() as draw) if settings.promotion.enabled:
             return _apply_draw(state, draw, event.data.cluster_time_seconds)
         case OutcomeReward() | OutcomeForecast():
-            return _drop_published(state, event.data)
+            return state.model_copy(update={"owed": without_published(state.owed, event.data)})
         case UntouchedObservation():
             return _with_worlds(state, untouched_observed(state.worlds, event, settings.score))
         case OutcomeScore() | OutcomeCounterfactual():
@@ -154,12 +157,15 @@ def _apply_observation(
 
 
 def _bands_scored(state: ScoreboardState, view: ObservationView) -> ScoreboardState:
-    """Score the bands of demand whose minute is over, and what replicas were said to bear."""
+    """Score the bands of demand whose minute or step is over, and what replicas were said to bear."""
     for name in ("bands", "capacity"):
         scored: ScoredBands | ScoredCapacity | None = getattr(state, name)
         if scored is not None:
             after, owed = scored.with_view(view)
             state = state.model_copy(update={name: after, "owed": (*state.owed, *owed)})
+    if state.steps is not None:
+        steps, settled = state.steps.with_view(view)
+        state = state.model_copy(update={"steps": steps, "owed": (*state.owed, *settled.outcomes)})
     return state
 
 
@@ -274,8 +280,7 @@ def _forecast(
 ) -> ScoreboardState:
     data: Prediction = event.data
     if isinstance(data, PredictionDemand) and data.bands:
-        bands = (state.bands or ScoredBands()).with_prediction(data, event.id)
-        state = state.model_copy(update={"bands": bands})
+        state = _with_bands(state, data, event.id)
     if isinstance(data, PredictionRisk):
         highest = max(data.nodes.risk_ratio, default=None)
         befores = tuple(
@@ -294,6 +299,17 @@ def _forecast(
     ordered = sorted((*others, new), key=lambda other: other.place)
     kept = tuple(ordered)[-settings.keep_cycles :]
     return state.model_copy(update={"forecasts": kept, "touched": touched})
+
+
+def _with_bands(
+    state: ScoreboardState, data: PredictionDemand, prediction_id: str
+) -> ScoreboardState:
+    """Let bands wait for what they speak of: minutes, or steps of a trained model."""
+    if is_of_a_minute(data.bands[0]):
+        bands = (state.bands or ScoredBands()).with_prediction(data, prediction_id)
+        return state.model_copy(update={"bands": bands})
+    steps = (state.steps or ScoredSteps()).with_prediction(data, prediction_id)
+    return state.model_copy(update={"steps": steps})
 
 
 def _left_out(
@@ -367,16 +383,3 @@ def _apply_draw(state: ScoreboardState, draw: UntouchedDraw, now_seconds: float)
     forecasts = tuple(note_left(one, now_seconds, left) for one in state.forecasts)
     touched = state.touched.with_left(now_seconds, draw)
     return state.model_copy(update={"forecasts": forecasts, "touched": touched})
-
-
-def _drop_published(
-    state: ScoreboardState, data: OutcomeReward | OutcomeForecast
-) -> ScoreboardState:
-    """Drop what the log holds now."""
-    owed = tuple(outcome for outcome in state.owed if not _is_said(outcome, data))
-    return state.model_copy(update={"owed": owed})
-
-
-def _is_said(owed: UnpublishedOutcome, data: OutcomeReward | OutcomeForecast) -> bool:
-    published = owed.reward if isinstance(data, OutcomeReward) else owed.forecast
-    return published is not None and owed.cycle == data.cycle and published.key() == data.key()

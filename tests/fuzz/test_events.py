@@ -28,6 +28,15 @@ from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
 from schemas.run import RunArtifact, RunError, RunTrial
+from schemas.session import (
+    JobChange,
+    PlannedJob,
+    SessionAdvanced,
+    SessionCancelRequested,
+    SessionClaimed,
+    SessionEnded,
+    SessionPlanned,
+)
 from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
 from tests.builders import make_control, stamp_event
@@ -104,6 +113,20 @@ SWITCHBACK = OutcomeSwitchback(
     confidence_ratio=0.95,
 )
 """Nothing of the kind is in a run whose executor may always act."""
+_SESSION = {"session": "s", "runner": "r", "sequence": 1}
+SESSION = (
+    SessionPlanned(
+        **_SESSION,
+        payload={"kind": "command"},
+        total=1,
+        jobs=(PlannedJob(job_id="j", config={"x": 0}, output_json="o.json"),),
+    ),
+    SessionClaimed(**_SESSION, engine="local", host="h", limits={"max_parallel": 4}),
+    SessionAdvanced(**_SESSION, changes=(JobChange(job_id="j", state="failed", log_tail=("x",)),)),
+    SessionEnded(**_SESSION, status="complete", counts={"failed": 1}, exit_code=1),
+    SessionCancelRequested(**_SESSION, reason="enough"),
+)
+"""No run of a stack makes any."""
 FRAMED = [kind.TYPE for kind in EVENT_TYPES if "frame" in kind.model_fields]
 
 
@@ -132,6 +155,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         IMPORTED,
         CAPACITY,
         FILLED,
+        *SESSION,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))
     return found

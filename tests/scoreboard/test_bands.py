@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from projections.run_totals import RunTotals
-from schemas.outcome import BandScore, OutcomeForecast
+from schemas.band_score import BandScore
+from schemas.outcome import OutcomeForecast
 from schemas.prediction import BandTable, DemandBands
 from schemas.work import ServiceCounters, WorkCounters
 from services.scoreboard.service import ScoreboardHandler, build

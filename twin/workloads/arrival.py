@@ -66,6 +66,8 @@ class WorkloadArrival:
     start_nodes: tuple[str, ...] = ()
     traffic: str = ""
     """Requests over time of a service (`twin/traffic.py`); empty: none."""
+    autoscaler: str = ""
+    """Of a service (`twin/workloads/autoscaler.py`); empty: nobody scales it."""
     history: str = ""
     """Name of a file beside the workload that tells of the time before it; empty: none. It changes nothing here."""
     request_cpu_seconds: float | None = None

@@ -21,6 +21,7 @@ from twin.workloads.arrival import (
     read_windows,
     windows_from_text,
 )
+from twin.workloads.autoscaler import read_autoscaler
 from twin.workloads.rate_file import named_file, read_rate_file
 from twin.workloads.row_place import RowPlace
 
@@ -45,6 +46,7 @@ ARRIVAL_FIELDS = (
     "usage_windows",
     "start_nodes",
     "traffic",
+    "autoscaler",
     "history",
     "request_cpu_seconds",
     "request_cv",
@@ -289,6 +291,7 @@ def _arrival(fields: RowFields) -> WorkloadArrival:
         usage_windows=fields.windows(),
         start_nodes=start_nodes,
         traffic=_traffic(fields),
+        autoscaler=_autoscaler(fields),
         history=_history(fields),
         request_cpu_seconds=fields.optional("request_cpu_seconds", 1e-5, 1_000),
         request_cv=fields.optional("request_cv", 0.1, 4),
@@ -338,6 +341,19 @@ def _traffic(fields: RowFields) -> str:
     except ValueError as error:
         raise fields.place.error("traffic", text, f"{error}, or write file RATES.csv") from error
     return text
+
+
+def _autoscaler(fields: RowFields) -> str:
+    """Return the text of a service's autoscaler; empty without one."""
+    text = fields.text("autoscaler", "")
+    if not text:
+        return ""
+    if fields.row.get("kind") != "service":
+        raise fields.place.error("autoscaler", text, "give autoscalers to services only")
+    try:
+        return read_autoscaler(text).text()
+    except ValueError as error:
+        raise fields.place.error("autoscaler", text, str(error)) from error
 
 
 def _history(fields: RowFields) -> str:

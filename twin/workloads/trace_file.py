@@ -19,9 +19,9 @@ from twin.workloads.row_files import COMMENT, Complain, PlacedRow, read_rows
 from twin.workloads.row_place import RowPlace
 from twin.workloads.rows import read_row
 
-_OPTIONAL = ("usage_windows", "start_nodes", "cordoned", "annotations", "traffic", "history", "request_cpu_seconds",
-             "request_cv", "request_timeout_seconds", "request_workers", "ready_seconds", "late_after_seconds",
-             "active_deadline_seconds")  # fmt: skip
+_OPTIONAL = ("usage_windows", "start_nodes", "cordoned", "annotations", "traffic", "autoscaler", "history",
+             "request_cpu_seconds", "request_cv", "request_timeout_seconds", "request_workers", "ready_seconds",
+             "late_after_seconds", "active_deadline_seconds")  # fmt: skip
 """Left out of written rows when they say nothing."""
 
 

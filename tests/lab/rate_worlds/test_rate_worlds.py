@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 from foresail.experiment.controllers import horizontal_spec
+from foresail.experiment.drawn_world import with_files
 from lab.experiments.arms import Arm, Autoscaling, ScalingAhead
+from lab.experiments.spec import Trial, Workload, World
 from lab.rate_worlds.__main__ import main
 from lab.rate_worlds.draw import draw_world, from_minute
 from lab.rate_worlds.families import FAMILIES
@@ -257,3 +259,16 @@ def test_an_arm_takes_forecasts_that_there_are_alone() -> None:
     """Another name is refused."""
     with pytest.raises(ValueError, match="forecast"):
         Arm.model_validate({"name": "a", "ahead": {"forecast": "guess"}})
+
+
+def test_a_family_s_day_may_be_played_from_an_hour_on(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hours before belong to the history, and no other workload has such an hour."""
+    monkeypatch.setenv("FORESAIL_DATA", str(data))
+    late = Workload(name="late", family="crane", begins="09:48")
+    with with_files(Trial(World(), late, Arm(name="none"), 1)) as played:
+        assert played.workload.start_time is not None
+        assert played.workload.start_time.strftime("%H:%M") == "09:48"
+    with pytest.raises(ValueError, match="only the day of a family"):
+        Workload(name="early", begins="09:48")

@@ -80,6 +80,10 @@ def test_service_of_a_workload_file_has_people(tmp_path: Path) -> None:
         ("service,file a\0b.csv", "traffic", "beside this one"),
         ("service,steady 5", "traffic", "give one of constant"),
         ("task,constant requests_per_second=5", "traffic", "services only"),
+        ("task,,,cpu_percent=70 least=2 most=4", "autoscaler", "services only"),
+        ("service,,,cpu_percent=70", "autoscaler", "write cpu_percent=70 least=2 most=24"),
+        ("service,,,cpu_percent=70 least=5 most=4", "autoscaler", "most from least"),
+        ("service,,,cpu_percent=x least=2 most=4", "autoscaler", "whole number above 0"),
         ("service,,missing.csv", "history", "beside this one"),
         ("service,,../rates.csv", "history", "beside this one"),
         ("task,,w.csv", "history", "services only"),
@@ -89,8 +93,8 @@ def test_a_bad_file_of_a_row_is_named(tmp_path: Path, cells: str, field: str, re
     """A row whose traffic or history cannot be had is refused with what to give instead."""
     path = tmp_path / "w.csv"
     path.write_text(
-        "record,name,time_seconds,cpu_request_millicores,memory_request_bytes,kind,traffic,history\n"
-        f"arrival,a,0,100,1000000,{cells}{',' * (2 - cells.count(','))}\n"
+        "record,name,time_seconds,cpu_request_millicores,memory_request_bytes,kind,traffic,history,autoscaler\n"
+        f"arrival,a,0,100,1000000,{cells}{',' * (3 - cells.count(','))}\n"
     )
     with pytest.raises(InputError) as error:
         read_trace_file(path)
@@ -116,3 +120,24 @@ def test_a_workload_knows_the_files_of_its_history(tmp_path: Path) -> None:
         "arrival,a,0,100,1000000,service,past.csv\narrival,b,0,100,1000000,service,past.csv\n"
     )
     assert open_workload(str(path), nodes=1, seed=1).history_files == (tmp_path / "past.csv",)
+
+
+def test_a_service_with_an_autoscaler_is_scaled_and_takes_it_with_it(tmp_path: Path) -> None:
+    """The HPA follows the requests, within its bounds, and goes with its Deployment."""
+    path = tmp_path / "w.csv"
+    path.write_text(
+        "record,name,time_seconds,cpu_request_millicores,memory_request_bytes,kind,traffic,autoscaler\n"
+        "arrival,web,0,1000,1000000,service,constant requests_per_second=150,"
+        "cpu_percent=70 least=2 most=4\n"
+    )
+    workload = open_workload(str(path), nodes=2, seed=1)
+    engine = Engine(TwinConfig(), seed=1)
+    engine.add_nodes(workload.nodes)
+    engine.load(iter(workload.arrivals))
+    engine.advance(engine.config.start_time + 600.0)
+    deployment = engine.store.find("deployments", "default", "web")
+    assert deployment is not None
+    assert deployment.body["spec"]["replicas"] == 4
+    engine.store.delete("deployments", "default", "web")
+    engine.advance(engine.now + 60.0)
+    assert engine.store.find("horizontalpodautoscalers", "default", "web") is None

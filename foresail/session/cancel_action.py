@@ -1,0 +1,60 @@
+"""`foresail session cancel`: ends a session, whether a runner works on it or not."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+
+from bus.exit_codes import ExitCode
+from foresail import stopping
+from foresail.output import console, print_json
+from foresail.session.place import add_session, any_log, folder_of, known_session
+from lab.sessions.session_log import SessionLog
+from projections.session_state import FINAL, runner_counts
+
+EXAMPLES = (("session cancel jobs-1a2b3c4d --reason 'wrong data'", "what runs is ended"),)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    add_session(parser)
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the log")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Ask the runner to end, or write the end where there is none.
+
+    Raises:
+        InputError: there is no such session.
+    """
+    session = known_session(arguments)
+    asked = stopping.run(_cancel(arguments, session))
+    if arguments.json:
+        print_json({"session": session, "runner": asked})
+    else:
+        what = "its runner is asked to end" if asked else "cancelled"
+        console().print(f"{session}: {what}", markup=False)
+    return ExitCode.GOOD
+
+
+async def _cancel(arguments: argparse.Namespace, session: str) -> bool:
+    async with any_log(folder_of(arguments.state, session), session) as (log, running):
+        await log.request_cancel(arguments.reason)
+        if not running:
+            await _end(log)
+        return running
+
+
+async def _end(log: SessionLog) -> None:
+    """Let every job that has not ended end as cancelled."""
+    state = await log.read()
+    left = [change for change in state.jobs.values() if change.state not in FINAL]
+    if not left:
+        return
+    await log.claim("none", socket.gethostname(), {})
+    cancelled = {"state": "cancelled", "reason": "the session was cancelled"}
+    changes = [change.model_copy(update=cancelled) for change in left]
+    await log.advance(changes)
+    for change in changes:
+        state.jobs[change.job_id] = change
+    await log.end("cancelled", state.counts, runner_counts(state.jobs).exit_code)

@@ -1,0 +1,73 @@
+"""`foresail session run`: every job of a file, each to exactly one end."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bus.errors import InputError
+from bus.exit_codes import ExitCode
+from foresail import stopping
+from foresail.output import print_json
+from foresail.session.place import add_place, folder_of, session_name
+from foresail.session.plan_action import add_session_file, session_of
+from foresail.session.running import Work, add_running, limits_of, run_session
+from lab.sessions.attempts import attempt_of
+from lab.sessions.jobs_file import AnyPayload, read_jobs_file
+from lab.sessions.planner import plan_jobs
+from schemas.session import PlannedJob
+
+EXAMPLES = (
+    ("session run --jobs-file jobs.jsonl", "four jobs at a time on this machine"),
+    ("session run --session-file session.yaml --retry-failed 2", "plan and run at once"),
+    ("session run --jobs-file jobs.jsonl --dry-run", "show what would be started"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("--jobs-file", metavar="FILE",
+                        help="jobs as JSON lines, as `session plan` writes them")  # fmt: skip
+    add_session_file(parser, required=False)
+    parser.add_argument("--session", metavar="NAME",
+                        help="name of the session (default: that of the file, and a hash of it)")  # fmt: skip
+    add_place(parser)
+    add_running(parser)
+    parser.add_argument("--dry-run", action="store_true",
+                        help="show what would be started; start and reach nothing")  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Run a session.
+
+    Raises:
+        InputError: jobs, engine or limits cannot be used.
+    """
+    if (arguments.jobs_file is None) == (arguments.session_file is None):
+        raise InputError("--jobs-file", arguments.jobs_file, "give it or --session-file")
+    path = Path(arguments.jobs_file or arguments.session_file)
+    if arguments.jobs_file is not None:
+        payload, jobs = read_jobs_file(path)
+    else:
+        planned = session_of(arguments)
+        payload, jobs = planned.payload, plan_jobs(planned)
+    if arguments.dry_run:
+        return _show(arguments, payload, jobs)
+    session = session_name(path, arguments.session)
+    folder_of(arguments.state, session)
+    return stopping.run(run_session(arguments, Work(session, payload, jobs)))
+
+
+def _show(
+    arguments: argparse.Namespace, payload: AnyPayload, jobs: tuple[PlannedJob, ...]
+) -> ExitCode:
+    """Print each job's command line; nothing is started, written or reached."""
+    limits = limits_of(arguments)
+    python = arguments.python_executable or "python"
+    for job in jobs:
+        if job.refused:
+            print_json({"job_id": job.job_id, "state": "invalid", "reason": job.refused})
+            continue
+        attempt = attempt_of(job, 1, payload, python, limits.timeout_per_job_seconds)
+        print_json({"job_id": job.job_id, "words": attempt.words, "output_json": job.output_json})
+    return ExitCode.DIFFERS if any(job.refused for job in jobs) else ExitCode.GOOD

@@ -1,0 +1,163 @@
+"""Runs a session from the command line: what `run` and `resume` share."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bus.clock import SystemClock
+from bus.errors import AnotherWriter, InputError
+from bus.exit_codes import ExitCode
+from foresail.flags import seconds
+from foresail.output import console, print_error, print_json, print_note
+from foresail.progress import doing_shares
+from foresail.session.place import SessionTaken, folder_of, owned_log
+from foresail.session.summary import header_of, progress_text, run_summary, summary_text
+from lab.sessions.engines.local import LocalEngine, LocalLimits
+from lab.sessions.engines.port import Engine
+from lab.sessions.jobs_file import AnyPayload
+from lab.sessions.limits import Limits
+from lab.sessions.payloads import check_files, read_payload
+from lab.sessions.runner import SessionRunner
+from projections.session_state import FINAL, SessionState
+from schemas.session import PlannedJob
+
+ENGINES = ("local",)
+CODES = {0: ExitCode.GOOD, 1: ExitCode.DIFFERS, 2: ExitCode.BAD_INPUT}
+AGAIN = frozenset({"unsubmitted"})
+"""States that a resumed session leaves: those jobs have not had their turn."""
+RETRIED = frozenset({"failed", "timed-out"})
+"""States that it leaves, too, with --retry-failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A session that is to be run."""
+
+    session: str
+    payload: AnyPayload | None
+    """None: as the log has it."""
+    jobs: tuple[PlannedJob, ...]
+    """Empty: as the log has them."""
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Add how jobs are run."""
+    defaults = Limits()
+    parser.add_argument("--engine", choices=ENGINES, default="local",
+                        help="where jobs run (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--max-parallel", type=int, default=defaults.max_parallel, metavar="N",
+                        help="jobs at the same time (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--timeout-per-job", type=seconds, metavar="DURATION",
+                        default=defaults.timeout_per_job_seconds,
+                        help="a job that takes longer is ended (default: 5m)")  # fmt: skip
+    parser.add_argument("--timeout-session", type=seconds, metavar="DURATION",
+                        default=defaults.timeout_session_seconds,
+                        help="after it everything is ended (default: 1h)")  # fmt: skip
+    parser.add_argument("--retry-failed", type=int, nargs="?", const=1, default=0, metavar="N",
+                        help="try a job that failed or timed out N times more (without N: once)")  # fmt: skip
+    parser.add_argument("--stop-on-error", action="store_true",
+                        help="begin no job after one has not succeeded")  # fmt: skip
+    parser.add_argument("--python-executable", metavar="FILE",
+                        help="Python of the jobs (default: this one; in containers: python)")  # fmt: skip
+    parser.add_argument("--job-memory", type=int, metavar="MIB",
+                        help="most memory of a job, in MiB (default: no limit here, 2048 on Kubernetes)")  # fmt: skip
+
+
+def limits_of(arguments: argparse.Namespace) -> Limits:
+    """Return the limits that the arguments mean; raises InputError where nothing would ever run."""
+    limits = Limits(
+        arguments.max_parallel,
+        arguments.timeout_per_job,
+        arguments.timeout_session,
+        arguments.retry_failed,
+        arguments.stop_on_error,
+    )
+    limits.check()
+    return limits
+
+
+async def run_session(arguments: argparse.Namespace, work: Work) -> ExitCode:
+    """Run what is left of a session, print what came of it, and return the exit code.
+
+    Raises:
+        InputError: engine, payload or limits cannot be used.
+    """
+    folder = folder_of(arguments.state, work.session)
+    limits = limits_of(arguments)
+    if work.payload is not None:
+        check_files(work.payload)
+    try:
+        async with owned_log(folder, work.session) as log:
+            state = await log.read()
+            if not state.whole:
+                if work.payload is None:
+                    raise InputError("SESSION", work.session, "it was never planned to its end")
+                await log.plan(work.payload.model_dump(mode="json"), work.jobs)
+                state = await log.read()
+            payload = read_payload("payload", state.payload)
+            _note_earlier(state, retry=limits.retries > 0)
+            engine = engine_of(arguments, folder)
+            with doing_shares(f"session {work.session}") as show:
+                runner = SessionRunner(
+                    log, engine, state, payload, limits, SystemClock(),
+                    python=arguments.python_executable or sys.executable,
+                    on_change=_shown(show, limits),
+                )  # fmt: skip
+                code = await _run(runner, engine)
+    except (SessionTaken, AnotherWriter) as error:
+        print_error(f"{error}; nothing of this run goes on")
+        return ExitCode.ANOTHER_WRITER
+    _print(arguments, work.session, state)
+    return CODES[code]
+
+
+async def _run(runner: SessionRunner, engine: Engine) -> int:
+    try:
+        await engine.open()
+        try:
+            return await runner.run(socket.gethostname())
+        except asyncio.CancelledError:
+            await runner.interrupt()
+            raise
+    finally:
+        await engine.close()
+
+
+def engine_of(arguments: argparse.Namespace, folder: Path) -> Engine:
+    """Return the engine that the arguments name."""
+    memory = arguments.job_memory
+    limits = LocalLimits(memory_bytes=None if memory is None else memory * 1024**2)
+    return LocalEngine(folder, limits)
+
+
+def _note_earlier(state: SessionState, *, retry: bool) -> None:
+    """Let jobs wait again that are to have another turn, and say what stands already."""
+    again = AGAIN | RETRIED if retry else AGAIN
+    for job_id, change in state.jobs.items():
+        if change.state in again and not state.planned[job_id].refused:
+            state.jobs[job_id] = change.model_copy(update={"state": "waiting", "reason": ""})
+    done = sum(change.state in FINAL for change in state.jobs.values())
+    if state.claimed is not None:
+        print_note(f"{done} of {state.total} jobs had ended before; the others go on")
+
+
+def _shown(show: Callable[[str, float], None], limits: Limits) -> Callable[[SessionState], None]:
+    def on_change(state: SessionState) -> None:
+        done = sum(change.state in FINAL for change in state.jobs.values())
+        show(progress_text(state, limits.max_parallel), done / max(1, state.total))
+
+    return on_change
+
+
+def _print(arguments: argparse.Namespace, session: str, state: SessionState) -> None:
+    summary = run_summary(session, state, arguments.engine)
+    if arguments.json:
+        print_json(asdict(summary))
+    else:
+        console().print(summary_text(summary, header_of(arguments.engine)), markup=False)

@@ -1,0 +1,141 @@
+"""A runner that is killed at any moment loses nothing: the same command goes on, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from lab.sessions.jobs_file import write_jobs_file
+from tests.lab.sessions.conftest import open_local
+from tests.lab.sessions.harness import Harness, alive, payload_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.nats]
+
+JOBS, KILLS = 60, 6
+FAILING, HANGING = 10, 20
+"""One in so many."""
+
+
+def run_command(folder: Path, *more: str) -> list[str]:
+    """Return the command that runs the session to its end, wherever it stands."""
+    return [
+        *(sys.executable, "-m", "foresail", "session", "run", "--json", *more),
+        *("--jobs-file", str(folder / "jobs.jsonl"), "--state", str(folder / "state")),
+        *("--max-parallel", "6", "--timeout-per-job", "3s"),
+    ]
+
+
+def planned(folder: Path, count: int) -> Harness:
+    """Write jobs of which some fail and some hang."""
+    harness = Harness("local", folder, open_local)
+    does = [
+        "fail" if number % FAILING == 3 else "hang" if number % HANGING == 7 else "succeed"
+        for number in range(count)
+    ]
+    jobs = harness.jobs({"do": do} for do in does)
+    write_jobs_file(folder / "jobs.jsonl", payload_of("{python}"), jobs)
+    return harness
+
+
+def wait_for_supervisor(folder: Path) -> None:
+    """Wait until the supervisor of a killed runner has ended its jobs, as the next runner does."""
+    for path in folder.rglob("supervisor.lock"):
+        with path.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def test_a_session_that_is_killed_many_times_counts_every_job_once(tmp_path: Path) -> None:
+    """None runs again after success, the states add up, and no process of any runner is left."""
+    count, kills = (
+        int(os.environ.get("SESSION_JOBS", JOBS)),
+        int(os.environ.get("SESSION_KILLS", KILLS)),
+    )
+    harness = planned(tmp_path, count)
+    random = Random(7)
+    begun: dict[str, int] = {}
+    for _ in range(kills):
+        runner = subprocess.Popen(
+            run_command(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(random.uniform(0.3, 3.0))
+        runner.send_signal(signal.SIGKILL)
+        runner.wait()
+        wait_for_supervisor(tmp_path)
+        for job in harness.ended_well():
+            begun.setdefault(job, harness.begun()[job])
+
+    last = subprocess.run(run_command(tmp_path), capture_output=True, text=True, check=False)
+
+    summary = json.loads(last.stdout)
+    hanging, failing = count // HANGING, count // FAILING
+    assert last.returncode == summary["exit_code"] == 1
+    assert summary["states"] == {
+        "succeeded": count - hanging - failing, "failed": failing, "timed-out": hanging,
+        "invalid": 0, "cancelled": 0, "unsubmitted": 0,
+    }  # fmt: skip
+    assert summary["success_jobs"] + summary["error_jobs"] + summary["skipped_jobs"] == count
+    assert begun
+    assert {job: harness.begun()[job] for job in begun} == begun
+    assert alive(str(tmp_path)) == []
+
+
+def test_of_two_runners_one_works_and_the_other_leaves(tmp_path: Path) -> None:
+    """The second says who has the session, does nothing, and ends with 3."""
+    planned(tmp_path, 40)
+    first = subprocess.Popen(run_command(tmp_path), stdout=subprocess.PIPE, text=True)
+    while not list((tmp_path / "state").rglob("server.json")):
+        time.sleep(0.05)
+
+    second = subprocess.run(run_command(tmp_path), capture_output=True, text=True, check=False)
+
+    assert second.returncode == 3
+    assert f"process {first.pid}" in second.stderr
+    assert json.loads(first.communicate()[0])["total_jobs"] == 40
+
+
+async def test_a_runner_whose_session_was_taken_stops(tmp_path: Path) -> None:
+    """Two runners on one log: the later claim wins, and the earlier runner ends with all that it ran."""
+    from bus.errors import AnotherWriter
+
+    harness = Harness("local", tmp_path, open_local)
+    jobs = harness.jobs({"do": "sleep", "seconds": 1.0} for _ in range(4))
+    first = asyncio.create_task(harness.run(jobs, max_parallel=2))
+    while len(harness.lines()) < 2:
+        await asyncio.sleep(0.02)
+    async with harness.log("r2") as log:
+        await log.claim("local", "there", {})
+
+    with pytest.raises(AnotherWriter):
+        await first
+
+    assert alive(str(harness.diary)) == []
+
+
+def test_ctrl_c_keeps_what_was_done(tmp_path: Path) -> None:
+    """An interrupted run ends with 130, says so in its log, and `status` shows it without a runner."""
+    planned(tmp_path, 40)
+    runner = subprocess.Popen(run_command(tmp_path), stdout=subprocess.DEVNULL)
+    while not (tmp_path / "diary").exists():
+        time.sleep(0.05)
+    runner.send_signal(signal.SIGINT)
+    assert runner.wait() == 130
+
+    shown = subprocess.run(
+        [sys.executable, "-m", "foresail", "session", "status", "--json", "--state", str(tmp_path / "state")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    status = json.loads(shown.stdout)
+    assert (status["status"], status["running"], status["total"]) == ("interrupted", False, 40)
+    assert sum(status["states"].values()) == 40
+    assert alive(str(tmp_path)) == []
