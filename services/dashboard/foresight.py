@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from projections.figures import number, signed_text
-from projections.foresight.action import AheadAction
 from projections.foresight.course import Course
 from projections.foresight.foreseen import Foreseen
 from projections.foresight.log import ForesightLog, Settled
-from projections.foresight.text import headline, outcome_texts, without_text
+from projections.foresight.text import action_text, headline, outcome_texts, without_text
 
 KEPT_ACTIONS = 40
-"""Settled actions that the page remembers."""
+"""Settled rises that the page remembers."""
 BEFORE_SECONDS = 900.0
 """Shown of the time before the forecast, at most."""
 MARGIN_SECONDS = 120.0
@@ -24,10 +23,10 @@ Json = dict[str, Any]
 
 def foresight_json(log: ForesightLog) -> Json | None:
     """Return the panel; None while nothing is foreseen of any Service."""
-    acted = [one for one in log.outcomes() if one.action.executed_seconds is not None]
+    acted = [one for one in log.outcomes() if one.rise.carried_out]
     if acted:
         told = max(acted, key=_told)
-        return _of_action(log, told, len({one.action.service for one in acted}))
+        return _of_action(log, told, len({one.rise.service for one in acted}))
     rising = [(_rise_ratio(known[-1]), name) for name, known in log.foreseen.items() if known]
     if not rising:
         return None
@@ -41,9 +40,7 @@ def foresight_json(log: ForesightLog) -> Json | None:
 
 def _told(one: Settled) -> tuple[float, float]:
     """Return how much there is to tell: requests spared, then how new it is."""
-    there = one.outcome.there
-    spared = 0.0 if there is None else there.failed - one.outcome.here.failed
-    return spared, one.action.decided_seconds
+    return one.outcome.spared or 0.0, one.rise.first.decided_seconds
 
 
 def _rise_ratio(foreseen: Foreseen) -> float:
@@ -51,15 +48,16 @@ def _rise_ratio(foreseen: Foreseen) -> float:
 
 
 def _of_action(log: ForesightLog, one: Settled, services: int) -> Json:
-    action, outcome = one.action, one.outcome
-    there = outcome.there
+    rise, outcome = one.rise, one.outcome
+    action, there = rise.first, outcome.there
     content: Json = {
         "service": action.service,
-        "heading": headline(action, outcome),
+        "heading": headline(rise, outcome),
         "lines": [
             f"{line[:1].upper()}{line[1:]}."
             for line in (
-                *outcome_texts(action, outcome),
+                action_text(action, outcome),
+                *outcome_texts(rise, outcome),
                 f"without the forecast {without_text(action)}",
             )
         ],
@@ -80,7 +78,7 @@ def _of_action(log: ForesightLog, one: Settled, services: int) -> Json:
 
 def _marks(one: Settled) -> list[Json]:
     """Return the moments to mark, in their order."""
-    action: AheadAction = one.action
+    action = one.rise.first
     moments = (
         ("foreseen", action.spoke_seconds),
         ("asked", action.executed_seconds),
