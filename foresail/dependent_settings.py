@@ -68,6 +68,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "switchback": switchback,
             "breaker": breaker_of(settings),
             "promotion": promotion_of(settings),
+            "foresight": settings.foresight,
         },
         "switchback": {"seed": run.seed},
     }

@@ -126,8 +126,8 @@ class Overview:
             case Proposal() | Decision() | OutcomeExecution() | OutcomeVerification():
                 return replace(after, cycles=self.cycles.after(event))
             case OutcomeForecast(slot=0):
-                of_bands = event.data.part == "bands"
-                return after if of_bands else replace(after, forecast=event.data)
+                of_demand = event.data.part in ("bands", "action")
+                return after if of_demand else replace(after, forecast=event.data)
             case OutcomeScore() | OutcomeCounterfactual() | OutcomeSwitchback() as worth:
                 return _after_worth(after, worth)
             case OutcomeBreaker(standing=standing):

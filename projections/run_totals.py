@@ -13,6 +13,7 @@ from schemas.band_score import BandScore
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.foresight_score import AheadTotals, ahead_totals_text
 from schemas.observation import Observation
 from schemas.outcome import (
     ExecutionPhase,
@@ -56,6 +57,8 @@ class RunTotals:
         self.bands: dict[tuple[str, float], BandScore] = {}
         """Bands of demand so far, by model and horizon in seconds."""
         """Forecasts of the active models whose Brier score is known."""
+        self.foresight: dict[str, AheadTotals] = {}
+        """What came of actions that rested on a forecast, by model."""
         self.score: OutcomeScore | None = None
         """The newest outcome score."""
         self.counterfactual: OutcomeCounterfactual | None = None
@@ -140,7 +143,12 @@ class RunTotals:
                 else {"models_text": "\n".join(driving_texts(self.models))}
             ),
             **({"bands_text": bands_text(self.bands)} if self.bands else {}),
+            **({"foresight_text": self._foresight_text()} if self.foresight else {}),
         }
+
+    def _foresight_text(self) -> str:
+        sums = self.foresight
+        return "\n".join(ahead_totals_text(model, sums[model]) for model in sorted(sums))
 
     def _switchback(self) -> dict[str, Any]:
         """Return the estimate where there is one; a run without a switchback says nothing of it."""
@@ -178,6 +186,8 @@ class RunTotals:
             case OutcomeForecast(slot=0) as forecast:
                 if forecast.bands_so_far is not None:
                     self.bands[forecast.model_id, forecast.horizon_seconds] = forecast.bands_so_far
+                if forecast.actions_so_far is not None:
+                    self.foresight[forecast.model_id] = forecast.actions_so_far
                 if forecast.risk is not None and forecast.risk.brier is not None:
                     self.briers += 1
                     self._brier_micro += round(forecast.risk.brier * MICRO)

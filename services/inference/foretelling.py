@@ -16,14 +16,14 @@ from features.workload_history.history import WorkloadHistory
 from schemas.numbers import rounded
 from schemas.prediction import BandTable, DemandBands
 from services.inference.demand_forecaster import DemandBands as ForecastBands
-from services.inference.demand_forecaster import DemandForecaster, Numbers
+from services.inference.demand_forecaster import DemandForecaster
+from services.inference.speakers import Numbers
 
 KINDS = ("service/", "nodes/")
 """Series whose demand somebody acts on."""
 MOST_SERIES = 200
-"""Series foretold at each step, the first by name: each takes about 30 ms of a processor."""
+"""Series foretold at each step, the first by name."""
 LOWEST, LOW, MIDDLE, HIGH, HIGHEST = range(5)
-"""Places of 0.05, 0.1, 0.5, 0.9 and 0.95 among the forecaster's quantiles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,28 +56,23 @@ def foretold_after(foretold: Foretold | None, history: WorkloadHistory, model: N
         else foretold.forecaster.copy(model)
     )
     names = sorted(name for name in history.ids if name.startswith(KINDS))[:MOST_SERIES]
-    forecasts = {name: _forecast(forecaster, history, name) for name in names}
-    said = {name: one for name, one in forecasts.items() if one is not None}
-    return Foretold(step, forecaster, _bands(said, history, step), is_new=bool(said))
-
-
-def _forecast(
-    forecaster: DemandForecaster, history: WorkloadHistory, name: str
-) -> ForecastBands | None:
-    times, values = history.past(name)
-    forecaster.observe(name, times[-1:], values[-1:])
-    return forecaster.forecast(name, times, values, (history.next_step - 1) * STEP_SECONDS)
+    times, values = history.pasts(names)
+    forecaster.observe_many(names, times[-1:], values[:, -1:])
+    origin_s = (step - 1) * STEP_SECONDS
+    forecasts = forecaster.forecast_many(names, times, values, origin_s)
+    said = {name: one for name, one in zip(names, forecasts, strict=True) if one is not None}
+    newest = dict(zip(names, values[:, -1].tolist(), strict=True))
+    return Foretold(step, forecaster, _bands(said, newest, step), is_new=bool(said))
 
 
 def _bands(
-    said: dict[str, ForecastBands], history: WorkloadHistory, step: int
+    said: dict[str, ForecastBands], newest: dict[str, float], step: int
 ) -> tuple[DemandBands, ...]:
     """Return the forecasts by horizon; that of H seconds is of the step that ends H after the newest one."""
     if not said:
         return ()
     horizons = next(iter(said.values())).horizons_seconds
-    newest = {name: float(history.past(name, 1).values[0]) for name in said}
-    known = [name for name in said if newest[name] == newest[name]]
+    known = [name for name in said if newest[name] == newest[name]]  # NaN differs from itself
     return tuple(
         DemandBands(
             horizon_seconds=float(horizon),

@@ -7,6 +7,7 @@ from typing import Any
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.scoreboard.breakers import breakers_after
+from services.scoreboard.foresight import foresight_after
 from services.scoreboard.promotion import promotion_after
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState, evolve
@@ -42,6 +43,8 @@ class ScoreboardHandler:
     def evolve(self, state: ScoreboardState, event: Event[Any]) -> ScoreboardState:
         """Return the state after one stored event."""
         settled, settings = evolve(state, event, self._settings), self._settings
+        if settings.foresight.enabled:
+            settled = foresight_after(settled, event, settings)
         if settings.promotion.enabled:
             promotion = promotion_after(settled.promotion, event, settled.view, settings.promotion)
             settled = settled.model_copy(update={"promotion": promotion})

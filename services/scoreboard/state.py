@@ -52,6 +52,7 @@ from services.scoreboard.pending import (
 )
 from services.scoreboard.predicted import predict_situation, situation_of
 from services.scoreboard.promotion import Promotion
+from services.scoreboard.raises_ahead import RaisesAhead
 from services.scoreboard.scored_worlds import ScoredWorlds, acted_observed, untouched_observed
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.step_bands import ScoredSteps
@@ -95,6 +96,8 @@ class ScoreboardState(DataModel):
     """Bands of minutes; None, and not in the checkpoint, as long as none was published."""
     steps: ScoredSteps | None = Field(default=None, exclude_if=lambda steps: steps is None)
     """Bands of a trained model's steps; None likewise."""
+    raises: RaisesAhead | None = Field(default=None, exclude_if=lambda raises: raises is None)
+    """Raises that rest on a forecast; None, and not in the checkpoint, as long as no band was published."""
     capacity: ScoredCapacity | None = Field(default=None, exclude_if=lambda scored: scored is None)
     """What replicas bear; None, and not in the checkpoint, as long as nothing was said of it."""
 
