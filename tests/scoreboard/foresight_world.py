@@ -86,6 +86,7 @@ class ForesightWorld:
         without: int | None = None,
         mode: Mode = Mode.ACTIVE,
         rule: str = MODEL,
+        replica_rate: float = BEARS,
     ) -> None:
         """Propose and execute a raise that rests on what was foreseen of 600 s ahead."""
         action = ReplicateAction(
@@ -102,7 +103,7 @@ class ForesightWorld:
             low=58.0,
             middle=60.0,
             high=62.0,
-            replica_rate=BEARS,
+            replica_rate=replica_rate,
             lead_seconds=LEAD_SECONDS,
             chance_before=0.9,
             chance_after=0.1,
