@@ -63,7 +63,7 @@ class ForesightWorld:
             self.take(self._observation(counted=counted))
             for new_event in self.handler.decide(self.state, overdue=False):
                 self.said.append(new_event)
-                self.take(new_event.data)
+                self.take(new_event.data, new_event.causes)
 
     def foresee(self, rate: float, horizon_seconds: float = 600.0, rule: str = MODEL) -> None:
         """Foresee a rate, two more or less, in the step that ends one horizon after the newest step."""
@@ -137,9 +137,9 @@ class ForesightWorld:
         """Return what was said of one part of `outcome.forecast`."""
         return [new.data for new in self.said if getattr(new.data, "part", None) == part]
 
-    def take(self, data: Any) -> None:
+    def take(self, data: Any, causes: tuple[str, ...] = ()) -> None:
         """Fold an event."""
-        self.state = self.handler.evolve(self.state, stamp_event(data))
+        self.state = self.handler.evolve(self.state, stamp_event(data, causes=causes))
 
     def _observation(self, *, counted: bool) -> Any:
         web = ServiceCounters(
