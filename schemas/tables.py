@@ -52,8 +52,8 @@ class Table(DataModel):
         return len(self.ids)
 
     def row(self, index: int) -> dict[str, Any]:
-        """Return one row as a dict, `ids` included."""
-        return {name: getattr(self, name)[index] for name in type(self).model_fields}
+        """Return one row as a dict, `ids` included, without the columns that are empty."""
+        return {name: column[index] for name, column in self if column}
 
     def index(self) -> dict[str, int]:
         """Return row id to row number."""

@@ -7,5 +7,6 @@ backtest and live forecasts, and nothing newer than the origin is read:
 - `seasonal` has Holt-Winters and the Fourier rule;
 - `rules` has the simple rules, with bands from their own past errors;
 - `features` has the level-free columns that a trained model reads, and the units its numbers are in;
+- `walks` carries the newest origin of many series on to the next, and `together` finds what may be carried;
 - `follow` keeps bands calibrated and mixes the model with the rules by what they have lost lately.
 """

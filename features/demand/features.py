@@ -9,7 +9,7 @@ good mixture of rules does, and how wide its bands are. No column names a series
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ from features.demand.past import (
     Past,
     rolling_mean,
 )
-from features.demand.rules import LEANT_ON, QUARTER_SECONDS, Points, rule_points
+from features.demand.rules import LEANT_ON, QUARTER_SECONDS, Points, Seasons, rule_points
+from features.demand.seasonal import Period, Smoothed, fourier, holt_winters
 from features.series.quantiles import Floats
 
 FEATURE_SET = "demand-rates"
@@ -42,7 +43,7 @@ class Described:
     """Inputs of a model for n origins and their horizons.
 
     `features` (n, horizons, COLUMNS) float32, NaN where unknown; `base` and `scale` (n, horizons) in the unit of the
-    series; `rules` what the rules said.
+    series; `rules` what the rules said at these origins and at those before.
     """
 
     features: NDArray[np.float32]
@@ -50,40 +51,106 @@ class Described:
     scale: Floats
     rules: Points
 
-    def demand(self, numbers: Floats) -> Floats:
-        """Return (n, horizons, quantiles) demand for a model's numbers; never below 0."""
-        return np.maximum(self.base[..., None] + numbers * self.scale[..., None], 0.0)
-
     def numbers(self) -> Floats:
         """Return (n, horizons) what came, in the model's numbers."""
-        number: Floats = (self.rules.truth - self.base) / self.scale
+        truth = self.rules.truth[len(self.rules.truth) - len(self.base) :]
+        number: Floats = (truth - self.base) / self.scale
         return number
 
 
-def describe(past: Past, origins: Origins) -> Described:
-    """Return features, base and scale of each origin and horizon."""
-    rules = rule_points(past, origins)
-    known = rules.error_root(rules.points)
-    errors = (rules.truth[..., None] - rules.points) / known
-    losses = np.abs(errors)
-    day = rolling_mean(losses, origins.day, origins.wait)
-    week = rolling_mean(losses, 7 * origins.day, origins.wait)
-    short = rolling_mean(losses, SHORT_ORIGINS, origins.wait)
-    base = _base(rules.points, 0.5 * (day + week))
-    root, error_root = rules.root(base), rules.error_root(base)
-    missed = (rules.truth - base) / error_root
-    lost = [
-        rolling_mean(np.abs(missed), width, origins.wait)
-        for width in (SHORT_ORIGINS, origins.day, 7 * origins.day)
-    ]
-    usual = np.where(np.isnan(lost[1]), 0.2 * root, lost[1])
-    long = np.where(np.isnan(lost[2]), usual, lost[2])
-    brief = np.where(np.isnan(lost[0]), usual, lost[0])
+@dataclass(frozen=True, slots=True)
+class PointLosses:
+    """(n, horizons, LEANT_ON) mean size of each point's newest errors; NaN where none is known."""
+
+    short: Floats
+    day: Floats
+    week: Floats
+
+    def base(self, points: Floats) -> Floats:
+        """Return (n, horizons) the mean of the points, weighted by how small their errors were."""
+        return _base(points, 0.5 * (self.day + self.week))
+
+    def some(self, rows: slice) -> PointLosses:
+        """Return those of some of the origins."""
+        return PointLosses(self.short[rows], self.day[rows], self.week[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class BaseErrors:
+    """(n, horizons) how far the base lately lay from what came, as shares of its root; NaN where not known.
+
+    `size_` are means of sizes over the newest `SHORT_ORIGINS`, a day and a week; `squares` of squares over a day.
+    """
+
+    newest: Floats
+    mean: Floats
+    size_short: Floats
+    size_day: Floats
+    size_week: Floats
+    squares: Floats
+    yesterday: Floats
+    last_week: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """What a walk through n origins of one series came to, all by origin and horizon.
+
+    `rules` what the points were, and `lost` how far they lately lay off; `missed` (n, horizons) errors of the `base`;
+    `seasons` what the seasonal rules said, `ways` and `smoothed` those of Holt-Winters, `period` the Fourier rule's.
+    """
+
+    rules: Points
+    lost: PointLosses
+    base: Floats
+    missed: Floats
+    seasons: Seasons
+    ways: Floats
+    smoothed: Smoothed
+    period: Period
+
+
+def walked(past: Past, origins: Origins) -> Walked:
+    """Return what all origins of one series came to."""
+    best, ways, smoothed = holt_winters(past, origins, past.at(origins.target))
+    repeated, period = fourier(past, origins)
+    seasons = Seasons(best, repeated)
+    rules = rule_points(past, origins, seasons)
+    losses = np.abs(rules.errors())
+    widths = (SHORT_ORIGINS, origins.day, 7 * origins.day)
+    lost = PointLosses(*(rolling_mean(losses, width, origins.wait) for width in widths))
+    base = lost.base(rules.points)
+    missed = (rules.truth - base) / rules.error_root(base)
+    return Walked(rules, lost, base, missed, seasons, ways, smoothed, period)
+
+
+def describe(past: Past, origins: Origins, since: int = 0) -> Described:
+    """Return features, base and scale of one series at each origin from place `since` on."""
+    walk, rows = walked(past, origins), slice(since, None)
+    described = described_by(
+        past,
+        origins.some(rows),
+        walk.rules.some(rows),
+        walk.lost.some(rows),
+        _base_errors(walk.missed, origins, rows),
+    )
+    return replace(described, rules=walk.rules)
+
+
+def described_by(
+    past: Past, origins: Origins, rules: Points, lost: PointLosses, errors: BaseErrors
+) -> Described:
+    """Return features, base and scale, row by row, from what the points and the base lately were worth."""
+    base = lost.base(rules.points)
+    root = rules.root(base)
+    usual = np.where(np.isnan(errors.size_day), 0.2 * root, errors.size_day)
+    long = np.where(np.isnan(errors.size_week), usual, errors.size_week)
+    brief = np.where(np.isnan(errors.size_short), usual, errors.size_short)
     scale = root * (0.25 * brief + 0.5 * usual + 0.25 * long)
     scale = np.maximum(np.maximum(scale, SMALLEST_SCALE * base), TINY)
     columns = {
-        **_rule_columns(rules, base, scale, day, short),
-        **_error_columns(missed, root, scale, lost, origins),
+        **_rule_columns(rules, base, scale, lost),
+        **_error_columns(errors, root, scale),
         **_level_columns(past, origins, base, scale),
         **_season_columns(past, origins, base, scale),
         **_time_columns(past, origins),
@@ -105,8 +172,23 @@ def _base(points: Floats, lost: Floats) -> Floats:
     return base
 
 
+def _base_errors(missed: Floats, origins: Origins, rows: slice) -> BaseErrors:
+    wait, day = origins.wait, origins.day
+    size = np.abs(missed)
+    return BaseErrors(
+        rolling_mean(missed, 1, wait)[rows],
+        rolling_mean(missed, SHORT_ORIGINS, wait)[rows],
+        rolling_mean(size, SHORT_ORIGINS, wait)[rows],
+        rolling_mean(size, day, wait)[rows],
+        rolling_mean(size, 7 * day, wait)[rows],
+        rolling_mean(missed * missed, day, wait)[rows],
+        _shifted(missed, day)[rows],
+        _shifted(missed, 7 * day)[rows],
+    )
+
+
 def _rule_columns(
-    rules: Points, base: Floats, scale: Floats, day: Floats, short: Floats
+    rules: Points, base: Floats, scale: Floats, lost: PointLosses
 ) -> dict[str, Floats]:
     columns = {
         f"{name}_scales": _scales(rules.points[..., place], base, scale)
@@ -115,30 +197,23 @@ def _rule_columns(
     unit = rules.root(base) / scale
     for name in ERRORS_OF:
         place = LEANT_ON.index(name)
-        columns[f"{name}_error_1d"] = np.clip(day[..., place] * unit, 0.0, EDGE)
-        columns[f"{name}_error_2h"] = np.clip(short[..., place] * unit, 0.0, EDGE)
+        columns[f"{name}_error_1d"] = np.clip(lost.day[..., place] * unit, 0.0, EDGE)
+        columns[f"{name}_error_2h"] = np.clip(lost.short[..., place] * unit, 0.0, EDGE)
     spread = rules.points.std(axis=2) / scale
     return {**columns, "points_spread": np.clip(spread, 0.0, EDGE)}
 
 
-def _error_columns(
-    missed: Floats, root: Floats, scale: Floats, lost: list[Floats], origins: Origins
-) -> dict[str, Floats]:
+def _error_columns(errors: BaseErrors, root: Floats, scale: Floats) -> dict[str, Floats]:
     unit = root / scale
-    signed = rolling_mean(missed, SHORT_ORIGINS, origins.wait) * unit
-    newest = rolling_mean(missed, 1, origins.wait) * unit
-    yesterday = _shifted(missed, origins.day) * unit
-    last_week = _shifted(missed, 7 * origins.day) * unit
-    largest = rolling_mean(missed * missed, origins.day, origins.wait)
-    tails = np.sqrt(largest) / np.maximum(lost[1], TINY)
+    tails = np.sqrt(errors.squares) / np.maximum(errors.size_day, TINY)
     return {
-        "error_newest": np.clip(newest, -EDGE, EDGE),
-        "error_mean_2h": np.clip(signed, -EDGE, EDGE),
-        "error_size_2h": np.clip(lost[0] * unit, 0.0, EDGE),
-        "error_size_1d": np.clip(lost[1] * unit, 0.0, EDGE),
-        "error_size_7d": np.clip(lost[2] * unit, 0.0, EDGE),
-        "error_yesterday": np.clip(yesterday, -EDGE, EDGE),
-        "error_last_week": np.clip(last_week, -EDGE, EDGE),
+        "error_newest": np.clip(errors.newest * unit, -EDGE, EDGE),
+        "error_mean_2h": np.clip(errors.mean * unit, -EDGE, EDGE),
+        "error_size_2h": np.clip(errors.size_short * unit, 0.0, EDGE),
+        "error_size_1d": np.clip(errors.size_day * unit, 0.0, EDGE),
+        "error_size_7d": np.clip(errors.size_week * unit, 0.0, EDGE),
+        "error_yesterday": np.clip(errors.yesterday * unit, -EDGE, EDGE),
+        "error_last_week": np.clip(errors.last_week * unit, -EDGE, EDGE),
         "error_tails": np.clip(tails, 0.0, EDGE),
     }
 

@@ -14,6 +14,7 @@ State is plain arrays over n series; nothing here reads a clock.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +67,15 @@ class Follower:
         shape = (series, horizons)
         still = np.zeros((*shape, len(QUANTILES)))
         return cls(np.zeros((*shape, speakers)), np.zeros(shape), still, still.copy())
+
+    @classmethod
+    def stacked(cls, many: Sequence[Follower]) -> Follower:
+        """Return one follower of all their series, with arrays of its own."""
+        return cls(*(np.concatenate([getattr(one, name) for one in many]) for name in STATE))
+
+    def one(self, row: int) -> Follower:
+        """Return the state of one series."""
+        return Follower(*(getattr(self, name)[row : row + 1] for name in STATE))
 
     def weights(self, speaks: Floats) -> Floats:
         """Return the weight of each speaker (n, horizons, speakers), adding up to 1.

@@ -7,7 +7,8 @@ foretells the step that holds the instant `o + horizon`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,24 +51,57 @@ class Origins:
         """Return how many origins a day has."""
         return DAY_SECONDS // self.stride_seconds
 
+    def some(self, rows: slice) -> Origins:
+        """Return some of the origins."""
+        return replace(
+            self,
+            origin_s=self.origin_s[rows],
+            newest=self.newest[rows],
+            target=self.target[rows],
+        )
+
+    def with_horizons(self, chosen: NDArray[np.bool_]) -> Origins:
+        """Return the origins with some of the horizons."""
+        kept = tuple(
+            ahead for ahead, keep in zip(self.horizons, chosen.tolist(), strict=True) if keep
+        )
+        return replace(self, target=self.target[:, chosen], horizons=kept, wait=self.wait[chosen])
+
 
 class Past:
-    """One series, with the mean over any window of it in constant time."""
+    """Series on one grid, with the mean over any window of them in constant time.
 
-    def __init__(self, values: Floats, step_seconds: int) -> None:
-        """Take a series.
+    Places are asked for row by row: of one series at many origins, or of many series, each at an origin of its own.
+    """
+
+    def __init__(self, values: Floats, step_seconds: int, rows: Ints | None = None) -> None:
+        """Take a series, or several.
 
         Args:
-            values: (n,) one for each step, NaN where missing.
+            values: (steps,), or (series, steps); NaN where missing.
             step_seconds: length of a step.
+            rows: of several series, the one that each row of places is of.
         """
-        known = ~np.isnan(values)
+        table = np.atleast_2d(values)
+        known = ~np.isnan(table)
+        series, length = table.shape
         self.values = values
+        self.table = table
+        self.length = length
         self.step_seconds = step_seconds
-        self._sum = np.concatenate([[0.0], np.cumsum(np.where(known, values, 0.0))])
-        self._count = np.concatenate([[0], np.cumsum(known)])
-        place = np.where(known, np.arange(len(values)), -1)
-        self._last = np.maximum.accumulate(place) if len(values) else place
+        self.rows = np.zeros(1, dtype=np.int64) if rows is None else rows
+        self._sum = np.zeros((series, length + 1))
+        np.cumsum(np.where(known, table, 0.0), axis=1, out=self._sum[:, 1:])
+        self._count = np.zeros((series, length + 1), dtype=np.int64)
+        np.cumsum(known, axis=1, out=self._count[:, 1:])
+        place = np.where(known, np.arange(length), -1)
+        self._last = np.maximum.accumulate(place, axis=1) if length else place
+
+    def of_rows(self, rows: Ints) -> Past:
+        """Return the same series, asked for by other rows."""
+        other = copy(self)
+        other.rows = rows
+        return other
 
     def steps(self, seconds: float) -> int:
         """Return how many steps a span has, at least one."""
@@ -75,15 +109,16 @@ class Past:
 
     def at(self, places: Ints) -> Floats:
         """Return values, NaN outside of the series."""
-        inside = (places >= 0) & (places < len(self.values))
-        return np.where(inside, self.values[np.where(inside, places, 0)], np.nan)
+        inside = (places >= 0) & (places < self.length)
+        found = self.table[self._of(places), np.where(inside, places, 0)]
+        return np.where(inside, found, np.nan)
 
     def mean(self, last: Ints, steps: int) -> Floats:
         """Return the mean of the known among `steps` steps up to and with `last`, NaN without any."""
-        end = np.clip(last + 1, 0, len(self.values))
-        begin = np.clip(last + 1 - steps, 0, len(self.values))
-        count = self._count[end] - self._count[begin]
-        total = self._sum[end] - self._sum[begin]
+        end, begin = self._inside(last + 1), self._inside(last + 1 - steps)
+        rows = self._of(last)
+        count = self._count[rows, end] - self._count[rows, begin]
+        total = self._sum[rows, end] - self._sum[rows, begin]
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
     def around(self, centre: Ints, half: int) -> Floats:
@@ -92,25 +127,34 @@ class Past:
 
     def known(self, last: Ints, steps: int) -> Ints:
         """Return how many of `steps` steps up to and with `last` are known."""
-        end = np.clip(last + 1, 0, len(self.values))
-        begin = np.clip(last + 1 - steps, 0, len(self.values))
-        counted: Ints = self._count[end] - self._count[begin]
+        end, begin = self._inside(last + 1), self._inside(last + 1 - steps)
+        rows = self._of(last)
+        counted: Ints = self._count[rows, end] - self._count[rows, begin]
         return counted
 
     def last_known(self, places: Ints) -> Floats:
         """Return the newest known value at or before each place, NaN where there is none."""
-        found = self._last[np.clip(places, 0, len(self.values) - 1)]
-        return np.where(found >= 0, self.values[np.maximum(found, 0)], np.nan)
+        rows = self._of(places)
+        found = self._last[rows, np.clip(places, 0, self.length - 1)]
+        return np.where(found >= 0, self.table[rows, np.maximum(found, 0)], np.nan)
 
     def age_steps(self, places: Ints) -> Ints:
         """Return how many steps old the newest known value is; large where there is none."""
-        found = self._last[np.clip(places, 0, len(self.values) - 1)]
+        found = self._last[self._of(places), np.clip(places, 0, self.length - 1)]
         age: Ints = np.where(found >= 0, places - found, 10**9)
         return age
 
     def window(self, last: Ints, steps: int) -> Floats:
         """Return (n, steps) values up to and with `last`, the newest last."""
         return self.at(last[:, None] - np.arange(steps - 1, -1, -1))
+
+    def _inside(self, places: Ints) -> Ints:
+        # Two calls are faster than one of np.clip, and this is asked very often.
+        inside: Ints = np.minimum(np.maximum(places, 0), self.length)
+        return inside
+
+    def _of(self, places: Ints) -> Ints:
+        return self.rows.reshape(-1, *[1] * (places.ndim - 1))
 
 
 def origins_of(start_s: int, step_seconds: int, origin_s: Ints) -> Origins:

@@ -8,6 +8,7 @@ spread stays nearly the same over a day.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,14 +67,37 @@ class Points:
         came = np.nan_to_num(self.truth).reshape(shape)
         return np.maximum(self.root(points), np.sqrt(SMALLEST_SHARE * came))
 
+    def errors(self) -> Floats:
+        """Return (n, horizons, LEANT_ON) how far what came lay from each point, as shares of the root."""
+        missed: Floats = (self.truth[..., None] - self.points) / self.error_root(self.points)
+        return missed
 
-def rule_points(past: Past, origins: Origins) -> Points:
-    """Return what each rule says at each origin."""
+    def some(self, rows: slice) -> Points:
+        """Return what was said at some of the origins."""
+        return Points(self.points[rows], self.truth[rows], self.floor[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Seasons:
+    """(n, horizons) points of the two rules that remember more than the newest steps."""
+
+    holt_winters: Floats
+    fourier: Floats
+
+    def stacked(self) -> Floats:
+        """Return (n, horizons, 2) both."""
+        return np.stack([self.holt_winters, self.fourier], axis=-1)
+
+
+def rule_points(past: Past, origins: Origins, seasons: Seasons | None = None) -> Points:
+    """Return what each rule says at each origin; where `seasons` are not given, the origins are those of one series."""
     newest, target = origins.newest, origins.target
     day, week = past.steps(DAY_SECONDS), past.steps(WEEK_SECONDS)
     quarter, hour = past.steps(QUARTER_SECONDS), past.steps(HOUR_SECONDS)
     half = quarter // 2
     truth = past.at(target)
+    if seasons is None:
+        seasons = Seasons(holt_winters(past, origins, truth)[0], fourier(past, origins)[0])
     level = past.last_known(newest)
     hour_mean = _or(past.mean(newest, hour), level)
     near = _or(past.mean(newest, quarter), hour_mean)
@@ -92,8 +116,8 @@ def rule_points(past: Past, origins: Origins) -> Points:
         "hour_mean": _columns(hour_mean, horizons),
         "seasonal_day": daily,
         "seasonal_week": weekly,
-        "holt_winters": _or(holt_winters(past, origins, truth), _columns(level, horizons)),
-        "fourier": _or(fourier(past, origins), daily),
+        "holt_winters": _or(seasons.holt_winters, _columns(level, horizons)),
+        "fourier": _or(seasons.fourier, daily),
         "mean_5m": _columns(nearest, horizons),
         "mean_15m": _columns(near, horizons),
         "trend": np.maximum(near[:, None] + slope[:, None] * ahead, 0.0),
@@ -151,29 +175,42 @@ def rule_bands(points: Points, origins: Origins, since: int = 0) -> Floats:
         origins: where they lie.
         since: origins before this one only lend their errors.
     """
-    said = points.points[:, :, : len(RULES)]
+    errors = points.errors()[:, :, : len(RULES)].astype(np.float32)
+    windows = [
+        _windows(errors[:, horizon], wait, since)
+        for horizon, wait in enumerate(origins.wait.tolist())
+    ]
+    return bands_from_errors(points.some(slice(since, None)), windows)
+
+
+def bands_from_errors(points: Points, windows: Sequence[NDArray[np.float32]]) -> Floats:
+    """Return (n, horizons, RULES, QUANTILES) bands around what the rules say.
+
+    Args:
+        points: what they say at n origins.
+        windows: by horizon (n, RULES, BAND_ORIGINS) their newest errors in any order, NaN where there is none.
+    """
+    said = points.points[:, :, : len(RULES), None]
     root = points.root(said)
-    errors = (points.truth[:, :, None] - said) / points.error_root(said)
-    count = len(origins)
-    result = np.empty((count - since, *said.shape[1:], len(QUANTILES)))
-    for horizon, wait in enumerate(origins.wait.tolist()):
-        shift = _window_quantiles(errors[:, horizon], wait, since)
-        assumed = np.array(ASSUMED_SHARES) * root[since:, horizon, :, None]
-        shift = np.where(np.isnan(shift), assumed, shift)
-        result[:, horizon] = said[since:, horizon, :, None] + root[since:, horizon, :, None] * shift
-    bands: Floats = np.maximum(np.sort(result, axis=-1), 0.0)
+    shift = np.stack([_window_quantiles(errors) for errors in windows], axis=1)
+    shift = np.where(np.isnan(shift), np.array(ASSUMED_SHARES) * root, shift)
+    bands: Floats = np.maximum(np.sort(said + root * shift, axis=-1), 0.0)
     return bands
 
 
-def _window_quantiles(errors: Floats, wait: int, since: int) -> Floats:
-    """Return (n - since, rules, QUANTILES) of the `BAND_ORIGINS` errors known at each origin; NaN: too few."""
+def _windows(errors: NDArray[np.float32], wait: int, since: int) -> NDArray[np.float32]:
+    """Return (n - since, rules, BAND_ORIGINS): the window of origin n ends with the error of origin n - wait."""
     count, rules = errors.shape
-    padded = np.concatenate([np.full((BAND_ORIGINS + wait - 1, rules), np.nan), errors])
-    # The window of origin n ends with the error of origin n - wait.
-    windows = np.lib.stride_tricks.sliding_window_view(padded, BAND_ORIGINS, axis=0)[since:count]
-    result = np.full((count - since, rules, len(QUANTILES)), np.nan)
-    for begin in range(0, count - since, 256):
-        part = np.sort(windows[begin : begin + 256].astype(np.float32), axis=-1)  # NaN goes last
+    nothing = np.full((BAND_ORIGINS + wait - 1, rules), np.nan, dtype=np.float32)
+    padded = np.concatenate([nothing, errors])
+    return np.lib.stride_tricks.sliding_window_view(padded, BAND_ORIGINS, axis=0)[since:count]
+
+
+def _window_quantiles(windows: NDArray[np.float32]) -> Floats:
+    """Return (n, rules, QUANTILES) of the errors known at each origin; NaN: too few."""
+    result = np.full((*windows.shape[:2], len(QUANTILES)), np.nan)
+    for begin in range(0, len(windows), 256):
+        part = np.sort(windows[begin : begin + 256], axis=-1)  # NaN goes last
         known = (~np.isnan(part)).sum(axis=-1)
         for place, quantile in enumerate(QUANTILES):
             # Ranks of n + 1 values: split conformal.

@@ -18,7 +18,12 @@ Changes = Mapping[str, Any]
 """`group.field` or `agents.<agent>.<field>` to the value that it shall have."""
 NO_CHANGES: Changes = {}
 BEFORE_THERE_WERE: Mapping[str, Changes] = {
-    "inference": {"rate_model": "", "workload_history": False, "replica_capacity": False},
+    "inference": {
+        "demand_bands": False,
+        "rate_model": "",
+        "workload_history": False,
+        "replica_capacity": False,
+    },
     "scoreboard": {"foresight": {"enabled": False}},
 }
 """What a recording meant that announces no such settings."""
@@ -54,8 +59,8 @@ def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentS
             "profile": settings["profile"].removesuffix("+changed"),
             "model_thresholds": settings.get("model_thresholds", {}),
             "random_seed": settings.get("random_seed", 0),
-            # Before there was a draw nothing was left untouched.
-            "value": {"untouched_ratio": 0.0, **settings.get("value", {})},
+            # Before there was a draw nothing was left untouched, and before there were forecasts none was waited for.
+            "value": {"untouched_ratio": 0.0, "forecast": False, **settings.get("value", {})},
             agent: settings["thresholds"],
             "signal_limit_intervals": settings["signal_limit_intervals"],
         }

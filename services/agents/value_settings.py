@@ -54,7 +54,7 @@ class ValueSettings(DataModel):
     """How far ahead the trend of a Service's requests is followed; 180 is about what new replicas take, twice. 0
     follows none, since no workload has shown that it helps (docs/experiments.md).
     """
-    forecast: bool = False
+    forecast: bool = True
     """Whether forecasts raise replicas beyond what is seen, hold them before a rise and keep a reserve awake; the
     agents then wait for `prediction.demand`. Without, the trend over two minutes where `forecast_seconds` follows one,
     and the largest rise so far.

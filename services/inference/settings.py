@@ -40,7 +40,7 @@ class InferenceSettings(DataModel):
 
     Changes the model id.
     """
-    demand_bands: bool = False
+    demand_bands: bool = True
     """Whether each minute bands of demand are published for 5, 15, 30 and 60 minutes ahead: requests of each
     Service, and cores requested on machines of one size and on all.
     """

@@ -28,8 +28,8 @@ from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShado
 from schemas.promotion import OutcomeModels
 from schemas.snapshot import SnapshotPlacements, SnapshotUsage, SnapshotWorkloads
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
-from services.inference.demand_forecaster import Numbers
 from services.inference.foretelling import PackedForetold, foretold_after
+from services.inference.speakers import Numbers
 from services.inference.workloads import NOTHING, FollowedParts, Workloads, after_event, after_view
 from services.packed_demand import PackedDemand
 

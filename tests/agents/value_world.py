@@ -96,7 +96,9 @@ class ValueWorld:
 
     def __post_init__(self) -> None:
         """Begin with an agent that knows nothing."""
-        settings = AgentSettings.model_validate({"profile": "foresail", "value": self.value})
+        # What is seen alone, where a test does not say that forecasts are waited for.
+        value = {"forecast": False, **self.value}
+        settings = AgentSettings.model_validate({"profile": "foresail", "value": value})
         self.handler: AgentHandler = build(settings, ORIGIN, self.agent)
         self.state = self.handler.initial()
 

@@ -137,5 +137,5 @@ def test_bands_are_published_once_a_minute_where_they_are_asked_for() -> None:
         "rule": "last_value", "basis": "assumed",
     }  # fmt: skip
 
-    silent = published(InferenceSettings(shadow_models=()), 6)
+    silent = published(InferenceSettings(shadow_models=(), demand_bands=False), 6)
     assert "bands" not in json.loads(silent[-2].model_dump_json())

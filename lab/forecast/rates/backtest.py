@@ -19,7 +19,7 @@ from features.demand.past import Past, origin_times, origins_of
 from lab.forecast.progress import Progress
 from lab.forecast.rates.scores import Scores
 from lab.forecast.rates.table import RateSeries, RateTable, Repairs
-from services.inference.demand_forecaster import SPEAKERS, Numbers, Said, forecast_all, speak
+from services.inference.speakers import SPEAKERS, Numbers, Said, forecast_all, speak
 
 ORIGINS_TOGETHER = 100_000
 """Origins of a group of series: half a gigabyte."""

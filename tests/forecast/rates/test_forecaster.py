@@ -11,7 +11,8 @@ import pytest
 from bus.errors import InputError
 from features.demand.features import COLUMNS
 from features.demand.past import QUANTILES, Past, origin_times, origins_of
-from services.inference.demand_forecaster import DemandForecaster, forecast_all, speak
+from services.inference.demand_forecaster import DemandForecaster
+from services.inference.speakers import forecast_all, speak
 from tests.forecast.rates.made import daily
 
 START = 864_000
