@@ -8,9 +8,10 @@ import socket
 from bus.exit_codes import ExitCode
 from foresail import stopping
 from foresail.output import console, print_json
+from foresail.session.engine_choice import add_cluster, kubeconfig_given
 from foresail.session.place import add_session, any_log, folder_of, known_session
 from lab.sessions.session_log import SessionLog
-from projections.session_state import FINAL, runner_counts
+from projections.session_state import FINAL, SessionState, runner_counts
 
 EXAMPLES = (("session cancel jobs-1a2b3c4d --reason 'wrong data'", "what runs is ended"),)
 
@@ -18,6 +19,7 @@ EXAMPLES = (("session cancel jobs-1a2b3c4d --reason 'wrong data'", "what runs is
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     add_session(parser)
+    add_cluster(parser)
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the log")
 
 
@@ -41,8 +43,23 @@ async def _cancel(arguments: argparse.Namespace, session: str) -> bool:
     async with any_log(folder_of(arguments.state, session), session) as (log, running):
         await log.request_cancel(arguments.reason)
         if not running:
+            await _delete_jobs(arguments, await log.read())
             await _end(log)
         return running
+
+
+async def _delete_jobs(arguments: argparse.Namespace, state: SessionState) -> None:
+    """Delete what a runner that has died left on a cluster."""
+    if state.claimed is None or state.claimed.engine != "kubernetes":
+        return
+    from lab.sessions.engines.kubernetes import delete_jobs  # noqa: PLC0415
+    from services.official_client import OfficialClientTransport  # noqa: PLC0415 - 0.3 s
+
+    transport = OfficialClientTransport(kubeconfig_given(arguments), arguments.context)
+    try:
+        await delete_jobs(transport, state.session, arguments.namespace)
+    finally:
+        await transport.close()
 
 
 async def _end(log: SessionLog) -> None:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from bus.clock import SystemClock
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail import stopping
-from foresail.output import print_json
+from foresail.output import console, print_json
+from foresail.session.detached import FLAG, start_detached
+from foresail.session.engine_choice import template_of
 from foresail.session.place import add_place, folder_of, session_name
 from foresail.session.plan_action import add_session_file, session_of
-from foresail.session.running import Work, add_running, limits_of, run_session
+from foresail.session.running import Work, add_running, limits_of, run_session, start_of
 from lab.sessions.attempts import attempt_of
+from lab.sessions.engines.job_manifest import job_manifest, result_path
+from lab.sessions.engines.port import Attempt
 from lab.sessions.jobs_file import AnyPayload, read_jobs_file
 from lab.sessions.planner import plan_jobs
 from schemas.session import PlannedJob
@@ -33,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="name of the session (default: that of the file, and a hash of it)")  # fmt: skip
     add_place(parser)
     add_running(parser)
+    parser.add_argument(FLAG, action="store_true",
+                        help="let a runner in the background do it; `session status` shows how far it is")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true",
                         help="show what would be started; start and reach nothing")  # fmt: skip
 
@@ -54,7 +64,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.dry_run:
         return _show(arguments, payload, jobs)
     session = session_name(path, arguments.session)
-    folder_of(arguments.state, session)
+    if arguments.no_wait:
+        return _detach(arguments, session)
     return stopping.run(run_session(arguments, Work(session, payload, jobs)))
 
 
@@ -63,11 +74,40 @@ def _show(
 ) -> ExitCode:
     """Print each job's command line; nothing is started, written or reached."""
     limits = limits_of(arguments)
-    python = arguments.python_executable or "python"
+    start = start_of(arguments)
+    if arguments.engine == "kubernetes":
+        start = replace(start, result_path=lambda _: result_path())
     for job in jobs:
         if job.refused:
             print_json({"job_id": job.job_id, "state": "invalid", "reason": job.refused})
             continue
-        attempt = attempt_of(job, 1, payload, python, limits.timeout_per_job_seconds)
-        print_json({"job_id": job.job_id, "words": attempt.words, "output_json": job.output_json})
+        attempt = attempt_of(job, 1, payload, start, limits)
+        print_json(_shown(arguments, attempt))
     return ExitCode.DIFFERS if any(job.refused for job in jobs) else ExitCode.GOOD
+
+
+def _shown(arguments: argparse.Namespace, attempt: Attempt) -> dict[str, Any]:
+    """Return what would be handed to the engine."""
+    if arguments.engine == "kubernetes":
+        session = session_name(
+            Path(arguments.jobs_file or arguments.session_file), arguments.session
+        )
+        created = SystemClock().wall_ns() // 1_000_000_000
+        return job_manifest(attempt, session, template_of(arguments), created)
+    return {
+        "job_id": attempt.job_id,
+        "words": attempt.words,
+        "output_json": attempt.output_json,
+    }
+
+
+def _detach(arguments: argparse.Namespace, session: str) -> ExitCode:
+    folder = folder_of(arguments.state, session)
+    folder.mkdir(parents=True, exist_ok=True)
+    pid = stopping.run(start_detached(sys.argv[1:], folder))
+    if arguments.json:
+        print_json({"session": session, "pid": pid})
+    else:
+        text = f"{session} is run by process {pid}; `foresail session status {session}` shows it"
+        console().print(text, markup=False, soft_wrap=True)
+    return ExitCode.GOOD

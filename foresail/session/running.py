@@ -8,7 +8,6 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from bus.clock import SystemClock
 from bus.errors import AnotherWriter, InputError
@@ -16,9 +15,10 @@ from bus.exit_codes import ExitCode
 from foresail.flags import seconds
 from foresail.output import console, print_error, print_json, print_note
 from foresail.progress import doing_shares
+from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, folder_of, owned_log
 from foresail.session.summary import header_of, progress_text, run_summary, summary_text
-from lab.sessions.engines.local import LocalEngine, LocalLimits
+from lab.sessions.attempts import JobStart
 from lab.sessions.engines.port import Engine
 from lab.sessions.jobs_file import AnyPayload
 from lab.sessions.limits import Limits
@@ -27,7 +27,6 @@ from lab.sessions.runner import SessionRunner
 from projections.session_state import FINAL, SessionState
 from schemas.session import PlannedJob
 
-ENGINES = ("local",)
 CODES = {0: ExitCode.GOOD, 1: ExitCode.DIFFERS, 2: ExitCode.BAD_INPUT}
 AGAIN = frozenset({"unsubmitted"})
 """States that a resumed session leaves: those jobs have not had their turn."""
@@ -49,8 +48,7 @@ class Work:
 def add_running(parser: argparse.ArgumentParser) -> None:
     """Add how jobs are run."""
     defaults = Limits()
-    parser.add_argument("--engine", choices=ENGINES, default="local",
-                        help="where jobs run (default: %(default)s)")  # fmt: skip
+    add_engine(parser)
     parser.add_argument("--max-parallel", type=int, default=defaults.max_parallel, metavar="N",
                         help="jobs at the same time (default: %(default)s)")  # fmt: skip
     parser.add_argument("--timeout-per-job", type=seconds, metavar="DURATION",
@@ -65,8 +63,6 @@ def add_running(parser: argparse.ArgumentParser) -> None:
                         help="begin no job after one has not succeeded")  # fmt: skip
     parser.add_argument("--python-executable", metavar="FILE",
                         help="Python of the jobs (default: this one; in containers: python)")  # fmt: skip
-    parser.add_argument("--job-memory", type=int, metavar="MIB",
-                        help="most memory of a job, in MiB (default: no limit here, 2048 on Kubernetes)")  # fmt: skip
 
 
 def limits_of(arguments: argparse.Namespace) -> Limits:
@@ -80,6 +76,12 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
     )
     limits.check()
     return limits
+
+
+def start_of(arguments: argparse.Namespace) -> JobStart:
+    """Return how jobs' processes are started; raises InputError for a variable that cannot be read."""
+    own = sys.executable if arguments.engine == "local" else "python"
+    return JobStart(arguments.python_executable or own, environment_given(arguments))
 
 
 async def run_session(arguments: argparse.Namespace, work: Work) -> ExitCode:
@@ -102,11 +104,11 @@ async def run_session(arguments: argparse.Namespace, work: Work) -> ExitCode:
                 state = await log.read()
             payload = read_payload("payload", state.payload)
             _note_earlier(state, retry=limits.retries > 0)
-            engine = engine_of(arguments, folder)
+            engine = engine_of(arguments, work.session, folder)
             with doing_shares(f"session {work.session}") as show:
                 runner = SessionRunner(
                     log, engine, state, payload, limits, SystemClock(),
-                    python=arguments.python_executable or sys.executable,
+                    start=start_of(arguments),
                     on_change=_shown(show, limits),
                 )  # fmt: skip
                 code = await _run(runner, engine)
@@ -127,13 +129,6 @@ async def _run(runner: SessionRunner, engine: Engine) -> int:
             raise
     finally:
         await engine.close()
-
-
-def engine_of(arguments: argparse.Namespace, folder: Path) -> Engine:
-    """Return the engine that the arguments name."""
-    memory = arguments.job_memory
-    limits = LocalLimits(memory_bytes=None if memory is None else memory * 1024**2)
-    return LocalEngine(folder, limits)
 
 
 def _note_earlier(state: SessionState, *, retry: bool) -> None:

@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from lab.sessions.engines.port import Attempt, Ending
 from lab.sessions.jobs_file import AnyPayload
+from lab.sessions.limits import Limits
 from lab.sessions.payloads import words_of
 from schemas.session import JobChange, JobState, PlannedJob
 
 LONGEST_REASON = 500
 
 
+@dataclass(frozen=True, slots=True)
+class JobStart:
+    """How the processes of jobs are started."""
+
+    python: str
+    """The Python that `{python}` stands for."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables beside the engine's own."""
+    result_path: Callable[[str], str] = str
+    """From the file where a result belongs to the one that the job writes (`Engine.result_path`)."""
+
+
 def attempt_of(
-    job: PlannedJob, number: int, payload: AnyPayload, python: str, timeout_seconds: float
+    job: PlannedJob, number: int, payload: AnyPayload, start: JobStart, limits: Limits
 ) -> Attempt:
     """Return a try of a job; `number` counts from 1.
 
     Raises:
         InputError: its command line cannot be made.
     """
-    words = words_of(payload, job.job_id, job.config, job.output_json, python=python)
-    config = json.dumps(job.config, ensure_ascii=False, sort_keys=True)
-    return Attempt(job.job_id, number, words, job.output_json, timeout_seconds, config)
+    written = start.result_path(job.output_json)
+    words = words_of(payload, job.job_id, job.config, written, python=start.python)
+    return Attempt(
+        job_id=job.job_id,
+        number=number,
+        words=words,
+        output_json=job.output_json,
+        timeout_seconds=limits.timeout_per_job_seconds,
+        config=json.dumps(job.config, ensure_ascii=False, sort_keys=True),
+        environment=start.environment,
+    )
 
 
 def change_of(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import Any
 
 from bus.clock import Clock
 from bus.errors import InputError
-from lab.sessions.attempts import attempt_of, change_of
+from lab.sessions.attempts import JobStart, attempt_of, change_of
 from lab.sessions.engines.port import Attempt, Ending, Engine, NoResult, NotSubmitted
 from lab.sessions.jobs_file import AnyPayload
 from lab.sessions.limits import Limits
@@ -22,8 +22,6 @@ from schemas.session import JobChange, JobState, PlannedJob
 
 BACK_OFF_SECONDS = 1.0
 LONGEST_BACK_OFF_SECONDS = 30.0
-ENGINE_GRACE_SECONDS = 10.0
-"""How long an engine with a deadline of its own may take to say that it has passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ class SessionRunner:
         limits: Limits,
         clock: Clock,
         *,
-        python: str,
+        start: JobStart,
         on_change: Callable[[SessionState], None] | None = None,
     ) -> None:
         """Run what of `state` has not ended; `on_change` is told after each step, for progress."""
@@ -80,7 +78,7 @@ class SessionRunner:
         self._payload = payload
         self._limits = limits
         self._clock = clock
-        self._python = python
+        self._start = replace(start, result_path=engine.result_path)
         self._on_change = on_change
         self._random = Random(f"{log.session}/back-off")
         self._waiting: deque[tuple[str, int]] = deque()
@@ -172,15 +170,11 @@ class SessionRunner:
             del self._running[attempt.name]
             self._change(job.job_id, "unsubmitted", number - 1, reason=str(error))
             return
-        running.timer = asyncio.get_running_loop().call_later(
-            self._limits.timeout_per_job_seconds + self._grace(),
-            self._inbox.put_nowait,
-            _Due(attempt),
-        )
+        if not self._engine.keeps_deadlines:
+            running.timer = asyncio.get_running_loop().call_later(
+                self._limits.timeout_per_job_seconds, self._inbox.put_nowait, _Due(attempt)
+            )
         self._change(job.job_id, "running", number, running_as=running.running_as)
-
-    def _grace(self) -> float:
-        return 0.0 if self._engine.name == "local" else ENGINE_GRACE_SECONDS
 
     async def _handle(self, item: Ending | _Due | _Ready | _CancelAsked) -> None:
         match item:
@@ -301,9 +295,7 @@ class SessionRunner:
             self._inbox.put_nowait(_CancelAsked())
 
     def _attempt(self, job: PlannedJob, number: int) -> Attempt:
-        return attempt_of(
-            job, number, self._payload, self._python, self._limits.timeout_per_job_seconds
-        )
+        return attempt_of(job, number, self._payload, self._start, self._limits)
 
     def _why_invalid(self, job: PlannedJob) -> str:
         try:

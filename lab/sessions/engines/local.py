@@ -10,22 +10,22 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from inputs.limited_files import BadFile, read_limited
+from lab.sessions.engines.ending_files import EndingFiles, ending_of
 from lab.sessions.engines.port import (
-    RESULT_BYTES,
     TAIL_BYTES,
     Attempt,
     Ending,
     EngineLost,
-    NoResult,
+    environment_of,
     make_room,
+    read_result_file,
     tail_of,
 )
-from lab.sessions.job_supervisor import ENDED, LOGS, NOT_STARTED
+from lab.sessions.job_supervisor import LOGS
 
 GRACE_SECONDS = 2.0
 """Between the request to end and the kill."""
@@ -44,16 +44,22 @@ class LocalEngine:
     """A process a job; nothing of it outlives the runner."""
 
     name = "local"
+    keeps_deadlines = False
 
     def __init__(self, folder: Path, limits: LocalLimits | None = None) -> None:
         """Keep logs and endings in `folder`, the session's own."""
         self._folder = folder
         self._limits = limits or LocalLimits()
+        self._known = EndingFiles(folder)
         self._process: asyncio.subprocess.Process | None = None
         self._started: dict[str, asyncio.Future[int]] = {}
         self._endings: asyncio.Queue[Ending | None] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._pids: dict[str, int] = {}
+
+    def result_path(self, output_json: str) -> str:
+        """Return the file itself: it is on this machine."""
+        return output_json
 
     async def open(self) -> None:
         """Start the supervisor; it waits until that of an earlier runner has ended its jobs."""
@@ -69,14 +75,14 @@ class LocalEngine:
 
     async def submit(self, attempt: Attempt) -> str:
         """Start a job's process, or hand out how it ended under an earlier runner; see `Engine.submit`."""
-        known = self._known_ending(attempt.name)
+        known = self._known.find(attempt.name)
         if known is not None:
-            self._endings.put_nowait(known)
+            self._endings.put_nowait(self._with_tail(known))
             return attempt.name
         make_room(Path(attempt.output_json))
         started = asyncio.get_running_loop().create_future()
         self._started[attempt.name] = started
-        environment = {"JOB_ID": attempt.job_id, "PYTHONUNBUFFERED": "1"}
+        environment = environment_of(attempt)
         await self._order(
             {"start": attempt.name, "words": attempt.words, "environment": environment}
         )
@@ -106,14 +112,7 @@ class LocalEngine:
 
     async def collect(self, attempt: Attempt) -> bytes:
         """Return the result's bytes; see `Engine.collect`."""
-        try:
-            return read_limited(Path(attempt.output_json), RESULT_BYTES)
-        except FileNotFoundError as error:
-            raise NoResult(f"it wrote no {attempt.output_json}") from error
-        except OSError as error:
-            raise NoResult(f"{attempt.output_json}: {error.strerror}") from error
-        except BadFile as error:
-            raise NoResult(f"{attempt.output_json}: {error}") from error
+        return read_result_file(Path(attempt.output_json))
 
     async def close(self) -> None:
         """End the supervisor, which kills what still runs."""
@@ -143,7 +142,7 @@ class LocalEngine:
                 self._begun(told["started"], told["pid"])
             else:
                 self._pids.pop(told["ended"], None)
-                self._endings.put_nowait(self._ending(told))
+                self._endings.put_nowait(self._with_tail(ending_of(told)))
                 self._begun(told["ended"], 0)
         for pid in self._pids.values():  # the supervisor itself was killed
             with suppress(ProcessLookupError, PermissionError):
@@ -169,22 +168,10 @@ class LocalEngine:
                 with suppress(ProcessLookupError, PermissionError):
                     resource.prlimit(pid, kind, (most, most))
 
-    def _known_ending(self, name: str) -> Ending | None:
-        try:
-            told = json.loads((self._folder / ENDED / f"{name}.json").read_bytes())
-        except (OSError, ValueError):
-            return None
-        return self._ending(told)
-
-    def _ending(self, told: dict[str, Any]) -> Ending:
-        code = told["code"]
-        reason = ""
-        if code == NOT_STARTED and "why" in told:
-            reason = f"it did not start ({told['why']})"
-        elif code < 0:
-            reason = f"ended by {signal.Signals(-code).name}"
-        tail = () if code == 0 else tail_of(self._log_end(told["ended"]))
-        return Ending(told["ended"], code, told["seconds"], reason=reason, log_tail=tail)
+    def _with_tail(self, ending: Ending) -> Ending:
+        if ending.exit_code == 0:
+            return ending
+        return replace(ending, log_tail=tail_of(self._log_end(ending.name)))
 
     def _log_end(self, name: str) -> str:
         with suppress(OSError), (self._folder / LOGS / f"{name}.log").open("rb") as log:

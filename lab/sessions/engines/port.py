@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bus.errors import ForesailError
+from inputs.limited_files import BadFile, read_limited
 from lab.sessions.names import object_name
 
 RESULT_BYTES = 16 * 1024**2
@@ -43,6 +44,8 @@ class Attempt:
     timeout_seconds: float
     config: str = "{}"
     """Its configuration as JSON, for those who look at the engine's own objects."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables of its process beside `JOB_ID` and `PYTHONUNBUFFERED`."""
 
     @property
     def name(self) -> str:
@@ -71,6 +74,15 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """What the engine is called: local, kubernetes or ray."""
+        ...
+
+    @property
+    def keeps_deadlines(self) -> bool:
+        """Whether it ends an attempt by itself whose time is over; else the runner cancels it."""
+        ...
+
+    def result_path(self, output_json: str) -> str:
+        """Return the file that the job is told to write its result into."""
         ...
 
     async def open(self) -> None:
@@ -115,6 +127,11 @@ class Engine(Protocol):
         ...
 
 
+def environment_of(attempt: Attempt) -> dict[str, str]:
+    """Return the variables of an attempt's process."""
+    return {"JOB_ID": attempt.job_id, "PYTHONUNBUFFERED": "1", **dict(attempt.environment)}
+
+
 def make_room(output: Path) -> None:
     """Make the folder of a result, and remove an older result, which is not that of the attempt to come.
 
@@ -126,6 +143,18 @@ def make_room(output: Path) -> None:
         output.unlink(missing_ok=True)
     except OSError as error:
         raise NotSubmitted(f"output_json = {output}: {error.strerror}") from error
+
+
+def read_result_file(path: Path) -> bytes:
+    """Return the bytes of a result; raises NoResult."""
+    try:
+        return read_limited(path, RESULT_BYTES)
+    except FileNotFoundError as error:
+        raise NoResult(f"it wrote no {path}") from error
+    except OSError as error:
+        raise NoResult(f"{path}: {error.strerror}") from error
+    except BadFile as error:
+        raise NoResult(f"{path}: {error}") from error
 
 
 def tail_of(text: str) -> tuple[str, ...]:

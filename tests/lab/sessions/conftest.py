@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from bus.clock import SystemClock
+from lab.sessions.engines.job_manifest import JobTemplate
+from lab.sessions.engines.kubernetes import KubernetesEngine
 from lab.sessions.engines.local import LocalEngine
 from lab.sessions.engines.port import Engine
-from tests.lab.sessions.harness import Harness
+from lab.sessions.names import object_name
+from services.official_client import OfficialClientTransport
+from tests.lab.sessions.clusters import serving_twin
+from tests.lab.sessions.harness import Harness, OpenEngine
 
-KINDS = [pytest.param("local", id="local")]
+KINDS = [
+    pytest.param("local", id="local"),
+    pytest.param("kubernetes", id="kubernetes", marks=pytest.mark.twin),
+]
 
 
-@pytest.fixture(params=KINDS)
-def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Harness:
-    """Run sessions on each engine in turn."""
-    return Harness(request.param, tmp_path, open_local)
+@pytest.fixture(scope="module", params=KINDS)
+def opened(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[OpenEngine]:
+    """Give each engine in turn, with a cluster for all tests of a file where it needs one."""
+    if request.param == "local":
+        yield open_local
+        return
+    with serving_twin(tmp_path_factory.mktemp("twin")) as kubeconfig:
+        yield on_cluster(kubeconfig)
+
+
+@pytest.fixture
+def harness(request: pytest.FixtureRequest, opened: OpenEngine, tmp_path: Path) -> Harness:
+    """Run sessions on each engine in turn; names keep sessions of one cluster apart."""
+    if opened is open_local:
+        return Harness("local", tmp_path, open_local)
+    test = request.node.originalname.removeprefix("test_")
+    return Harness(
+        "kubernetes", tmp_path, opened, python="python", session=test, prefix=object_name(test)[:30]
+    )
 
 
 @asynccontextmanager
@@ -31,3 +57,24 @@ async def open_local(session: str, folder: Path) -> AsyncIterator[Engine]:
         yield engine
     finally:
         await engine.close()
+
+
+def on_cluster(kubeconfig: Path, template: JobTemplate | None = None) -> OpenEngine:
+    """Return what opens an engine on a cluster."""
+
+    @asynccontextmanager
+    async def open_engine(session: str, folder: Path) -> AsyncIterator[Engine]:
+        engine = KubernetesEngine(
+            OfficialClientTransport(kubeconfig),
+            session,
+            folder,
+            template or JobTemplate(),
+            SystemClock(),
+        )
+        await engine.open()
+        try:
+            yield engine
+        finally:
+            await engine.close()
+
+    return open_engine

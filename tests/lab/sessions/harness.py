@@ -15,6 +15,7 @@ from typing import Any
 
 from bus.clock import SystemClock
 from bus.memory_adapter import MemoryBus, MemoryLog
+from lab.sessions.attempts import JobStart
 from lab.sessions.engines.port import Engine
 from lab.sessions.jobs_file import refuse_collisions
 from lab.sessions.limits import Limits
@@ -71,6 +72,8 @@ class Harness:
     open_engine: OpenEngine
     python: str = sys.executable
     session: str = "try"
+    prefix: str = "job"
+    """How job ids begin."""
     bus_log: MemoryLog = field(default_factory=lambda: MemoryLog(wall_ns=SystemClock().wall_ns))
 
     @property
@@ -99,9 +102,9 @@ class Harness:
         """Return a job for each configuration, numbered."""
         return tuple(
             PlannedJob(
-                job_id=f"job_{number:04d}",
+                job_id=f"{self.prefix}_{number:04d}",
                 config={"diary": str(self.diary), **config},
-                output_json=str(self.folder / "out" / f"job_{number:04d}.json"),
+                output_json=str(self.folder / "out" / f"{self.prefix}_{number:04d}.json"),
             )
             for number, config in enumerate(configs, start=1)
         )
@@ -129,7 +132,7 @@ class Harness:
             async with self.open_engine(self.session, self.folder / "session") as engine:
                 session_runner = SessionRunner(
                     log, engine, state, payload_of("{python}"), Limits(**limits), SystemClock(),
-                    python=self.python,
+                    start=JobStart(self.python),
                 )  # fmt: skip
                 code = await session_runner.run("here")
             async with self.log("reader") as reader:

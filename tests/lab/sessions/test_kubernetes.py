@@ -1,0 +1,283 @@
+"""Jobs on a cluster: what is created, what goes wrong there, and that nothing stays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client, config
+
+from lab.sessions.attempts import JobStart, attempt_of
+from lab.sessions.engines.job_manifest import JobTemplate, job_manifest
+from lab.sessions.engines.pod_reading import read_message, result_in_log, result_in_message
+from lab.sessions.engines.pod_script import main as run_in_pod
+from lab.sessions.engines.port import RESULT_BYTES, NoResult
+from lab.sessions.jobs_file import write_jobs_file
+from lab.sessions.limits import Limits
+from tests.lab.sessions.clusters import serving_twin
+from tests.lab.sessions.conftest import on_cluster
+from tests.lab.sessions.harness import Harness, alive, payload_of, states
+
+pytestmark = [pytest.mark.slow, pytest.mark.twin]
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Serve one cluster for all tests of this file."""
+    with serving_twin(tmp_path_factory.mktemp("twin")) as path:
+        yield path
+
+
+def harness_for(kubeconfig: Path, folder: Path, name: str) -> Harness:
+    """Run sessions on that cluster."""
+    return Harness(
+        "kubernetes", folder, on_cluster(kubeconfig), python="python", session=name, prefix=name
+    )
+
+
+def left_of(kubeconfig: Path, session: str) -> list[str]:
+    """Return the Jobs and pods of a session that are there."""
+    api = config.new_client_from_config(str(kubeconfig))
+    selector = f"foresail.dev/session={session}"
+    jobs = client.BatchV1Api(api).list_namespaced_job("default", label_selector=selector).items
+    pods = client.CoreV1Api(api).list_namespaced_pod("default", label_selector=selector).items
+    api.rest_client.close()
+    return [one.metadata.name for one in (*jobs, *pods)]
+
+
+def until_nothing_left(kubeconfig: Path, session: str) -> None:
+    """Wait until a session has neither Job nor pod."""
+    for _ in range(200):
+        if not left_of(kubeconfig, session):
+            return
+        time.sleep(0.1)
+    assert left_of(kubeconfig, session) == []
+
+
+def test_the_manifest_is_that_of_the_guide_with_its_mistakes_mended() -> None:
+    """Names, labels, annotations, deadline, limits and variables; each label's value is one that Kubernetes takes."""
+    (job,) = Harness("none", Path("/tmp"), None).jobs([{"do": "$(HOME) $$"}])  # type: ignore[arg-type]
+    job = job.model_copy(update={"job_id": "sess001_0001"})
+    attempt = attempt_of(job, 1, payload_of("{python}"), JobStart("python"), Limits())
+
+    manifest = job_manifest(attempt, "sess_001", JobTemplate(queue="team"), 1_790_000_000)
+
+    metadata, spec = manifest["metadata"], manifest["spec"]
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    assert metadata["name"] == "sess001-0001"
+    assert metadata["labels"]["created-at"] == "1790000000"
+    assert metadata["labels"]["job-id"] == "sess001-0001"
+    assert metadata["labels"]["kueue.x-k8s.io/queue-name"] == "team"
+    assert metadata["annotations"]["job-id"] == "sess001_0001"
+    assert json.loads(metadata["annotations"]["config"]) == job.config
+    assert (spec["backoffLimit"], spec["ttlSecondsAfterFinished"]) == (0, 3_600)
+    assert (spec["activeDeadlineSeconds"], spec["suspend"]) == (300, True)
+    assert (pod["restartPolicy"], pod["serviceAccountName"]) == ("Never", "default")
+    assert (container["name"], container["imagePullPolicy"]) == ("tuning-runner", "IfNotPresent")
+    assert container["resources"] == {
+        "requests": {"cpu": "500m", "memory": "512Mi"},
+        "limits": {"cpu": "2000m", "memory": "2Gi"},
+    }
+    variables = {one["name"]: one["value"] for one in container["env"]}
+    assert (variables["JOB_ID"], variables["PYTHONUNBUFFERED"]) == ("sess001_0001", "1")
+    assert "$$(HOME) $$$$" in container["args"][3]  # else Kubernetes would fill it in
+
+
+async def test_nothing_of_a_session_stays_in_the_cluster(kubeconfig: Path, tmp_path: Path) -> None:
+    """Neither Jobs nor pods, whatever became of them."""
+    harness = harness_for(kubeconfig, tmp_path, "nothing-stays")
+    does = ["succeed", "fail", "hang"]
+
+    state, _ = await harness.run(
+        harness.jobs({"do": do} for do in does), timeout_per_job_seconds=6.0
+    )
+
+    assert list(states(state).values()) == ["succeeded", "failed", "timed-out"]
+    await asyncio.to_thread(until_nothing_left, kubeconfig, "nothing-stays")
+
+
+async def test_an_image_that_cannot_be_pulled_fails_its_job_by_name(
+    kubeconfig: Path, tmp_path: Path
+) -> None:
+    """The reason is the cluster's own, and the Job does not wait for its deadline."""
+    template = JobTemplate(image="registry.invalid/none:1")
+    open_engine = on_cluster(kubeconfig, template)
+    harness = Harness("kubernetes", tmp_path, open_engine, session="no-image", prefix="no-image")
+
+    state, code = await asyncio.wait_for(
+        harness.run(harness.jobs([{}]), timeout_per_job_seconds=40.0), 120
+    )
+
+    (change,) = state.jobs.values()
+    assert change.state in {"failed", "timed-out"}
+    assert code == 1
+
+
+async def test_what_a_quota_forbids_is_said_and_the_rest_runs(
+    kubeconfig: Path, tmp_path: Path
+) -> None:
+    """A Job too many is unsubmitted with the quota's own words."""
+    api = config.new_client_from_config(str(kubeconfig))
+    core = client.CoreV1Api(api)
+    quota = {"metadata": {"name": "few"}, "spec": {"hard": {"count/jobs.batch": "1"}}}
+    core.create_namespaced_resource_quota("default", quota)
+    try:
+        await asyncio.sleep(1.0)
+        harness = harness_for(kubeconfig, tmp_path, "quota")
+        jobs = harness.jobs([{"do": "sleep", "seconds": 3}] * 2)
+
+        state, code = await harness.run(jobs, max_parallel=2)
+    finally:
+        core.delete_namespaced_resource_quota("few", "default")
+        api.rest_client.close()
+
+    assert sorted(states(state).values()) == ["succeeded", "unsubmitted"]
+    (refused,) = state.failures()
+    assert "exceeded quota: few" in refused.reason
+    assert code == 1
+
+
+def run_command(folder: Path, kubeconfig: Path, name: str, *more: str) -> list[str]:
+    """Return the command that runs a session on the cluster."""
+    return [
+        *(sys.executable, "-m", "foresail", "session", "run", "--json", "--session", name),
+        *("--jobs-file", str(folder / "jobs.jsonl"), "--state", str(folder / "state")),
+        *("--engine", "kubernetes", "--kubeconfig", str(kubeconfig)),
+        *("--max-parallel", "6", "--timeout-per-job", "15s", *more),
+    ]
+
+
+def test_a_killed_runner_takes_its_jobs_up_again(kubeconfig: Path, tmp_path: Path) -> None:
+    """Jobs go on in the cluster meanwhile; each is counted once, and none runs again after success."""
+    harness = harness_for(kubeconfig, tmp_path, "killed")
+    does = ["fail" if number % 10 == 3 else "succeed" for number in range(20)]
+    jobs = harness.jobs({"do": do} for do in does)
+    write_jobs_file(tmp_path / "jobs.jsonl", payload_of("{python}"), jobs)
+    random = Random(5)
+    for _ in range(4):
+        runner = subprocess.Popen(
+            run_command(tmp_path, kubeconfig, "killed"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        time.sleep(random.uniform(1.5, 4.0))
+        runner.send_signal(signal.SIGKILL)
+        runner.wait()
+
+    last = subprocess.run(
+        run_command(tmp_path, kubeconfig, "killed"), capture_output=True, text=True, check=False
+    )
+
+    summary = json.loads(last.stdout)
+    assert (summary["states"]["succeeded"], summary["states"]["failed"]) == (18, 2)
+    assert sum(summary["states"].values()) == 20
+    assert set(harness.begun().values()) == {1}  # on a cluster a job outlives its runner
+    until_nothing_left(kubeconfig, "killed")
+    assert alive(str(harness.diary)) == []
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> Iterator[tuple[Path, list[int]]]:
+    """Give a kubeconfig of a server that counts connections and answers none."""
+    connections: list[int] = []
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    connections.append(1)
+                    connection.close()
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        content: dict[str, Any] = {
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.getsockname()[1]}"}}],
+            "users": [{"name": "u", "user": {"token": "t"}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        }  # fmt: skip
+        path = tmp_path / "counting.yaml"
+        path.write_text(yaml.safe_dump(content))
+        yield path, connections
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+def test_a_dry_run_reaches_no_server(counted: tuple[Path, list[int]], tmp_path: Path) -> None:
+    """It prints the Jobs and connects nowhere; the run itself does, and says that nobody answers."""
+    path, connections = counted
+    harness = harness_for(path, tmp_path, "dry")
+    write_jobs_file(tmp_path / "jobs.jsonl", payload_of("{python}"), harness.jobs([{}, {}]))
+
+    shown = subprocess.run(
+        run_command(tmp_path, path, "dry", "--dry-run"), capture_output=True, text=True, check=False
+    )
+    assert (shown.returncode, len(connections)) == (0, 0)
+    assert [json.loads(line)["kind"] for line in shown.stdout.splitlines()] == ["Job", "Job"]
+    assert not (tmp_path / "state").exists()
+
+    real = subprocess.run(
+        run_command(tmp_path, path, "dry"), capture_output=True, text=True, check=False
+    )
+    assert real.returncode == 2
+    assert len(connections) > 0
+    assert real.stderr.startswith("error: --kubeconfig")
+
+
+def test_without_a_cluster_it_is_said_at_once(tmp_path: Path) -> None:
+    """A kubeconfig that is not there is an input error: nothing is waited for, nothing pretended."""
+    harness = harness_for(tmp_path, tmp_path, "none")
+    write_jobs_file(tmp_path / "jobs.jsonl", payload_of("{python}"), harness.jobs([{}]))
+
+    ended = subprocess.run(
+        run_command(tmp_path, tmp_path / "none.yaml", "none"), capture_output=True, text=True, check=False
+    )  # fmt: skip
+
+    assert ended.returncode == 2
+    assert "kubeconfig" in ended.stderr
+
+
+@pytest.mark.parametrize("size", [10, 3_000, 400_000])
+def test_a_result_comes_back_as_it_was(
+    size: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What fits travels in the termination message, the rest in the log, and damage is noticed."""
+    words = [sys.executable, "-c", WRITE, str(tmp_path / "r.json"), str(size)]
+    environment = {
+        "FORESAIL_OUTPUT": str(tmp_path / "r.json"), "FORESAIL_MESSAGE": str(tmp_path / "m"),
+        "FORESAIL_RESULT_BYTES": str(RESULT_BYTES),
+    }  # fmt: skip
+    assert run_in_pod(words, environment) == 0
+    log, data = capfd.readouterr().out, (tmp_path / "r.json").read_bytes()
+    told = read_message((tmp_path / "m").read_text())
+
+    assert len((tmp_path / "m").read_bytes()) <= 4_096
+    if "gzip" in told:
+        assert result_in_message(told) == data
+        return
+    assert result_in_log(told, f"noise\n{log}") == data
+    with pytest.raises(NoResult, match="pieces"):
+        result_in_log(told, log.split("\n", 1)[1])
+    with pytest.raises(NoResult):
+        result_in_log(told, log.replace("A", "B"))
+
+
+WRITE = """
+import json, random, sys
+text = "".join(random.Random(1).choices("abcdefghij", k=int(sys.argv[2])))
+open(sys.argv[1], "w").write(json.dumps({"status": "success", "text": text}))
+"""
