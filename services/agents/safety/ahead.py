@@ -98,10 +98,16 @@ def chance_above(band: RateBand, rate: float) -> float:
 
 def chance_outside(band: RateBand, replicas: int, bears: ReplicaRate) -> float:
     """Return the chance that so many replicas do not bear a band's demand, unsure of what one of them bears."""
-    return math.fsum(
-        weight * chance_above(band, bears.at(deviations) * replicas)
-        for deviations, weight in CAPACITY_NODES
-    )
+    return _chance_outside(band, replicas, _rates(bears))
+
+
+def _rates(bears: ReplicaRate) -> tuple[tuple[float, float], ...]:
+    """Return rates that one replica may bear, with their weights."""
+    return tuple((bears.at(deviations), weight) for deviations, weight in CAPACITY_NODES)
+
+
+def _chance_outside(band: RateBand, replicas: int, rates: Sequence[tuple[float, float]]) -> float:
+    return math.fsum(weight * chance_above(band, rate * replicas) for rate, weight in rates)
 
 
 def backlog_ratio(band: RateBand, rate: float) -> float:
@@ -152,19 +158,27 @@ def cheapest_number(
     if not bands or min(bears) <= 0.0 or most < least:
         return None
 
+    rates = _rates(bears)
+
     def chance(replicas: int) -> float:
-        return math.fsum(chance_outside(band, replicas, bears) for band in bands) / len(bands)
+        return math.fsum(_chance_outside(band, replicas, rates) for band in bands) / len(bands)
 
     def backlog(replicas: int) -> float:
         return math.fsum(backlog_ratio(band, bears.middle * replicas) for band in bands) / len(
             bands
         )
 
-    def cost(replicas: int) -> tuple[float, int]:
+    def cost(replicas: int) -> float:
         outside = chance(replicas) + backlog(replicas)
-        return stakes.outside_objective * outside + stakes.replica * replicas, replicas
+        return stakes.outside_objective * outside + stakes.replica * replicas
 
-    cheapest = min(range(least, most + 1), key=cost)
+    cheapest, lowest = least, cost(least)
+    for replicas in range(least + 1, most + 1):
+        if stakes.replica * replicas > lowest:
+            break  # their price alone is more, and that of still more replicas, too
+        paid = cost(replicas)
+        if paid < lowest:
+            cheapest, lowest = replicas, paid
     asks_most = max(
         bands, key=lambda band: (chance_outside(band, now, bears), -band.horizon_seconds)
     )
