@@ -47,11 +47,13 @@ class ReplicaRate(NamedTuple):
     high: float
     """One in twenty is expected above."""
 
-    def at(self, deviations: float) -> float:
-        """Return the rate so many standard deviations of its logarithm from the middle."""
-        end = self.high if deviations > 0.0 else self.low
-        sigma = abs(math.log(end / self.middle)) / Z_OUTERMOST
-        return self.middle * math.exp(deviations * sigma)
+    def tried(self) -> list[tuple[float, float]]:
+        """Return rates that a replica may bear, each with its weight."""
+        sigmas = [abs(math.log(end / self.middle)) / Z_OUTERMOST for end in (self.low, self.high)]
+        return [
+            (self.middle * math.exp(place * sigmas[place > 0.0]), weight)
+            for place, weight in CAPACITY_NODES
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +98,8 @@ def chance_above(band: RateBand, rate: float) -> float:
     return 1.0 - level
 
 
-def chance_outside(band: RateBand, replicas: int, bears: ReplicaRate) -> float:
-    """Return the chance that so many replicas do not bear a band's demand, unsure of what one of them bears."""
-    return _chance_outside(band, replicas, _rates(bears))
-
-
-def _rates(bears: ReplicaRate) -> tuple[tuple[float, float], ...]:
-    """Return rates that one replica may bear, with their weights."""
-    return tuple((bears.at(deviations), weight) for deviations, weight in CAPACITY_NODES)
-
-
-def _chance_outside(band: RateBand, replicas: int, rates: Sequence[tuple[float, float]]) -> float:
+def chance_outside(band: RateBand, replicas: int, rates: Sequence[tuple[float, float]]) -> float:
+    """Return the chance that so many replicas do not bear a band's demand; `rates` are `ReplicaRate.tried`."""
     return math.fsum(weight * chance_above(band, rate * replicas) for rate, weight in rates)
 
 
@@ -157,11 +150,10 @@ def cheapest_number(
     """
     if not bands or min(bears) <= 0.0 or most < least:
         return None
-
-    rates = _rates(bears)
+    rates = bears.tried()
 
     def chance(replicas: int) -> float:
-        return math.fsum(_chance_outside(band, replicas, rates) for band in bands) / len(bands)
+        return math.fsum(chance_outside(band, replicas, rates) for band in bands) / len(bands)
 
     def backlog(replicas: int) -> float:
         return math.fsum(backlog_ratio(band, bears.middle * replicas) for band in bands) / len(
@@ -180,7 +172,7 @@ def cheapest_number(
         if paid < lowest:
             cheapest, lowest = replicas, paid
     asks_most = max(
-        bands, key=lambda band: (chance_outside(band, now, bears), -band.horizon_seconds)
+        bands, key=lambda band: (chance_outside(band, now, rates), -band.horizon_seconds)
     )
     return AheadNumber(
         replicas=cheapest,
