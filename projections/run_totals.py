@@ -13,6 +13,7 @@ from schemas.band_score import BandScore
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.foresight import OutcomeForesight, shadows_text
 from schemas.foresight_score import AheadTotals, ahead_totals_text
 from schemas.observation import Observation
 from schemas.outcome import (
@@ -59,6 +60,8 @@ class RunTotals:
         """Forecasts of the active models whose Brier score is known."""
         self.foresight: dict[str, AheadTotals] = {}
         """What came of actions that rested on a forecast, by model."""
+        self.left_out: tuple[str, ...] = ()
+        """Models of demand that are back in shadow."""
         self.score: OutcomeScore | None = None
         """The newest outcome score."""
         self.counterfactual: OutcomeCounterfactual | None = None
@@ -148,7 +151,10 @@ class RunTotals:
 
     def _foresight_text(self) -> str:
         sums = self.foresight
-        return "\n".join(ahead_totals_text(model, sums[model]) for model in sorted(sums))
+        texts = [ahead_totals_text(model, sums[model]) for model in sorted(sums)]
+        return "\n".join(
+            [*texts, *([shadows_text(self.left_out, self.left_out)] if self.left_out else [])]
+        )
 
     def _switchback(self) -> dict[str, Any]:
         """Return the estimate where there is one; a run without a switchback says nothing of it."""
@@ -183,6 +189,8 @@ class RunTotals:
                 self.standing = change.standing
             case OutcomeModels() as judged:
                 self.models = judged
+            case OutcomeForesight() as judged_demand:
+                self.left_out = judged_demand.shadows
             case OutcomeForecast(slot=0) as forecast:
                 if forecast.bands_so_far is not None:
                     self.bands[forecast.model_id, forecast.horizon_seconds] = forecast.bands_so_far

@@ -32,8 +32,8 @@ class AheadScore(DataModel):
     right: bool | None
     """Whether the rise came; None where a part of that time was not seen, and then it counts for nothing."""
     spared_seconds: Rounded = Field(ge=0)
-    """Time within the objective at a rate that the replicas without the forecast do not bear, until reacting to it
-    would have had an effect.
+    """Time within the objective, with more replicas ready than without the forecast, at a rate that those do not bear,
+    until reacting to it would have had an effect.
     """
     extra_replica_seconds: Rounded = Field(ge=0)
     """Wanted replicas beyond those without the forecast, times seconds, as long."""

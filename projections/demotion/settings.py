@@ -26,6 +26,10 @@ class ForesightSettings(DataModel):
     """Cluster seconds between two judgements."""
     least_actions: int = Field(default=8, ge=2)
     """Actions within the window that it takes before their value decides: of fewer one outlier does."""
+    least_action_blocks: int = Field(default=4, ge=2)
+    """Blocks in which these were executed, at least, too: all Services of a site rise at once, so one morning tells
+    little more than one action.
+    """
     confidence_ratio: float = Field(default=0.95, ge=0.5, le=0.999)
     """Confidence of the two-sided interval of the value."""
     least_targets: int = Field(default=240, ge=1)

@@ -77,7 +77,8 @@ def _newest_known(values: Floats) -> Floats:
     """Return the newest value of each row that is known, NaN where none is: the newest step may be a hole."""
     known = ~np.isnan(values)
     back = np.argmax(known[:, ::-1], axis=1)
-    return values[np.arange(len(values)), values.shape[1] - 1 - back]
+    newest: Floats = values[np.arange(len(values)), values.shape[1] - 1 - back]
+    return newest
 
 
 def _bands(

@@ -104,7 +104,8 @@ class RaiseAhead(DataModel):
             return self
         further = max(0, min(minute.wanted, self.replicas_after) - self.replicas_without)
         within = max(0.0, minute.seconds - minute.violated_seconds)
-        spared = within if is_newest and self.lacks(minute.rate) else 0.0
+        there = minute.ready > self.replicas_without
+        spared = within if is_newest and there and self.lacks(minute.rate) else 0.0
         return self.model_copy(
             update={
                 "spared_seconds": rounded(self.spared_seconds + spared),

@@ -63,7 +63,7 @@ class ForesightWorld:
             self.take(self._observation(counted=counted))
             for new_event in self.handler.decide(self.state, overdue=False):
                 self.said.append(new_event)
-                self.take(new_event.data)
+                self.take(new_event.data, new_event.causes)
 
     def foresee(self, rate: float, horizon_seconds: float = 600.0, rule: str = MODEL) -> None:
         """Foresee a rate, two more or less, in the step that ends one horizon after the newest step."""
@@ -86,6 +86,7 @@ class ForesightWorld:
         without: int | None = None,
         mode: Mode = Mode.ACTIVE,
         rule: str = MODEL,
+        replica_rate: float = BEARS,
     ) -> None:
         """Propose and execute a raise that rests on what was foreseen of 600 s ahead."""
         action = ReplicateAction(
@@ -102,7 +103,7 @@ class ForesightWorld:
             low=58.0,
             middle=60.0,
             high=62.0,
-            replica_rate=BEARS,
+            replica_rate=replica_rate,
             lead_seconds=LEAD_SECONDS,
             chance_before=0.9,
             chance_after=0.1,
@@ -136,9 +137,9 @@ class ForesightWorld:
         """Return what was said of one part of `outcome.forecast`."""
         return [new.data for new in self.said if getattr(new.data, "part", None) == part]
 
-    def take(self, data: Any) -> None:
+    def take(self, data: Any, causes: tuple[str, ...] = ()) -> None:
         """Fold an event."""
-        self.state = self.handler.evolve(self.state, stamp_event(data))
+        self.state = self.handler.evolve(self.state, stamp_event(data, causes=causes))
 
     def _observation(self, *, counted: bool) -> Any:
         web = ServiceCounters(

@@ -105,6 +105,20 @@ def test_what_would_have_been_wanted_anyway_is_not_its_merit() -> None:
     )
 
 
+def test_what_few_replicas_bore_is_not_spared_by_those_that_never_came() -> None:
+    """Four bore what they were not taken to bear, and no further one was ready: nothing is spared, and it is late."""
+    world = ForesightWorld()
+    world.see(36.0, 300.0)
+    world.foresee(60.0)
+    world.raise_ahead(7, replica_rate=8.0)
+    world.see(39.0, 1_500.0)
+    score, _ = scored(world)
+
+    assert score.right is False  # no more than a quarter of the way up
+    assert score.spared_seconds == 0.0
+    assert score.ready_seconds is None
+
+
 def test_a_gap_makes_an_action_count_for_nothing() -> None:
     """Five minutes without the Service: nobody knows whether the rise came, so it is neither right nor wrong."""
     world = ForesightWorld()
