@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import PlainSerializer, PlainValidator
 
+from features.series.quantiles import Floats
 from features.workload_history.grid import STEP_SECONDS
 from features.workload_history.history import WorkloadHistory
 from schemas.numbers import rounded
@@ -67,8 +69,16 @@ def foretold_after(foretold: Foretold | None, history: WorkloadHistory, model: N
     forecaster.observe_many(names, times[-1:], values[:, -1:])
     forecasts = forecaster.forecast_many(names, times, values, origin_s)
     said = {name: one for name, one in zip(names, forecasts, strict=True) if one is not None}
-    newest = dict(zip(names, values[:, -1].tolist(), strict=True))
+    newest = dict(zip(names, _newest_known(values).tolist(), strict=True))
     return Foretold(step, forecaster, _bands(said, newest, step), is_new=bool(said))
+
+
+def _newest_known(values: Floats) -> Floats:
+    """Return the newest value of each row that is known, NaN where none is: the newest step may be a hole."""
+    known = ~np.isnan(values)
+    back = np.argmax(known[:, ::-1], axis=1)
+    newest: Floats = values[np.arange(len(values)), values.shape[1] - 1 - back]
+    return newest
 
 
 def _bands(
@@ -78,7 +88,7 @@ def _bands(
     if not said:
         return ()
     horizons = next(iter(said.values())).horizons_seconds
-    known = [name for name in said if newest[name] == newest[name]]  # NaN differs from itself
+    known = list(said)
     return tuple(
         DemandBands(
             horizon_seconds=float(horizon),

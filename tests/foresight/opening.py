@@ -53,7 +53,7 @@ def opening(untouched: str = "on") -> Path:
 
 @cache
 def foresight(untouched: str = "on") -> tuple[Settled, ...]:
-    """Return every action of the morning that rests on a forecast, with what came of it."""
+    """Return every rise of the morning that was foreseen and acted on, with what came of it."""
 
     log = ForesightLog()
     for event in events_of(opening(untouched), *READS):
