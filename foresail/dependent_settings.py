@@ -15,17 +15,12 @@ from schemas.model import DataModel
 from schemas.outcome import Mode
 from services.agents.profiles import BASELINE_RULES, FORESAIL
 from services.agents.value_settings import PRICES_OF_VALUE, ValueSettings
-from services.executor.settings import Caps
 
 SHADOWS = ("age-risk",)
 """What predicts beside the active models under profile `foresail`: a model becomes active by skill shown live, and
 this one has not shown it yet."""
 
-RENTED_SURGE_PODS = "100%"
-"""Pods that raises may add where machines are rented for them: a cluster may double in a rush on everything at once,
-and each raise is weighed against its price."""
-
-FILLED_IN_PART = ("agents.value", "executor.caps")
+FILLED_IN_PART = ("agents.value",)
 """Tables in which the user's fields stay and the others are filled in."""
 
 
@@ -57,7 +52,6 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         "executor": {
             "mode": run.mode,
             "speed": speed,
-            "caps": caps_of(settings),
             "namespaces": run.namespaces if run.kubeconfig else None,
             "prometheus": prometheus if prometheus.url else None,
             "switchback": switchback,
@@ -68,6 +62,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "switchback": switchback,
             "breaker": breaker_of(settings),
             "promotion": promotion_of(settings),
+            "foresight": settings.foresight,
         },
         "switchback": {"seed": run.seed},
     }
@@ -141,15 +136,6 @@ def promotion_of(settings: StackSettings) -> PromotionSettings:
     return promotion
 
 
-def caps_of(settings: StackSettings) -> Caps:
-    """Return the executor's caps, with room for more pods where machines are rented for them."""
-    caps = settings.executor.caps
-    given = "executor.caps" in settings.origins and "surge_pods" in caps.model_fields_set
-    if given or settings.run.provisioner == "none":
-        return caps
-    return caps.model_copy(update={"surge_pods": RENTED_SURGE_PODS})
-
-
 def priced(settings: StackSettings) -> ValueSettings:
     """Return what expected values rest on, with the outcome score's prices and the power model's watts."""
     prices = {name: getattr(settings.score, name) for name in PRICES_OF_VALUE}
@@ -161,7 +147,8 @@ def priced(settings: StackSettings) -> ValueSettings:
         **watts,
         "untouched_seed": settings.run.seed,
         "machines_rented": settings.run.provisioner != "none",
-        "surge_pods": caps_of(settings).surge_pods,
+        "most_surge": settings.executor.caps.surge_ratio,
+        "surge_pods": settings.executor.caps.surge_pods,
         "overdue_seconds": settings.collector.overdue_seconds,
         "room_pods": settings.executor.named_pods_per_migration,
     }

@@ -31,8 +31,9 @@ from foresail.remote import remote_of
 from foresail.verbs import Verb
 from inputs.close_matches import remedy_for
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
-from projections.foresight.action import as_json as foresight_json
+from projections.foresight.action import action_json
 from projections.foresight.log import KEPT_SECONDS, READS, ForesightLog, Settled, rests_on_forecast
+from projections.foresight.rise import rise_json
 from projections.objects.names import ObjectKind
 from schemas import subjects
 from schemas.capacity import PredictionCapacity
@@ -97,7 +98,12 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     if record.decision is None:
         raise _unknown(arguments.decision)
     if arguments.json:
-        rests = [foresight_json(one.action, one.outcome) for one in foresight]
+        rests = [
+            action_json(one.rise.actions[place], one.outcome.came[place])
+            | rise_json(one.rise, one.outcome)
+            for one in foresight
+            for place in one.rise.places(record.cycle)
+        ]
         print_json({**record.as_json(), "foresight": rests})
     else:
         file = "" if arguments.recording is None else arguments.recording
@@ -161,7 +167,7 @@ async def _with_standing(source: Source, record: CycleRecord) -> CycleRecord:
 
 
 async def read_foresight(source: Source, record: CycleRecord) -> list[Settled]:
-    """Return what came of the decision's actions that rest on a forecast, as far as the log goes."""
+    """Return the foreseen rises that the decision's actions answer, as far as the log goes."""
     observation, cycle = record.observation, record.cycle
     if observation is None or not any(rests_on_forecast(event.data) for event in record.proposals):
         return []
@@ -171,9 +177,9 @@ async def read_foresight(source: Source, record: CycleRecord) -> list[Settled]:
     async with aclosing(read_events(source.messages(READS, start_seq=start))) as entries:
         async for entry in entries:
             log = log if entry.event is None else log.after(entry.event)
-            if log.seen_cycle > cycle and all(one.cycle != cycle for one in log.open):
+            if log.seen_cycle > cycle and not any(rise.places(cycle) for rise in log.open):
                 break
-    return [one for one in log.outcomes() if one.action.cycle == cycle]
+    return [one for one in log.outcomes() if one.rise.places(cycle)]
 
 
 async def find_cycle(source: Source, text: str) -> int:

@@ -26,7 +26,7 @@ Begun = Sequence[tuple[str, Source, int]]
 
 
 async def read_foresight(begun: Begun, from_ns: int) -> list[tuple[Settled, float]]:
-    """Return every action that rests on a forecast, with the cluster time at which its log ends.
+    """Return every rise that was foreseen and acted on, with the cluster time at which its log ends.
 
     Args:
         begun: what to read.
@@ -65,15 +65,15 @@ async def _messages(
 
 
 def foresight_cells(found: Sequence[tuple[Settled, float]]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each action that was carried out, the newest ones where there are many."""
-    done = [(one, last) for one, last in found if one.action.executed_seconds is not None]
+    """Yield a row for each rise that was acted on, the newest ones where there are many."""
+    done = [(one, last) for one, last in found if one.rise.carried_out]
     for one, last in done[-MOST_ROWS:]:
-        action, outcome = one.action, one.outcome
-        lead = outcome.lead_seconds(action)
+        first, outcome = one.rise.first, one.outcome
+        lead = outcome.lead_seconds(one.rise)
         yield (
-            action.service,
-            f"{action.replicas_before} to {action.replicas_after}",
-            clock(action.spoke_seconds),
+            one.rise.service,
+            f"{first.replicas_before} to {one.rise.last.replicas_after}",
+            clock(first.spoke_seconds),
             VERDICTS.get(verdict_on(one, last)) or clock(outcome.rise_seconds or 0.0),
             known_number(None if lead is None else lead / 60.0),
             known_number(outcome.here.failed),

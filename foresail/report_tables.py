@@ -79,9 +79,9 @@ def _foresight_tables(
     if rows := tuple(foresight_cells(foresight)):
         note = (
             f"Cluster time. Failed requests, here and in the world without us, and worth in {currency} count "
-            "until the next action on the Service, at most an hour."
+            "until the rise was due."
         )
-        yield ReportTable("What rested on a forecast", FORESIGHT_COLUMNS, rows, note)
+        yield ReportTable("Rises that were foreseen", FORESIGHT_COLUMNS, rows, note)
     yield ReportTable(
         "How often the risk was right",
         ("model", "targets", "failed", "Brier", "skill", "alarms", "right", "missed"),

@@ -27,6 +27,7 @@ from foresail.settings_sources import (
     origins_of,
 )
 from projections.breaker.settings import BreakerSettings
+from projections.demotion.settings import ForesightSettings
 from projections.promotion.settings import PromotionSettings
 from projections.score.prices import ScorePrices
 from projections.switchback.schedule import SwitchbackSettings
@@ -61,6 +62,7 @@ class StackSettings(BaseSettings):
     switchback: SwitchbackSettings = Field(default_factory=SwitchbackSettings)
     breaker: BreakerSettings = Field(default_factory=BreakerSettings)
     promotion: PromotionSettings = Field(default_factory=PromotionSettings)
+    foresight: ForesightSettings = Field(default_factory=ForesightSettings)
     exerciser: ExerciserSettings = Field(default_factory=ExerciserSettings)
     dashboard: DashboardSettings = Field(default_factory=DashboardSettings)
 

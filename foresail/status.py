@@ -27,6 +27,7 @@ from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.verbs import Verb
 from inputs.limited_json import BadJson, load_json
 from projections.breaker.text import standing_text
+from projections.demotion.text import foresight_standing
 from projections.figures import duration, percent, size
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
@@ -39,6 +40,7 @@ from schemas import subjects
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.capabilities import OutcomeCapabilities
 from schemas.control import Control
+from schemas.foresight import OutcomeForesight
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.promotion import OutcomeModels
@@ -124,6 +126,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "switchback": await newest_content(bus, stack.cluster, OutcomeSwitchback),
         "breakers": breakers,
         "models": await newest_content(bus, stack.cluster, OutcomeModels),
+        "foresight": await newest_content(bus, stack.cluster, OutcomeForesight),
         "means": await newest_content(bus, stack.cluster, OutcomeCapabilities),
         "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
         "nats_url": stack.nats_url,
@@ -267,7 +270,7 @@ def troubles(heartbeats: Mapping[str, Any]) -> list[str]:
 
 
 def _worth_lines(status: Mapping[str, Any]) -> list[str]:
-    """Return the breakers on probation (those in shadow are troubles), which model drives, and what acting is worth."""
+    """Return the breakers on probation (those in shadow are troubles), which models drive, and what acting is worth."""
     probation = [one for one in status["breakers"] if one["state"] == BreakerState.PROBATION]
     worth = ("score", "counterfactual", "switchback")
     return [
@@ -276,6 +279,11 @@ def _worth_lines(status: Mapping[str, Any]) -> list[str]:
             []
             if status["models"] is None
             else driving_texts(OutcomeModels.model_validate(status["models"]))
+        ),
+        *(
+            []
+            if status["foresight"] is None
+            else foresight_standing(OutcomeForesight.model_validate(status["foresight"]))
         ),
         *([f"actions, {status['means']['text']}"] if lacks_capability(status) else []),
         *(f"{name} of {status[name]['text']}" for name in worth if status[name] is not None),

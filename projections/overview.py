@@ -13,6 +13,7 @@ from projections.standing_actions import StandingActions
 from schemas.breaker import Breaker, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.foresight import OutcomeForesight
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import PredictionDemand, PredictionRisk
@@ -94,6 +95,8 @@ class Overview:
     """Those that are not closed now."""
     models: OutcomeModels | None = None
     """The newest judgement of risk models; None where nobody judges them."""
+    foresight: OutcomeForesight | None = None
+    """The newest judgement of models of demand; None likewise."""
     reactions: tuple[ReactionItem, ...] = ()
     """Newest first."""
     stimulus: Stimulus | None = None
@@ -126,14 +129,14 @@ class Overview:
             case Proposal() | Decision() | OutcomeExecution() | OutcomeVerification():
                 return replace(after, cycles=self.cycles.after(event))
             case OutcomeForecast(slot=0):
-                of_bands = event.data.part == "bands"
-                return after if of_bands else replace(after, forecast=event.data)
+                of_demand = event.data.part in ("bands", "action")
+                return after if of_demand else replace(after, forecast=event.data)
             case OutcomeScore() | OutcomeCounterfactual() | OutcomeSwitchback() as worth:
                 return _after_worth(after, worth)
             case OutcomeBreaker(standing=standing):
                 return replace(after, breakers=standing, cycles=self.cycles.after(event))
-            case OutcomeModels():
-                return replace(after, models=event.data, cycles=self.cycles.after(event))
+            case OutcomeForesight() | OutcomeModels() as judged:
+                return _after_judgement(after, judged, self.cycles.after(event))
             case Reaction(reactions=items):
                 return replace(after, reactions=(*reversed(items), *self.reactions)[:REACTIONS])
             case Stimulus():
@@ -148,6 +151,14 @@ def _after_prediction(
     if isinstance(prediction, PredictionRisk):
         return replace(overview, risk=prediction)
     return replace(overview, demand=prediction)
+
+
+def _after_judgement(
+    overview: Overview, judged: OutcomeForesight | OutcomeModels, cycles: CycleRecords
+) -> Overview:
+    if isinstance(judged, OutcomeForesight):
+        return replace(overview, foresight=judged)
+    return replace(overview, models=judged, cycles=cycles)
 
 
 def _after_worth(

@@ -13,6 +13,8 @@ from schemas.band_score import BandScore
 from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.foresight import OutcomeForesight, shadows_text
+from schemas.foresight_score import AheadTotals, ahead_totals_text
 from schemas.observation import Observation
 from schemas.outcome import (
     ExecutionPhase,
@@ -56,6 +58,10 @@ class RunTotals:
         self.bands: dict[tuple[str, float], BandScore] = {}
         """Bands of demand so far, by model and horizon in seconds."""
         """Forecasts of the active models whose Brier score is known."""
+        self.foresight: dict[str, AheadTotals] = {}
+        """What came of actions that rested on a forecast, by model."""
+        self.left_out: tuple[str, ...] = ()
+        """Models of demand that are back in shadow."""
         self.score: OutcomeScore | None = None
         """The newest outcome score."""
         self.counterfactual: OutcomeCounterfactual | None = None
@@ -140,7 +146,15 @@ class RunTotals:
                 else {"models_text": "\n".join(driving_texts(self.models))}
             ),
             **({"bands_text": bands_text(self.bands)} if self.bands else {}),
+            **({"foresight_text": self._foresight_text()} if self.foresight else {}),
         }
+
+    def _foresight_text(self) -> str:
+        sums = self.foresight
+        texts = [ahead_totals_text(model, sums[model]) for model in sorted(sums)]
+        return "\n".join(
+            [*texts, *([shadows_text(self.left_out, self.left_out)] if self.left_out else [])]
+        )
 
     def _switchback(self) -> dict[str, Any]:
         """Return the estimate where there is one; a run without a switchback says nothing of it."""
@@ -175,9 +189,13 @@ class RunTotals:
                 self.standing = change.standing
             case OutcomeModels() as judged:
                 self.models = judged
+            case OutcomeForesight() as judged_demand:
+                self.left_out = judged_demand.shadows
             case OutcomeForecast(slot=0) as forecast:
                 if forecast.bands_so_far is not None:
                     self.bands[forecast.model_id, forecast.horizon_seconds] = forecast.bands_so_far
+                if forecast.actions_so_far is not None:
+                    self.foresight[forecast.model_id] = forecast.actions_so_far
                 if forecast.risk is not None and forecast.risk.brier is not None:
                     self.briers += 1
                     self._brier_micro += round(forecast.risk.brier * MICRO)

@@ -17,6 +17,7 @@ from schemas.actions import Action, ActionKind, AgentName
 from schemas.band_score import BandScore, band_text
 from schemas.capacity_score import CapacityScore, capacity_score_text
 from schemas.figures import duration, signed_score
+from schemas.foresight_score import AheadScore, AheadTotals, ahead_text
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.reasons import Reason
@@ -341,9 +342,9 @@ class OutcomeForecast(EventData):
     reason: Reason | None = None
     slot: Count = 0
     """0: the active models; otherwise the shadow model's place in the settings."""
-    part: Literal["", "risk", "demand", "bands", "capacity"] = ""
+    part: Literal["", "risk", "demand", "bands", "capacity", "action"] = ""
     """Which of the cycle's predictions this is about, where their horizons differ; `bands` by horizon, `capacity`
-    by the cycle in which it was seen.
+    by the cycle in which it was seen, `action` by the part of the cycle's decision that rested on a forecast.
     """
     demand_model_id: str = ""
     """The model of the demand, where it is another one than `model_id`."""
@@ -353,6 +354,12 @@ class OutcomeForecast(EventData):
     """The same over every one scored so far at this horizon, by this model."""
     capacity: CapacityScore | None = Field(default=None, exclude_if=lambda score: score is None)
     """What replicas bear: how it did in the windows that ended with the observed cycle."""
+    action: AheadScore | None = Field(default=None, exclude_if=lambda score: score is None)
+    """What came of an action that rested on a forecast of this model."""
+    actions_so_far: AheadTotals | None = Field(default=None, exclude_if=lambda sums: sums is None)
+    """The same of all that are over."""
+    decision_part: Count = Field(default=0, exclude_if=lambda part: not part)
+    """Which part of the decision it was."""
     capacity_so_far: CapacityScore | None = Field(default=None, exclude_if=lambda one: one is None)
     """The same over every window so far."""
 
@@ -361,6 +368,8 @@ class OutcomeForecast(EventData):
         if self.part == "bands":
             by = "" if self.model_id == MINUTE_BANDS_ID else f"-{self.model_id}"
             return f"bands-{self.horizon_seconds:g}{by}"
+        if self.part == "action":
+            return f"action-{self.decision_part}"
         if self.part == "capacity":
             return f"capacity-{self.observed_cycle}"
         return str(self.slot) if self.slot else self.part
@@ -373,6 +382,7 @@ class OutcomeForecast(EventData):
             if score is not None
         ]
         scored += [] if self.bands is None else [band_text(self.horizon_seconds, self.bands)]
+        scored += [] if self.action is None else [ahead_text(self.action)]
         if self.capacity_so_far is not None:
             scored.append(capacity_score_text(self.capacity_so_far))
         return f"cycle {self.cycle}: {self.model_id} {'; '.join(scored) or 'not scored'}"

@@ -129,6 +129,8 @@ class Proposal(EventData):
     """The forecast that the action rests on, where it does."""
     prediction_overdue: bool = Field(default=False, exclude_if=lambda overdue: not overdue)
     """Whether the prediction of this cycle did not come in time for a judgement that asked for one."""
+    left_out_models: tuple[str, ...] = Field(default=(), exclude_if=lambda models: not models)
+    """Models whose forecasts were left out, since they are back in shadow (`foresail.outcome.foresight.v1`)."""
     untouched: UntouchedDraw | None = None
     """Which targets are left untouched; None where nothing was eligible, or nothing is ever left."""
 
@@ -142,4 +144,6 @@ class Proposal(EventData):
 
     def line(self) -> str:
         """Return what is wanted, how strongly and why."""
-        return f"{self.action.wanted} {score(self.score)}: {self.text}"
+        without = ", ".join(self.left_out_models)
+        told = f" (without the forecast of {without}, which is back in shadow)" if without else ""
+        return f"{self.action.wanted} {score(self.score)}: {self.text}{told}"

@@ -1,4 +1,4 @@
-"""Built events of the outcome score and of what acting changed."""
+"""Built events of the outcome score, of what acting changed, and of how models did."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from projections.promotion.text import evidence_text
 from projections.score.money import UNITS
 from schemas.breaker import Breaker, BreakerCause, BreakerState, OutcomeBreaker
+from schemas.foresight import DemandModelEvidence, DemotionCause, OutcomeForesight, shadows_text
 from schemas.promotion import ModelEvidence, ModelState, OutcomeModels, PromotionCause, driving_text
 from schemas.score import ComponentDifference, OutcomeCounterfactual
 from tests.builders import START_SECONDS, cycle_time
@@ -110,3 +111,21 @@ def make_judgement(*, cycle: int = 1, **fields: Any) -> OutcomeModels:
         "text": driving_text("", model.model_id),
     }  # fmt: skip
     return OutcomeModels(**{**default, **fields})
+
+
+def make_foresight(*, cycle: int = 1, **fields: Any) -> OutcomeForesight:
+    """Return a judgement of one model of demand, which drives."""
+    evidence = DemandModelEvidence(
+        model_id="rates-ahead/1", state=ModelState.ACTIVE, cause=DemotionCause.HOLDS, since_seconds=0.0, actions=9,
+        right=7, median_lead_seconds=90.0, value=1.2, value_low=0.4, value_high=2.0, currency="USD", targets=600,
+        blocks=10, inside_ratio=0.8, inside_outermost_ratio=0.9, loss_to_last_value=0.7, text="drives",
+    )  # fmt: skip
+    default: dict[str, Any] = {
+        "cycle": cycle,
+        "cluster_time_seconds": cycle_time(cycle),
+        "window_seconds": 21_600.0,
+        "confidence_ratio": 0.95,
+        "models": (evidence,),
+        "text": shadows_text((), ()),
+    }
+    return OutcomeForesight(**{**default, **fields})

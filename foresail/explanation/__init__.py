@@ -41,7 +41,7 @@ def screen(record: CycleRecord, *, recording: str = "", foresight: Sequence[Sett
     Args:
         record: what the log holds of the cycle.
         recording: the file it is from, for the commands that the screen names.
-        foresight: actions of the decision that rest on a forecast, with what came of it.
+        foresight: rises that actions of the decision answer, with what came of them.
     """
     assert record.decision is not None
     table = Table.grid(padding=(0, 1))
@@ -49,7 +49,7 @@ def screen(record: CycleRecord, *, recording: str = "", foresight: Sequence[Sett
     table.add_column(ratio=1, overflow="fold")
     sections = (
         *proposal_sections(record),
-        *foresight_sections(foresight),
+        *foresight_sections(record.cycle, foresight),
         *input_sections(record),
         *outcome_sections(record),
         _deeper(record, recording),

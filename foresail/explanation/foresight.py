@@ -8,10 +8,11 @@ from rich.text import Text
 
 from foresail.explanation.section import Section
 from projections.figures import known_number, number, percent
-from projections.foresight.action import AheadAction, AheadOutcome
+from projections.foresight.action import AheadAction
 from projections.foresight.log import Settled
-from projections.foresight.text import minutes_text, outcome_texts, without_text
+from projections.foresight.text import action_text, minutes_text, outcome_texts, without_text
 from projections.times import clock
+from schemas.wording import count_text
 
 BAR_COLUMNS = 44
 MOST_DRAWN = 4
@@ -20,50 +21,54 @@ WITHIN, BEYOND_BEFORE, BEYOND_AFTER = "-", "=", "#"
 BEFORE, AFTER, MIDDLE, CAME = ":", "|", "+", "*"
 
 
-def foresight_sections(found: Sequence[Settled]) -> Iterator[Section]:
-    """Return a section for each action of the decision that rests on a forecast."""
-    for one in found[:MOST_DRAWN]:
-        yield Section("FORESEEN", list(_lines(one.action, one.outcome)), "cyan")
-    more = len(found) - MOST_DRAWN
+def foresight_sections(cycle: int, found: Sequence[Settled]) -> Iterator[Section]:
+    """Return a section for each action of the decision of that cycle that rests on a forecast."""
+    drawn = [(one, place) for one in found for place in one.rise.places(cycle)]
+    for one, place in drawn[:MOST_DRAWN]:
+        yield Section("FORESEEN", list(_lines(one, place)), "cyan")
+    more = len(drawn) - MOST_DRAWN
     if more > 0:
         yield Section("", [Text(f"and {more} more that rest on a forecast: --json has them")])
 
 
-def _lines(action: AheadAction, outcome: AheadOutcome) -> Iterator[Text]:
+def _lines(one: Settled, place: int) -> Iterator[Text]:
+    action, outcome = one.rise.actions[place], one.outcome
     ground = action.ground
     yield Text(
-        f"{action.service} by {ground.model}, made {clock(ground.made_seconds)}; "
-        f"{_spoke(action, outcome)}",
+        f"{action.service} by {ground.model}, made {clock(ground.made_seconds)}; {_spoke(one)}",
         style="bold",
     )
-    yield from _drawing(action, outcome)
+    yield from _drawing(action, outcome.came[place])
     yield Text(
         f"chance to miss the objective: {percent(ground.chance_before)} with "
         f"{action.replicas_before} replicas, {percent(ground.chance_after)} with "
         f"{action.replicas_after}; without the forecast {without_text(action)}; new pods "
         f"take {number(ground.lead_seconds)} s"
     )
-    for text in outcome_texts(action, outcome):
+    more = one.rise.carried_out - 1
+    others = "" if more < 1 else f"; {count_text(more, 'action')} more for the same rise"
+    yield Text(f"{action_text(action, outcome)}{others}")
+    for text in outcome_texts(one.rise, outcome):
         yield Text(text)
 
 
-def _spoke(action: AheadAction, outcome: AheadOutcome) -> str:
-    said = f"first foreseen {clock(action.spoke_seconds)}"
-    if outcome.rise_seconds is None:
+def _spoke(one: Settled) -> str:
+    first, came = one.rise.first, one.outcome.rise_seconds
+    said = f"first foreseen {clock(first.spoke_seconds)}"
+    if came is None:
         return said
-    ahead = outcome.rise_seconds - action.spoke_seconds
-    return f"{said}, {minutes_text(ahead)} the rise ({clock(outcome.rise_seconds)})"
+    return f"{said}, {minutes_text(came - first.spoke_seconds)} the rise ({clock(came)})"
 
 
-def _drawing(action: AheadAction, outcome: AheadOutcome) -> Iterator[Text]:
+def _drawing(action: AheadAction, came: Sequence[float | None]) -> Iterator[Text]:
     before, after = action.bears_before, action.bears_after
-    known = [came for came in outcome.came if came is not None]
+    known = [value for value in came if value is not None]
     top = max(1e-9, after, *known, *(band.high for band in action.bands))
     scale = f"0{number(top):>{BAR_COLUMNS - 1}}"
     yield Text(f"requests/s    10%  middle     90%    came  {scale}", style="dim")
-    for band, came in zip(action.bands, outcome.came, strict=True):
-        bar = _bar((band.low, band.middle, band.high), before, after, came, top)
-        ends = (number(band.low), number(band.middle), number(band.high), known_number(came))
+    for band, value in zip(action.bands, came, strict=True):
+        bar = _bar((band.low, band.middle, band.high), before, after, value, top)
+        ends = (number(band.low), number(band.middle), number(band.high), known_number(value))
         decides = band.horizon_seconds == action.ground.horizon_seconds
         yield Text(
             f"{'>' if decides else ' '} {number(band.horizon_seconds / 60.0):>3} min"

@@ -14,6 +14,7 @@ from projections.score.text import OVERLAP, effect_text, window_text
 from schemas.agents import action_label, letter_of
 from schemas.band_score import band_text
 from schemas.capacity_score import capacity_score_text
+from schemas.foresight_score import ahead_text
 from schemas.outcome import (
     ExecutionPhase,
     ForecastScore,
@@ -203,6 +204,8 @@ def _forecast_text(data: OutcomeForecast) -> Text:
         texts.append(f"demand {_of(data.demand)}, error {_short(error)}")
     if data.bands is not None:
         texts.append(band_text(data.horizon_seconds, data.bands))
+    if data.action is not None:
+        texts.append(ahead_text(data.action))
     if data.capacity_so_far is not None:
         texts.append(capacity_score_text(data.capacity_so_far))
     if not texts:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from projections.breaker.text import standing_texts
+from projections.demotion.text import foresight_standing
 from projections.figures import age, number, percent, score, signed_score
 from projections.operating import OperatingState
 from projections.overview import Overview
@@ -59,6 +60,11 @@ def view(
         *(Text(text, style="bold red") for text in standing_texts(overview.breakers)),
         *_standing(overview),
         *([] if overview.models is None else [Text("\n".join(driving_texts(overview.models)))]),
+        *(
+            []
+            if overview.foresight is None
+            else [Text("\n".join(foresight_standing(overview.foresight)))]
+        ),
         _decision(overview),
         Text("\n".join(notes), style="dim"),
     )

@@ -21,6 +21,7 @@ from projections.stale import stale_text
 from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision, decision_line, is_noop
 from schemas.envelope import Event
+from schemas.foresight import OutcomeForesight, foresight_texts
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution
 from schemas.promotion import OutcomeModels, judgement_texts
@@ -118,6 +119,8 @@ class LinePrinter:
                 yield change.text
             case OutcomeModels() as judged:
                 yield from _driving_lines(judged)
+            case OutcomeForesight(before=before_shadows, shadows=shadows) as demand:
+                yield from foresight_texts(demand) if before_shadows != shadows else ()
             case Decision() as decision:
                 self._waiting[event.cycle] = (decision, [])
             case OutcomeExecution() as execution if execution.phase != "started":

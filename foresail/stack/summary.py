@@ -73,4 +73,6 @@ def _counts(summary: dict[str, Any]) -> Table:
         table.add_row("risk", f"mean Brier score {number(summary['risk_brier_mean'])}")
     if "bands_text" in summary:
         table.add_row("demand bands", summary["bands_text"])
+    if "foresight_text" in summary:
+        table.add_row("foresight", summary["foresight_text"])
     return table

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
 from bus.errors import InputError
 from schemas.config import CODE_VERSION
@@ -28,6 +29,7 @@ from schemas.manifest import (
     Calibration,
     ModelFeature,
     ModelManifest,
+    ModelName,
     TrainingData,
     content_version,
 )
@@ -36,6 +38,7 @@ from schemas.numbers import rounded
 PACKAGES = ("numpy", "xgboost", "xgboost-cpu")
 SMALLEST_STEP = 1e-6
 """Predictions travel with six decimals; two thresholds must differ by one of them."""
+_NAME: TypeAdapter[str] = TypeAdapter(ModelName)
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,19 @@ def _manifest(
     draft = ModelManifest.model_validate(content)
     digits = content_version(draft.model_dump(mode="json"))
     return draft.model_copy(update={"version": digits, "model_id": f"{parts.name}/{digits}"})
+
+
+def checked_name(name: str) -> str:
+    """Return a name for a model.
+
+    Raises:
+        InputError: it could not be part of a subject.
+    """
+    try:
+        return _NAME.validate_python(name)
+    except ValidationError as error:
+        remedy = "use lower case, digits and -, 41 at most, a letter or digit first"
+        raise InputError("--name", name, remedy) from error
 
 
 def _explain_above(parts: ModelParts) -> float | None:

@@ -34,7 +34,7 @@ KEPT_INPUTS = 20_000
 """Inputs kept until a first state is known."""
 MAY_READ: tuple[Pattern, ...] = (
     *(("snapshot", "*"), ("observation",), ("prediction", ">")),
-    ("outcome", "models"),
+    *(("outcome", "models"), ("outcome", "foresight")),
     ("history", ">"),
 )
 Build = Callable[[Config], Handler[Any]]

@@ -16,6 +16,7 @@ from lab.rerun.stage import AnyEvent, Pair, Pattern, Recorded
 from schemas.breaker import OutcomeBreaker
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
+from schemas.foresight import OutcomeForesight
 from schemas.identity import Origin
 from schemas.outcome import OutcomeForecast, OutcomeReward
 from schemas.promotion import OutcomeModels
@@ -43,6 +44,7 @@ class ScoringStage:
         OutcomeSwitchback.PATTERN,
         OutcomeBreaker.PATTERN,
         OutcomeModels.PATTERN,
+        OutcomeForesight.PATTERN,
     )
 
     def __init__(self, changes: Changes, origin: Origin, *, from_start: bool) -> None:

@@ -23,7 +23,8 @@ BEFORE_THERE_WERE: Mapping[str, Changes] = {
         "rate_model": "",
         "workload_history": False,
         "replica_capacity": False,
-    }
+    },
+    "scoreboard": {"foresight": {"enabled": False}},
 }
 """What a recording meant that announces no such settings."""
 

@@ -10,7 +10,7 @@ from schemas.prediction import PredictionDemand
 
 
 class BandAhead(NamedTuple):
-    """Where the mean of one step ahead is expected: one in ten below `low`, one in ten above `high`."""
+    """Where the mean of one step ahead is expected: one in ten below `low`, and one above `high`."""
 
     horizon_seconds: float
     step_seconds: float
@@ -22,6 +22,10 @@ class BandAhead(NamedTuple):
     high: float
     model: str
     """Model and version that spoke, or the simple rule."""
+    lowest: float | None = None
+    """One in twenty below; None where nobody says it,"""
+    highest: float | None = None
+    """and one above."""
 
 
 class Foreseen(NamedTuple):
@@ -59,6 +63,8 @@ def foreseen_in(event: Event[Any]) -> Iterator[tuple[str, Foreseen]]:
                 table.middle[row],
                 table.high[row],
                 table.rule[row],
+                table.lowest[row] if table.lowest else None,
+                table.highest[row] if table.highest else None,
             )
             found.setdefault(name, (table.newest[row], []))[1].append(band)
     for name, (newest, ahead) in found.items():

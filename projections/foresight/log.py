@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from projections.foresight.action import AheadAction, AheadOutcome, outcome_of, reach_of, rise_level
+from projections.foresight.action import AheadAction, reach_of, rise_level
 from projections.foresight.course import Course, Replicas
 from projections.foresight.foreseen import Foreseen, foreseen_in
+from projections.foresight.rise import ForeseenRise, RiseOutcome, outcome_of
 from projections.score.tally import Slo
 from schemas.actions import Action, ReplicateAction
 from schemas.capacity import PredictionCapacity
@@ -28,6 +29,7 @@ READS: Final = (
 SERIES = "service/"
 KEPT_SECONDS = 7_200.0
 """Forecasts that are kept: long enough that the first of a rise is among them."""
+KEPT_SETTLED = 10_000
 SETTLED_LOOKS = 2.0
 """Looks after which the untouched world, which may be one behind, has been seen, too."""
 USUAL_SLO = Slo(latency_seconds=0.5, bad_ratio=0.01)
@@ -37,10 +39,10 @@ HOUR_SECONDS = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """An action whose time is over, with its outcome."""
+    """A foreseen rise with its outcome, as far as the log goes."""
 
-    action: AheadAction
-    outcome: AheadOutcome
+    rise: ForeseenRise
+    outcome: RiseOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ class ForesightLog:
     there: Mapping[str, Course] = field(default_factory=dict)
     foreseen: Mapping[str, tuple[Foreseen, ...]] = field(default_factory=dict)
     """By Service, oldest first."""
-    open: tuple[AheadAction, ...] = ()
-    """Actions whose time is not over."""
+    open: tuple[ForeseenRise, ...] = ()
+    """Those whose time is not over."""
     settled: tuple[Settled, ...] = ()
     replicas: Mapping[str, Replicas] = field(default_factory=dict)
     """By workload."""
@@ -61,6 +63,10 @@ class ForesightLog:
     """Of the newest cycle's proposals, by proposal and target."""
     prices: Mapping[str, float] = field(default_factory=dict)
     slo: Slo = USUAL_SLO
+    bears: Mapping[str, float] = field(default_factory=dict)
+    """Requests a second that one replica bears, by workload, as it was stated last."""
+    kept: int = KEPT_SETTLED
+    """Settled rises that are kept, the newest ones."""
     seen_seconds: float = 0.0
     """Cluster time of the newest observation,"""
     seen_cycle: int = -1
@@ -77,7 +83,9 @@ class ForesightLog:
                 return self._after_bands(event)
             case PredictionCapacity() as data:
                 slo = Slo(latency_seconds=data.latency_seconds, bad_ratio=data.bad_ratio)
-                return replace(self, slo=slo)
+                table = data.workloads
+                bears = dict(zip(table.ids, table.replica_rate, strict=True))
+                return replace(self, slo=slo, bears=bears)
             case Proposal() as data:
                 return self._after_proposal(data, event.id)
             case Decision() if self.grounds:
@@ -91,30 +99,28 @@ class ForesightLog:
                 return self
 
     def outcomes(self) -> Iterator[Settled]:
-        """Yield every action in the order of decisions, those whose time is not over as far as the log goes."""
+        """Yield every foreseen rise, those whose time is not over last."""
         yield from self.settled
-        for action in self.open:
-            yield Settled(action, self.outcome_of(action))
+        for rise in self.open:
+            yield Settled(rise, self.outcome_of(rise))
 
     def _after_look(self, data: Observation) -> ForesightLog:
         replicas = dict(_replicas(data))
-        ready = tuple(
-            _with_ready(action, replicas.get(action.workload), data.cluster_time_seconds)
-            for action in self.open
-        )
+        at = data.cluster_time_seconds
+        ready = _each(self.open, lambda one: _with_ready(one, replicas.get(one.workload), at))
         here = self._courses(self.here, data)
-        latest = data.cluster_time_seconds - SETTLED_LOOKS * data.interval_seconds
+        latest = at - SETTLED_LOOKS * data.interval_seconds
         seen = replace(
             self,
             here=here,
             replicas=replicas,
-            open=tuple(action for action in ready if action.until_seconds >= latest),
-            seen_seconds=data.cluster_time_seconds,
+            open=tuple(rise for rise in ready if rise.over_seconds >= latest),
+            seen_seconds=at,
             seen_cycle=data.cycle,
         )
-        over = (action for action in ready if action.until_seconds < latest)
-        done = tuple(Settled(action, seen.outcome_of(action)) for action in over)
-        return replace(seen, settled=(*self.settled, *done)) if done else seen
+        over = (rise for rise in ready if rise.over_seconds < latest)
+        done = tuple(Settled(rise, seen.outcome_of(rise)) for rise in over)
+        return replace(seen, settled=(*self.settled, *done)[-self.kept :]) if done else seen
 
     def _courses(self, courses: Mapping[str, Course], data: ObservedState) -> Mapping[str, Course]:
         counters = () if data.work is None else data.work.services or ()
@@ -156,7 +162,10 @@ class ForesightLog:
             if (ground := self.grounds.get((part.selected or "", part.action.target.name)))
             and ground.series.removeprefix(SERIES) in self.here
         ]
-        return replace(self, open=(*self.open, *opened), grounds={})
+        rises = self.open
+        for action in opened:
+            rises = _with_action(rises, action)
+        return replace(self, open=rises, grounds={})
 
     def _opened(
         self, event: Event[Decision], number: int, part: DecisionPart, ground: ForecastGround
@@ -193,12 +202,28 @@ class ForesightLog:
     def _after_execution(self, data: OutcomeExecution) -> ForesightLog:
         if data.phase is not ExecutionPhase.FINISHED or not data.succeeded or not self.open:
             return self
-        return replace(self, open=tuple(_with_execution(action, data) for action in self.open))
+        return replace(self, open=_each(self.open, lambda one: _with_execution(one, data)))
 
-    def outcome_of(self, action: AheadAction) -> AheadOutcome:
-        """Return what came of an action so far."""
-        here, there = self.here[action.service], self.there.get(action.service)
-        return outcome_of(action, here, there, self.prices, self.slo.bad_ratio)
+    def outcome_of(self, rise: ForeseenRise) -> RiseOutcome:
+        """Return what came of a rise so far."""
+        here, there = self.here[rise.service], self.there.get(rise.service)
+        return outcome_of(rise, here, there, self.prices, self.slo.bad_ratio)
+
+
+def _each(
+    rises: Iterable[ForeseenRise], change: Callable[[AheadAction], AheadAction]
+) -> tuple[ForeseenRise, ...]:
+    """Return the rises with each of their actions changed."""
+    return tuple(ForeseenRise(tuple(map(change, rise.actions))) for rise in rises)
+
+
+def _with_action(rises: tuple[ForeseenRise, ...], action: AheadAction) -> tuple[ForeseenRise, ...]:
+    """Return the rises with one more action: on the newest that it answers, else on a new one."""
+    for place in reversed(range(len(rises))):
+        if rises[place].takes(action):
+            joined = ForeseenRise((*rises[place].actions, action))
+            return (*rises[:place], joined, *rises[place + 1 :])
+    return (*rises, ForeseenRise((action,)))
 
 
 def rests_on_forecast(data: Proposal) -> bool:
@@ -226,15 +251,10 @@ def _with_ready(action: AheadAction, replicas: Replicas | None, at: float) -> Ah
 
 
 def _with_execution(action: AheadAction, data: OutcomeExecution) -> AheadAction:
-    """Return an open action after an execution: its own, one that takes it back, or the next on its Service."""
-    at = data.cluster_time_seconds
-    own = (data.cycle, data.part) == (action.cycle, action.part)
-    if own and not data.rollback_of:
-        return replace(action, executed_seconds=at, mode=data.mode)
-    same = data.action.target.name == action.workload
-    if not (own or same) or action.executed_seconds is None or action.replaced_seconds is not None:
+    """Return an action after an execution that may be its own."""
+    if (data.cycle, data.part) != (action.cycle, action.part) or data.rollback_of:
         return action
-    return replace(action, replaced_seconds=at)
+    return replace(action, executed_seconds=data.cluster_time_seconds, mode=data.mode)
 
 
 def _first_to_say(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from projections.figures import duration, number, signed_text
-from projections.foresight.action import AheadAction, AheadOutcome
+from projections.foresight.action import AheadAction
+from projections.foresight.rise import ForeseenRise, RiseOutcome
 from projections.times import clock
 from schemas.outcome import Mode
 
@@ -25,29 +26,22 @@ def without_text(action: AheadAction) -> str:
     return "nothing would be wanted" if without is None else f"{without} replicas would be wanted"
 
 
-def outcome_texts(action: AheadAction, outcome: AheadOutcome) -> Iterator[str]:
-    """Yield what came of an action, a sentence each, as far as the log goes."""
-    yield _done_text(action, outcome)
-    end = clock(action.until_seconds)
-    until = f"until {end}" if outcome.settled else f"so far (it counts until {end})"
-    there = outcome.there
-    if there is None:
-        yield f"requests that failed {until}: {number(outcome.here.failed)}; no untouched world was recorded"
-        return
-    since = "" if there.fails_seconds is None else f" (from {clock(there.fails_seconds)} on)"
-    yield (
-        f"requests that failed {until}: {number(outcome.here.failed)} here, "
-        f"{number(there.failed)} in the world without us{since}{_worth_text(action, outcome)}"
-    )
-
-
-def _worth_text(action: AheadAction, outcome: AheadOutcome) -> str:
+def headline(rise: ForeseenRise, outcome: RiseOutcome) -> str:
+    """Return what was foreseen, or how long before it came, in a few words."""
+    first = rise.first
+    if outcome.rise_seconds is None:
+        if outcome.due:
+            return f"A rise of {rise.service} was foreseen, and has not come"
+        due = minutes_text(rise.due_seconds - first.spoke_seconds)
+        return f"A rise of {rise.service} was foreseen {due} it is due"
+    ahead = minutes_text(outcome.rise_seconds - first.spoke_seconds)
     return (
-        "" if outcome.worth is None else f"; worth {signed_text(outcome.worth)} {action.currency}"
+        f"{first.ground.model.partition('/')[0]} foresaw the rise of {rise.service} {ahead} it came"
     )
 
 
-def _done_text(action: AheadAction, outcome: AheadOutcome) -> str:
+def action_text(action: AheadAction, outcome: RiseOutcome) -> str:
+    """Return what was asked for, and when it was there."""
     asked = f"{action.replicas_after} instead of {action.replicas_before} replicas"
     if action.executed_seconds is None:
         return f"{asked} decided at {clock(action.decided_seconds)}, not carried out"
@@ -57,11 +51,25 @@ def _done_text(action: AheadAction, outcome: AheadOutcome) -> str:
         text += f", ready {duration(action.ready_seconds - action.executed_seconds)} later"
         if outcome.rise_seconds is not None:
             text += f", {minutes_text(outcome.rise_seconds - action.ready_seconds)} the rise"
-    if outcome.rise_seconds is None:
-        due = clock(action.due_seconds)
-        text += (
-            f"; the rise did not come until {due}"
-            if outcome.settled
-            else f"; it is due until {due}"
-        )
     return text
+
+
+def outcome_texts(rise: ForeseenRise, outcome: RiseOutcome) -> Iterator[str]:
+    """Yield what came of a rise, a sentence each, as far as the log goes."""
+    due = clock(rise.due_seconds)
+    if outcome.rise_seconds is None:
+        yield (
+            f"the rise has not come until {due}" if outcome.due else f"the rise is due until {due}"
+        )
+    until = f"until {due}" if outcome.due else f"so far (it counts until {due})"
+    there = outcome.there
+    if there is None:
+        yield f"requests that failed {until}: {number(outcome.here.failed)}; no untouched world was recorded"
+        return
+    since = "" if there.fails_seconds is None else f" (from {clock(there.fails_seconds)} on)"
+    worth = outcome.worth
+    money = "" if worth is None else f"; worth {signed_text(worth)} {rise.first.currency}"
+    yield (
+        f"requests that failed {until}: {number(outcome.here.failed)} here, "
+        f"{number(there.failed)} in the world without us{since}{money}"
+    )

@@ -14,11 +14,13 @@ from projections.incidents.damage import WAIT_SECONDS, Wait, damages, waits
 from projections.incidents.demand import demand_rise
 from projections.incidents.executions import own_executions
 from projections.incidents.foreseen_rises import (
+    autoscaler_steps,
     carried_out,
     foreseen_alarm,
     foreseen_damage,
     foreseen_groups,
     foreseen_steps,
+    lags_behind,
     rise_or_due,
 )
 from projections.incidents.grouping import group_damages, kind_of, pending_class_of
@@ -48,13 +50,15 @@ def incidents(history: ClusterHistory) -> list[Incident]:
     """Return every incident of a log, oldest first, numbered from 1."""
     groups = group_damages(damages(history), history.last_seconds)
     waited = waits(history)
-    left = carried_out(history.foresight.outcomes())
-    found = []
+    rises = carried_out(history.foresight.outcomes())
+    lags = [group for group in groups if any(lags_behind(group, one) for one in rises)]
+    found, left = [], rises
     for group in groups:
-        own = [one for one in left if _led_to(one, group, history)]
-        left = [one for one in left if one not in own]
-        found.append(_incident(history, group, waited, own))
-    found += [foreseen_incident(history, group) for group in foreseen_groups(left)]
+        if group not in lags:
+            own = [one for one in left if _led_to(one, group, history)]
+            left = [one for one in left if one not in own]
+            found.append(_incident(history, group, waited, own))
+    found += [foreseen_incident(history, group, lags) for group in foreseen_groups(left)]
     ordered = sorted(found, key=lambda one: one.damage_seconds)
     return [
         one.model_copy(update={"number": number}) for number, one in enumerate(ordered, start=1)
@@ -65,7 +69,7 @@ def _led_to(one: Settled, group: DamageGroup, history: ClusterHistory) -> bool:
     """Say whether the rise that was foreseen led to a damage at its workload."""
     end = history.last_seconds if group.end_seconds is None else group.end_seconds
     within = group.begin_seconds - LOOK_BACK_SECONDS <= rise_or_due(one) <= end
-    return within and one.action.workload in group.workloads
+    return within and one.rise.first.workload in group.workloads
 
 
 def _incident(
@@ -117,15 +121,19 @@ def _incident(
     )
 
 
-def foreseen_incident(history: ClusterHistory, group: Sequence[Settled]) -> Incident:
-    """Return a rise that did no other damage here as an incident, not numbered yet."""
+def foreseen_incident(
+    history: ClusterHistory, group: Sequence[Settled], lags: Sequence[DamageGroup]
+) -> Incident:
+    """Return a rise that did no damage here but to autoscalers as an incident, not numbered yet."""
     spans = tuple(foreseen_damage(group))
+    behind = [lag for lag in lags if any(lags_behind(lag, one) for one in group)]
+    steps = [*foreseen_steps(group), *autoscaler_steps(history, behind)]
     begin = min(rise_or_due(one) for one in group)
     last = history.last_seconds
     failing = [span.end_seconds for span in spans if span.end_seconds is not None]
     until = min(last, max([*(rise_or_due(one) for one in group), *failing]))
     damaged = min((span.begin_seconds for span in spans), default=begin)
-    since = min(one.action.spoke_seconds for one in group)
+    since = min(one.rise.first.spoke_seconds for one in group)
     return Incident(
         number=0,
         kind=IncidentKind.RISE_FORESEEN,
@@ -134,8 +142,8 @@ def foreseen_incident(history: ClusterHistory, group: Sequence[Settled]) -> Inci
         end_seconds=until if until < last else None,
         last_seconds=last,
         nodes=(),
-        workloads=tuple(sorted({one.action.workload for one in group})),
-        steps=steps_of(foreseen_steps(group), begin, _pause(until - since)),
+        workloads=tuple(sorted({one.rise.first.workload for one in group})),
+        steps=steps_of(steps, begin, _pause(until - since)),
         waits=(),
         spans=spans,
         alarms=(foreseen_alarm(group, damaged),),

@@ -40,7 +40,7 @@ def request_curves(
     history: ClusterHistory, group: Sequence[Settled], since: float, until: float
 ) -> tuple[Curve, ...]:
     """Return of a rise's Services together: requests a second, failed ones here and without us, replicas."""
-    services = sorted({one.action.service for one in group})
+    services = sorted({one.rise.service for one in group})
     log = history.foresight
     here = _sums(log.here, services)
     there = _sums(log.there, services)

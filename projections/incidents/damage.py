@@ -3,7 +3,8 @@
 1. **node_down**: from `node_not_ready` (or `node_gone`, if pods ran on it) until `node_ready`.
 2. **waiting**: a pod that waited for a node for 30 s or more, from its creation until it was scheduled
    or was gone. Pods held by a scheduling gate do not count.
-3. **short**: from the moment an autoscaler raises its replicas until that many pods became ready.
+3. **short**: from the moment an autoscaler raises its replicas until that many pods became ready; not where it follows
+   our own raise of its least number.
 4. **failing**: three or more pods of one workload or node that failed or restarted within 120 s.
 """
 
@@ -14,13 +15,17 @@ from dataclasses import dataclass, field
 
 from projections.incidents.history import ClusterHistory, LoggedReaction, of_kind
 from projections.incidents.incident import Damage, DamageKind
-from schemas.reaction import ReactionKind
+from schemas.actions import ReplicateAction
+from schemas.outcome import ExecutionPhase
+from schemas.reaction import ReactionItem, ReactionKind
 from schemas.reasons import PendingClass
 
 WAIT_SECONDS = 30.0
 """A pod that is scheduled sooner did not wait."""
 FAILURES = 3
 FAILURE_SECONDS = 120.0
+FOLLOWED_SECONDS = 60.0
+"""Within which an autoscaler has followed a new least number: it looks every 15 s."""
 CLASS = "class:"
 """How places of waits begin."""
 DELIBERATE = frozenset({PendingClass.GATED})
@@ -58,7 +63,7 @@ def damages(history: ClusterHistory) -> list[Damage]:
     damage = [
         *_nodes_down(history),
         *_waiting(history),
-        *_short(history.reactions),
+        *_short(history),
         *_failing(history.reactions),
     ]
     return sorted(damage, key=lambda item: (item.begin_seconds, item.kind, item.subject))
@@ -131,12 +136,26 @@ def _node_down(history: ClusterHistory, name: str, begin: float, end: float | No
     return Damage(DamageKind.NODE_DOWN, begin, end, places, name)
 
 
-def _short(reactions: list[LoggedReaction]) -> Iterator[Damage]:
+def raised_by_us(history: ClusterHistory, item: ReactionItem) -> bool:
+    """Say whether an autoscaler only followed a number of replicas that we had asked for."""
+    return any(
+        isinstance(event.data.action, ReplicateAction)
+        and event.data.action.target.name == item.workload
+        and event.data.phase is ExecutionPhase.FINISHED
+        and bool(event.data.succeeded)
+        and (item.after or 0.0) <= (event.data.action.replicas or 0)
+        and 0.0 <= item.time_seconds - event.data.cluster_time_seconds <= FOLLOWED_SECONDS
+        for event in history.executions
+    )
+
+
+def _short(history: ClusterHistory) -> Iterator[Damage]:
+    reactions = history.reactions
     changes = list(of_kind(reactions, ReactionKind.HPA_CHANGE))
     for place, change in enumerate(changes):
         item = change.item
         added = round((item.after or 0.0) - (item.before or 0.0))
-        if added <= 0:
+        if added <= 0 or raised_by_us(history, item):
             continue
         later = [after.item for after in changes[place + 1 :] if after.item.object == item.object]
         until = later[0].time_seconds if later else float("inf")

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from projections.figures import number
 from projections.foresight.action import AheadAction
 from projections.foresight.foreseen import BandAhead
 from projections.foresight.log import Settled
-from projections.incidents.incident import Alarm, DamageKind, DamagePeriod, Lane, Occurrence
+from projections.incidents.history import ClusterHistory, occurrence, of_kind
+from projections.incidents.incident import (
+    Alarm,
+    DamageGroup,
+    DamageKind,
+    DamagePeriod,
+    Lane,
+    Occurrence,
+)
 from schemas.outcome import Mode
+from schemas.reaction import ReactionKind
 
 FORECAST, ASKED, READY = "forecast", "replicas_asked", "replicas_ready"
 RISE, NO_RISE, FAILS = "rise", "no_rise", "requests_fail"
 
 
 def carried_out(found: Iterable[Settled]) -> list[Settled]:
-    """Return the actions that were carried out, by when they were foreseen."""
-    done = (one for one in found if one.action.executed_seconds is not None)
-    return sorted(
-        done, key=lambda one: (one.action.spoke_seconds, one.action.cycle, one.action.part)
-    )
+    """Return the rises that were acted on, by when they were foreseen."""
+    done = (one for one in found if one.rise.carried_out)
+    return sorted(done, key=lambda one: (one.rise.first.spoke_seconds, one.rise.first.seq))
 
 
 def foreseen_groups(found: Sequence[Settled]) -> list[list[Settled]]:
-    """Return actions that answer one rise: each was foreseen before the first of them had risen, or was due to.
+    """Return rises that are one: each was foreseen before the first of them had come, or was due to.
 
     Args:
         found: as `carried_out` returns them.
@@ -33,7 +41,7 @@ def foreseen_groups(found: Sequence[Settled]) -> list[list[Settled]]:
     ends: list[float] = []
     for one in found:
         end = rise_or_due(one)
-        if groups and one.action.spoke_seconds <= ends[-1]:
+        if groups and one.rise.first.spoke_seconds <= ends[-1]:
             groups[-1].append(one)
             ends[-1] = min(ends[-1], end)
         else:
@@ -42,15 +50,37 @@ def foreseen_groups(found: Sequence[Settled]) -> list[list[Settled]]:
     return groups
 
 
+def lags_behind(group: DamageGroup, one: Settled) -> bool:
+    """Say whether a damage is no more than an autoscaler that raised a Service while its foreseen rise went on."""
+    end = math.inf if group.end_seconds is None else group.end_seconds
+    return (
+        all(damage.kind is DamageKind.SHORT for damage in group.damages)
+        and one.rise.first.workload in group.places
+        and group.begin_seconds <= one.rise.due_seconds
+        and end >= one.rise.first.spoke_seconds
+    )
+
+
+def autoscaler_steps(history: ClusterHistory, lags: Sequence[DamageGroup]) -> Iterator[Occurrence]:
+    """Yield when autoscalers saw the rise themselves."""
+    begun = {(damage.subject, damage.begin_seconds) for lag in lags for damage in lag.damages}
+    for reaction in of_kind(history.reactions, ReactionKind.HPA_CHANGE):
+        if (reaction.item.workload, reaction.item.time_seconds) in begun:
+            yield occurrence(
+                *(reaction, Lane.AUTOSCALER, "autoscalers raise {of}, in all {n} times"),
+                group=str(ReactionKind.HPA_CHANGE),
+            )
+
+
 def rise_or_due(one: Settled) -> float:
     """Return when the rise came, or else until when it should have."""
-    rise = one.outcome.rise_seconds
-    return one.action.due_seconds if rise is None else rise
+    came = one.outcome.rise_seconds
+    return one.rise.due_seconds if came is None else came
 
 
 def foreseen_alarm(group: Sequence[Settled], damage: float) -> Alarm:
     """Return the first word on a rise, of the Service whose rise was foreseen first."""
-    action = group[0].action
+    action = group[0].rise.first
     return Alarm(
         model_id=action.ground.model,
         shadow=False,
@@ -82,13 +112,13 @@ def foreseen_damage(group: Iterable[Settled]) -> Iterator[DamagePeriod]:
             (DamageKind.UNTOUCHED_REQUESTS, one.outcome.there),
         )
         for kind, world in worlds:
-            key = (kind, one.action.service)
+            key = (kind, one.rise.service)
             if world is None or world.fails_seconds is None or key in seen:
                 continue
             seen.add(key)
             yield DamagePeriod(
                 kind=kind,
-                subject=one.action.service,
+                subject=one.rise.service,
                 pending_class="",
                 begin_seconds=world.fails_seconds,
                 end_seconds=world.failing_until_seconds,
@@ -103,7 +133,7 @@ def foreseen_steps(group: Iterable[Settled]) -> Iterator[Occurrence]:
 
 
 def _own_steps(one: Settled) -> Iterator[Occurrence]:
-    action, outcome = one.action, one.outcome
+    action, outcome = one.rise.first, one.outcome
     band = first_band(action)
     yield _occurrence(
         *(action, action.spoke_seconds, Lane.PREDICTION, FORECAST),
@@ -111,13 +141,29 @@ def _own_steps(one: Settled) -> Iterator[Occurrence]:
         f"{number(band.horizon_seconds / 60.0)} min ({number(band.low)} to {number(band.high)}), where "
         f"{action.replicas_before} replicas bear {number(action.bears_before)}",
     )
+    for each in one.rise.actions:
+        yield from _asked(each)
+    if outcome.rise_seconds is not None:
+        yield _occurrence(
+            *(action, outcome.rise_seconds, Lane.DEMAND, RISE),
+            f"the rise comes: {{of}}; {action.service} passes {number(action.level)} requests/s",
+        )
+    elif outcome.due:
+        yield _occurrence(
+            *(action, one.rise.due_seconds, Lane.DEMAND, NO_RISE),
+            "the rise has not come until it was due: {of}",
+        )
+
+
+def _asked(action: AheadAction) -> Iterator[Occurrence]:
     asked = action.executed_seconds
-    assert asked is not None
+    if asked is None:
+        return
     shadow = " (shadow: nothing was written)" if action.mode is Mode.SHADOW else ""
     yield _occurrence(
         *(action, asked, Lane.FORESAIL, ASKED),
-        f"replicas asked for before the rise: {{details}}{shadow}",
-        detail=f"{_short(action)} {action.replicas_after} instead of {action.replicas_before}",
+        f"replicas asked for by the forecast{shadow}, {{n}} in all: {{of}}; of {action.service} "
+        f"{action.replicas_after} instead of {action.replicas_before}",
     )
     if action.ready_seconds is not None:
         yield _occurrence(
@@ -125,21 +171,11 @@ def _own_steps(one: Settled) -> Iterator[Occurrence]:
             "the replicas asked for are ready: {of}",
             lag=action.ready_seconds - asked,
         )
-    if outcome.rise_seconds is not None:
-        yield _occurrence(
-            *(action, outcome.rise_seconds, Lane.DEMAND, RISE),
-            f"the rise comes: {{of}}; {action.service} passes {number(action.level)} requests/s",
-        )
-    elif outcome.settled:
-        yield _occurrence(
-            *(action, action.due_seconds, Lane.DEMAND, NO_RISE),
-            "the rise has not come until it was due: {of}",
-        )
 
 
 def _world_steps(one: Settled) -> Iterator[Occurrence]:
     worlds = (
-        (one.outcome.here, Lane.DEMAND, "requests fail: {of}, {details}"),
+        (one.outcome.here, Lane.DEMAND, "requests fail: {of}; {details}"),
         (
             one.outcome.there,
             Lane.UNTOUCHED,
@@ -149,9 +185,9 @@ def _world_steps(one: Settled) -> Iterator[Occurrence]:
     for world, lane, text in worlds:
         if world is not None and world.fails_seconds is not None:
             yield _occurrence(
-                *(one.action, world.fails_seconds, lane, FAILS),
+                *(one.rise.first, world.fails_seconds, lane, FAILS),
                 text,
-                detail=f"{number(world.failed)} of {_short(one.action)}",
+                detail=f"{number(world.failed)} of {_short(one.rise.first)}",
                 damage=True,
             )
 

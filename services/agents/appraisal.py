@@ -47,12 +47,16 @@ class Band(NamedTuple):
 
 
 def bands_of(situation: PolicyInput, series: str) -> dict[float, Band]:
-    """Return a series' bands by horizon in seconds, the shortest first; none of those that rest on a guess alone."""
+    """Return a series' bands by horizon in seconds, the shortest first; none of those that rest on a guess alone, or
+    are of a model that is left out.
+    """
     found: dict[float, Band] = {}
+    left_out = situation.foreseen.left_out
     for bands in situation.foreseen.bands:
         table = bands.series
         row = bisect_left(table.ids, series)
-        if row < len(table) and table.ids[row] == series and table.basis[row] != "assumed":
+        is_known = row < len(table) and table.ids[row] == series
+        if is_known and table.basis[row] != "assumed" and table.rule[row] not in left_out:
             found[bands.horizon_seconds] = Band(
                 table.low[row],
                 table.middle[row],

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
 from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.envelope import Event
+from schemas.foresight import OutcomeForesight
 from schemas.model import DataModel
 from schemas.numbers import Seconds
 from schemas.prediction import DemandBands, PredictionDemand
@@ -37,6 +40,18 @@ class Foreseen(DataModel):
     """By horizon, shortest first."""
     capacities: tuple[StatedCapacity, ...] = ()
     """What one replica of each workload bears: the newest statement and the one before it, oldest first."""
+    left_out: tuple[str, ...] = Field(default=(), exclude_if=lambda models: not models)
+    """Models whose bands nobody acts on at the newest observation, since the scoreboard has them back in shadow."""
+    next_left_out: tuple[str, ...] = Field(default=(), exclude_if=lambda models: not models)
+    """The same from the next observation on. A judgement takes effect at the observation that follows it in the log, so
+    that it does not matter how far this process had read when it answered.
+    """
+
+    @property
+    def silenced(self) -> tuple[str, ...]:
+        """Models of the newest bands that are left out, by name."""
+        said = {rule for bands in self.bands for rule in bands.series.rule}
+        return tuple(name for name in self.left_out if name in said)
 
     def capacity(self, cycle: int) -> StatedCapacity | None:
         """Return the newest statement of an earlier cycle: one of this cycle may be read before the answer or after."""
@@ -47,10 +62,12 @@ NOTHING_FORESEEN = Foreseen()
 
 
 def foreseen_after(foreseen: Foreseen | None, event: Event[Any]) -> Foreseen | None:
-    """Return what is foreseen after an event; the same object where it tells of neither."""
+    """Return what is foreseen after an event; the same object where it tells of nothing of it."""
     data = event.data
-    if isinstance(data, PredictionDemand):
-        changes: dict[str, Any] = {"cycle": data.cycle}
+    if isinstance(data, OutcomeForesight):
+        changes: dict[str, Any] = {"next_left_out": data.shadows}
+    elif isinstance(data, PredictionDemand):
+        changes = {"cycle": data.cycle}
         if data.bands:
             changes |= {
                 "bands": data.bands,
@@ -63,3 +80,10 @@ def foreseen_after(foreseen: Foreseen | None, event: Event[Any]) -> Foreseen | N
     else:
         return foreseen
     return (foreseen or NOTHING_FORESEEN).model_copy(update=changes)
+
+
+def at_observation(foreseen: Foreseen | None) -> Foreseen | None:
+    """Return what is foreseen at a new observation, from which on the newest judgement of models holds."""
+    if foreseen is None or foreseen.left_out == foreseen.next_left_out:
+        return foreseen
+    return foreseen.model_copy(update={"left_out": foreseen.next_left_out})

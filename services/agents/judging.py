@@ -37,6 +37,8 @@ class CycleJudgement:
     prediction_ids: tuple[str, ...] = ()
     prediction_overdue: bool = False
     """Whether it was made without the prediction of its own cycle, since that did not come in time."""
+    left_out_models: tuple[str, ...] = ()
+    """Models whose forecasts were left out, since they are back in shadow."""
 
 
 def judge_value_cycle(
@@ -63,7 +65,8 @@ def judge_value_cycle(
         return None
     situation = PolicyInput(view, state.memory, settings, foreseen or NOTHING_FORESEEN)
     judgement = judge_by_value(agent.code.appraise, situation)
-    return CycleJudgement(judgement, predictions_behind(judgement), is_late)
+    left_out = situation.foreseen.silenced
+    return CycleJudgement(judgement, predictions_behind(judgement), is_late, left_out)
 
 
 def judge_cycle(
@@ -111,9 +114,11 @@ def proposal(agent: Agent, profile: str, cycle: OpenCycle, judged: CycleJudgemen
     is_proposed = judged.judgement.action.kind is not ActionKind.NOOP
     status = ProposalStatus.PROPOSED if is_proposed else ProposalStatus.NOOP
     made = _proposal(agent, profile, cycle, judged.judgement, status)
-    return (
-        made.model_copy(update={"prediction_overdue": True}) if judged.prediction_overdue else made
-    )
+    update = {
+        "prediction_overdue": judged.prediction_overdue,
+        "left_out_models": judged.left_out_models,
+    }
+    return made.model_copy(update=update) if any(update.values()) else made
 
 
 def superseded_proposal(agent: Agent, profile: str, cycle: OpenCycle) -> Proposal:

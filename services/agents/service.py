@@ -9,6 +9,7 @@ from typing import Any
 
 from schemas.actions import AgentName
 from schemas.envelope import Event, NewEvent
+from schemas.foresight import OutcomeForesight
 from schemas.identity import Origin
 from services.agents.judging import (
     CycleJudgement,
@@ -47,12 +48,13 @@ class AgentHandler:
 
     @property
     def reads(self) -> tuple[tuple[str, ...], ...]:
-        """Observations, the prediction the policy asks for, and the agent's own proposals."""
+        """Observations, what the policy asks for of predictions and of how they did, and the agent's own proposals."""
         kinds: tuple[str, ...] = () if self._prediction is None else (self._prediction,)
+        judged: tuple[tuple[str, ...], ...] = ()
         if self._value is not None and self._value.forecast:
-            kinds = ("demand", "capacity")
+            kinds, judged = ("demand", "capacity"), (OutcomeForesight.PATTERN,)
         predictions = tuple(("prediction", kind) for kind in kinds)
-        return (("observation",), *predictions, ("proposal", self._agent.name))
+        return (("observation",), *predictions, *judged, ("proposal", self._agent.name))
 
     @property
     def deadline_seconds(self) -> float | None:

@@ -13,7 +13,7 @@ from schemas.prediction import PredictionDemand, PredictionRisk
 from schemas.proposal import Proposal
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
-from services.agents.foreseen import Foreseen, foreseen_after
+from services.agents.foreseen import Foreseen, at_observation, foreseen_after
 from services.agents.memory import Memory, remember_proposal, remember_view
 from services.agents.policy import NodePrediction
 from services.agents.value_settings import ValueSettings
@@ -62,6 +62,7 @@ def remember(state: AgentState, event: Event[Any], settings: ValueSettings) -> A
         return state.model_copy(update={"foreseen": foreseen, "prediction": None})
     if isinstance(event.data, Observation) and state.view is not None:
         memory = remember_view(memory, state.view, settings)
+        state = state.model_copy(update={"foreseen": at_observation(state.foreseen)})
     elif isinstance(event.data, Proposal):
         memory = remember_proposal(memory, event.data, state.view)
     else:

@@ -67,8 +67,8 @@ class ValueSettings(DataModel):
     """Share of the rate that a replica is known to bear that is kept free."""
     most_growth: float = Field(default=2.0, gt=1)
     """Replicas after one step, at most so many times those before."""
-    most_surge: float = Field(default=3.0, gt=1)
-    """Replicas at most so many times the owner's number."""
+    most_surge: float = Field(default=12.0, gt=1)
+    """Replicas at most so many times the owner's number; `foresail up` takes it from `executor.caps.surge_ratio`."""
     spare_ratio: float = Field(default=0.05, ge=0, le=1)
     """Share of all cores that more replicas leave free, so that other work does not wait for its place."""
     machines_rented: bool = False
@@ -77,7 +77,7 @@ class ValueSettings(DataModel):
     """
     rented_seconds: float = Field(default=300.0, gt=0)
     """None can be rented, it seems, while a pod waits for capacity for longer than this."""
-    surge_pods: str = Field(default="30%", pattern=SURGE_PODS)
+    surge_pods: str = Field(default="80%", pattern=SURGE_PODS)
     """Pods more than their owners set, of all workloads together; `foresail up` takes it from `executor.caps`."""
     changes: int = Field(default=3, ge=1)
     """Changes of one workload's replicas within `changes_seconds` at most, as `executor.caps.per_workload`."""

@@ -1,8 +1,9 @@
 """Arrivals: what the dashboard needs of a stored message, read no deeper than that.
 
-Snapshots, checkpoints and all of the untouched world are the largest messages and nothing of them is shown
+Snapshots, checkpoints and those of the untouched world are the largest messages and nothing of them is shown
 but their size, so their data is not parsed; only a snapshot of the nodes that is small enough to be one without rows
-is, since it may say that the cluster cannot be read. A message that is no event is still counted and listed.
+is, since it may say that the cluster cannot be read, and observations of the untouched world, which count its requests.
+A message that is no event is still counted and listed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from projections.overview import UNTOUCHED
 from schemas import subjects
 from schemas.envelope import Event
 from schemas.snapshot import SnapshotNodes
+from schemas.untouched import UntouchedObservation
 
 UNREAD_LAYERS = frozenset({"snapshot", "checkpoint", UNTOUCHED})
 SMALL_SNAPSHOT_BYTES = 8_192
@@ -49,7 +51,7 @@ def arrival_of(message: StoredMessage) -> ReceivedMessage:
     event: Event[Any] | None = None
     problem = ""
     small = tokens == SnapshotNodes.PATTERN and len(message.data) <= SMALL_SNAPSHOT_BYTES
-    if tokens[0] not in UNREAD_LAYERS or small:
+    if tokens[0] not in UNREAD_LAYERS or small or tokens == UntouchedObservation.PATTERN:
         entry = read_entry(message)
         event, problem = entry.event, entry.problem
     return ReceivedMessage(message.seq, message.time_ns, tokens, len(message.data), event, problem)

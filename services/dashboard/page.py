@@ -11,12 +11,14 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from projections.foresight.log import ForesightLog
 from projections.overview import Overview
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.prediction import PredictionRisk
 from schemas.view import ObservationView, update_view
 from services.dashboard.arrival import ReceivedMessage
+from services.dashboard.foresight import KEPT_ACTIONS
 from services.dashboard.node_cells import cells_of
 from services.dashboard.row_text import row_text
 
@@ -45,6 +47,7 @@ class Page:
     """The newest observation with its full tables; None until a keyframe came."""
     cells: str = ""
     """Two characters per node, see `node_cells`."""
+    foresight: ForesightLog = field(default_factory=lambda: ForesightLog(kept=KEPT_ACTIONS))
     rows: tuple[EventRow, ...] = ()
 
     @property
@@ -76,7 +79,8 @@ def with_operating_state(page: Page, arrival: ReceivedMessage) -> Page:
 
 
 def _after(page: Page, event: Event[Any]) -> Page:
-    page = replace(page, overview=page.overview.after(event))
+    after = page.foresight.after(event)
+    page = replace(page, overview=page.overview.after(event), foresight=after)
     match event.data:
         case Observation():
             return _with_cells(replace(page, observation=update_view(page.observation, event)))

@@ -16,6 +16,7 @@ from schemas.observation import ClusterTotals
 from schemas.reaction import ReactionItem
 from services.dashboard.acting import acting_json
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json, decision_rows
+from services.dashboard.foresight import foresight_json
 from services.dashboard.page import NANOSECONDS, EventRow, Page
 
 RECENT_DECISIONS = 40
@@ -41,6 +42,7 @@ def sections_of(page: Page, origin: Origin, replay: str = "") -> dict[str, Any]:
         "node_names": [] if page.observation is None else list(page.observation.nodes.ids),
         "node_cells": page.cells,
         "acting": acting_json(page.overview, simulated=_simulated(page)),
+        "foresight": foresight_json(page.foresight),
         "rewards": _rewards(page),
         "reactions": [_reaction(item) for item in page.overview.reactions[:RECENT_REACTIONS]],
         "stimulus": None

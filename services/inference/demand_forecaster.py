@@ -131,19 +131,21 @@ class DemandForecaster:
             InputError: the times are not whole steps apart.
         """
         result: list[DemandBands | None] = [None] * len(names)
-        grid, start_s = self._grid(names, t_s, values, origin_s)
-        known = ~np.isnan(grid)
-        some = np.flatnonzero(known.any(axis=1))
-        if not len(some):
-            return result
-        first = known[some].argmax(axis=1)
-        past = Past(grid[some], self._step, np.arange(len(some)))
-        followed = Followed(past, first, start_s, self._step, origin_s)
-        told = [names[place] for place in some.tolist()]
+        followed, some = self._followed(names, t_s, values, origin_s)
+        told = [names[place] for place in some]
         self._warm(told, followed)
-        for place, bands in zip(some.tolist(), self._foretell(told, followed), strict=True):
+        for place, bands in zip(some, self._foretell(told, followed), strict=True):
             result[place] = bands
         return result
+
+    def not_met(self, names: Sequence[str]) -> list[str]:
+        """Return those of which nothing was foretold yet."""
+        return [name for name in names if name not in self._followers]
+
+    def meet(self, names: Sequence[str], t_s: Ints, values: Floats, origin_s: int) -> None:
+        """Follow new series until an origin, as `forecast_many` would, without a forecast."""
+        followed, some = self._followed(names, t_s, values, origin_s)
+        self._warm([names[place] for place in some], followed)
 
     def observe(self, series: str, t_s: Ints, values: Floats) -> None:
         """Learn from steps of one series that are over."""
@@ -207,23 +209,24 @@ class DemandForecaster:
             forecaster._issued[name] = [_Issued.from_json(one) for one in waiting]
         return forecaster
 
-    def _grid(
+    def _followed(
         self, names: Sequence[str], t_s: Ints, values: Floats, origin_s: int
-    ) -> tuple[Floats, int]:
-        """Return (series, steps) values on one grid that ends at the origin, and when it begins."""
+    ) -> tuple[Followed, list[int]]:
+        """Return the series of which something is known, on one grid that ends at the origin, and their places."""
         begins = np.array([oldest_counted(name, origin_s, self._step) for name in names])
         counted = (t_s <= origin_s) & (t_s >= begins[:, None]) & ~np.isnan(values)
         kept = np.flatnonzero(counted.any(axis=0))
-        if not len(kept):
-            return np.zeros((len(names), 0)), origin_s
-        start_s = int(t_s[kept].min())
+        start_s = int(t_s[kept].min()) if len(kept) else origin_s
         places, off = np.divmod(t_s[kept] - start_s, self._step)
         if off.any():
             remedy = f"give whole steps of {self._step} s between the times of a history"
             raise InputError("t_s", int(t_s[kept][np.argmax(off > 0)]), remedy)
-        grid = np.full((len(names), (origin_s - start_s) // self._step + 1), np.nan)
-        grid[:, places] = np.where(counted, values, np.nan)[:, kept]
-        return grid, start_s
+        some = np.flatnonzero(counted.any(axis=1))
+        grid = np.full((len(some), (origin_s - start_s) // self._step + 1), np.nan)
+        grid[:, places] = np.where(counted, values, np.nan)[np.ix_(some, kept)]
+        past = Past(grid, self._step, np.arange(len(some)))
+        first = (~np.isnan(grid)).argmax(axis=1)
+        return Followed(past, first, start_s, self._step, origin_s), some.tolist()
 
     def _warm(self, names: Sequence[str], followed: Followed) -> None:
         """Follow what came of the last days of new series as if forecasts had been made then."""
@@ -240,6 +243,8 @@ class DemandForecaster:
                 self._followers[names[place]] = follower.one(row)
 
     def _foretell(self, names: Sequence[str], followed: Followed) -> list[DemandBands]:
+        if not names:
+            return []
         described, rules = self._together.describe(names, followed)
         origins = followed.origins()
         said = said_by(self._model, followed.past, origins, described, rules)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 
 from features.live.demand_series import MINUTE_SECONDS, MinuteSums, WholeMinute, sums_after
+from projections.demotion.band_sums import BandSums
 from schemas.model import DataModel
 from schemas.numbers import Cycle, Seconds
 from schemas.outcome import MINUTE_BANDS_ID, OutcomeForecast
 from schemas.prediction import BandTable, DemandBands, PredictionDemand
 from schemas.view import ObservationView
-from services.scoreboard.band_sums import BandSums
 from services.scoreboard.unpublished import UnpublishedOutcome
 
 WAITING = 5

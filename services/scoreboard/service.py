@@ -6,7 +6,9 @@ from typing import Any
 
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
+from schemas.prediction import PredictionDemand
 from services.scoreboard.breakers import breakers_after
+from services.scoreboard.foresight import ForesightScores
 from services.scoreboard.promotion import promotion_after
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState, evolve
@@ -42,6 +44,7 @@ class ScoreboardHandler:
     def evolve(self, state: ScoreboardState, event: Event[Any]) -> ScoreboardState:
         """Return the state after one stored event."""
         settled, settings = evolve(state, event, self._settings), self._settings
+        settled = _with_foresight(settled, event, settings)
         if settings.promotion.enabled:
             promotion = promotion_after(settled.promotion, event, settled.view, settings.promotion)
             settled = settled.model_copy(update={"promotion": promotion})
@@ -58,6 +61,8 @@ class ScoreboardHandler:
             cycles += [owed.change.cycle for owed in state.breakers.owed]
         if state.promotion is not None:
             cycles += [owed.judgement.cycle for owed in state.promotion.owed]
+        if state.foresight is not None:
+            cycles += [owed.judgement.cycle for owed in state.foresight.owed]
         if state.switched is not None:
             cycles += [owed.estimate.cycle for owed in state.switched.owed]
         return max(cycles, default=None)
@@ -74,7 +79,21 @@ class ScoreboardHandler:
             *estimates,
             *changes,
             *judgements,
+            *(() if state.foresight is None else state.foresight.new_events()),
         )
+
+
+def _with_foresight(
+    state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
+) -> ScoreboardState:
+    """Return the state, in which the event has been folded, with what it says of forecasts of demand."""
+    before = state.foresight
+    if before is None and not (isinstance(event.data, PredictionDemand) and event.data.bands):
+        return state
+    after, owed = (before or ForesightScores()).after(event, state.view, settings)
+    if after is before:
+        return state
+    return state.model_copy(update={"foresight": after, "owed": (*state.owed, *owed)})
 
 
 def _draft(owed: UnpublishedOutcome) -> NewEvent:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from bus.errors import ConfigError
 from projections.breaker.settings import OFF as OFF_BREAKER
 from projections.breaker.settings import BreakerSettings
+from projections.demotion.settings import ForesightSettings
 from projections.promotion.settings import OFF as OFF_PROMOTION
 from projections.promotion.settings import PromotionSettings
 from projections.score.prices import ScorePrices
@@ -67,6 +68,8 @@ class ScoreboardSettings(DataModel):
     """When acting stops by itself; `breaker.*` sets it."""
     promotion: PromotionSettings = OFF_PROMOTION
     """When a shadow model of risk drives by itself; `promotion.*` sets it."""
+    foresight: ForesightSettings = ForesightSettings()
+    """How acting on forecasts of demand is judged; `foresight.*` sets it."""
     forecast_cycles: int = Field(default=25, ge=1)
     """Predictions of one model that wait for their horizon at once; of a model that looks further
     ahead than so many cycles every n-th is scored.
@@ -102,5 +105,7 @@ class ScoreboardSettings(DataModel):
             hidden.add("breaker")
         if not self.promotion.enabled:
             hidden.add("promotion")
+        if not self.foresight.enabled:
+            hidden.add("foresight")
         settings = self.model_dump(mode="json", exclude=hidden)
         return {"weights": dict(weights), **settings, "scale": scale_of(weights)}

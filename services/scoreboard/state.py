@@ -40,6 +40,7 @@ from services.scoreboard.bands import ScoredBands, is_of_a_minute
 from services.scoreboard.breakers import Breakers
 from services.scoreboard.capacity import ScoredCapacity, with_statement
 from services.scoreboard.forecast import RunningSums, score_forecast
+from services.scoreboard.foresight import ForesightScores
 from services.scoreboard.pending import (
     PendingForecast,
     failing,
@@ -54,7 +55,6 @@ from services.scoreboard.predicted import predict_situation, situation_of
 from services.scoreboard.promotion import Promotion
 from services.scoreboard.scored_worlds import ScoredWorlds, acted_observed, untouched_observed
 from services.scoreboard.settings import ScoreboardSettings
-from services.scoreboard.step_bands import ScoredSteps
 from services.scoreboard.switched_blocks import SwitchedBlocks, blocks_of
 from services.scoreboard.touched import TouchedNodes, left_nodes
 from services.scoreboard.unpublished import UnpublishedOutcome, without_published
@@ -93,8 +93,12 @@ class ScoreboardState(DataModel):
     """None, and not in the checkpoint, where the promotion of risk models is off."""
     bands: ScoredBands | None = Field(default=None, exclude_if=lambda bands: bands is None)
     """Bands of minutes; None, and not in the checkpoint, as long as none was published."""
-    steps: ScoredSteps | None = Field(default=None, exclude_if=lambda steps: steps is None)
-    """Bands of a trained model's steps; None likewise."""
+    foresight: ForesightScores | None = Field(
+        default=None, exclude_if=lambda scores: scores is None
+    )
+    """Bands of a trained model's steps, raises that rest on a forecast, and how models of demand stand; None, and not
+    in the checkpoint, as long as no band was published.
+    """
     capacity: ScoredCapacity | None = Field(default=None, exclude_if=lambda scored: scored is None)
     """What replicas bear; None, and not in the checkpoint, as long as nothing was said of it."""
 
@@ -157,15 +161,12 @@ def _apply_observation(
 
 
 def _bands_scored(state: ScoreboardState, view: ObservationView) -> ScoreboardState:
-    """Score the bands of demand whose minute or step is over, and what replicas were said to bear."""
+    """Score the bands of demand whose minute is over, and what replicas were said to bear."""
     for name in ("bands", "capacity"):
         scored: ScoredBands | ScoredCapacity | None = getattr(state, name)
         if scored is not None:
             after, owed = scored.with_view(view)
             state = state.model_copy(update={name: after, "owed": (*state.owed, *owed)})
-    if state.steps is not None:
-        steps, settled = state.steps.with_view(view)
-        state = state.model_copy(update={"steps": steps, "owed": (*state.owed, *settled.outcomes)})
     return state
 
 
@@ -279,8 +280,9 @@ def _forecast(
     state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
 ) -> ScoreboardState:
     data: Prediction = event.data
-    if isinstance(data, PredictionDemand) and data.bands:
-        state = _with_bands(state, data, event.id)
+    if isinstance(data, PredictionDemand) and data.bands and is_of_a_minute(data.bands[0]):
+        bands = (state.bands or ScoredBands()).with_prediction(data, event.id)
+        state = state.model_copy(update={"bands": bands})
     if isinstance(data, PredictionRisk):
         highest = max(data.nodes.risk_ratio, default=None)
         befores = tuple(
@@ -299,17 +301,6 @@ def _forecast(
     ordered = sorted((*others, new), key=lambda other: other.place)
     kept = tuple(ordered)[-settings.keep_cycles :]
     return state.model_copy(update={"forecasts": kept, "touched": touched})
-
-
-def _with_bands(
-    state: ScoreboardState, data: PredictionDemand, prediction_id: str
-) -> ScoreboardState:
-    """Let bands wait for what they speak of: minutes, or steps of a trained model."""
-    if is_of_a_minute(data.bands[0]):
-        bands = (state.bands or ScoredBands()).with_prediction(data, prediction_id)
-        return state.model_copy(update={"bands": bands})
-    steps = (state.steps or ScoredSteps()).with_prediction(data, prediction_id)
-    return state.model_copy(update={"steps": steps})
 
 
 def _left_out(

@@ -13,12 +13,12 @@ from typing import NamedTuple
 from features.live.followed_history import steps_after
 from features.workload_history.grid import STEP_SECONDS, step_at
 from features.workload_history.sums import NO_STEPS, OpenSteps, whole_means
+from projections.demotion.band_sums import KEPT_ERRORS, BandSums, band_sums, simple_error
 from schemas.model import DataModel
 from schemas.numbers import Rounded, Seconds
 from schemas.outcome import OutcomeForecast
 from schemas.prediction import PredictionDemand
 from schemas.view import ObservationView
-from services.scoreboard.band_sums import KEPT_ERRORS, BandSums, band_sums, simple_error
 from services.scoreboard.bands import WaitingBands, sampled_series
 from services.scoreboard.unpublished import UnpublishedOutcome
 
@@ -27,20 +27,19 @@ WAITING = 6
 RATES = "service/"
 
 
-class ScoredTarget(NamedTuple):
-    """One series of one forecast whose step was seen whole."""
-
-    model_id: str
-    series: str
-    horizon_seconds: float
-    sums: BandSums
-
-
 class StepsSettled(NamedTuple):
     """What an observation settled."""
 
-    targets: tuple[ScoredTarget, ...]
+    sums: tuple[tuple[str, BandSums], ...]
+    """By horizon and model the sums over the series whose step was seen whole, named by the model."""
     outcomes: tuple[UnpublishedOutcome, ...]
+
+    def by_model(self) -> dict[str, BandSums]:
+        """Return the sums of all horizons by model."""
+        total: dict[str, BandSums] = {}
+        for model_id, sums in self.sums:
+            total[model_id] = total.get(model_id, BandSums()).plus(sums)
+        return total
 
 
 NOTHING_SETTLED = StepsSettled((), ())
@@ -140,14 +139,13 @@ def _scored(
     """
     errors = {(one.kind, one.horizon_seconds): one.errors for one in scored.errors}
     so_far = {(one.horizon_seconds, one.model_id): one.sums for one in scored.so_far}
-    targets, outcomes = [], []
+    settled, outcomes = [], []
     made: dict[tuple[str, float], list[float]] = {}
     for waiting in over:
-        new = dict(_compare(waiting, means[waiting.end_time_seconds], errors, made))
-        targets += [target for own in new.values() for target in own]
-        for model_id, own in sorted(new.items()):
+        new = _compare(waiting, means[waiting.end_time_seconds], errors, made)
+        for model_id, total in sorted(new.items()):
             place = waiting.horizon_seconds, model_id
-            total = _total([target.sums for target in own])
+            settled.append((model_id, total))
             so_far[place] = so_far.get(place, BandSums()).plus(total)
             outcomes.append(_outcome(waiting, model_id, view, (total, so_far[place])))
     errors |= {key: (*errors.get(key, ()), *new)[-KEPT_ERRORS:] for key, new in made.items()}
@@ -163,7 +161,7 @@ def _scored(
             ),
         }
     )  # fmt: skip
-    return after, StepsSettled(tuple(targets), tuple(outcomes))
+    return after, StepsSettled(tuple(settled), tuple(outcomes))
 
 
 def _compare(
@@ -171,16 +169,16 @@ def _compare(
     came: Mapping[str, float],
     errors: Mapping[tuple[str, float], Sequence[float]],
     made: dict[tuple[str, float], list[float]],
-) -> Mapping[str, list[ScoredTarget]]:
-    """Return the scored series by model; add to `made` what the simple rule erred by."""
-    by_model: dict[str, list[ScoredTarget]] = {}
+) -> dict[str, BandSums]:
+    """Return the sums of the scored series by model; add to `made` what the simple rule erred by."""
+    by_model: dict[str, BandSums] = {}
     table, horizon = waiting.series, waiting.horizon_seconds
     for row, name in enumerate(table.ids):
         if name in came:
             kind = name.partition("/")[0]
             sums = band_sums(table, row, came[name], errors.get((kind, horizon), ()))
-            target = ScoredTarget(table.rule[row], name, horizon, sums)
-            by_model.setdefault(target.model_id, []).append(target)
+            model_id = table.rule[row]
+            by_model[model_id] = by_model.get(model_id, BandSums()).plus(sums)
             made.setdefault((kind, horizon), []).append(simple_error(table.newest[row], came[name]))
     return by_model
 
@@ -202,13 +200,6 @@ def _only(
 
 def _means(steps: OpenSteps, end_seconds: float, looks: float) -> dict[str, float]:
     return whole_means(steps, step_at(end_seconds) - 1, looks)
-
-
-def _total(sums: Sequence[BandSums]) -> BandSums:
-    total = BandSums()
-    for one in sums:
-        total = total.plus(one)
-    return total
 
 
 def _outcome(

@@ -126,7 +126,7 @@ class ValueWorld:
             services=table_of(ObservedServices, self._rows()) if self.services else None,
             occupancy=self.occupancy,
         )
-        self._take(observation)
+        self.take(observation)
         if self.foretells is not None:
             assert self.handler.decide(self.state, overdue=False) == ()
             if not self.late:
@@ -134,7 +134,7 @@ class ValueWorld:
         (new_event,) = self.handler.decide(self.state, overdue=self.late)
         proposal = new_event.data
         assert isinstance(proposal, Proposal)
-        self._take(proposal, new_event.causes)
+        self.take(proposal, new_event.causes)
         if self.obeys:
             self._obey(proposal)
         return proposal
@@ -145,9 +145,10 @@ class ValueWorld:
             PredictionDemand, cycle=self.cycle, bands=bands(self.state.view),
             cluster_time_seconds=self.state.view.cluster_time_seconds,
         )  # fmt: skip
-        self._take(prediction)
+        self.take(prediction)
 
-    def _take(self, data: EventData, causes: Sequence[str] = ()) -> None:
+    def take(self, data: EventData, causes: Sequence[str] = ()) -> None:
+        """Store an event, and let the agent read it."""
         event = stamp_event(data, causes=causes, seq=len(self.log) + 1)
         self.log.append(event)
         self.state = self.handler.evolve(self.state, event)

@@ -141,7 +141,7 @@ async def test_the_stream_begins_whole_and_goes_on_with_changes(filled_log: Fill
         updates = hub.updates()
         first = await anext(updates)
         assert first.startswith(b"id: 30\n")
-        assert len(update_of(first)["sections"]) == 15
+        assert len(update_of(first)["sections"]) == 16
         filled_log.fill([event for event in events if event.cycle == 3][-1:])
         second = await _next_update(updates)
         await updates.aclose()

@@ -200,7 +200,7 @@ def test_a_node_s_replicate_keeps_the_annotation_true() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "running", "limit"),
-    [({}, 400, 120), ({}, 20, 10), ({"surge_pods": "3"}, 400, 3), ({"surge_pods": "50%"}, 90, 45)],
+    [({}, 400, 320), ({}, 10, 10), ({"surge_pods": "3"}, 400, 3), ({"surge_pods": "50%"}, 90, 45)],
 )
 def test_the_limit_of_all_raises(settings: dict[str, str], running: int, limit: int) -> None:
     """A share of the running pods, at least ten; or a count."""

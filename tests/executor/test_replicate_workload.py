@@ -108,9 +108,9 @@ async def test_a_quota_cuts_and_then_refuses(hard: dict[str, str]) -> None:
     assert f"of {next(iter(hard.values()))} {next(iter(hard))} in use" in refused.text
 
 
-async def test_one_workload_has_at_most_three_times_its_replicas() -> None:
-    """Of three, nine are allowed, also in two steps; ten are not."""
-    shop = Shop()
+async def test_one_workload_has_at_most_so_many_times_its_replicas() -> None:
+    """Of three at a ratio of three, nine are allowed, also in two steps; ten are not."""
+    shop = Shop(caps={"surge_ratio": 3.0})
     await shop.replicate(6)
     shop.pass_time()
     assert (await shop.replicate(10)).reason is Reason.CAP_SURGE_RATIO

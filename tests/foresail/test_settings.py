@@ -232,24 +232,20 @@ def test_agents_know_whether_machines_are_rented(
 
 
 @pytest.mark.parametrize(
-    ("provisioner", "given", "expected"),
+    ("given", "ratio", "pods"),
     [
-        ("none", {}, "30%"),
-        ("karpenter", {}, "100%"),
-        ("karpenter", {"FORESAIL_EXECUTOR__CAPS": '{"surge_pods": "30%"}'}, "30%"),
-        ("karpenter", {"FORESAIL_EXECUTOR__CAPS": '{"per_node": 5}'}, "100%"),
-        ("none", {"FORESAIL_EXECUTOR__CAPS": '{"surge_pods": "7"}'}, "7"),
+        ("{}", 12.0, "80%"),
+        ('{"surge_pods": "30%"}', 12.0, "30%"),
+        ('{"surge_ratio": 3.0, "surge_pods": "7"}', 3.0, "7"),
     ],
 )
-def test_agents_and_executor_bound_added_pods_alike(
-    provisioner: str, given: dict[str, str], expected: str
-) -> None:
-    """Rented machines make room for more of them, and what was set stays, beside other caps too."""
-    settings = fill_dependent(resolve(None, given, {"run.provisioner": provisioner}))
+def test_agents_and_executor_bound_added_pods_alike(given: str, ratio: float, pods: str) -> None:
+    """An agent never asks for what the executor would refuse."""
+    settings = fill_dependent(resolve(None, {"FORESAIL_EXECUTOR__CAPS": given}, {}))
 
-    assert settings.executor.caps.surge_pods == expected
-    assert settings.agents.value.surge_pods == expected
-    assert settings.executor.caps.per_node == (5 if "per_node" in str(given) else 3)
+    caps, value = settings.executor.caps, settings.agents.value
+    assert (caps.surge_ratio, caps.surge_pods) == (ratio, pods)
+    assert (value.most_surge, value.surge_pods) == (ratio, pods)
 
 
 @pytest.mark.parametrize(

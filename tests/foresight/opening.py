@@ -35,8 +35,6 @@ def settings_of(recording: Path, *, untouched: str = "on") -> StackSettings:
         "run.untouched": untouched,
         "run.record": str(recording),
         "agents.profile": "foresail",
-        "agents.value": {"forecast": True},
-        "inference.demand_bands": True,
         "inference.shadow_models": (),
     }
     return resolve(None, {}, given)
@@ -53,7 +51,7 @@ def opening(untouched: str = "on") -> Path:
 
 @cache
 def foresight(untouched: str = "on") -> tuple[Settled, ...]:
-    """Return every action of the morning that rests on a forecast, with what came of it."""
+    """Return every rise of the morning that was foreseen and acted on, with what came of it."""
 
     log = ForesightLog()
     for event in events_of(opening(untouched), *READS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 import pytest
 
@@ -30,27 +31,31 @@ def drawn(text: str, service: str) -> list[str]:
     return [line.strip() for line in own.removeprefix("FORESEEN").splitlines()]
 
 
-def cycle_with_several() -> list[Settled]:
-    """Return the first action that rests on a forecast, and those of the same cycle."""
-    cycle = foresight()[0].action.cycle
-    return [one for one in foresight() if one.action.cycle == cycle]
+def cycle_with_several() -> tuple[int, list[tuple[Settled, int]]]:
+    """Return the cycle with the most actions that rest on a forecast, and each with its place in its rise."""
+    cycles = Counter(each.cycle for one in foresight() for each in one.rise.actions)
+    cycle = max(cycles, key=lambda one: (cycles[one], -one))
+    return cycle, [(one, place) for one in foresight() for place in one.rise.places(cycle)]
 
 
 def test_each_action_has_its_band_its_moment_and_what_came(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A line a horizon with 10 %, middle, 90 % and what came, the model, the moment, and both worlds' losses."""
-    found = cycle_with_several()
-    text = explained(capsys, found[0].action.cycle)
-    for one in found:
-        lines = drawn(text, one.action.service)
+    cycle, found = cycle_with_several()
+    text = explained(capsys, cycle)
+    assert len(found) > 1
+    for one, place in found:
+        action = one.rise.actions[place]
+        lines = drawn(text, action.service)
         section = " ".join(lines)
-        assert one.action.ground.model in lines[0]
+        assert action.ground.model in lines[0]
         rise = one.outcome.rise_seconds
         assert rise is not None
-        ahead = minutes_text(rise - one.action.spoke_seconds)
-        assert f"first foreseen {clock(one.action.spoke_seconds)}, {ahead} the rise" in section
-        for band, came in zip(one.action.bands, one.outcome.came, strict=True):
+        spoke = one.rise.first.spoke_seconds
+        ahead = minutes_text(rise - spoke)
+        assert f"first foreseen {clock(spoke)}, {ahead} the rise" in section
+        for band, came in zip(action.bands, one.outcome.came[place], strict=True):
             row = re.compile(
                 rf"{number(band.horizon_seconds / 60.0)} min\s+{re.escape(number(band.low))}\s+"
                 rf"{re.escape(number(band.middle))}\s+{re.escape(number(band.high))}\s+"
@@ -65,7 +70,7 @@ def test_the_bar_marks_where_the_band_passes_what_replicas_bear(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """`=` stands right of `:`, which is what the replicas of before bear, and `#` right of `|`."""
-    action = foresight()[0].action
+    action = foresight()[0].rise.first
     lines = drawn(explained(capsys, action.cycle), action.service)
     bars = [line for line in lines if re.match(r">? *\d+ min ", line)]
     assert len(bars) == len(action.bands)
@@ -83,14 +88,14 @@ def test_the_bar_marks_where_the_band_passes_what_replicas_bear(
 
 def test_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     """`--json` lists every such action with its bands and both worlds' counts; other decisions have none."""
-    found = cycle_with_several()
-    content = json.loads(explained(capsys, found[0].action.cycle, "--json"))["foresight"]
-    assert [one["service"] for one in content] == [one.action.service for one in found]
-    for said, one in zip(content, found, strict=True):
-        assert said["bands"][0]["came"] == one.outcome.came[0]
+    cycle, found = cycle_with_several()
+    content = json.loads(explained(capsys, cycle, "--json"))["foresight"]
+    assert [said["service"] for said in content] == [one.rise.service for one, _ in found]
+    for said, (one, place) in zip(content, found, strict=True):
+        assert said["bands"][0]["came"] == one.outcome.came[place][0]
         assert said["failed"] == one.outcome.here.failed
         assert one.outcome.there is not None
         assert said["untouched_failed"] == one.outcome.there.failed
-        assert said["replicas_without"] == one.action.ground.without_replicas
+        assert said["replicas_without"] == one.rise.actions[place].ground.without_replicas
     assert json.loads(explained(capsys, 2, "--json"))["foresight"] == []
     assert "FORESEEN" not in explained(capsys, 2)

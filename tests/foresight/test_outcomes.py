@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from projections.foresight.action import RISE_RATIO, as_json
+from projections.foresight.action import RISE_RATIO
 from projections.foresight.log import ForesightLog, Settled
+from projections.foresight.rise import rise_json
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution
@@ -36,12 +37,12 @@ def counted(kind: type[Any], service: str, until: float) -> dict[float, tuple[fl
 
 
 def first() -> Settled:
-    """Return the first action on a Service that loses requests in the untouched world."""
-    return next(one for one in foresight() if one.outcome.there and one.outcome.there.failed > 1e5)
+    """Return the first rise of a Service that loses requests in the untouched world."""
+    return next(one for one in foresight() if (one.outcome.spared or 0.0) > 1e4)
 
 
 def test_every_executed_change_of_replicas_before_ten_rests_on_a_forecast() -> None:
-    """Before the site opens nothing asks for replicas but the forecast, and each is found with its execution."""
+    """Before the site opens nothing asks for replicas but the forecast, and each action is in one rise."""
     executed = {
         (event.cycle, event.data.part)
         for event in events("outcome.execution")
@@ -49,27 +50,26 @@ def test_every_executed_change_of_replicas_before_ten_rests_on_a_forecast() -> N
         and event.data.phase == "finished"
         and event.data.cluster_time_seconds < TEN - 300.0
     }
-    found = {(one.action.cycle, one.action.part) for one in foresight()}
+    found = [(one.cycle, one.part) for rise in foresight() for one in rise.rise.actions]
     assert executed
-    assert executed <= found
+    assert executed <= set(found)
+    assert len(found) == len(set(found)) > len(foresight())
 
 
 def test_the_bands_are_those_of_the_prediction_that_the_proposal_names() -> None:
     """All horizons come from the event, and the one that decided is among them with the ground's numbers."""
-    one = first()
+    action = first().rise.first
     (prediction,) = (
-        event
-        for event in events("prediction.demand")
-        if event.id in one.action.ground.prediction_ids
+        event for event in events("prediction.demand") if event.id in action.ground.prediction_ids
     )
     data = prediction.data
     assert isinstance(data, PredictionDemand)
-    row = data.bands[0].series.ids.index(f"service/{one.action.service}")
-    assert [band.middle for band in one.action.bands] == [
+    row = data.bands[0].series.ids.index(f"service/{action.service}")
+    assert [band.middle for band in action.bands] == [
         bands.series.middle[row] for bands in data.bands
     ]
-    ground = one.action.ground
-    (decisive,) = (b for b in one.action.bands if b.horizon_seconds == ground.horizon_seconds)
+    ground = action.ground
+    (decisive,) = (b for b in action.bands if b.horizon_seconds == ground.horizon_seconds)
     assert (decisive.low, decisive.middle, decisive.high) == (
         ground.low,
         ground.middle,
@@ -80,7 +80,7 @@ def test_the_bands_are_those_of_the_prediction_that_the_proposal_names() -> None
 def test_it_spoke_before_the_rise_and_acted_before_it() -> None:
     """The order of the morning: foreseen, asked, ready, then the rise, then requests fail without us."""
     one = first()
-    action, outcome = one.action, one.outcome
+    action, outcome = one.rise.first, one.outcome
     assert outcome.there is not None
     assert outcome.there.fails_seconds is not None
     moments = [
@@ -93,35 +93,36 @@ def test_it_spoke_before_the_rise_and_acted_before_it() -> None:
     assert moments == sorted(moments, key=float)  # type: ignore[arg-type]
     assert outcome.rise_seconds == pytest.approx(TEN, abs=180.0)
     assert outcome.there.fails_seconds >= outcome.rise_seconds
-    assert (lead := outcome.lead_seconds(action)) is not None
+    assert (lead := outcome.lead_seconds(one.rise)) is not None
     assert lead > 300.0
 
 
 def test_the_rise_begins_where_the_counters_pass_the_level() -> None:
     """The minute that is called the rise is the first whose requests a second pass the stated level."""
     one = first()
-    counts = counted(Observation, one.action.service, TEN + 600.0)
-    made = one.action.ground.made_seconds
+    action = one.rise.first
+    counts = counted(Observation, action.service, TEN + 600.0)
+    made = action.ground.made_seconds
     rates = {
         at - 60.0: (counts[at][0] - counts[at - 60.0][0]) / 60.0
         for at in counts
         if at % 60.0 == 0.0 and at - 60.0 >= made
     }
-    assert one.outcome.rise_seconds == next(at for at in rates if rates[at] > one.action.level)
-    foreseen = one.action.foreseen
+    assert one.outcome.rise_seconds == next(at for at in rates if rates[at] > action.level)
+    foreseen = action.foreseen
     assert foreseen is not None
-    reach = [b.middle for b in foreseen.bands if b.end_seconds <= one.action.due_seconds]
+    reach = [b.middle for b in foreseen.bands if b.end_seconds <= action.due_seconds]
     floor = min(foreseen.newest, *reach)
     way = RISE_RATIO * (max(reach) - floor)
-    assert one.action.level == max(one.action.bears_before, floor + way)
+    assert action.level == max(action.bears_before, floor + way)
 
 
 def test_failed_requests_are_those_of_both_worlds_counters() -> None:
     """From the decision to the end of the log, here and in the world without us."""
     one = first()
     for kind, said in ((Observation, one.outcome.here), (UntouchedObservation, one.outcome.there)):
-        counts = counted(kind, one.action.service, one.action.until_seconds)
-        begin, end = counts[one.action.decided_seconds], counts[max(counts)]
+        counts = counted(kind, one.rise.service, one.rise.due_seconds)
+        begin, end = counts[one.rise.first.decided_seconds], counts[max(counts)]
         assert said is not None
         assert said.failed == pytest.approx(end[1] - begin[1], abs=0.01)
         assert said.offered == pytest.approx(end[0] - begin[0], abs=0.01)
@@ -132,27 +133,28 @@ def test_failed_requests_are_those_of_both_worlds_counters() -> None:
 def test_what_came_is_the_mean_over_each_step_that_is_over() -> None:
     """Of a model's bands the steps are five minutes long; what is not over has nothing."""
     one = first()
-    counts = counted(Observation, one.action.service, TEN + 3_600.0)
+    action, came = one.rise.first, one.outcome.came[one.rise.actions.index(one.rise.first)]
+    counts = counted(Observation, action.service, TEN + 3_600.0)
     last = max(counts)
-    assert {band.step_seconds for band in one.action.bands} == {300.0}
-    for band, came in zip(one.action.bands, one.outcome.came, strict=True):
+    assert {band.step_seconds for band in action.bands} == {300.0}
+    for band, value in zip(action.bands, came, strict=True):
         if band.end_seconds > last:
-            assert came is None
+            assert value is None
         else:
             begin = band.end_seconds - band.step_seconds
             mean = (counts[band.end_seconds][0] - counts[begin][0]) / band.step_seconds
-            assert came == pytest.approx(mean, rel=1e-6)
-    assert one.outcome.came[0] is not None
-    assert one.outcome.came[-1] is None
+            assert value == pytest.approx(mean, rel=1e-6)
+    assert came[0] is not None
+    assert came[-1] is None
 
 
 def test_without_an_untouched_world_nothing_is_said_of_it() -> None:
     """The same morning without its twin: the actions are the same, their worth is not known."""
     alone = foresight("off")
-    assert [one.action.service for one in alone] == [one.action.service for one in foresight()]
+    assert [one.rise.service for one in alone] == [one.rise.service for one in foresight()]
     assert {one.outcome.there for one in alone} == {None}
     assert {one.outcome.worth for one in alone} == {None}
-    assert as_json(alone[0].action, alone[0].outcome)["untouched_failed"] is None
+    assert rise_json(alone[0].rise, alone[0].outcome)["untouched_failed"] is None
 
 
 def test_a_log_without_forecasts_has_no_foresight() -> None:
@@ -166,7 +168,7 @@ def test_the_moment_it_spoke_is_the_first_forecast_of_the_rise() -> None:
     """Of the forecasts up to the one it rests on, the first from which on each one's middle passes the level."""
     earlier = 0
     for one in foresight():
-        action = one.action
+        action = one.rise.first
         passes = {}
         for event in events("prediction.demand"):
             at = event.data.cluster_time_seconds

@@ -24,21 +24,28 @@ def reported(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 
 def test_one_sentence_says_how_often_and_what_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """The counts, the median lead and the money are those of the actions that were carried out."""
+    """The counts, the median lead and the money are those of the rises that were acted on."""
     content = json.loads(reported(capsys, "--recording", opening(), "--json"))["foresight"]
-    done = [one for one in foresight() if one.action.executed_seconds is not None]
-    leads = [lead for one in done if (lead := one.outcome.lead_seconds(one.action)) is not None]
-    assert content["acted"] == len(done)
+    done = [one for one in foresight() if one.rise.carried_out]
+    leads = [lead for one in done if (lead := one.outcome.lead_seconds(one.rise)) is not None]
+    acted = sum(one.rise.carried_out for one in done)
+    assert content["acted"] == acted > content["rises"] == len(done)
     assert content["ahead"] == len([lead for lead in leads if lead > 0.0]) > 0
     assert content["median_lead_seconds"] == median(lead for lead in leads if lead > 0.0)
     assert content["worth"] == pytest.approx(sum(one.outcome.worth or 0.0 for one in done))
 
     text = " ".join(reported(capsys, "--recording", opening()).split())
     minutes = f"{content['median_lead_seconds'] / 60.0:.3g}"
-    assert f"Foresight acted {len(done)} times, {content['ahead']} of them before a rise" in text
-    assert f"a median {minutes} min ahead" in text
-    assert f"worth +{content['worth']:.3g} USD" in text
-    assert "What rested on a forecast" in text
+    assert f"Foresight acted {acted} times, before {len(done)} rises: " in text
+    assert f"{content['ahead']} of them came, a median {minutes} min after it had acted" in text
+    assert f"than in the world without us (+{content['worth']:.3g} USD)" in text
+    assert "Rises that were foreseen" in text
+    scored = [
+        one.data.action for one in events_of(opening(), "outcome.forecast") if one.data.action
+    ]
+    assert content["value"] == pytest.approx(sum(one.value for one in scored))
+    assert scored
+    assert "USD against judging without it" in text
 
 
 def test_parts_of_a_log_count_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -71,10 +78,10 @@ def test_of_a_log_that_ends_early_nothing_is_held_against_the_forecast() -> None
     rises = [one.outcome.rise_seconds for one in foresight() if one.outcome.rise_seconds]
     early, late = totals_until(min(rises) - 60.0), totals_until(max(rises) + 120.0)
     assert set(early.verdicts) == {Verdict.OPEN}
-    assert "0 of them before a rise that came (" in totals_sentence(early)
-    assert "of a rise not due yet" in totals_sentence(early)
-    assert set(late.verdicts) == {Verdict.AHEAD}
-    assert late.acted >= early.acted
+    assert f"0 of them came ({len(early.verdicts)} not due yet)" in totals_sentence(early)
+    assert Verdict.AHEAD in late.verdicts
+    assert late.verdicts.count(Verdict.OPEN) < len(early.verdicts)
+    assert late.actions >= early.actions
 
 
 def test_a_log_without_forecasts_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

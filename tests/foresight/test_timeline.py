@@ -20,10 +20,9 @@ from tests.readable_goldens import plain_text
 
 @cache
 def told(untouched: str = "on") -> Incident:
-    """Return the morning's one incident."""
+    """Return the morning's first incident."""
     path = opening(untouched)
-    (one,) = incidents(asyncio.run(read_history(RecordingSource(path), None)))
-    return one
+    return incidents(asyncio.run(read_history(RecordingSource(path), None)))[0]
 
 
 def first_of(incident: Incident) -> dict[str, float]:
@@ -50,11 +49,12 @@ def test_the_forecast_names_model_horizon_and_band() -> None:
     (step,) = (step for step in told().steps if step.kind == "forecast")
     (event,) = (one for one in events_of(opening(), "prediction.demand") if one.seq == step.seq)
     assert event.data.cluster_time_seconds == step.time_seconds
-    first = min(foresight(), key=lambda one: (one.action.spoke_seconds, one.action.cycle))
-    assert first.action.spoke is not None
-    assert event.id == first.action.spoke.prediction_id
-    assert first.action.ground.model in step.text
-    assert f"{first.action.replicas_before} replicas bear" in step.text
+    rises = [one.rise.first for one in foresight() if one.rise.carried_out]
+    first = min(rises, key=lambda one: (one.spoke_seconds, one.seq))
+    assert first.spoke is not None
+    assert event.id == first.spoke.prediction_id
+    assert first.ground.model in step.text
+    assert f"{first.replicas_before} replicas bear" in step.text
     text = " ".join(plain_text(incident_view(told())).split())
     assert "forecast: " in text
     assert "in the world without us requests fail" in text
@@ -63,8 +63,9 @@ def test_the_forecast_names_model_horizon_and_band() -> None:
 def test_damage_is_what_either_world_lost() -> None:
     """A period for each Service and world whose requests failed, and the heading says which came first."""
     failing = {
-        (kind, one.action.service)
+        (kind, one.rise.service)
         for one in foresight()
+        if one.rise.first.workload in told().workloads
         for kind, world in (
             (DamageKind.REQUESTS, one.outcome.here),
             (DamageKind.UNTOUCHED_REQUESTS, one.outcome.there),
@@ -86,9 +87,10 @@ def test_without_an_untouched_world_it_is_told_too() -> None:
 
 def test_the_verb_finds_it_by_its_workload(capsys: pytest.CaptureFixture[str]) -> None:
     """By the name of a workload whose replicas were raised, as JSON."""
-    name = foresight()[0].action.workload.rpartition("/")[2]
+    name = foresight()[0].rise.first.workload.rpartition("/")[2]
     capsys.readouterr()
-    assert main(["timeline", name, "--json", "--recording", str(opening())]) == 0
+    asked = ["timeline", name, "--incident", "1", "--json"]
+    assert main([*asked, "--recording", str(opening())]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["kind"] == "rise_foreseen"
     assert content["alarms"][0]["service"]

@@ -41,7 +41,7 @@ from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
 from tests.builders import make_control, stamp_event
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
-from tests.score_events import make_breaker_change, make_judgement
+from tests.score_events import make_breaker_change, make_foresight, make_judgement
 
 ROOT = Path(__file__).parents[2]
 NO_EVICTION = MissingCapability(
@@ -151,6 +151,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         SWITCHBACK,
         make_breaker_change(),
         make_judgement(),
+        make_foresight(),
         OutcomeCapabilities(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
         IMPORTED,
         CAPACITY,

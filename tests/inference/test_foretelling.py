@@ -96,6 +96,21 @@ def test_bands_come_as_a_step_ends_and_name_the_model(
     assert bands[0].end_time_seconds % STEP_SECONDS == 0
 
 
+def test_a_step_that_nobody_measured_whole_silences_nobody() -> None:
+    """Where the history ends ten minutes before the first cycle, the newest value before the hole is told."""
+    handler, past = handler_of(), filled()
+    values = (*past.series[0].values[:-2], None, None)
+    holed = past.model_copy(update={"series": (FilledSeries(id=SERIES, values=values),)})
+    state = handler.evolve(handler.initial(), stamp_event(holed))
+
+    _, said, _ = play(handler, state, range(1, 2), 0.0)
+
+    table = said[1].bands[0].series
+    row = table.ids.index(SERIES)
+    assert table.newest[row] == pytest.approx(past.series[0].values[-3], rel=1e-3)
+    assert table.rule[row].startswith("rates-ahead/")
+
+
 def test_what_is_foretold_is_near_what_comes(
     told: tuple[InferenceState, dict[int, PredictionDemand], float],
 ) -> None:

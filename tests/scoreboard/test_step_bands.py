@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from projections.demotion.band_sums import FEWEST_ERRORS, simple_quantiles
 from projections.run_totals import RunTotals
 from schemas.band_score import BandScore
 from schemas.prediction import BandTable, DemandBands
 from schemas.work import ServiceCounters, WorkCounters
-from services.scoreboard.band_sums import FEWEST_ERRORS, simple_quantiles
 from services.scoreboard.service import build
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState

@@ -1,7 +1,8 @@
 """A parquet table of rates as series on a regular grid.
 
-Wanted columns: `series`, `t_s` (begin of the step, seconds) and `value` or `requests_per_min`; `split` may name the
-part a row belongs to, any other column is left alone. One step for the whole table; it may begin anywhere.
+Wanted columns: `series`, `t_s` (begin of the step: seconds, or a date with its time, UTC where no zone is named) and
+`value` or `requests_per_min`; `split` may name the part a row belongs to, any other column is left alone. One step
+for the whole table; it may begin anywhere.
 
 Repairs, each counted in `Repairs` and told with the report: rows out of order are sorted, rows of the same step are
 averaged, times off the grid are put into the step that holds them, numbers that are no finite ones are missing.
@@ -28,6 +29,8 @@ MOST_OFF_GRID = 0.2
 MOST_STEPS = 5_000_000
 """Of one series: seventy days of seconds, nine years of minutes."""
 MILLISECONDS_FROM = 1e11
+HIGHEST_VALUE = 1e30
+"""Bands are kept in four bytes."""
 SPLIT = "split"
 
 
@@ -165,14 +168,18 @@ def _value_column(path: Path, names: list[str], asked: str | None) -> str:
 
 
 def _check_types(path: Path, raw: pl.DataFrame, column: str) -> None:
-    for name in ("t_s", column):
-        kind = raw.schema[name]
-        if not kind.is_numeric():
-            raise InputError(f"{path.name} {name}", str(kind), "give numbers")
+    times = raw.schema["t_s"]
+    if not times.is_numeric() and times != pl.Datetime:
+        raise InputError(f"{path.name} t_s", str(times), "give seconds, or dates with their time")
+    values = raw.schema[column]
+    if not values.is_numeric():
+        raise InputError(f"{path.name} {column}", str(values), "give numbers")
 
 
 def _seconds(path: Path, rows: pl.DataFrame) -> pl.Expr:
     kind = rows.schema["t_s"]
+    if kind == pl.Datetime:
+        return pl.col("t_s").dt.epoch("s")
     if not kind.is_integer() and not rows["t_s"].cast(pl.Float64).is_finite().all():
         raise InputError(f"{path.name} t_s", "no finite number", "give seconds")
     return pl.col("t_s").cast(pl.Float64).floor().cast(pl.Int64)
@@ -184,6 +191,9 @@ def _check_numbers(path: Path, rows: pl.DataFrame) -> None:
         first = rows.filter(pl.col("value") < 0).row(0, named=True)
         where = f"{path.name} value of {first['series']} at {first['t_s']}"
         raise InputError(where, first["value"], "rates are 0 or more; leave out what is not known")
+    highest = rows["value"].filter(rows["value"].is_finite()).max()
+    if isinstance(highest, float) and highest > HIGHEST_VALUE:
+        raise InputError(f"{path.name} value", highest, f"give a unit of at most {HIGHEST_VALUE:g}")
     latest = rows["t_s"].max()
     if isinstance(latest, int) and latest > MILLISECONDS_FROM:
         raise InputError(f"{path.name} t_s", latest, "give seconds, not milliseconds")

@@ -6,6 +6,7 @@ import * as acting from "./acting.js";
 import * as clock from "./clock.js";
 import * as cluster from "./cluster.js";
 import * as decision from "./decision.js";
+import * as foresight from "./foresight.js";
 import * as layers from "./layers.js";
 import * as nodes from "./nodes.js";
 import * as rewards from "./rewards.js";
@@ -27,6 +28,7 @@ const DRAW = {
   decision: (story) => { if (chosen === null) decision.render(story); },
   recent: drawRecent,
   acting: acting.render,
+  foresight: foresight.render,
   rewards: rewards.render,
   reactions: cluster.renderReactions,
   stimulus: cluster.renderStimulus,
@@ -124,6 +126,7 @@ function tick() {
 byId("follow").addEventListener("click", followNewest);
 document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : connect()));
 window.addEventListener("pagehide", disconnect);
+foresight.start();
 nodes.start();
 tail.start();
 setInterval(tick, TICK_MS);

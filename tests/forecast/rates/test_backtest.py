@@ -121,6 +121,8 @@ def test_series_may_be_whole_numbers_short_silent_or_of_another_phase(tmp_path: 
         (lambda table: table.with_columns(t_s=pl.col("t_s") * 1_000_000), ("t_s", "milliseconds")),
         (lambda table: table.with_columns(t_s=pl.col("t_s") * 5), ("step", "3600 s or less")),
         (lambda table: table.with_columns(value=pl.lit("many")), ("value", "give numbers")),
+        (lambda table: table.with_columns(pl.col("t_s").cast(pl.String)), ("t_s", "seconds")),
+        (lambda table: table.with_columns(value=pl.col("value") * 1e299), ("value", "1e+30")),
         (lambda table: table.head(0), ("--rates", "no rows")),
         (lambda table: table.head(1), ("t_s", "two steps")),
         (
@@ -147,6 +149,16 @@ def test_what_makes_no_rates_is_one_line(
     )
     assert all(word in error for word in words), error
     assert [path.name for path in tmp_path.iterdir()] == ["rates.parquet"]
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_dates_are_as_good_as_seconds(tmp_path: Path, zone: str | None) -> None:
+    """A column of dates with their time gives the forecasts of its seconds since the epoch."""
+    table = rows(days=1, step=300, series=1)
+    dated = table.with_columns(pl.from_epoch("t_s", time_unit="s").dt.replace_time_zone("UTC"))
+    kind = pl.Datetime("ms", zone)
+    dated = dated.with_columns(pl.col("t_s").cast(pl.Datetime("ms", "UTC")).cast(kind))
+    assert backtest(write(tmp_path, dated, "dated")).equals(backtest(write(tmp_path, table)))
 
 
 def test_parts_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

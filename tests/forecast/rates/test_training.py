@@ -81,11 +81,28 @@ def test_the_shipped_model_says_who_spoke_and_beats_the_rules(
     assert by_origin["origin_s"][0] < 864_000 + 3 * 3600
 
 
+def test_a_table_may_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is left out is not learnt from; a name that is no table's is refused with those that are."""
+    monkeypatch.setenv("BORG_XGBOOST_WORKSPACE", str(tmp_path))
+    for name in ("one", "two"):
+        write(tmp_path, rows(days=2, step=600), name)
+    command = ["forecast", "rates", "--input", str(tmp_path), "--rounds", "2", "--without"]
+    assert main([*command, "two"]) == 0
+    manifest = json.loads((tmp_path / "models" / SHIPPED / "manifest.json").read_text())
+    assert manifest["data"]["dataset"] == "one"
+    capsys.readouterr()
+    assert main([*command, "three"]) == 2
+    assert "--without = three: give one of one, two" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("forecast", "rates"), "--rates = nothing"),
         (("forecast", "rates", "--rates", "x.parquet", "--rounds", "0"), "--rounds = 0"),
+        (("forecast", "rates", "--rates", "x.parquet", "--name", "my_own"), "--name = my_own"),
         (("forecast", "backtest", "--rates", "x.parquet", "--model", "small-risk"), "feature"),
         (("forecast", "backtest", "--rates", "x.parquet", "--model", "nobody"), "model = nobody"),
         (
