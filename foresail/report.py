@@ -190,7 +190,9 @@ def sentence_of(activity: Activity) -> str:
         else ""
     )
     next_step = f" {SWITCHBACK_HINT}" if shadow else ""
-    foreseen = "" if activity.foresight is None else f" {totals_sentence(activity.foresight)}"
+    value = activity.ahead_micro / MICRO if activity.ahead_valued else None
+    foresight = activity.foresight
+    foreseen = "" if foresight is None else f" {totals_sentence(foresight, value)}"
     return (
         f"{looked} and wanted {count_text(wanted, 'change')}: {became} carried out{held}{stopped}."
         f"{foreseen}{next_step}"
@@ -275,7 +277,10 @@ def as_json(activity: Activity) -> dict[str, Any]:
         },
         "days": {name: asdict(day) for name, day in sorted(activity.days.items())},
         "breaker_trips": dict(sorted(activity.trips.items())),
-        "foresight": None if activity.foresight is None else activity.foresight.as_json(),
+        "foresight": None
+        if activity.foresight is None
+        else activity.foresight.as_json()
+        | {"value": activity.ahead_micro / MICRO if activity.ahead_valued else None},
     }
 
 

@@ -19,6 +19,7 @@ from schemas.breaker import BreakerState, OutcomeBreaker
 from schemas.capacity_score import CapacityScore
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.foresight_score import AheadScore
 from schemas.outcome import (
     ExecutionPhase,
     ForecastScore,
@@ -125,6 +126,10 @@ class Activity:
     """How the newest log's statements of what replicas bear did so far."""
     foresight: ForesightTotals | None = None
     """What rested on a forecast; None where nothing did, and until it has been read beside this."""
+    ahead_micro: int = 0
+    """What actions that rested on a forecast were worth against judging without it, in millionths of the currency,"""
+    ahead_valued: int = 0
+    """and how many of them that is known of."""
     _labels: dict[tuple[str, int], str] = field(default_factory=dict)
     """Of executions not verified yet: their action, by decision and part."""
 
@@ -143,6 +148,9 @@ class Activity:
                 self._verify(verification)
             case OutcomeForecast(capacity_so_far=CapacityScore() as capacity):
                 self.capacity = capacity
+            case OutcomeForecast(action=AheadScore(value=float() as value)):
+                self.ahead_micro += round(value * MICRO)
+                self.ahead_valued += 1
             case OutcomeForecast(risk=ForecastScore() as risk, model_id=model):
                 self._judge(model, risk)
             case OutcomeScore() as score:

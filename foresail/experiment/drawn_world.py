@@ -43,7 +43,10 @@ def with_files(trial: Trial) -> Iterator[Trial]:
     world = draw_world(Path(folder), family, trial.seed)
     if trial.workload.begins is not None:
         first = minute_of_day(trial.workload.begins)
-        world = from_minute(world, first, DAY_MINUTES - first)
+        late = from_minute(world, first, DAY_MINUTES - first)
+        pairs = zip(late.services, world.services, strict=True)
+        services = tuple(replace(one, replicas=whole.replicas) for one, whole in pairs)
+        world = replace(late, services=services)
     with TemporaryDirectory(prefix="foresail-world-") as written:
         path = write_world(world, Path(written))
         start = datetime.fromtimestamp(start_seconds(world), UTC)

@@ -68,7 +68,9 @@ class Workload(DataModel):
     family: str | None = None
     """Instead: each seed draws a world of its own from this family of `lab.rate_worlds`."""
     begins: str | None = Field(default=None, pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$")
-    """Hour of a family's day from which on it is played, such as 09:48; what is before belongs to the history."""
+    """Hour of a family's day from which on it is played, such as 09:48, with the replicas of the whole day's owner;
+    what is before belongs to the history.
+    """
     start_time: AwareDatetime | None = None
     """Cluster time at the start; unset: 2026-01-01T00:00:00Z, and for a family hour and weekday of its rates."""
     scenario: str | None = None

@@ -91,8 +91,8 @@ def totals_of(found: Iterable[tuple[Settled, float]]) -> ForesightTotals | None:
     )
 
 
-def totals_sentence(totals: ForesightTotals) -> str:
-    """Return how often foresight was right, and what it was worth."""
+def totals_sentence(totals: ForesightTotals, value: float | None = None) -> str:
+    """Return how often foresight was right, and what it was worth; `value` against judging without it, where known."""
     count = totals.verdicts.count
     acted = "would have acted" if totals.shadow else "acted"
     ahead = f"{count(Verdict.AHEAD):,} of them came"
@@ -108,9 +108,11 @@ def totals_sentence(totals: ForesightTotals) -> str:
         if count(verdict)
     ]
     more = f" ({', '.join(others)})" if others else ""
+    money = "" if value is None else signed_text(value)
+    without = f"; worth {money} {totals.currency} against judging without it" if money else ""
     return (
         f"Foresight {acted} {count_text(totals.actions, 'time')}, before {count_text(len(totals.verdicts), 'rise')}: "
-        f"{ahead}{more}; {_worth_text(totals)}."
+        f"{ahead}{more}; {_worth_text(totals)}{without}."
     )
 
 
@@ -119,5 +121,5 @@ def _worth_text(totals: ForesightTotals) -> str:
         return "what that was worth is not known, as no untouched world was recorded"
     spared = totals.untouched_failed - totals.failed
     less = f"{number(abs(spared))} {'fewer' if spared >= 0 else 'more'} requests failed"
-    money = "" if totals.worth is None else f", worth {signed_text(totals.worth)} {totals.currency}"
+    money = "" if totals.worth is None else f" ({signed_text(totals.worth)} {totals.currency})"
     return f"{less} than in the world without us{money}"

@@ -35,8 +35,6 @@ def settings_of(recording: Path, *, untouched: str = "on") -> StackSettings:
         "run.untouched": untouched,
         "run.record": str(recording),
         "agents.profile": "foresail",
-        "agents.value": {"forecast": True},
-        "inference.demand_bands": True,
         "inference.shadow_models": (),
     }
     return resolve(None, {}, given)

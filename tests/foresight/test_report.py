@@ -38,8 +38,14 @@ def test_one_sentence_says_how_often_and_what_for(capsys: pytest.CaptureFixture[
     minutes = f"{content['median_lead_seconds'] / 60.0:.3g}"
     assert f"Foresight acted {acted} times, before {len(done)} rises: " in text
     assert f"{content['ahead']} of them came, a median {minutes} min after it had acted" in text
-    assert f"worth +{content['worth']:.3g} USD" in text
+    assert f"than in the world without us (+{content['worth']:.3g} USD)" in text
     assert "Rises that were foreseen" in text
+    scored = [
+        one.data.action for one in events_of(opening(), "outcome.forecast") if one.data.action
+    ]
+    assert content["value"] == pytest.approx(sum(one.value for one in scored))
+    assert scored
+    assert "USD against judging without it" in text
 
 
 def test_parts_of_a_log_count_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
