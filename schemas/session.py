@@ -153,6 +153,37 @@ class SessionEnded(SessionData):
         return f"{self.session} {self.status}: {counts}"
 
 
+class SessionStudy(SessionData):
+    """How a search stands after one more of its trials."""
+
+    TYPE: ClassVar[str] = "foresail.run.session.study.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "session", "*")
+
+    status: Literal["running", "complete", "failed"]
+    study: str
+    trials: Count
+    """How many there are to be."""
+    completed_trials: Count
+    failed_trials: Count
+    pruned_trials: Count
+    trial: Count | None = None
+    """The best trial; None: there is none yet."""
+    best_score: tuple[Rounded, ...] = ()
+    """Its values, one for each objective."""
+    best_params: JsonObject = {}
+    history_scope: Literal["all_completed_study_trials"] = "all_completed_study_trials"
+    """What the counts are of: every run of the study, not this one alone."""
+    engine: str = ""
+    """Where trials run: local, kubernetes or ray."""
+    reason: str = ""
+    """Why it ended early."""
+
+    def line(self) -> str:
+        """Return how far it is."""
+        ended = self.completed_trials + self.failed_trials + self.pruned_trials
+        return f"{self.study} {self.status}: {ended} of {count_text(self.trials, 'trial')}"
+
+
 class SessionCancelRequested(SessionData):
     """Somebody wants a session to end: what runs is stopped, what waits is not begun."""
 

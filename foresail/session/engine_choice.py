@@ -12,7 +12,7 @@ from lab.sessions.engines.job_manifest import JobTemplate
 from lab.sessions.engines.local import LocalEngine, LocalLimits
 from lab.sessions.engines.port import Engine
 
-ENGINES = ("local", "kubernetes")
+ENGINES = ("local", "kubernetes", "ray")
 MIB = 1024**2
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 """Set in every pod: without a kubeconfig the pod's own account is used."""
@@ -27,6 +27,8 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
                         help="most memory of a job, in MiB (default: no limit here, 2048 on Kubernetes)")  # fmt: skip
     parser.add_argument("--job-env", action="append", default=[], metavar="NAME=VALUE",
                         help="a variable of every job's process; repeatable")  # fmt: skip
+    parser.add_argument("--ray-address", metavar="HOST:PORT",
+                        help="with --engine ray: head of the cluster (default: one of this machine alone)")  # fmt: skip
     group = parser.add_argument_group("with --engine kubernetes")
     add_cluster(group)
     group.add_argument("--image", default=template.image, metavar="IMAGE",
@@ -101,6 +103,10 @@ def engine_of(arguments: argparse.Namespace, session: str, folder: Path) -> Engi
         memory = arguments.job_memory
         limits = LocalLimits(memory_bytes=None if memory is None else memory * MIB)
         return LocalEngine(folder, limits)
+    if arguments.engine == "ray":
+        from lab.sessions.engines.ray_tasks import RayEngine  # noqa: PLC0415 - an extra
+
+        return RayEngine(arguments.ray_address, folder, Path.cwd())
     return kubernetes_engine(arguments, session, folder, template_of(arguments))
 
 

@@ -120,16 +120,7 @@ def run_ray(
     Raises:
         InputError: Ray is not installed, or the cluster does not answer.
     """
-    try:
-        ray: Any = import_module("ray")
-    except ImportError as error:
-        raise InputError("--engine", "ray", "install it: pip install 'foresail[ray]'") from error
-    try:
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise InputError(
-            "--ray-address", address, f"no Ray cluster answers there ({error})"
-        ) from error
+    ray = connect_ray(address)
     try:
         remote = ray.remote(num_cpus=1, max_retries=2)(run_task)
         slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -143,3 +134,22 @@ def run_ray(
                 waiting += [remote.remote(task) for task in itertools.islice(left, len(finished))]
     finally:
         ray.shutdown()
+
+
+def connect_ray(address: str | None) -> Any:
+    """Return Ray, connected to the cluster whose head is at `address` (None: one of this machine alone).
+
+    Raises:
+        InputError: Ray is not installed, or the cluster does not answer.
+    """
+    try:
+        ray: Any = import_module("ray")
+    except ImportError as error:
+        raise InputError("--engine", "ray", "install it: pip install 'foresail[ray]'") from error
+    try:
+        ray.init(address=address or "local", log_to_driver=False, configure_logging=False)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise InputError(
+            "--ray-address", address, f"no Ray cluster answers there ({error})"
+        ) from error
+    return ray

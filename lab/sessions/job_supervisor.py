@@ -17,6 +17,7 @@ import ctypes
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +33,8 @@ ENDED = "ended"
 LOGS = "logs"
 PR_SET_CHILD_SUBREAPER = 36
 NOT_STARTED = 127
+REMOVE = "--remove"
+"""Leave nothing of the folder at the end."""
 
 
 class JobSupervisor:
@@ -148,6 +151,8 @@ def main() -> int:
                 supervisor.obey(json.loads(line))
         finally:
             supervisor.end_all()
+            if REMOVE in sys.argv:
+                shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 

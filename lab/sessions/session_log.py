@@ -32,6 +32,7 @@ from schemas.session import (
     SessionClaimed,
     SessionEnded,
     SessionPlanned,
+    SessionStudy,
 )
 
 CLUSTER = "sessions"
@@ -97,6 +98,10 @@ class SessionLog:
     ) -> None:
         """Store that this runner leaves the session."""
         await self._publish(SessionEnded, status=status, counts=dict(counts), exit_code=exit_code)
+
+    async def note_study(self, **fields: Any) -> None:
+        """Store how a search stands; fields as of `SessionStudy`."""
+        await self._publish(SessionStudy, **fields)
 
     async def request_cancel(self, reason: str) -> None:
         """Ask whoever runs the session to end it."""

@@ -36,6 +36,7 @@ from schemas.session import (
     SessionClaimed,
     SessionEnded,
     SessionPlanned,
+    SessionStudy,
 )
 from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
@@ -125,6 +126,18 @@ SESSION = (
     SessionAdvanced(**_SESSION, changes=(JobChange(job_id="j", state="failed", log_tail=("x",)),)),
     SessionEnded(**_SESSION, status="complete", counts={"failed": 1}, exit_code=1),
     SessionCancelRequested(**_SESSION, reason="enough"),
+    SessionStudy(
+        **_SESSION,
+        status="running",
+        study="s",
+        trials=2,
+        completed_trials=1,
+        failed_trials=0,
+        pruned_trials=0,
+        trial=0,
+        best_score=(1.5,),
+        best_params={"x": 1},
+    ),
 )
 """No run of a stack makes any."""
 FRAMED = [kind.TYPE for kind in EVENT_TYPES if "frame" in kind.model_fields]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from lab.sessions.engines.job_manifest import JobTemplate
 from lab.sessions.engines.kubernetes import KubernetesEngine
 from lab.sessions.engines.local import LocalEngine
 from lab.sessions.engines.port import Engine
+from lab.sessions.engines.ray_tasks import RayEngine
 from lab.sessions.names import object_name
 from services.official_client import OfficialClientTransport
 from tests.lab.sessions.clusters import serving_twin
@@ -20,6 +21,7 @@ from tests.lab.sessions.harness import Harness, OpenEngine
 
 KINDS = [
     pytest.param("local", id="local"),
+    pytest.param("ray", id="ray"),
     pytest.param("kubernetes", id="kubernetes", marks=pytest.mark.twin),
 ]
 
@@ -32,6 +34,10 @@ def opened(
     if request.param == "local":
         yield open_local
         return
+    if request.param == "ray":
+        with two_ray_nodes() as address:
+            yield on_ray(address)
+        return
     with serving_twin(tmp_path_factory.mktemp("twin")) as kubeconfig:
         yield on_cluster(kubeconfig)
 
@@ -39,8 +45,9 @@ def opened(
 @pytest.fixture
 def harness(request: pytest.FixtureRequest, opened: OpenEngine, tmp_path: Path) -> Harness:
     """Run sessions on each engine in turn; names keep sessions of one cluster apart."""
-    if opened is open_local:
-        return Harness("local", tmp_path, open_local)
+    kind = request.node.callspec.params["opened"]
+    if kind != "kubernetes":
+        return Harness(kind, tmp_path, opened)
     test = request.node.originalname.removeprefix("test_")
     return Harness(
         "kubernetes", tmp_path, opened, python="python", session=test, prefix=object_name(test)[:30]
@@ -57,6 +64,36 @@ async def open_local(session: str, folder: Path) -> AsyncIterator[Engine]:
         yield engine
     finally:
         await engine.close()
+
+
+@contextmanager
+def two_ray_nodes() -> Iterator[str]:
+    """Run a Ray cluster of two nodes on this machine; yields its address, skips where Ray is not installed."""
+    pytest.importorskip("ray", reason="needs Ray: pip install 'foresail[ray]'")
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 3})
+    try:
+        cluster.add_node(num_cpus=3)
+        yield cluster.address
+    finally:
+        cluster.shutdown()
+
+
+def on_ray(address: str) -> OpenEngine:
+    """Return what opens an engine on a Ray cluster."""
+
+    @asynccontextmanager
+    async def open_engine(session: str, folder: Path) -> AsyncIterator[Engine]:
+        del session
+        engine = RayEngine(address, folder, Path.cwd())
+        await engine.open()
+        try:
+            yield engine
+        finally:
+            await engine.close()
+
+    return open_engine
 
 
 def on_cluster(kubeconfig: Path, template: JobTemplate | None = None) -> OpenEngine:

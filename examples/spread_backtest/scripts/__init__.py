@@ -1,0 +1,1 @@
+"""The predecessors' commands, as their guide types them."""
