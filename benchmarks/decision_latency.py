@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -120,18 +120,19 @@ async def latencies(
 ) -> list[float]:
     """Return milliseconds from each observation to its decision, both as stored."""
     async with running(DECIDING, sync_interval=sync, settings=settings) as layers:
-        return await _cycles(layers, observations, tick)
+        return await cycles_of(layers, [[message] for message in observations], tick)
 
 
-async def _cycles(
-    layers: Layers, observations: Sequence[Message], tick: Callable[[], None]
+async def cycles_of(
+    layers: Layers, turns: Iterable[Sequence[Message]], tick: Callable[[], None]
 ) -> list[float]:
+    """Publish what belongs to a cycle once the one before is decided; return milliseconds as `latencies` does."""
     stored: dict[int, int] = {}
     milliseconds: list[float] = []
     patterns = [OBSERVATION, DECISION]
     async with aclosing(layers.bus.read(patterns)) as messages:
-        waiting = iter(observations)
-        await layers.bus.publish([next(waiting)])
+        waiting = iter(turns)
+        await layers.bus.publish(next(waiting))
         async for message in messages:
             cycle = int(message.headers["ce-correlationid"].rsplit("/", 1)[-1])
             if message.subject == OBSERVATION:
@@ -142,7 +143,7 @@ async def _cycles(
             following = next(waiting, None)
             if following is None:
                 return milliseconds
-            await layers.bus.publish([following])
+            await layers.bus.publish(following)
     raise AssertionError("the feed never ends")
 
 

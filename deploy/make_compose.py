@@ -26,7 +26,7 @@ def _container(agent: str) -> str:
         "    <<: *service\n"
         f"    command: [services.agents, {agent}]\n"
         f'    volumes: ["login-agent-{agent}:/login:ro"]\n'
-        "    environment: *environment\n"
+        "    environment: *paced\n"
     )
 
 

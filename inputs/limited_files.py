@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import tomllib
+import zlib
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,26 +30,47 @@ def read_limited(path: Path, most_bytes: int) -> bytes:
         BadFile: it has more than `most_bytes`; no more than that are read.
         OSError: it cannot be read.
     """
-    pieces, left = [], most_bytes + 1
     with path.open("rb") as file:
-        # Asked for all at once, it would take the memory of the limit for a file of a few bytes.
-        while left and (piece := file.read(min(left, PIECE_BYTES))):
-            pieces.append(piece)
-            left -= len(piece)
+        return _in_pieces(file, most_bytes)
+
+
+def read_unpacked(path: Path, most_bytes: int) -> bytes:
+    """Return the bytes that gzip packed into a file.
+
+    Raises:
+        BadFile: they are more than `most_bytes` (no more than that are unpacked), or gzip did not write the whole file.
+        OSError: it cannot be read.
+    """
+    try:
+        with gzip.open(path) as file:
+            return _in_pieces(file, most_bytes)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise BadFile("it is not packed by gzip, or is cut short") from error
+
+
+def _in_pieces(file: BufferedIOBase, most_bytes: int) -> bytes:
+    pieces, left = [], most_bytes + 1
+    # Asked for all at once, it would take the memory of the limit for a file of a few bytes.
+    while left and (piece := file.read(min(left, PIECE_BYTES))):
+        pieces.append(piece)
+        left -= len(piece)
     if not left:
         raise BadFile(f"it has more than {most_bytes} bytes")
     return b"".join(pieces)
 
 
-def read_text_limited(path: Path, most_bytes: int, encoding: str = "utf-8") -> str:
-    """Return a file's text; see `read_limited`.
+def read_text_limited(
+    path: Path, most_bytes: int, encoding: str = "utf-8", *, packed: bool = False
+) -> str:
+    """Return a file's text, that which gzip packed where it is `packed`; see `read_limited`.
 
     Raises:
-        BadFile: it has more than `most_bytes`, or another encoding.
+        BadFile: it has more than `most_bytes`, or another encoding, or is not packed.
         OSError: it cannot be read.
     """
+    read = read_unpacked if packed else read_limited
     try:
-        return read_limited(path, most_bytes).decode(encoding)
+        return read(path, most_bytes).decode(encoding)
     except UnicodeDecodeError as error:
         raise BadFile(f"it is not UTF-8 (byte {error.start})") from error
 

@@ -66,15 +66,25 @@ class BandTable(Table):
     """
 
 
+MINUTE_SECONDS: Final = 60.0
+
+
 class DemandBands(DataModel):
     """Mean demand of the step that ends one horizon after the newest whole one, by series."""
 
     horizon_seconds: Seconds
     end_time_seconds: Seconds
     """When that step ends."""
-    step_seconds: Seconds = Field(default=60.0, exclude_if=lambda seconds: seconds == 60.0)
+    step_seconds: Seconds = Field(
+        default=MINUTE_SECONDS, exclude_if=lambda seconds: seconds == MINUTE_SECONDS
+    )
     """Length of the step: a minute, or five where a trained model foresees them."""
     series: BandTable
+
+    @property
+    def is_of_a_minute(self) -> bool:
+        """Whether the simple rules of each minute made them, no trained model."""
+        return self.step_seconds == MINUTE_SECONDS
 
 
 class Contribution(DataModel):

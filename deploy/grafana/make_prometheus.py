@@ -32,13 +32,13 @@ CONTAINERS = (
     "executor",
     "scoreboard",
     "untouched",
-    "exerciser",
     "dashboard",
 )
 """Services of docker-compose.yml under its default profile."""
 OPTIONAL = {
     "collector-kubeconfig": "collector",
     "executor-kubeconfig": "executor",
+    "exerciser": "exerciser",
     "tracing": "tracing",
 }
 """Services of other profiles and the job each is; looked up by name, so an absent one is no target."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ LOGIN_MOUNT = ":/login:ro"
 PROFILES = frozenset({"kubeconfig", "trace"})
 """Of compose, besides the containers of every profile: what belongs to a cluster of one's own."""
 DASHBOARD_PORT = 8765
+FOLLOWING = ("mode", "otlp_url", "interval_seconds", "wall_interval_seconds")
+"""Settings that follow from other values of an installation, or are left at their default."""
+_VARIABLE = re.compile(r"\$\{\w+:-([^}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +48,8 @@ def read_processes(text: str) -> tuple[Process, ...]:
         if not set(container.get("profiles", ())) <= PROFILES:
             continue
         variables = container.get("environment") or {}
-        settings = json.loads(variables.get("FORESAIL_SETTINGS", "{}"))
-        settings.pop("otlp_url", None)  # the place of a receiver is a value of its own
-        settings.pop("mode", None)
+        given = json.loads(_VARIABLE.sub(r"\1", variables.get("FORESAIL_SETTINGS", "{}")))
+        settings = {name: value for name, value in given.items() if name not in FOLLOWING}
         reads = "FORESAIL_KUBECONFIG" in variables
         found.append(Process(logins[0], command, settings, reads))
     return tuple(found)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from features.demand.features import Described, walked
-from features.demand.past import STRIDE_SECONDS
+from features.demand.past import STRIDE_SECONDS, Ints
 from features.demand.rules import bands_from_errors
 from features.demand.walks import Followed, Walks
 from features.series.quantiles import Floats
@@ -40,18 +40,41 @@ class Together:
             followed: the series, in this order.
         """
         self._make_room(names)
-        self._forget_changed(names, followed)
+        walks, rows = self._walks_of(names, followed)
+        self._begin_late(walks, rows, followed)
+        described, errors = walks.advance(rows, followed)
+        return described, bands_from_errors(described.rules, errors)
+
+    def late(self, names: Sequence[str], origin_s: int) -> list[str]:
+        """Return the series told of before that an origin would find to be walked through from their beginning."""
+        walks = self._walks.get(origin_s % self._stride)
+        known = [name for name in names if name in self._rows]
+        if walks is None:
+            return known
+        before_s = origin_s - self._stride
+        return [name for name in known if walks.newest_s[self._rows[name]] != before_s]
+
+    def prepare(self, names: Sequence[str], followed: Followed) -> None:
+        """Walk through series up to the stride before an origin that is to come; its step is not known yet."""
+        walks, rows = self._walks_of(names, followed, unknown=1)
+        self._begin_late(walks, rows, followed)
+
+    def _walks_of(
+        self, names: Sequence[str], followed: Followed, unknown: int = 0
+    ) -> tuple[Walks, Ints]:
+        self._forget_changed(names, followed, unknown)
         phase = followed.origin_s % self._stride
         if phase not in self._walks:
             self._walks[phase] = Walks(self._room, self._step)
-        walks = self._walks[phase]
-        rows = np.array([self._rows[name] for name in names], dtype=np.int64)
-        for place in np.flatnonzero(walks.newest_s[rows] != followed.origin_s - self._stride):
-            past, origins = followed.one(int(place))
+        return self._walks[phase], np.array([self._rows[name] for name in names], dtype=np.int64)
+
+    def _begin_late(self, walks: Walks, rows: Ints, followed: Followed) -> None:
+        before_s = followed.origin_s - self._stride
+        for place in np.flatnonzero(walks.newest_s[rows] != before_s).tolist():
+            past, origins = followed.one(place)
             before = origins.some(slice(len(origins) - 1))
             walks.begin(int(rows[place]), walked(past, before), before)
-        described, errors = walks.advance(rows, followed)
-        return described, bands_from_errors(described.rules, errors)
+            walks.newest_s[rows[place]] = before_s
 
     def _make_room(self, names: Sequence[str]) -> None:
         """Give each series a row; where there are too few, all begin anew with some to spare."""
@@ -64,11 +87,12 @@ class Together:
         for name in new:
             self._rows[name] = len(self._rows)
 
-    def _forget_changed(self, names: Sequence[str], followed: Followed) -> None:
-        """Let series begin anew whose history is not what it was, with more at its end."""
+    def _forget_changed(self, names: Sequence[str], followed: Followed, unknown: int) -> None:
+        """Let series begin anew whose history is not what it was, with more before its `unknown` last steps."""
+        end = followed.values.shape[1] - unknown
         firsts = followed.first_known().tolist()
         for values, first, name in zip(followed.values, firsts, names, strict=True):
-            known = values[(first - followed.start_s) // self._step :]
+            known = values[(first - followed.start_s) // self._step : end]
             since, before = self._seen.get(name, (first, known[:0]))
             same = since == first and np.array_equal(known[: len(before)], before, equal_nan=True)
             if not same:

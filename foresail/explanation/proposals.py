@@ -39,8 +39,13 @@ def proposal_sections(record: CycleRecord) -> Iterator[Section]:
 
 
 def _left(record: CycleRecord) -> Iterator[Text]:
-    """Yield what was wanted and left by a draw, with its propensity and until when."""
+    """Yield whose forecasts were left out, and what was wanted and left by a draw: its propensity, until when."""
     for event in record.proposals:
+        for model in event.data.left_out_models:
+            agent = f"{letter_of(event.data.agent)} {event.data.agent}"
+            yield Text(
+                f"{agent}: forecasts of {model}, which is back in shadow (`foresail status` says why)"
+            )
         draw = event.data.untouched
         for one in () if draw is None else draw.left:
             assert draw is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from lab.rate_worlds.rate_sets import MINUTE, Floats
 from twin.port.files import COLUMNS
 from twin.port.settings import START_2026
 
-WORKLOAD, HISTORY = "world.jsonl", "history.parquet"
+WORKLOAD, HISTORY = "world.jsonl", "history.csv.gz"
 HISTORY_STEP_SECONDS = 300
 AUTOSCALER_MOST = 12
 """Replicas of an autoscaler at most, as a multiple of those deployed."""
@@ -62,7 +63,9 @@ def write_world(
     )
     lines = (*about, *(json.dumps(row) for row in rows))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    history_table(world).write_parquet(folder / HISTORY, compression_level=19)
+    # Without a time of its own in the file, the same world gives the same bytes.
+    table = history_table(world).write_csv().encode()
+    (folder / HISTORY).write_bytes(gzip.compress(table, mtime=0))
     return path
 
 
@@ -135,7 +138,7 @@ def read_history(folder: Path) -> dict[str, Floats]:
     if not path.is_file():
         return {}
     found = {}
-    table = pl.read_parquet(path).sort("t_s")
+    table = pl.read_csv(path).sort("t_s")
     for key, rows in table.partition_by("series", as_dict=True).items():
         times = rows["t_s"].to_numpy()
         grid = np.arange(times[0], times[-1] + 1, HISTORY_STEP_SECONDS)

@@ -23,7 +23,7 @@ from schemas import subjects
 from schemas.actions import BaseAction
 from schemas.envelope import NewEvent
 from schemas.identity import Origin, event_id
-from schemas.prediction import Prediction
+from schemas.prediction import Prediction, PredictionDemand
 from schemas.registry import to_json
 from schemas.upcast import newest_type
 
@@ -39,6 +39,8 @@ _OF_A_MODEL = re.compile(
     r"(nodes|risk_table|demand_table)\.(risk_ratio|demand_ratio)\[\d+\]|contributions\[\d+\]\.contribution"
 )
 """Fields of a prediction that a trained model computes; all others are made as in any other event."""
+_OF_A_RATE_MODEL = re.compile(r"bands\[\d+\]\.series\.(lowest|low|middle|high|highest)\[\d+\]")
+"""The same of a model of rates, whose bands come with the demand of whichever predictor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,9 @@ class FieldDifference:
     recorded: Any
     computed: Any
 
-    @property
-    def close(self) -> bool:
-        """Whether both are floats that a trained model computes, and nearly the same."""
-        if not _OF_A_MODEL.fullmatch(self.path):
+    def is_close(self, computed: Sequence[re.Pattern[str]]) -> bool:
+        """Say whether both are floats that a trained model computes, by their paths, and nearly the same."""
+        if not any(pattern.fullmatch(self.path) for pattern in computed):
             return False
         pair = (self.recorded, self.computed)
         if not all(isinstance(number, float) for number in pair):
@@ -199,11 +200,16 @@ def only_environment(pair: Pair, origin: Origin) -> bool:
     That is what another CPU or another build of a numeric library does to a trained model.
     """
     data = pair.recorded.event.data
-    if not isinstance(data, Prediction) or data.model_id in FORMULAS:
+    if not isinstance(data, Prediction):
         return False
+    computed = [] if data.model_id in FORMULAS else [_OF_A_MODEL]
+    if isinstance(data, PredictionDemand) and any(not one.is_of_a_minute for one in data.bands):
+        computed.append(_OF_A_RATE_MODEL)
     differences = _every_difference(pair, origin)
     first = next(differences, None)
-    return first is not None and first.close and all(difference.close for difference in differences)
+    if first is None or not first.is_close(computed):
+        return False
+    return all(difference.is_close(computed) for difference in differences)
 
 
 def bytes_of(recorded: Recorded) -> bytes:

@@ -129,20 +129,26 @@ def _cause(
         if near and bands.loss < 1.0:
             return DemotionCause.BETTER
         return DemotionCause.HOLDS
-    return DemotionCause.SCARCE if worth.high is None else DemotionCause.HOLDS
+    return DemotionCause.SCARCE if bands.sums.targets or worth.high is None else DemotionCause.HOLDS
 
 
 def worth_of(model: DemandModel, settings: ForesightSettings) -> WorthInterval:
-    """Return what a model's actions were worth in all, with an interval: Student's t of the sums of blocks of time."""
+    """Return what a model's actions were worth in all, with an interval by Student's t.
+
+    The standard error is clustered by block of time (Liang and Zeger, 1986, Biometrika 73): actions of one block share
+    what came, so what they miss the mean by is added up before it is squared.
+    """
     priced = [(one.time_seconds, one.value) for one in model.raises if one.value is not None]
     total = math.fsum(value for _, value in priced)
-    by_block: dict[int, list[float]] = {}
+    blocks: dict[int, list[float]] = {}
     for time_seconds, value in priced:
-        by_block.setdefault(int(time_seconds // settings.block_seconds), []).append(value)
-    values, count = [math.fsum(by_block[block]) for block in sorted(by_block)], len(by_block)
+        blocks.setdefault(int(time_seconds // settings.block_seconds), []).append(value)
+    count = len(blocks)
     if len(priced) < settings.least_actions or count < settings.least_action_blocks:
         return WorthInterval(total, None, None)
-    error = math.sqrt(count) * statistics.stdev(values)
+    mean = total / len(priced)
+    misses = (math.fsum(value - mean for value in blocks[block]) for block in sorted(blocks))
+    error = math.sqrt(count / (count - 1) * math.fsum(miss * miss for miss in misses))
     reach = error * student_quantile((1.0 + settings.confidence_ratio) / 2.0, count - 1)
     return WorthInterval(total, rounded(total - reach), rounded(total + reach))
 

@@ -34,7 +34,7 @@ class ForesightSettings(DataModel):
     """Confidence of the two-sided interval of the value."""
     least_targets: int = Field(default=240, ge=1)
     """Targets within the window that it takes before coverage and loss decide: twelve Services for some two hours."""
-    least_blocks: int = Field(default=8, ge=2)
+    least_blocks: int = Field(default=6, ge=2)
     """Blocks with scored targets that it takes, too: targets of the same minutes miss together."""
     least_inside_ratio: float = Field(default=0.65, ge=0, le=0.8)
     """Share within the 80 % band below which the coverage is far off."""

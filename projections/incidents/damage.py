@@ -136,26 +136,33 @@ def _node_down(history: ClusterHistory, name: str, begin: float, end: float | No
     return Damage(DamageKind.NODE_DOWN, begin, end, places, name)
 
 
-def raised_by_us(history: ClusterHistory, item: ReactionItem) -> bool:
+def _raises(history: ClusterHistory) -> dict[str, list[tuple[float, int]]]:
+    """Return by workload when we raised its replicas, and to how many."""
+    raises: dict[str, list[tuple[float, int]]] = {}
+    for event in history.executions:
+        data = event.data
+        finished = data.phase is ExecutionPhase.FINISHED and data.succeeded
+        if isinstance(data.action, ReplicateAction) and finished:
+            done = (data.cluster_time_seconds, data.action.replicas or 0)
+            raises.setdefault(data.action.target.name, []).append(done)
+    return raises
+
+
+def _follows(item: ReactionItem, raises: list[tuple[float, int]]) -> bool:
     """Say whether an autoscaler only followed a number of replicas that we had asked for."""
     return any(
-        isinstance(event.data.action, ReplicateAction)
-        and event.data.action.target.name == item.workload
-        and event.data.phase is ExecutionPhase.FINISHED
-        and bool(event.data.succeeded)
-        and (item.after or 0.0) <= (event.data.action.replicas or 0)
-        and 0.0 <= item.time_seconds - event.data.cluster_time_seconds <= FOLLOWED_SECONDS
-        for event in history.executions
+        (item.after or 0.0) <= replicas and 0.0 <= item.time_seconds - at <= FOLLOWED_SECONDS
+        for at, replicas in raises
     )
 
 
 def _short(history: ClusterHistory) -> Iterator[Damage]:
-    reactions = history.reactions
+    reactions, raises = history.reactions, _raises(history)
     changes = list(of_kind(reactions, ReactionKind.HPA_CHANGE))
     for place, change in enumerate(changes):
         item = change.item
         added = round((item.after or 0.0) - (item.before or 0.0))
-        if added <= 0 or raised_by_us(history, item):
+        if added <= 0 or _follows(item, raises.get(item.workload, [])):
             continue
         later = [after.item for after in changes[place + 1 :] if after.item.object == item.object]
         until = later[0].time_seconds if later else float("inf")

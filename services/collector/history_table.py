@@ -1,4 +1,4 @@
-"""A table of history: CSV of `series,t_s,value`, as steps of five minutes."""
+"""A table of history: CSV of `series,t_s,value`, plain or packed by gzip, as steps of five minutes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ HEADER = ["series", "t_s", "value"]
 KINDS = ("service", "cpu", "memory", "nodes")
 """What a series' name begins with, before the first `/`."""
 MOST_BYTES = 256 << 20
+"""Of a table, once unpacked."""
+PACKED_SUFFIX = ".gz"
 STEP_SECONDS = 300
 KEPT_SECONDS = 14 * 86_400
 DAY_STEPS = 86_400 // STEP_SECONDS
@@ -58,7 +60,8 @@ def read_history_file(file: str) -> dict[str, list[tuple[float, float]]]:
 def _rows(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield where each row stands, and its cells."""
     try:
-        text = read_text_limited(path, MOST_BYTES, "utf-8-sig")
+        packed = path.suffix == PACKED_SUFFIX
+        text = read_text_limited(path, MOST_BYTES, "utf-8-sig", packed=packed)
     except OSError as error:
         raise ConfigError(FIELD, path, f"give a readable file ({error.strerror})") from error
     except BadFile as error:

@@ -138,14 +138,14 @@ class DemandForecaster:
             result[place] = bands
         return result
 
-    def not_met(self, names: Sequence[str]) -> list[str]:
-        """Return those of which nothing was foretold yet."""
-        return [name for name in names if name not in self._followers]
-
-    def meet(self, names: Sequence[str], t_s: Ints, values: Floats, origin_s: int) -> None:
-        """Follow new series until an origin, as `forecast_many` would, without a forecast."""
+    def prepare(self, names: Sequence[str], t_s: Ints, values: Floats, origin_s: int) -> None:
+        """Do what of `forecast_many` at an origin to come can be done before its step is over; changes no number."""
         followed, some = self._followed(names, t_s, values, origin_s)
-        self._warm([names[place] for place in some], followed)
+        self._together.prepare([names[place] for place in some], followed)
+
+    def late(self, names: Sequence[str], origin_s: int) -> list[str]:
+        """Return the series foretold before that are not prepared for an origin."""
+        return self._together.late(names, origin_s)
 
     def observe(self, series: str, t_s: Ints, values: Floats) -> None:
         """Learn from steps of one series that are over."""

@@ -6,7 +6,8 @@ outlives a restart in the checkpoint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -25,8 +26,10 @@ KINDS = ("service/", "nodes/")
 """Series whose demand somebody acts on."""
 MOST_SERIES = 1_000
 """Series foretold at each step, the first by name: a thousand take a second and half a gigabyte."""
-MOST_NEW = 50
-"""Series that are met with an observation, each a tenth of a second: others are met with those that follow."""
+MOST_TOLD = 50
+"""Series foretold with an observation, a thousandth of a second each and a tenth when met first: the others follow."""
+MOST_PREPARED = 10
+"""Series that are prepared for the next step with an observation, each a fiftieth of a second after a start."""
 LOWEST, LOW, MIDDLE, HIGH, HIGHEST = range(5)
 
 
@@ -37,14 +40,23 @@ class Foretold:
     step: int
     """The first step that was not over yet."""
     forecaster: DemandForecaster
-    """Never changed; the next step's is a copy."""
+    """Never changed; that after the next forecasts is a copy."""
     bands: tuple[DemandBands, ...]
     is_new: bool
-    """Whether a step was over with the newest observation."""
+    """Whether all series were foretold with the newest observation."""
+    waiting: tuple[str, ...] = ()
+    """Series that are still to be foretold at this step."""
+    told: Mapping[str, tuple[float, ForecastBands | None]] = field(default_factory=dict)
+    """The newest value and the forecast of those that were, while others wait; None where nothing is known."""
+    at_once: bool = False
+    """Whether a step had ended before all were foretold: from then on none waits."""
 
 
 def foretold_after(foretold: Foretold | None, history: WorkloadHistory, model: Numbers) -> Foretold:
     """Return what is foretold after an observation; the same bands while no further step has ended.
+
+    Of many series some are foretold with each observation, as many as the log alone says, and their bands come out
+    together, with the last of them.
 
     Args:
         foretold: what was before; None at first, and where it was restored without its model.
@@ -52,25 +64,53 @@ def foretold_after(foretold: Foretold | None, history: WorkloadHistory, model: N
         model: a trained model of rates.
     """
     step = history.next_step
-    names = sorted(name for name in history.ids if name.startswith(KINDS))[:MOST_SERIES]
-    before = DemandForecaster(None, STEP_SECONDS) if foretold is None else foretold.forecaster
-    is_over = foretold is None or foretold.step != step
-    new = before.not_met(names)[:MOST_NEW]
-    if foretold is not None and not is_over and not new:
+    names = tuple(sorted(name for name in history.ids if name.startswith(KINDS))[:MOST_SERIES])
+    if foretold is None:
+        foretold = Foretold(step, DemandForecaster(None, STEP_SECONDS), (), False, names)
+    elif foretold.step != step:
+        at_once = foretold.at_once or bool(foretold.waiting)
+        foretold = replace(foretold, step=step, waiting=names, told={}, at_once=at_once)
+    elif not foretold.waiting:
+        _prepare(foretold.forecaster, history, names)
         return replace(foretold, is_new=False)
-    forecaster = before.copy(model)
-    origin_s = (step - 1) * STEP_SECONDS
-    if foretold is not None and not is_over:
-        forecaster.meet(new, *history.pasts(new), origin_s)
-        return replace(foretold, forecaster=forecaster, is_new=False)
-    waiting = frozenset(before.not_met(names)[MOST_NEW:])
-    names = [name for name in names if name not in waiting]
-    times, values = history.pasts(names)
-    forecaster.observe_many(names, times[-1:], values[:, -1:])
-    forecasts = forecaster.forecast_many(names, times, values, origin_s)
-    said = {name: one for name, one in zip(names, forecasts, strict=True) if one is not None}
-    newest = dict(zip(names, _newest_known(values).tolist(), strict=True))
-    return Foretold(step, forecaster, _bands(said, newest, step), is_new=bool(said))
+    return _told_more(foretold, history, names, model)
+
+
+def _told_more(
+    foretold: Foretold, history: WorkloadHistory, names: Sequence[str], model: Numbers
+) -> Foretold:
+    """Return what is foretold after the next of those that wait."""
+    count = len(foretold.waiting) if foretold.at_once else MOST_TOLD
+    now, later = foretold.waiting[:count], foretold.waiting[count:]
+    # After a restart those told before it are told again, with the same numbers, at the end.
+    done = {*foretold.told, *foretold.waiting}
+    again = () if later else [name for name in names if name not in done]
+    asked = (*again, *now)
+    forecaster = foretold.forecaster.copy(model)
+    times, values = history.pasts(asked)
+    forecaster.observe_many(asked, times[-1:], values[:, -1:])
+    forecasts = forecaster.forecast_many(asked, times, values, (foretold.step - 1) * STEP_SECONDS)
+    new = zip(_newest_known(values).tolist(), forecasts, strict=True)
+    told = {**foretold.told, **dict(zip(asked, new, strict=True))}
+    if later:
+        return replace(foretold, forecaster=forecaster, is_new=False, waiting=later, told=told)
+    said = {name: one for name, (_, one) in sorted(told.items()) if one is not None}
+    newest = {name: told[name][0] for name in said}
+    return replace(
+        foretold,
+        forecaster=forecaster,
+        bands=_bands(said, newest, foretold.step),
+        is_new=bool(said),
+        waiting=(),
+        told={},
+    )
+
+
+def _prepare(forecaster: DemandForecaster, history: WorkloadHistory, names: Sequence[str]) -> None:
+    origin_s = history.next_step * STEP_SECONDS
+    late = forecaster.late(names, origin_s)[:MOST_PREPARED]
+    if late:
+        forecaster.prepare(late, *history.pasts(late), origin_s)
 
 
 def _newest_known(values: Floats) -> Floats:
@@ -126,7 +166,9 @@ def encode_foretold(foretold: Foretold | None) -> dict[str, Any] | None:
     """Return what a checkpoint holds; bands are made anew at the next step."""
     if foretold is None:
         return None
-    return {"step": foretold.step, "forecaster": foretold.forecaster.as_json()}
+    content = {"step": foretold.step, "forecaster": foretold.forecaster.as_json()}
+    unfinished = {"waiting": list(foretold.waiting)} if foretold.waiting else {}
+    return content | unfinished | ({"at_once": True} if foretold.at_once else {})
 
 
 def decode_foretold(value: Any) -> Foretold | None:
@@ -135,7 +177,9 @@ def decode_foretold(value: Any) -> Foretold | None:
         return value
     try:
         forecaster = DemandForecaster.from_json(None, value["forecaster"])
-        return Foretold(int(value["step"]), forecaster, (), is_new=False)
+        waiting = tuple(value.get("waiting", ()))
+        at_once = bool(value.get("at_once", False))
+        return Foretold(int(value["step"]), forecaster, (), False, waiting=waiting, at_once=at_once)
     except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"nothing foretold: {error}") from error
 

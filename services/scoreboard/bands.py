@@ -10,7 +10,7 @@ from projections.demotion.band_sums import BandSums
 from schemas.model import DataModel
 from schemas.numbers import Cycle, Seconds
 from schemas.outcome import MINUTE_BANDS_ID, OutcomeForecast
-from schemas.prediction import BandTable, DemandBands, PredictionDemand
+from schemas.prediction import BandTable, PredictionDemand
 from schemas.view import ObservationView
 from services.scoreboard.unpublished import UnpublishedOutcome
 
@@ -48,7 +48,7 @@ class ScoredBands(DataModel):
                 series=sampled_series(bands.series),
             )
             for bands in data.bands
-            if is_of_a_minute(bands)
+            if bands.is_of_a_minute
             and bands.end_time_seconds % _spacing(bands.horizon_seconds) == 0.0
         )
         return self.model_copy(update={"waiting": (*self.waiting, *new)})
@@ -77,11 +77,6 @@ class ScoredBands(DataModel):
             sums=sums, waiting=tuple(waiting), by_horizon=by_horizon
         )
         return after, tuple(settled)
-
-
-def is_of_a_minute(bands: DemandBands) -> bool:
-    """Say whether bands speak of a minute; those of a trained model speak of its step."""
-    return bands.step_seconds == MINUTE_SECONDS
 
 
 def _spacing(horizon_seconds: float) -> float:

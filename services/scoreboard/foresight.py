@@ -16,7 +16,6 @@ from schemas.outcome import OutcomeExecution
 from schemas.prediction import PredictionDemand
 from schemas.proposal import Proposal
 from schemas.view import ObservationView
-from services.scoreboard.bands import is_of_a_minute
 from services.scoreboard.raise_ahead import RaiseAhead
 from services.scoreboard.raises_ahead import RaisesAhead
 from services.scoreboard.settings import ScoreboardSettings
@@ -64,7 +63,7 @@ class ForesightScores(DataModel):
 
     def _with_bands(self, event: Event[Any], *, judged: bool) -> ForesightScores:
         update: dict[str, object] = {}
-        if not is_of_a_minute(event.data.bands[0]):
+        if not event.data.bands[0].is_of_a_minute:
             update["steps"] = self.steps.with_prediction(event.data, event.id)
         if judged:
             update["raises"] = self.raises.with_bands(event)

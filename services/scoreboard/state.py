@@ -36,7 +36,7 @@ from schemas.switchback import OutcomeSwitchback
 from schemas.untouched import UntouchedObservation
 from schemas.view import ObservationView, update_view
 from services.agent_rewards import RewardInput
-from services.scoreboard.bands import ScoredBands, is_of_a_minute
+from services.scoreboard.bands import ScoredBands
 from services.scoreboard.breakers import Breakers
 from services.scoreboard.capacity import ScoredCapacity, with_statement
 from services.scoreboard.forecast import RunningSums, score_forecast
@@ -280,7 +280,7 @@ def _forecast(
     state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
 ) -> ScoreboardState:
     data: Prediction = event.data
-    if isinstance(data, PredictionDemand) and data.bands and is_of_a_minute(data.bands[0]):
+    if isinstance(data, PredictionDemand) and data.bands and data.bands[0].is_of_a_minute:
         bands = (state.bands or ScoredBands()).with_prediction(data, event.id)
         state = state.model_copy(update={"bands": bands})
     if isinstance(data, PredictionRisk):

@@ -14,6 +14,7 @@ from services.agents.safety.ahead import (
     RateBand,
     ReplicaRate,
     Stakes,
+    backlog_ratio,
     bands_in_reach,
     chance_above,
     cheapest_number,
@@ -96,6 +97,31 @@ def test_bounds_hold_and_doubt_of_a_replica_asks_for_more() -> None:
     )
     assert cheapest_number([], SURE, STAKES, now=8, least=1, most=9) is None
     assert cheapest_number(demand, SURE, STAKES, now=8, least=9, most=8) is None
+
+
+@given(
+    st.floats(1.0, 900.0),
+    st.floats(0.0, 300.0),
+    st.floats(0.01, 30.0),
+    st.floats(0.001, 5.0),
+    st.integers(1, 12),
+)
+def test_the_number_is_the_cheapest_of_all(
+    middle: float, sigma: float, price: float, replica: float, least: int
+) -> None:
+    """Each number tried by itself costs no less, the smaller of two that cost the same is taken."""
+    bands = [normal(middle, sigma), normal(1.4 * middle, sigma, 1800.0)]
+    bears, stakes = ReplicaRate(20.0, 25.0, 30.0), Stakes(price, replica)
+
+    def cost(replicas: int) -> float:
+        alone = cheapest_number(bands, bears, stakes, now=1, least=replicas, most=replicas)
+        assert alone is not None
+        backlog = math.fsum(backlog_ratio(one, 25.0 * replicas) for one in bands) / len(bands)
+        return price * (alone.chance_after + backlog) + replica * replicas
+
+    number = cheapest_number(bands, bears, stakes, now=1, least=least, most=least + 60)
+    assert number is not None
+    assert number.replicas == min(range(least, least + 61), key=cost)
 
 
 def test_only_what_replicas_can_still_change_counts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,19 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rates.csv").write_text("time_seconds,requests_per_second\n0,1\n")
     with pytest.raises(ConfigError, match="begin with the line series,t_s,value"):
         read_history_file(str(tmp_path / "rates.csv"))
+
+
+def test_a_packed_table_is_read_as_a_plain_one(tmp_path: Path) -> None:
+    """Only what is called .gz; one that is none, or is cut short, is one clear line."""
+    plain = table(tmp_path / "past.csv", "service/shop/web,-600,3.5")
+    packed = tmp_path / "past.csv.gz"
+    packed.write_bytes(gzip.compress(Path(plain).read_bytes()))
+
+    assert read_history_file(str(packed)) == read_history_file(plain)
+
+    packed.write_bytes(packed.read_bytes()[:-4])
+    with pytest.raises(ConfigError, match=r"give a table in CSV \(it is not packed by gzip, or"):
+        read_history_file(str(packed))
 
 
 def test_a_prometheus_is_asked_for_the_past_once() -> None:

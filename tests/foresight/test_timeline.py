@@ -13,7 +13,10 @@ from foresail.log_source import RecordingSource
 from foresail.timeline import read_history
 from foresail.timeline.terminal import incident_view, lead
 from projections.incidents.chain import incidents
+from projections.incidents.damage import damages
+from projections.incidents.history import of_kind
 from projections.incidents.incident import DamageKind, Incident, IncidentKind, Lane
+from schemas.reaction import ReactionKind
 from tests.foresight.opening import events_of, foresight, opening
 from tests.readable_goldens import plain_text
 
@@ -94,3 +97,27 @@ def test_the_verb_finds_it_by_its_workload(capsys: pytest.CaptureFixture[str]) -
     content = json.loads(capsys.readouterr().out)
     assert content["kind"] == "rise_foreseen"
     assert content["alarms"][0]["service"]
+
+
+def test_an_autoscaler_that_follows_our_raise_is_no_damage() -> None:
+    """Each time that one sets what we had just asked for as its least number, no damage begins with it."""
+    asked = {
+        (action.workload, action.replicas_after): action.executed_seconds
+        for one in foresight()
+        for action in one.rise.actions
+    }
+    history = asyncio.run(read_history(RecordingSource(opening()), None))
+    followed = {
+        (reaction.item.workload, reaction.item.time_seconds)
+        for reaction in of_kind(history.reactions, ReactionKind.HPA_CHANGE)
+        if (at := asked.get((reaction.item.workload, round(reaction.item.after or 0)))) is not None
+        and 0.0 <= reaction.item.time_seconds - at <= 30.0
+    }
+    short = {
+        (damage.subject, damage.begin_seconds)
+        for damage in damages(history)
+        if damage.kind is DamageKind.SHORT
+    }
+    assert len(followed) > 5
+    assert short
+    assert not followed & short

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,14 @@ from bus.bootstrap import declare_log
 from bus.clock import ManualClock
 from bus.errors import ConfigError
 from bus.health import address_from
-from inputs.limited_files import TOML_BYTES, BadFile, read_limited, read_text_limited, read_toml
+from inputs.limited_files import (
+    TOML_BYTES,
+    BadFile,
+    read_limited,
+    read_text_limited,
+    read_toml,
+    read_unpacked,
+)
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
@@ -35,6 +43,22 @@ def test_another_encoding_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"ab\xff")
     with pytest.raises(BadFile, match=r"not UTF-8 \(byte 2\)"):
         read_text_limited(path, 100)
+
+
+def test_what_gzip_packed_is_unpacked_up_to_its_limit(tmp_path: Path) -> None:
+    """A few packed bytes may hold far more; what is cut short or not packed at all is refused, too."""
+    path = tmp_path / "f.gz"
+    path.write_bytes(gzip.compress(b"x" * 100_000))
+
+    assert read_unpacked(path, 100_000) == b"x" * 100_000
+    assert path.stat().st_size < 1_000
+    with pytest.raises(BadFile, match="more than 99999 bytes"):
+        read_unpacked(path, 99_999)
+    whole = path.read_bytes()
+    for bad in (whole[:-9], whole[:20] + b"?" * 20 + whole[40:], b"series,t_s,value\n"):
+        path.write_bytes(bad)
+        with pytest.raises(BadFile, match="not packed by gzip, or is cut short"):
+            read_unpacked(path, 100_000)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ import pytest
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
 from foresail.__main__ import main
-from schemas.registry import to_json
+from lab.rerun.stage import Recorded
+from schemas.envelope import Event
+from schemas.registry import encode, to_json
 
 Change = Callable[[StoredMessage], StoredMessage | None]
 
@@ -57,3 +59,11 @@ def with_data(message: StoredMessage, change: Callable[[dict[str, Any]], None]) 
     content = json.loads(message.data)
     change(content)
     return replace(message, data=to_json(content))
+
+
+def recorded_of(event: Event[Any]) -> Recorded:
+    """Return an event as a re-run reads it from a recording."""
+    encoded = encode(event)
+    message = StoredMessage(event.seq, 0, encoded.subject, encoded.headers, encoded.data)
+    attributes = {name.removeprefix("ce-"): value for name, value in encoded.headers.items()}
+    return Recorded(message, attributes)

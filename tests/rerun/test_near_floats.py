@@ -11,8 +11,12 @@ import pytest
 
 from bus.port import StoredMessage
 from lab.rerun import compare
+from lab.rerun.stage import Pair
 from lab.rerun.verify import LayerCount, verify
-from tests.rerun.conftest import rewritten, with_data
+from schemas.envelope import NewEvent
+from schemas.prediction import BandTable, DemandBands, PredictionDemand
+from tests.builders import ORIGIN, make_demand, stamp_event
+from tests.rerun.conftest import recorded_of, rewritten, with_data
 
 LAST_DIGIT = 1e-6
 OUTSIDE_TABLES = re.compile(r"(?!frame|nodes|pods).*")
@@ -166,3 +170,37 @@ def test_a_difference_behind_many_near_ones_is_seen(
 
     assert found.different > 0
     assert found.environment == 0
+
+
+def test_bands_of_a_trained_model_may_differ_in_last_digits() -> None:
+    """They come with a formula's demand, of which everything else is compared to the last digit, as minutes are."""
+    table = BandTable(
+        ids=("service/shop/web",), newest=(30.0,), low=(28.0,), middle=(30.0,), high=(32.0,), rule=("rates/1",),
+        basis=("own",),
+    )  # fmt: skip
+
+    def only_environment_of(step_seconds: float, by: float, field: str = "high") -> bool:
+        def said(value: float) -> PredictionDemand:
+            ends = table.model_copy(update={field: (value,)})
+            bands = DemandBands(
+                horizon_seconds=300.0,
+                end_time_seconds=600.0,
+                step_seconds=step_seconds,
+                series=ends,
+            )
+            return make_demand(bands=(bands,))
+
+        event = stamp_event(said(32.0), seq=1)
+        pair = Pair(
+            "inference",
+            "prediction",
+            recorded_of(event),
+            NewEvent(said(32.0 + by), 1, 0.0, ()),
+            equal=False,
+        )
+        return compare.only_environment(pair, ORIGIN)
+
+    assert only_environment_of(300.0, LAST_DIGIT)
+    assert not only_environment_of(300.0, 1.0)
+    assert not only_environment_of(60.0, LAST_DIGIT)
+    assert not only_environment_of(300.0, LAST_DIGIT, field="newest")

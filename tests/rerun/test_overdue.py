@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from bus.port import StoredMessage
 from lab.rerun.answering import AnsweringStage
 from lab.rerun.settings import NO_CHANGES, agent_settings
-from lab.rerun.stage import Pair, Recorded
+from lab.rerun.stage import Pair
 from schemas.config import Config
 from schemas.envelope import Event
 from schemas.prediction import PredictionDemand
 from schemas.proposal import Proposal
-from schemas.registry import encode
 from services.agents.service import AgentHandler, build
 from tests.agents.test_value_bands import steady_world
 from tests.builders import ORIGIN, make_config, make_prediction, stamp_event
+from tests.rerun.conftest import recorded_of
 
 SETTINGS = {
     "profile": "foresail", "thresholds": {}, "signal_limit_intervals": 3.0, "value": {"forecast": True},
@@ -46,7 +45,7 @@ def judged_again(log: list[Event[Any]]) -> list[Pair]:
     pairs: list[Pair] = []
     for event in log:
         if isinstance(event.data, Proposal):
-            pairs += stage.answer(_recorded(event))
+            pairs += stage.answer(recorded_of(event))
         else:
             stage.take(event)
     return [*pairs, *stage.finish()]
@@ -54,14 +53,6 @@ def judged_again(log: list[Event[Any]]) -> list[Pair]:
 
 def _agent(config: Config) -> AgentHandler:
     return build(agent_settings("safety", config, NO_CHANGES), ORIGIN, "safety")
-
-
-def _recorded(event: Event[Any]) -> Recorded:
-    encoded = encode(event)
-    message = StoredMessage(event.seq, 0, encoded.subject, encoded.headers, encoded.data)
-    return Recorded(message, {
-        name.removeprefix("ce-"): value for name, value in encoded.headers.items()
-    })  # fmt: skip
 
 
 def test_the_prediction_of_an_overdue_proposal_is_hidden() -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from bus.port import StoredMessage
 from lab.rerun.scoring import ScoringStage
 from lab.rerun.settings import NO_CHANGES
-from lab.rerun.stage import Recorded
 from schemas.foresight import DemotionCause, OutcomeForesight
 from schemas.promotion import ModelState
-from schemas.registry import encode
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState
 from tests.builders import ORIGIN, make_config, stamp_event
+from tests.rerun.conftest import recorded_of
 from tests.scoreboard.foresight_world import LOOK_SECONDS, MODEL, ForesightWorld
 
 SMALL = {"window_seconds": 7_200.0, "least_actions": 4, "least_action_blocks": 4}
@@ -90,7 +88,7 @@ def test_a_re_run_says_the_same() -> None:
     pairs = []
     for event in log:
         if event.producer == "scoreboard":
-            pairs += stage.answer(_recorded(event))
+            pairs += stage.answer(recorded_of(event))
         else:
             stage.take(event)
 
@@ -124,11 +122,3 @@ def recorded(world: ForesightWorld) -> list[Any]:
     world.take = take  # type: ignore[method-assign]
     false_alarms(world, 7)
     return log
-
-
-def _recorded(event: Any) -> Recorded:
-    encoded = encode(event)
-    message = StoredMessage(event.seq, 0, encoded.subject, encoded.headers, encoded.data)
-    return Recorded(message, {
-        name.removeprefix("ce-"): value for name, value in encoded.headers.items()
-    })  # fmt: skip

@@ -365,5 +365,7 @@ def _history(fields: RowFields) -> str:
         raise fields.place.error("history", name, "give histories to services only")
     path = None if folder is None else named_file(name, folder)
     if path is None or not path.is_file():
-        raise fields.place.error("history", name, "name a .csv or .parquet file beside this one")
+        raise fields.place.error(
+            "history", name, "name a .csv, .csv.gz or .parquet file beside this one"
+        )
     return path.name

@@ -47,11 +47,13 @@ class ReplicaRate(NamedTuple):
     high: float
     """One in twenty is expected above."""
 
-    def at(self, deviations: float) -> float:
-        """Return the rate so many standard deviations of its logarithm from the middle."""
-        end = self.high if deviations > 0.0 else self.low
-        sigma = abs(math.log(end / self.middle)) / Z_OUTERMOST
-        return self.middle * math.exp(deviations * sigma)
+    def tried(self) -> list[tuple[float, float]]:
+        """Return rates that a replica may bear, each with its weight."""
+        sigmas = [abs(math.log(end / self.middle)) / Z_OUTERMOST for end in (self.low, self.high)]
+        return [
+            (self.middle * math.exp(place * sigmas[place > 0.0]), weight)
+            for place, weight in CAPACITY_NODES
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +98,9 @@ def chance_above(band: RateBand, rate: float) -> float:
     return 1.0 - level
 
 
-def chance_outside(band: RateBand, replicas: int, bears: ReplicaRate) -> float:
-    """Return the chance that so many replicas do not bear a band's demand, unsure of what one of them bears."""
-    return math.fsum(
-        weight * chance_above(band, bears.at(deviations) * replicas)
-        for deviations, weight in CAPACITY_NODES
-    )
+def chance_outside(band: RateBand, replicas: int, rates: Sequence[tuple[float, float]]) -> float:
+    """Return the chance that so many replicas do not bear a band's demand; `rates` are `ReplicaRate.tried`."""
+    return math.fsum(weight * chance_above(band, rate * replicas) for rate, weight in rates)
 
 
 def backlog_ratio(band: RateBand, rate: float) -> float:
@@ -151,22 +150,29 @@ def cheapest_number(
     """
     if not bands or min(bears) <= 0.0 or most < least:
         return None
+    rates = bears.tried()
 
     def chance(replicas: int) -> float:
-        return math.fsum(chance_outside(band, replicas, bears) for band in bands) / len(bands)
+        return math.fsum(chance_outside(band, replicas, rates) for band in bands) / len(bands)
 
     def backlog(replicas: int) -> float:
         return math.fsum(backlog_ratio(band, bears.middle * replicas) for band in bands) / len(
             bands
         )
 
-    def cost(replicas: int) -> tuple[float, int]:
+    def cost(replicas: int) -> float:
         outside = chance(replicas) + backlog(replicas)
-        return stakes.outside_objective * outside + stakes.replica * replicas, replicas
+        return stakes.outside_objective * outside + stakes.replica * replicas
 
-    cheapest = min(range(least, most + 1), key=cost)
+    cheapest, lowest = least, cost(least)
+    for replicas in range(least + 1, most + 1):
+        if stakes.replica * replicas > lowest:
+            break  # their price alone is more, and that of still more replicas, too
+        paid = cost(replicas)
+        if paid < lowest:
+            cheapest, lowest = replicas, paid
     asks_most = max(
-        bands, key=lambda band: (chance_outside(band, now, bears), -band.horizon_seconds)
+        bands, key=lambda band: (chance_outside(band, now, rates), -band.horizon_seconds)
     )
     return AheadNumber(
         replicas=cheapest,

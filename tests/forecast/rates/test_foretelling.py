@@ -33,31 +33,43 @@ def history(step: int) -> WorkloadHistory:
     return past
 
 
-def told_of(foretold: Foretold) -> tuple[str, ...]:
-    """Return the series that have bands."""
-    return foretold.bands[0].series.ids
+def many(monkeypatch: pytest.MonkeyPatch, observations: int) -> Foretold:
+    """Return what is foretold after some observations of one step, two series with each."""
+    monkeypatch.setattr(foretelling, "MOST_TOLD", 2)
+    told = foretold_after(None, history(KNOWN), Shifted())
+    for _ in range(1, observations):
+        told = foretold_after(told, history(KNOWN), Shifted())
+    return told
 
 
-def test_new_series_are_met_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two with each observation: with the step those that are met speak, and at the next step all do."""
-    monkeypatch.setattr(foretelling, "MOST_NEW", 2)
-    first = foretold_after(None, history(KNOWN), Shifted())
-    assert (told_of(first), first.is_new) == (("service/a", "service/b"), True)
-    second = foretold_after(first, history(KNOWN), Shifted())
-    assert (told_of(second), second.is_new) == (("service/a", "service/b"), False)
-    restored = decode_foretold(json.loads(json.dumps(encode_foretold(second))))
-    for before in (second, restored):
-        over = foretold_after(before, history(KNOWN + 1), Shifted())
-        assert (list(told_of(over)), over.is_new) == (NAMES, True)
-
-
-def test_who_was_met_later_is_calibrated_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Met at once or one after another, the calibration is equal."""
+def test_many_series_are_told_a_few_at_a_time_and_come_out_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two with each observation: the bands are those of all at once, with the third, and nothing more is new."""
     at_once = foretold_after(None, history(KNOWN), Shifted())
-    monkeypatch.setattr(foretelling, "MOST_NEW", 2)
-    later: Foretold | None = None
-    for _ in range(3):
-        later = foretold_after(later, history(KNOWN), Shifted())
-    states = [one.forecaster.as_json()["followers"] for one in (at_once, later) if one is not None]
-    assert states[0] == states[1]
-    assert list(states[0]) == NAMES
+    for observations in (1, 2):
+        assert many(monkeypatch, observations).is_new is False
+        assert many(monkeypatch, observations).bands == ()
+    third = many(monkeypatch, 3)
+    assert (third.is_new, third.bands) == (True, at_once.bands)
+    assert third.bands[0].series.ids == tuple(NAMES)
+    assert third.forecaster.as_json() == at_once.forecaster.as_json()
+    assert many(monkeypatch, 4).is_new is False
+
+
+def test_a_restart_between_two_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was told before it comes out with the rest, at the same observation."""
+    stored = json.loads(json.dumps(encode_foretold(many(monkeypatch, 2))))
+    restored = foretold_after(decode_foretold(stored), history(KNOWN), Shifted())
+    expected = many(monkeypatch, 3)
+    assert (restored.is_new, restored.bands) == (True, expected.bands)
+    assert restored.forecaster.as_json() == expected.forecaster.as_json()
+
+
+def test_where_observations_are_rare_none_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that ends before all were told is the last of which some are not."""
+    told = foretold_after(many(monkeypatch, 1), history(KNOWN + 1), Shifted())
+    assert (told.is_new, told.bands[0].series.ids) == (True, tuple(NAMES))
+    restored = decode_foretold(json.loads(json.dumps(encode_foretold(told))))
+    for before in (told, restored):
+        assert foretold_after(before, history(KNOWN + 2), Shifted()).is_new is True

@@ -106,6 +106,11 @@ def step_through(model: Numbers | None, series: dict[str, np.ndarray], step: int
         live.observe_many(list(seen), now[-1:], table[:, -1:])
         said = live.forecast_many(list(seen), now, table, int(now[-1]))
         assert_each_as_alone(model, live, said, seen, now, step)
+        if turn % 3 == 0:
+            late = live.late(list(seen), int(now[-1]) + step)
+            some = np.array([seen[name] for name in late]).reshape(len(late), end)
+            live.prepare(late, now, some, int(now[-1]) + step)
+            assert live.late(late, int(now[-1]) + step) == []
         assert said[list(seen).index("wave")] is not None
 
 

@@ -115,7 +115,7 @@ def test_a_history_ends_where_the_day_begins_at_the_same_hour(data: Path, tmp_pa
     """A week in steps of five minutes that count back from the start; its last day looks like the played one."""
     world = draw_world(data, "crane", 1)
     write_world(world, tmp_path)
-    table = pl.read_parquet(tmp_path / HISTORY)
+    table = pl.read_csv(tmp_path / HISTORY)
     service = world.services[0]
     rows = table.filter(pl.col("series") == f"service/default/{service.name}").sort("t_s")
 
@@ -138,7 +138,7 @@ def test_steps_that_were_not_measured_have_no_history(data: Path, tmp_path: Path
     world = draw_world(data, "wikipedia", 1)
     write_world(world, tmp_path)
 
-    counts = pl.read_parquet(tmp_path / HISTORY).group_by("series").len()["len"]
+    counts = pl.read_csv(tmp_path / HISTORY).group_by("series").len()["len"]
 
     assert counts.min() == 7 * STEPS_A_DAY - 48
 

@@ -126,10 +126,10 @@ def test_one_bad_morning_does_not_decide() -> None:
 
 
 def test_a_band_far_off_that_loses_more_than_the_simple_rule_goes_back() -> None:
-    """Too narrow or too wide, once eight blocks are there and twice in a row; with a smaller loss it may stay."""
+    """Too narrow or too wide, once six blocks are there and twice in a row; with a smaller loss it may stay."""
     for of, cause in ((WRONG, DemotionCause.MISSES), (WIDE, DemotionCause.MISSES)):
         blocks = Blocks()
-        blocks.bands(of, 7)
+        blocks.bands(of, 5)
         assert blocks.newest.cause is DemotionCause.SCARCE
         blocks.bands(of, 1)
         assert (blocks.newest.cause, blocks.judged[-1].shadows) == (cause, ())
@@ -144,15 +144,15 @@ def test_a_band_far_off_that_loses_more_than_the_simple_rule_goes_back() -> None
 def demoted(**settings: Any) -> Blocks:
     """Return a model that has just gone back."""
     blocks = Blocks(**settings)
-    blocks.bands(WRONG, 9)
+    blocks.bands(WRONG, 7)
     assert blocks.judged[-1].shadows == (MODEL,)
     return blocks
 
 
 def test_a_shadow_drives_again_once_its_bands_were_better_for_long_enough() -> None:
-    """Eight new blocks of good bands, then four judgements in a row; what was before it went back counts no more."""
+    """Six new blocks of good bands, then four judgements in a row; what was before it went back counts no more."""
     blocks = demoted()
-    blocks.bands(GOOD, 8 + SETTINGS.return_judgements - 2)
+    blocks.bands(GOOD, 6 + SETTINGS.return_judgements - 2)
     assert blocks.judged[-1].shadows == (MODEL,)
     assert blocks.newest.cause is DemotionCause.BETTER
     blocks.bands(GOOD, 1)
@@ -196,6 +196,37 @@ def test_models_are_judged_by_themselves() -> None:
     assert blocks.tally.shadows == (MODEL,)
 
 
+def test_an_interval_does_not_widen_with_the_number_of_actions_in_a_block() -> None:
+    """Twenty actions in one block, five in another, all in vain: what differs is the count, not what one is worth."""
+    model = DemandModel(model_id=MODEL)
+    for block, count in enumerate((20, 20, 5, 4)):
+        for number in range(count):
+            model = model.with_raise(
+                score(BEGIN_SECONDS + block * BLOCK, -0.04 - 0.001 * (number % 2))
+            )
+    value, low, high = worth_of(model, SETTINGS)
+
+    assert value == pytest.approx(-1.984)
+    assert low is not None
+    assert high is not None
+    assert -2.1 < low < high < -1.9
+
+
+def test_actions_of_a_block_are_hardly_more_than_one() -> None:
+    """Ten of a good block and ten of a bad one scatter as two do, not as twenty."""
+    few, many = DemandModel(model_id=MODEL), DemandModel(model_id=MODEL)
+    for block, value in enumerate((-0.5, 0.3, -0.4, 0.2)):
+        few = few.with_raise(score(BEGIN_SECONDS + block * BLOCK, value))
+        for _ in range(10):
+            many = many.with_raise(score(BEGIN_SECONDS + block * BLOCK, value))
+    small = worth_of(few, ForesightSettings(least_actions=4))
+    large = worth_of(many, SETTINGS)
+
+    assert small.high is not None
+    assert large.high is not None
+    assert large.high - large.value == pytest.approx(10.0 * (small.high - small.value), rel=1e-4)
+
+
 def test_an_interval_needs_actions_with_a_price() -> None:
     """Where nothing is priced no action loses anything."""
     model = DemandModel(model_id=MODEL)
@@ -207,5 +238,5 @@ def test_an_interval_needs_actions_with_a_price() -> None:
 
 def test_blocks_that_do_not_fit_the_window_are_refused() -> None:
     """By name, with what would do."""
-    with pytest.raises(ValueError, match="set block_seconds so that window_seconds holds 8 to 96"):
+    with pytest.raises(ValueError, match="set block_seconds so that window_seconds holds 6 to 96"):
         ForesightSettings(window_seconds=3_600.0)
