@@ -138,6 +138,8 @@ def main() -> int:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     os.setsid()
+    if REMOVE in sys.argv and os.fork():
+        os._exit(0)  # so that whoever started it has no child that could be killed with it
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("w") as lock:

@@ -82,6 +82,8 @@ class _Supervisor:
         self._rest = b""
         self._lines: deque[bytes] = deque()
         self._out.readline()
+        self.process.wait()  # it has left: Ray kills the children of a worker that it ends, and then nobody would
+        self.lost = False
 
     def order(self, what: dict[str, Any]) -> None:
         """Tell it to do something."""
@@ -107,6 +109,7 @@ class _Supervisor:
         """Take what is there; lines that come together must not wait in a buffer that `select` does not see."""
         data = os.read(self._out.fileno(), 65_536)
         if not data:
+            self.lost = True
             self._lines.append(b'{"ended": "", "lost": 1}')
             return
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -121,7 +124,7 @@ def run_ray_job(job: RayJob) -> RayOutcome:
     """Run a job to its end, or to the end of its time."""
     known = EndingFiles(Path(job.session_folder))
     supervisor = _supervisors.get(job.working_folder)
-    if supervisor is None or supervisor.process.poll() is not None:
+    if supervisor is None or supervisor.lost:
         supervisor = _supervisors[job.working_folder] = _Supervisor(job.working_folder)
     output = supervisor.folder / "result.json"
     output.unlink(missing_ok=True)

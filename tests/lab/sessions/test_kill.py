@@ -121,6 +121,28 @@ async def test_a_runner_whose_session_was_taken_stops(tmp_path: Path) -> None:
     assert alive(str(harness.diary)) == []
 
 
+async def test_a_full_disk_fails_the_job_that_meets_it(tmp_path: Path) -> None:
+    """The one whose result does not fit says so, and the others go on."""
+    harness = Harness("local", tmp_path, open_local)
+    small = tmp_path / "out"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(small)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("needs the right to mount a small disk")
+    try:
+        state, code = await harness.run(harness.jobs({"do": do} for do in ("megabyte", "succeed")))
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+    full, other = state.jobs.values()
+    assert (full.state, other.state, code) == ("failed", "succeeded", 1)
+    assert "No space left" in full.reason
+
+
 def test_ctrl_c_keeps_what_was_done(tmp_path: Path) -> None:
     """An interrupted run ends with 130, says so in its log, and `status` shows it without a runner."""
     planned(tmp_path, 40)
