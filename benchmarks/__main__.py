@@ -34,8 +34,11 @@ NAMES = (
     "trial_cost",
     "breaker_trips",
     "promotion_errors",
+    "demotion_errors",
 )
-OTHER_FLAGS = frozenset({"gate_errors", "idle_weight", "promotion_errors", "sync_loss"})
+OTHER_FLAGS = frozenset(
+    {"demotion_errors", "gate_errors", "idle_weight", "promotion_errors", "sync_loss"}
+)
 """Those that do not take the flags of `benchmarks.machine.parser`."""
 PARTS = frozenset({"twin_api_server", "twin_engine_world"})
 """Processes that a benchmark starts; what they print is for it."""

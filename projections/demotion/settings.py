@@ -26,7 +26,7 @@ class ForesightSettings(DataModel):
     """Cluster seconds between two judgements."""
     least_actions: int = Field(default=8, ge=2)
     """Actions within the window that it takes before their value decides: of fewer one outlier does."""
-    least_action_blocks: int = Field(default=4, ge=2)
+    least_action_blocks: int = Field(default=6, ge=2)
     """Blocks in which these were executed, at least, too: all Services of a site rise at once, so one morning tells
     little more than one action.
     """
@@ -44,8 +44,10 @@ class ForesightSettings(DataModel):
     """Judgements in a row that it takes to go back to shadow."""
     return_judgements: int = Field(default=4, ge=1)
     """Judgements in a row, an hour, in which a shadow has to be better than the simple rule before it drives again."""
-    hold_seconds: float = Field(default=3_600.0, ge=0.0)
-    """Cluster seconds in shadow at least; each further time doubles them."""
+    hold_seconds: float = Field(default=14_400.0, ge=0.0)
+    """Cluster seconds in shadow at least: four hours, since a model that lost money although its bands were good has
+    nothing new to show sooner; each further time doubles them.
+    """
     most_hold_seconds: float = Field(default=86_400.0, ge=0.0)
     """Cluster seconds in shadow at most before a model may drive again."""
 
