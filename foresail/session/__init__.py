@@ -17,7 +17,8 @@ VERB = Verb(
 )
 
 EXIT_CODES = {
-    ExitCode.DIFFERS: "`run`, `resume`: not every job succeeded; `status`: one did not",
+    ExitCode.DIFFERS: "`run`, `resume`: not every job succeeded; `status`: one did not; `pipeline`: "
+    "half of them did not, with `--strict-health` one",
     ExitCode.BAD_INPUT: "what was given cannot be used; `run`, `resume`: not one job could be",
     ExitCode.ANOTHER_WRITER: "`run`, `resume`: another runner has this session; nothing was done",
     ExitCode.NOTHING_COMPARED: "`aggregate`: no result is left after the filters",
@@ -30,6 +31,7 @@ ACTIONS = {
     "resume": "go on with a session; no job that has succeeded runs again",
     "cancel": "stop a session: end what runs, begin nothing more",
     "aggregate": "rank the results in a folder, filtered: a table, JSON, and one HTML page",
+    "pipeline": "plan, validate, run, judge health, keep a history and send alerts, over a folder of files",
     "job": "do what one job of a session does; engines start this",
 }
 

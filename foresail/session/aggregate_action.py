@@ -59,6 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pareto", default="", metavar="FIGURE:max|min,...",
                         help="also mark the results that no other one beats in these figures")  # fmt: skip
     parser.add_argument("--output-json", metavar="FILE", help="also write the summary as JSON")
+    parser.add_argument("--html", metavar="FILE",
+                        help="also write one self-contained page with plots (needs foresail[tune])")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -69,11 +71,17 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """
     own = [Path(name) for name in (arguments.output_json,) if name is not None]
     results = read_results(Path(arguments.results_dir), own)
-    ranking = rank(results, _wanted(arguments))
+    wanted = _wanted(arguments)
+    ranking = rank(results, wanted)
     filters = _filters(arguments)
     summary = summary_json(results, ranking, filters, max(0, arguments.max_results))
     if arguments.output_json is not None:
         _write(Path(arguments.output_json), summary)
+    if arguments.html is not None:
+        from foresail.session.aggregate_page import write_aggregate_page  # noqa: PLC0415 - an extra
+
+        goals = [figure for figure, _ in wanted.goals]
+        write_aggregate_page(Path(arguments.html), results, ranking, goals)
     if arguments.json:
         print_json(summary)
     else:

@@ -23,6 +23,7 @@ from lab.experiments.run import Plan
 from lab.experiments.run import run as run_plan
 from lab.experiments.spec import Experiment, Hypothesis, read_experiment
 from lab.experiments.statistics import analyse
+from lab.sessions.arm_settings import arm_settings
 from lab.sessions.search import Search
 from lab.sessions.study import Best
 
@@ -81,7 +82,7 @@ def confirming_experiment(experiment: Experiment, search: Search, best: Best) ->
                 **base.model_dump(),
                 "name": "tuned",
                 "base": None,
-                "settings": {**base.settings, **chosen},
+                "settings": arm_settings(chosen, base.settings),
             }
         )
     except ValueError as error:

@@ -15,6 +15,7 @@ from bus.exit_codes import ExitCode
 from inputs.limited_json import BadJson, load_json
 from lab.rerun.changes import full_name, read_rules
 from lab.rerun.what_if import what_if
+from lab.sessions.arm_settings import arm_settings
 from lab.sessions.payloads import ExperimentPayload, WhatIfPayload, read_payload
 
 EXAMPLES = (
@@ -83,7 +84,7 @@ def _play(payload: ExperimentPayload, config: Mapping[str, Any]) -> dict[str, An
     given: dict[str, Any] = (
         known[base].model_dump() if base in known else {"name": base, "base": base}
     )
-    own = {**(dict(known[base].settings) if base in known else {}), **settings}
+    own = arm_settings(settings, known[base].settings if base in known else {})
     try:
         arm = Arm.model_validate({**given, "settings": own})
     except ValueError as error:

@@ -115,7 +115,8 @@ async def run_session(arguments: argparse.Namespace, work: Work) -> ExitCode:
     except (SessionTaken, AnotherWriter) as error:
         print_error(f"{error}; nothing of this run goes on")
         return ExitCode.ANOTHER_WRITER
-    _print(arguments, work.session, state)
+    if not getattr(arguments, "quiet", False):
+        _print(arguments, work.session, state)
     return CODES[code]
 
 

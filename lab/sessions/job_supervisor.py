@@ -40,9 +40,10 @@ REMOVE = "--remove"
 class JobSupervisor:
     """The processes of one runner."""
 
-    def __init__(self, folder: Path) -> None:
-        """Keep endings and logs in `folder`."""
+    def __init__(self, folder: Path, *, keeps_endings: bool) -> None:
+        """Keep logs in `folder`, and endings, where nobody else does."""
         self._folder = folder
+        self._keeps_endings = keeps_endings
         self._clock = SystemClock()
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
@@ -104,7 +105,7 @@ class JobSupervisor:
 
     def _tell(self, what: dict[str, Any]) -> None:
         """Keep an ending, then tell the runner."""
-        if "ended" in what:
+        if "ended" in what and self._keeps_endings:
             path = self._folder / ENDED / f"{what['ended']}.json"
             unfinished = path.with_suffix(".part")
             with suppress(OSError):  # a full disk: the runner still hears of it
@@ -137,13 +138,15 @@ def main() -> int:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     os.setsid()
+    if REMOVE in sys.argv and os.fork():
+        os._exit(0)  # so that whoever started it has no child that could be killed with it
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("w") as lock:
         fcntl.flock(
             lock, fcntl.LOCK_EX
         )  # until the supervisor of an earlier runner has ended its jobs
-        supervisor = JobSupervisor(folder)
+        supervisor = JobSupervisor(folder, keeps_endings=REMOVE not in sys.argv)
         sys.stdout.write('{"ready": true}\n')
         sys.stdout.flush()
         try:

@@ -25,6 +25,10 @@ class EndingFiles:
         except (OSError, ValueError, KeyError):
             return None
 
+    def names(self) -> frozenset[str]:
+        """Return the attempts whose ending is known."""
+        return frozenset(path.stem for path in self._folder.glob("*.json"))
+
     def write(self, ending: Ending) -> None:
         """Keep an ending, whole or not at all; raises OSError where the disk is full."""
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -32,6 +32,7 @@ class RayEngine:
         self._folder = folder
         self._working_folder = working_folder
         self._known = EndingFiles(folder)
+        self._earlier: frozenset[str] = frozenset()
         self._ray: Any = None
         self._remote: Any = None
         self._references: dict[str, Any] = {}
@@ -47,12 +48,13 @@ class RayEngine:
     async def open(self) -> None:
         """Connect; raises InputError where Ray is not installed or does not answer."""
         self._folder.mkdir(parents=True, exist_ok=True)
+        self._earlier = self._known.names()
         self._ray = await asyncio.to_thread(connect_ray, self._address)
         self._remote = self._ray.remote(num_cpus=1, max_retries=0)(run_ray_job)
 
     async def submit(self, attempt: Attempt) -> str:
         """Hand a job to Ray, or out how it ended under an earlier runner; see `Engine.submit`."""
-        known = self._known.find(attempt.name)
+        known = self._known.find(attempt.name) if attempt.name in self._earlier else None
         if known is not None:
             self._endings.put_nowait(known)
             return attempt.name
@@ -66,7 +68,7 @@ class RayEngine:
             working_folder=str(self._working_folder),
             session_folder=str(self._folder.absolute()),
         )
-        reference = self._remote.options(name=attempt.name).remote(job)
+        reference = self._remote.remote(job)
         self._references[attempt.name] = reference
         task = asyncio.get_running_loop().create_task(self._follow(attempt, reference))
         self._tasks.add(task)
@@ -111,7 +113,7 @@ class RayEngine:
         finally:
             self._references.pop(attempt.name, None)
         problem = outcome.problem
-        if outcome.result is not None and not self._known.find(attempt.name):
+        if outcome.result is not None and not outcome.kept:
             # The worker does not see this folder: it is on another machine.
             try:
                 write_result(Path(attempt.output_json), outcome.result)

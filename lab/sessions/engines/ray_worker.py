@@ -8,15 +8,17 @@ runner hears of it, so that a runner that was killed finds them.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import tempfile
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from select import select
-from typing import IO, Any
+from typing import Any
 
 from inputs.clock import SystemClock
 from lab.sessions.engines.ending_files import EndingFiles, ending_of
@@ -24,6 +26,7 @@ from lab.sessions.engines.port import (
     TAIL_BYTES,
     Ending,
     NoResult,
+    NotSubmitted,
     make_room,
     read_result_file,
     tail_of,
@@ -57,6 +60,8 @@ class RayOutcome:
     result: bytes | None
     problem: str = ""
     """Why there is no result, where the job ended well."""
+    kept: bool = False
+    """Whether ending and result stand in the session's folder already."""
 
 
 class _Supervisor:
@@ -69,19 +74,20 @@ class _Supervisor:
             [sys.executable, "-m", "lab.sessions.job_supervisor", str(self.folder), REMOVE],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
             cwd=there,
         )
-        self._out: IO[str]
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._in, self._out = self.process.stdin, self.process.stdout
+        self._rest = b""
+        self._lines: deque[bytes] = deque()
         self._out.readline()
+        self.process.wait()  # it has left: Ray kills the children of a worker that it ends, and then nobody would
+        self.lost = False
 
     def order(self, what: dict[str, Any]) -> None:
         """Tell it to do something."""
-        self._in.write(json.dumps(what) + "\n")
+        self._in.write(json.dumps(what).encode() + b"\n")
         self._in.flush()
 
     def wait(self, seconds: float | None) -> dict[str, Any] | None:
@@ -89,14 +95,25 @@ class _Supervisor:
         clock = SystemClock()
         last = None if seconds is None else clock.monotonic() + seconds
         while True:
+            while self._lines:
+                told: dict[str, Any] = json.loads(self._lines.popleft())
+                if "ended" in told:
+                    return told
             left = LOOK_SECONDS if last is None else max(0.0, last - clock.monotonic())
-            if not select([self._out], [], [], min(left, LOOK_SECONDS))[0]:
-                if last is not None and clock.monotonic() >= last:
-                    return None
-                continue
-            told: dict[str, Any] = json.loads(self._out.readline() or '{"ended": "", "lost": 1}')
-            if "ended" in told:
-                return told
+            if select([self._out], [], [], min(left, LOOK_SECONDS))[0]:
+                self._read()
+            elif last is not None and clock.monotonic() >= last:
+                return None
+
+    def _read(self) -> None:
+        """Take what is there; lines that come together must not wait in a buffer that `select` does not see."""
+        data = os.read(self._out.fileno(), 65_536)
+        if not data:
+            self.lost = True
+            self._lines.append(b'{"ended": "", "lost": 1}')
+            return
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._lines.extend(lines)
 
 
 _supervisors: dict[str, _Supervisor] = {}
@@ -107,7 +124,7 @@ def run_ray_job(job: RayJob) -> RayOutcome:
     """Run a job to its end, or to the end of its time."""
     known = EndingFiles(Path(job.session_folder))
     supervisor = _supervisors.get(job.working_folder)
-    if supervisor is None or supervisor.process.poll() is not None:
+    if supervisor is None or supervisor.lost:
         supervisor = _supervisors[job.working_folder] = _Supervisor(job.working_folder)
     output = supervisor.folder / "result.json"
     output.unlink(missing_ok=True)
@@ -123,7 +140,7 @@ def run_ray_job(job: RayJob) -> RayOutcome:
         raise
     outcome = _outcome(supervisor, job, told, output, timed_out=timed_out)
     if Path(job.session_folder).is_dir():
-        _keep(known, job, outcome)
+        return _keep(known, job, outcome)
     return outcome
 
 
@@ -155,11 +172,14 @@ def _outcome(
         return RayOutcome(ending, None, str(error).replace(str(output), job.output_json))
 
 
-def _keep(known: EndingFiles, job: RayJob, outcome: RayOutcome) -> None:
-    with suppress(OSError):
+def _keep(known: EndingFiles, job: RayJob, outcome: RayOutcome) -> RayOutcome:
+    try:
         if outcome.result is not None:
             write_result(Path(job.working_folder, job.output_json), outcome.result)
         known.write(outcome.ending)
+    except (OSError, NotSubmitted):
+        return outcome
+    return replace(outcome, kept=True)
 
 
 def write_result(path: Path, data: bytes) -> None:

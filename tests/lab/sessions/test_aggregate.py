@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,21 @@ def test_no_folder_and_no_expression_are_input_errors(results: Path) -> None:
     assert main([*words, "--min-trades", "99"]) == 4
     with pytest.raises(InputError, match="rank-by"):
         ids(results, rank_by=")")
+
+
+def test_the_page_needs_nothing_but_itself(results: Path, tmp_path: Path) -> None:
+    """Its plots and their program stand in it, with every result's name; nothing is loaded from elsewhere."""
+    page = tmp_path / "page.html"
+    pareto = ["--pareto", "realized_pnl_usd:max,total_trades:max"]
+
+    assert (
+        main(["session", "aggregate", "--results-dir", str(results), "--html", str(page), *pareto])
+        == 0
+    )
+
+    text = page.read_text()
+    assert {"Parallel coordinates", "Slices", "Pareto front"} <= set(
+        re.findall(r"<h2>(.*?)</h2>", text)
+    )
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
+    assert "own" in text

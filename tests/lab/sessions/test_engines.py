@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from lab.sessions.engines.port import Attempt
 from projections.session_state import FINAL
 from tests.lab.sessions.harness import Harness, alive, states
 
@@ -77,7 +78,7 @@ async def test_a_job_that_fails_once_is_tried_again(harness: Harness) -> None:
 
 async def test_no_more_jobs_run_at_once_than_may(harness: Harness) -> None:
     """Never more begun than ended plus the limit."""
-    jobs = harness.jobs({"do": "sleep", "seconds": 0.3} for _ in range(6))
+    jobs = harness.jobs({"do": "sleep", "seconds": 1.5} for _ in range(6))
 
     await harness.run(jobs, max_parallel=2)
 
@@ -85,7 +86,7 @@ async def test_no_more_jobs_run_at_once_than_may(harness: Harness) -> None:
     for line in harness.lines():
         running += -1 if line.endswith("done") else 1
         most = max(most, running)
-    assert most == 2
+    assert 1 <= most <= 2  # a busy machine may start the second after the first has ended
 
 
 async def test_a_cancelled_session_stops_what_runs_and_begins_nothing(harness: Harness) -> None:
@@ -135,3 +136,22 @@ async def _until_nobody(text: str) -> None:
             return
         await asyncio.sleep(0.1)
     assert alive(text) == []
+
+
+async def test_jobs_that_end_at_once_are_not_missed(harness: Harness) -> None:
+    """Beginning and end of a job may be told together."""
+    if harness.kind == "kubernetes":
+        pytest.skip("its containers have no cp")
+    source = harness.folder / "result.json"
+    source.write_text('{"status": "success"}')
+    names = [f"quick-{number}" for number in range(20)]
+    async with harness.open_engine("quick", harness.folder / "session") as engine:
+        for name in names:
+            output = str(harness.folder / f"{name}.json")
+            words = ("cp", str(source), engine.result_path(output))
+            await engine.submit(Attempt(name, 1, words, output, 60.0))
+        endings = engine.watch()
+        async with asyncio.timeout(120):
+            found = [await anext(endings) for _ in names]
+
+    assert {(one.name, one.exit_code) for one in found} == {(f"{name}-1", 0) for name in names}

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -119,6 +120,32 @@ async def test_a_runner_whose_session_was_taken_stops(tmp_path: Path) -> None:
         await first
 
     assert alive(str(harness.diary)) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Mount a disk of 64 KiB where results belong."""
+    small = tmp_path / "out"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(small)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small disk")
+    yield small
+    subprocess.run(["umount", str(small)], check=True)
+
+
+async def test_a_full_disk_fails_the_job_that_meets_it(tmp_path: Path, small_disk: Path) -> None:
+    """The one whose result does not fit says so, and those with room go on."""
+    harness = Harness("local", tmp_path, open_local)
+    full, other = harness.jobs([{"do": "megabyte"}, {"do": "succeed"}])
+    assert Path(full.output_json).parent == small_disk
+    other = other.model_copy(update={"output_json": str(tmp_path / "elsewhere.json")})
+
+    state, code = await harness.run([full, other])
+
+    first, second = state.jobs.values()
+    assert (first.state, second.state, code) == ("failed", "succeeded", 1)
+    assert "No space left" in first.reason
 
 
 def test_ctrl_c_keeps_what_was_done(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from foresail.__main__ import main
 from foresail.session.confirming import confirming_experiment, profile_text
 from lab.experiments.gate import GateResult
 from lab.experiments.spec import read_experiment
+from lab.sessions.arm_settings import arm_settings
 from lab.sessions.attempts import JobStart
 from lab.sessions.limits import Limits
 from lab.sessions.search import Search, read_search
@@ -182,3 +183,56 @@ def test_without_the_extra_it_says_how_to_get_it(tmp_path: Path) -> None:
 
     assert ended.returncode == 2
     assert "pip install 'foresail[tune]'" in ended.stderr
+
+
+def test_thresholds_of_agents_become_those_of_an_arm() -> None:
+    """An arm takes a table for each agent; what the arm had in it stays."""
+    base = {"agents.profile": "baseline-rules", "agents.safety": {"migrate_risk_ratio": 0.7}}
+    given = {"agents.safety.replicate_risk_ratio": 0.9, "executor.cool_down_seconds": 5.0}
+
+    assert arm_settings(given, base) == {
+        "agents.profile": "baseline-rules",
+        "agents.safety": {"migrate_risk_ratio": 0.7, "replicate_risk_ratio": 0.9},
+        "executor.cool_down_seconds": 5.0,
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.nats
+def test_an_experiments_trials_play_the_arm_with_the_settings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The baseline and each trial are played in the development worlds, and the best has an outcome score."""
+    world = Path("tests/lab/experiments/mixed_world.csv").absolute()
+    (tmp_path / "tiny.toml").write_text(TINY.replace("WORLD", str(world)))
+    search = {
+        "study": "tiny", "payload": {"kind": "experiment", "file": str(tmp_path / "tiny.toml"), "seeds": 1},
+        "fixed": {"arm": "baseline-rules"}, "trials": 2,
+        "space": [{"name": "agents.safety.replicate_risk_ratio", "low": 0.75, "high": 0.95}],
+        "objectives": [{"figure": "score_dollars_per_hour"}],
+    }  # fmt: skip
+    (tmp_path / "search.yaml").write_text(json.dumps(search))
+
+    code = main(
+        ["tune", str(tmp_path / "search.yaml"), "--json", "--state", str(tmp_path / "state")]
+    )
+
+    state = json.loads(capsys.readouterr().out)
+    assert (code, state["completed"], state["failed"]) == (0, 2, 0)
+    assert "score_dollars_per_hour" in state["baseline"]
+
+
+TINY = """
+name = "tiny"
+arms = ["none", "baseline-rules"]
+[world]
+nodes = 6
+warm_up = "1m"
+length = "5m"
+[[workloads]]
+name = "mixed"
+plays = "WORLD"
+[hypothesis]
+arm = "baseline-rules"
+against = "none"
+"""

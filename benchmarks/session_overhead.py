@@ -1,0 +1,130 @@
+"""Cost of one job of a session that does nothing: beside GNU parallel on this machine, and beside bare Ray.
+
+Every job copies a small file, so that it has a result. What is bare does nothing else; a session also keeps each
+job's beginning and end as events on a real nats-server, its log, its result's hash and its exit code.
+
+    python -m benchmarks.session_overhead [--jobs 1000] [--engine local|ray]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bus.clock import SystemClock
+from lab.sessions.attempts import JobStart
+from lab.sessions.engines.local import LocalEngine
+from lab.sessions.engines.port import Engine
+from lab.sessions.limits import Limits
+from lab.sessions.payloads import CommandPayload
+from lab.sessions.runner import SessionRunner
+from lab.sessions.session_log import embedded_log
+from schemas.session import PlannedJob
+
+AT_A_TIME = os.cpu_count() or 1
+COPY = shutil.which("cp") or "cp"
+
+
+def main() -> int:
+    """Print milliseconds per job, and how many times the bare tool's."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=1_000)
+    parser.add_argument("--engine", choices=("local", "ray"), default="local")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        result = folder / "result.json"
+        result.write_text(json.dumps({"status": "success", "metrics": {"score": 1}}))
+        bare = bare_parallel if arguments.engine == "local" else bare_ray
+        bare_ms = bare(folder, result, arguments.jobs)
+        ours_ms = asyncio.run(session_cost(folder, result, arguments.jobs, arguments.engine))
+    tool = "GNU parallel" if arguments.engine == "local" else "bare Ray"
+    found = {
+        tool: round(bare_ms, 2),
+        "session": round(ours_ms, 2),
+        "ratio": round(ours_ms / bare_ms, 2),
+    }
+    if arguments.json:
+        print(json.dumps(found))
+    else:
+        print(f"{arguments.jobs} jobs, {AT_A_TIME} at a time, ms per job: " + ", ".join(
+            f"{name} {value}" for name, value in found.items()
+        ))  # fmt: skip
+    return 0
+
+
+def bare_parallel(folder: Path, result: Path, jobs: int) -> float:
+    """Return GNU parallel's milliseconds per job."""
+    (folder / "bare").mkdir()
+    names = "\n".join(str(folder / "bare" / f"{number}.json") for number in range(jobs))
+    command = ["parallel", "--will-cite", "-j", str(AT_A_TIME), COPY, str(result), "{}"]
+    began = time.perf_counter()
+    subprocess.run(command, input=names, text=True, check=True)
+    return (time.perf_counter() - began) * 1e3 / jobs
+
+
+def bare_ray(folder: Path, result: Path, jobs: int) -> float:
+    """Return milliseconds per task of a Ray program that only runs the commands."""
+    import ray  # noqa: PLC0415 - an extra
+
+    ray.init("local", log_to_driver=False, configure_logging=False)
+    (folder / "bare").mkdir()
+
+    @ray.remote(num_cpus=1, max_retries=0)
+    def copy(output: str) -> int:
+        return subprocess.run([COPY, str(result), output], check=True).returncode
+
+    ray.get([copy.remote(str(folder / "bare" / f"warm-{number}")) for number in range(8)])
+    began = time.perf_counter()
+    ray.get([copy.remote(str(folder / "bare" / f"{number}.json")) for number in range(jobs)])
+    took = time.perf_counter() - began
+    ray.shutdown()
+    return took * 1e3 / jobs
+
+
+async def session_cost(folder: Path, result: Path, jobs: int, kind: str) -> float:
+    """Return a session's milliseconds per job, from the first submission to the last event."""
+    payload = CommandPayload(kind="command", argv=(COPY, str(result), "{output_json}"))
+    planned = [
+        PlannedJob(job_id=f"job_{number}", config={}, output_json=str(folder / "out" / f"{number}.json"))
+        for number in range(jobs)
+    ]  # fmt: skip
+    clock = SystemClock()
+    async with embedded_log(folder / "session", "bench", "r", clock) as (log, _):
+        await log.plan(payload.model_dump(mode="json"), planned)
+        engine, wide = _engine(kind, folder / "session")
+        await engine.open()
+        try:
+            state = await log.read()
+            limits = Limits(max_parallel=wide)
+            runner = SessionRunner(
+                log, engine, state, payload, limits, clock, start=JobStart(sys.executable)
+            )
+            began = time.perf_counter()
+            code = await runner.run("here")
+            took = time.perf_counter() - began
+        finally:
+            await engine.close()
+    assert code == 0, state.failures()[:1]
+    return took * 1e3 / jobs
+
+
+def _engine(kind: str, folder: Path) -> tuple[Engine, int]:
+    if kind == "local":
+        return LocalEngine(folder), AT_A_TIME
+    from lab.sessions.engines.ray_tasks import RayEngine  # noqa: PLC0415 - an extra
+
+    return RayEngine(None, folder, Path.cwd()), 1_000  # Ray itself keeps as many waiting
+
+
+if __name__ == "__main__":
+    sys.exit(main())
