@@ -21,6 +21,8 @@ from twin.port.workloads import (
     suggest_speed,
 )
 
+RECORDING_SUFFIX = ".fslog"
+
 
 @dataclass(frozen=True)
 class ChosenWorkload:
@@ -82,28 +84,38 @@ def with_history(
 ) -> StackSettings:
     """Return the settings of a stack whose collector begins with what the workload tells of the time before it.
 
-    Files that the user names take its place. Tables in parquet are written into the folder as CSV.
+    Files that the user names take its place. Tables in parquet, and what recordings hold,
+    are written into the folder as CSV.
 
     Raises:
         ConfigError: a parquet file is no table of history.
+        InputError: a recording cannot be read, or is too short.
     """
     files = settings.collector.history_files
     if workload is not None and "collector.history_files" not in settings.origins:
         files = workload.history_files
-    read = tuple(
-        _history_csv(Path(file), folder) if Path(file).suffix == PARQUET_SUFFIX else file
-        for file in files
-    )
-    collector = settings.collector.model_copy(update={"history_files": read})
+    read = tuple(_history_table(Path(file), folder) for file in files)
+    update: dict[str, object] = {"history_files": read}
+    if files and all(Path(file).suffix == RECORDING_SUFFIX for file in files):
+        update["history_source"] = "recording"
+    collector = settings.collector.model_copy(update=update)
     return settings.model_copy(update={"collector": collector})
 
 
-def _history_csv(path: Path, folder: Path) -> str:
-    from lab.workloads.history import write_history_csv  # noqa: PLC0415 - polars is loaded only when it is needed
-
+def _history_table(path: Path, folder: Path) -> str:
+    """Return the name of a table that the collector reads, written into the folder where the file is none."""
+    if path.suffix not in (PARQUET_SUFFIX, RECORDING_SUFFIX):
+        return str(path)
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{path.stem}.csv"
-    write_history_csv(path, out)
+    if path.suffix == RECORDING_SUFFIX:
+        from lab.workloads.recorded_history import write_recorded_history  # noqa: PLC0415 - few have one
+
+        write_recorded_history(path, out)
+    else:
+        from lab.workloads.history import write_history_csv  # noqa: PLC0415 - polars is loaded only when it is needed
+
+        write_history_csv(path, out)
     return str(out)
 
 

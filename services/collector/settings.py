@@ -65,9 +65,9 @@ class CollectorSettings(DataModel):
     prometheus: PrometheusSettings = PrometheusSettings()
     """Who says what nodes use, if not the Metrics Server."""
     history_files: tuple[str, ...] = ()
-    """Tables of `series,t_s,value` (CSV, also packed as .csv.gz; `foresail up` reads parquet, too) that the history
-    of workloads begins with: times are Unix seconds, or all of a table's at most 0 and count back from the first
-    cycle. Unset: `foresail up` takes those that a simulated cluster's workload names.
+    """Tables of `series,t_s,value` (CSV, also packed as .csv.gz; `foresail up` reads parquet and recordings, too)
+    that the history of workloads begins with: times are Unix seconds, or all of a table's at most 0 and count back
+    from the first cycle. Unset: `foresail up` takes those that a simulated cluster's workload names.
     """
     history_source: Literal["table", "recording"] = "table"
     """What the files were made from."""
