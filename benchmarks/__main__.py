@@ -25,6 +25,7 @@ NAMES = (
     "recording_memory",
     "idle_weight",
     "inference_cycle",
+    "models_cost",
     "twin_api",
     "twin_long_run",
     "forecast_build",

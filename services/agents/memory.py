@@ -296,13 +296,9 @@ def _next_seen(
     raised = ours and look.replicas > before.replicas
     leads = Leads(before.leads, before.awaited)
     if settings.forecast:
-        leads = leads_after(
-            leads,
-            look.now - (own_changes[-1] if own_changes else look.now),
-            elapsed,
-            raised=raised,
-            ready=look.ready >= max(look.wanted, look.replicas),
-        )
+        since = look.now - (own_changes[-1] if own_changes else look.now)
+        is_ready = look.ready >= max(look.wanted, look.replicas)
+        leads = leads_after(leads, since, elapsed, raised=raised, ready=is_ready)
     service = ServiceMemory.model_construct(
         counters=look.counters,
         workload=look.workload,

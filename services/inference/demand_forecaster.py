@@ -8,7 +8,7 @@ there is no bus and no clock here.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bus.errors import InputError
-from features.demand.follow import Follower
+from features.demand.follow import STATE, Follower
 from features.demand.past import DAY_SECONDS, STRIDE_SECONDS, Ints, Past, origins_of
 from features.demand.together import Together
 from features.demand.walks import Followed
@@ -29,6 +29,7 @@ LONGEST_DAYS = 14
 """Of a history: what is older does not count."""
 WARM_TOGETHER = 50
 """Series that are warmed side by side: a hundred megabytes."""
+_FORECAST = ("said", "scale", "bands")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +90,30 @@ class _Outcome:
     series: str
     issued: _Issued
     truth: Floats
+    awaited: tuple[bool, ...]
+    """By horizon whether it is not over yet."""
 
     @classmethod
     def of(cls, series: str, issued: _Issued, came: Sequence[float | None]) -> _Outcome:
-        """Return it, with what is still awaited; None in `came`: not over."""
+        """Return it; None in `came`: not over."""
         awaited = tuple(
             one and value is None for one, value in zip(issued.awaited, came, strict=True)
         )
         truth = np.array([np.nan if value is None else value for value in came])
-        return cls(series, replace(issued, awaited=awaited), truth)
+        return cls(series, issued, truth, awaited)
+
+    def still_awaited(self) -> _Issued:
+        """Return the forecast without what is not waited for any more."""
+        if self.awaited == self.issued.awaited:
+            return self.issued
+        kept = np.array(self.awaited)
+        return replace(
+            self.issued,
+            said=np.where(kept[:, None, None], self.issued.said, np.float32(0.0)),
+            scale=np.where(kept, self.issued.scale, 1.0),
+            bands=np.where(kept[:, None], self.issued.bands, 0.0),
+            awaited=self.awaited,
+        )
 
 
 class DemandForecaster:
@@ -173,9 +189,9 @@ class DemandForecaster:
                 rounds += [[]] if turn == len(rounds) else []
                 rounds[turn].append(outcome)
             self._issued[name] = [
-                one.issued
+                one.still_awaited()
                 for one in outcomes
-                if any(one.issued.awaited) and newest < one.issued.origin_s + DAY_SECONDS
+                if any(one.awaited) and newest < one.issued.origin_s + DAY_SECONDS
             ]
         for outcomes in rounds:
             self._learn(outcomes)
@@ -207,6 +223,60 @@ class DemandForecaster:
             forecaster._followers[name] = Follower.from_json(one)
         for name, waiting in content["issued"].items():
             forecaster._issued[name] = [_Issued.from_json(one) for one in waiting]
+        return forecaster
+
+    def as_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as arrays, the forecasts of all series one after another: a tenth of its JSON."""
+        names = sorted(self._followers)
+        issued = [
+            (row, one) for row, name in enumerate(names) for one in self._issued.get(name, ())
+        ]
+        awaited = np.array([one.awaited for _, one in issued], dtype=bool)
+        arrays = {
+            "step_seconds": np.array(self._step),
+            "names": np.array(names, dtype=np.str_),
+            "rows": np.array([row for row, _ in issued], dtype=np.int64),
+            "origin_s": np.array([one.origin_s for _, one in issued], dtype=np.int64),
+            "edge": np.array([one.edge for _, one in issued], dtype=bool),
+            "awaited": awaited,
+        }
+        if names:
+            stacked = Follower.stacked([self._followers[name] for name in names])
+            arrays |= {name: getattr(stacked, name) for name in STATE}
+        if issued:
+            for name in _FORECAST:
+                arrays[name] = np.stack([getattr(one, name) for _, one in issued])[awaited]
+        return arrays
+
+    @classmethod
+    def from_arrays(
+        cls, model: Numbers | None, arrays: Mapping[str, NDArray[Any]]
+    ) -> DemandForecaster:
+        """Return a forecaster that goes on where `as_arrays` was taken."""
+        forecaster = cls(model, int(arrays["step_seconds"]))
+        names, awaited = arrays["names"].tolist(), arrays["awaited"]
+        if names:
+            follower = Follower(*(arrays[name] for name in STATE))
+            for row, name in enumerate(names):
+                forecaster._followers[name] = follower.one(row)
+                forecaster._issued[name] = []
+        whole = {}
+        for name in _FORECAST if len(awaited) else ():
+            kept = arrays[name]
+            # What is not waited for is as `_Outcome.still_awaited` leaves it.
+            whole[name] = np.full((*awaited.shape, *kept.shape[1:]), name == "scale", kept.dtype)
+            whole[name][awaited] = kept
+        for place, row in enumerate(arrays["rows"].tolist()):
+            said, scale, bands = (whole[name][place] for name in _FORECAST)
+            issued = _Issued(
+                int(arrays["origin_s"][place]),
+                said,
+                scale,
+                bands,
+                bool(arrays["edge"][place]),
+                tuple(awaited[place].tolist()),
+            )
+            forecaster._issued[names[row]].append(issued)
         return forecaster
 
     def _followed(

@@ -6,6 +6,10 @@ outlives a restart in the checkpoint.
 
 from __future__ import annotations
 
+import base64
+import io
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
@@ -13,6 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import PlainSerializer, PlainValidator
 
+from features.live.compressed_text import inflate
 from features.series.quantiles import Floats
 from features.workload_history.grid import STEP_SECONDS
 from features.workload_history.history import WorkloadHistory
@@ -166,7 +171,11 @@ def encode_foretold(foretold: Foretold | None) -> dict[str, Any] | None:
     """Return what a checkpoint holds; bands are made anew at the next step."""
     if foretold is None:
         return None
-    content = {"step": foretold.step, "forecaster": foretold.forecaster.as_json()}
+    packed = io.BytesIO()
+    arrays: dict[str, Any] = foretold.forecaster.as_arrays()
+    np.savez(packed, allow_pickle=False, **arrays)
+    text = base64.b64encode(zlib.compress(packed.getvalue(), 6)).decode()
+    content: dict[str, Any] = {"step": foretold.step, "packed": text}
     unfinished = {"waiting": list(foretold.waiting)} if foretold.waiting else {}
     return content | unfinished | ({"at_once": True} if foretold.at_once else {})
 
@@ -176,12 +185,19 @@ def decode_foretold(value: Any) -> Foretold | None:
     if value is None or isinstance(value, Foretold):
         return value
     try:
-        forecaster = DemandForecaster.from_json(None, value["forecaster"])
+        forecaster = _forecaster_of(value)
         waiting = tuple(value.get("waiting", ()))
         at_once = bool(value.get("at_once", False))
         return Foretold(int(value["step"]), forecaster, (), False, waiting=waiting, at_once=at_once)
-    except (KeyError, TypeError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
         raise ValueError(f"nothing foretold: {error}") from error
+
+
+def _forecaster_of(value: Any) -> DemandForecaster:
+    if "forecaster" in value:  # as it was stored before it was packed
+        return DemandForecaster.from_json(None, value["forecaster"])
+    with np.load(io.BytesIO(inflate(value["packed"])), allow_pickle=False) as arrays:
+        return DemandForecaster.from_arrays(None, dict(arrays))
 
 
 PackedForetold = Annotated[

@@ -154,7 +154,7 @@ async def give_replicas(theatre: Theatre, replicas: int) -> None:
     await theatre.order("safety", ActionKind.REPLICATE, web, replicas=replicas)
 
 
-@case(Reason.CAP_SURGE_RATIO)
+@case(Reason.CAP_SURGE_RATIO, caps=Caps(surge_ratio=3.0))
 async def too_many_replicas(theatre: Theatre) -> None:
     theatre.deploy("web", 1)
     await give_replicas(theatre, 4)

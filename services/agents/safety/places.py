@@ -25,7 +25,8 @@ def surge_pods_left(situation: PolicyInput) -> int:
     if table is not None and situation.settings.forecast:
         autoscaled = set(compress(table.ids, table.autoscaled))
     services = situation.memory.services.items()
-    return most - sum(one.surge_pods for name, one in services if name not in autoscaled)
+    added = (one.surge_pods for name, one in services if name not in autoscaled)
+    return most - int(math.fsum(added))
 
 
 def pods_that_fit(situation: PolicyInput, cores: float | None, memory_bytes: int | None) -> int:

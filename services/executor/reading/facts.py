@@ -120,17 +120,17 @@ async def _read_workload_facts(transport: Transport, workload_id: str) -> Facts:
     workload = deployment_facts(found)
     if template.metadata.mark:  # what is added could not be given back
         workload = workload.model_copy(update={"protected": True})
-    others = sum(
+    others = [
         added_pods(one.metadata.annotations, one.spec.replicas)
         for one in listed.items
         if one is not found
-    )
+    ]
     return Facts(
         time_seconds=listed.cluster_time_seconds,
         workloads=(workload,),
         autoscaler=None if scaling is None else autoscaler_facts(scaling),
         quota_room=await _read_quota_room(transport, workload.namespace, template),
-        other_added_pods=others,
+        other_added_pods=sum(others),
     )
 
 
