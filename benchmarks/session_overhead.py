@@ -40,6 +40,9 @@ def main() -> int:
     parser.add_argument("--engine", choices=("local", "ray"), default="local")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    if arguments.engine == "local" and shutil.which("parallel") is None:
+        sys.stderr.write("GNU parallel is not installed: apt-get install parallel\n")
+        return 1
     with TemporaryDirectory() as name:
         folder = Path(name)
         result = folder / "result.json"
