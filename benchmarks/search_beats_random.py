@@ -8,7 +8,6 @@ what is searched are its cool-down and the thresholds of its agents, the objecti
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.machine import parser
 from bus.errors import InputError
 from foresail.session.job_action import play_experiment
 from lab.sessions.payloads import ExperimentPayload
@@ -50,19 +50,21 @@ SPACE = {
 
 def main() -> int:
     """Print the best score of each repeat, and both medians; 1 when chance is as good."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=60)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--plot", type=Path)
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
+    given = parser(__doc__)
+    given.add_argument("--trials", type=int, default=60)
+    given.add_argument("--repeats", type=int, default=5)
+    given.add_argument("--plot", type=Path)
+    arguments = given.parse_args()
     began = time.perf_counter()
     with TemporaryDirectory() as name:
         file = Path(name) / "tiny.toml"
         file.write_text(EXPERIMENT)
         payload = ExperimentPayload(kind="experiment", file=str(file), seeds=1)
         courses = {
-            sampler: [_search(payload, sampler, seed, arguments.trials) for seed in range(arguments.repeats)]
+            sampler: [
+                _search(payload, sampler, arguments.seed + number, arguments.trials)
+                for number in range(arguments.repeats)
+            ]
             for sampler in ("tpe", "random")
         }  # fmt: skip
     best = {sampler: [round(one[-1], 4) for one in some] for sampler, some in courses.items()}
