@@ -37,7 +37,6 @@ NAMES = (
     "promotion_errors",
     "demotion_errors",
     "session_overhead",
-    "search_beats_random",
 )
 OTHER_FLAGS = frozenset(
     {"demotion_errors", "gate_errors", "idle_weight", "promotion_errors", "sync_loss"}
