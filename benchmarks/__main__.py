@@ -36,6 +36,7 @@ NAMES = (
     "breaker_trips",
     "promotion_errors",
     "demotion_errors",
+    "session_overhead",
 )
 OTHER_FLAGS = frozenset(
     {"demotion_errors", "gate_errors", "idle_weight", "promotion_errors", "sync_loss"}

@@ -8,7 +8,6 @@ job's beginning and end as events on a real nats-server, its log, its result's h
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -19,6 +18,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.machine import parser
 from bus.clock import SystemClock
 from lab.sessions.attempts import JobStart
 from lab.sessions.engines.local import LocalEngine
@@ -35,11 +35,13 @@ COPY = shutil.which("cp") or "cp"
 
 def main() -> int:
     """Print milliseconds per job, and how many times the bare tool's."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=1_000)
-    parser.add_argument("--engine", choices=("local", "ray"), default="local")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
+    given = parser(__doc__)
+    given.add_argument("--jobs", type=int, default=1_000)
+    given.add_argument("--engine", choices=("local", "ray"), default="local")
+    arguments = given.parse_args()
+    if arguments.engine == "local" and shutil.which("parallel") is None:
+        sys.stderr.write("GNU parallel is not installed: apt-get install parallel\n")
+        return 1
     with TemporaryDirectory() as name:
         folder = Path(name)
         result = folder / "result.json"

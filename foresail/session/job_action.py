@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if isinstance(payload, WhatIfPayload):
             result |= _what_if(payload, config)
         elif isinstance(payload, ExperimentPayload):
-            result |= _play(payload, config)
+            result |= play_experiment(payload, config)
         else:
             raise InputError("--payload", payload.kind, "a command is started as it stands")
     except InputError as error:
@@ -70,7 +70,7 @@ def _what_if(payload: WhatIfPayload, config: Mapping[str, Any]) -> dict[str, Any
     return {**result, "damage": found.damage} if found.damage else result
 
 
-def _play(payload: ExperimentPayload, config: Mapping[str, Any]) -> dict[str, Any]:
+def play_experiment(payload: ExperimentPayload, config: Mapping[str, Any]) -> dict[str, Any]:
     """Play an arm in every world of the split, and return the means of its metrics."""
     from foresail.experiment.trial import run_task  # noqa: PLC0415 - the whole stack
     from lab.experiments.arms import Arm  # noqa: PLC0415

@@ -189,11 +189,18 @@ class KubernetesEngine:
     async def _take_up(self, name: str, manifest: Any) -> None:
         """Accept a Job that is there already, if it is the one that we would create."""
         answer = await self._transport.request("GET", f"{self._jobs}/{name}")
-        labels = json.loads(answer.body)["metadata"].get("labels") or {}
+        job = json.loads(answer.body)
+        labels = job["metadata"].get("labels") or {}
         wanted = manifest["metadata"]["labels"]
         for label in (SESSION_LABEL, ATTEMPT_LABEL, "job-id"):
             if labels.get(label) != wanted[label]:
                 raise NotSubmitted(f"a Job {name} of somebody else is there; delete it")
+        # The watch has told of it before anybody here asked for it, and may never do so again.
+        query = {"labelSelector": f"batch.kubernetes.io/job-name={name}"}
+        pods = json.loads((await self._transport.request("GET", self._pods, query)).body)
+        for pod in pods["items"]:
+            self._take_pod("ADDED", pod)
+        self._take_job("ADDED", job)
 
     async def _delete(self, name: str) -> None:
         try:
