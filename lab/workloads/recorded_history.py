@@ -9,14 +9,19 @@ import numpy as np
 
 from bus.errors import InputError
 from bus.recording import open_recording
+from features.workload_history.history import WorkloadHistory
 from lab.rerun.trusted import read_event
+from schemas.history import HistoryBlock, HistoryFilled
+from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.registry import UnknownEvent
-from schemas.view import ObservationView, update_view
-from services.inference.workloads import FollowedParts, Workloads, after_event, after_view
+from schemas.snapshot import SnapshotUsage
+from services.inference.service import build
+from services.inference.settings import InferenceSettings
 
 COLUMNS = ("series", "t_s", "value")
-KEPT = FollowedParts(history=True)
+TOLD_BY = (Observation, SnapshotUsage, HistoryFilled, HistoryBlock)
+HISTORY_ALONE = InferenceSettings(shadow_models=(), demand_bands=False, replica_capacity=False)
 
 
 def write_recorded_history(path: Path, out: Path) -> int:
@@ -32,20 +37,18 @@ def write_recorded_history(path: Path, out: Path) -> int:
     Raises:
         InputError: it is no recording, or holds no whole step.
     """
-    workloads = Workloads()
-    view: ObservationView | None = None
-    for message in open_recording(path):
+    recording = open_recording(path)
+    handler = build(HISTORY_ALONE, Origin("recording", path.stem))
+    state = handler.initial()
+    for message in recording:
         try:
             event = read_event(message)
         except UnknownEvent:
             continue
-        if isinstance(event.data, Observation):
-            view = update_view(view, event)
-            if view is not None:
-                workloads = after_view(workloads, view, KEPT)
-        else:
-            workloads = after_event(workloads, event.data, KEPT)
-    rows = _rows(workloads)
+        if isinstance(event.data, TOLD_BY):
+            state = handler.evolve(state, event)
+    followed = state.workloads.followed
+    rows = [] if followed is None else _rows(followed.history)
     if not rows:
         raise InputError("recording", path.name, "give one of at least ten minutes of cluster time")
     with out.open("w", encoding="utf-8", newline="") as file:
@@ -55,10 +58,7 @@ def write_recorded_history(path: Path, out: Path) -> int:
     return len(rows)
 
 
-def _rows(workloads: Workloads) -> list[tuple[str, int, str]]:
-    if workloads.followed is None:
-        return []
-    history = workloads.followed.history
+def _rows(history: WorkloadHistory) -> list[tuple[str, int, str]]:
     names = sorted(history.ids)
     times, values = history.pasts(names)
     return [
