@@ -63,7 +63,7 @@ class SessionState:
         for job in planned.jobs:
             self.planned[job.job_id] = job
             state: JobState = "invalid" if job.refused else "waiting"
-            self.jobs[job.job_id] = JobChange(job_id=job.job_id, state=state, reason=job.refused)
+            self.jobs[job.job_id] = JobChange(job_id=job.job_id, state=state, why=job.refused)
 
     @property
     def whole(self) -> bool:

@@ -106,7 +106,7 @@ class JobChange(DataModel):
     state: JobState
     attempt: Count = 0
     """How often it was submitted."""
-    reason: str = ""
+    why: str = ""
     """Why it did not succeed."""
     log_tail: tuple[str, ...] = ()
     """Last lines of its log, where it did not succeed."""
@@ -175,7 +175,7 @@ class SessionStudy(SessionData):
     """What the counts are of: every run of the study, not this one alone."""
     engine: str = ""
     """Where trials run: local, kubernetes or ray."""
-    reason: str = ""
+    why: str = ""
     """Why it ended early."""
 
     def line(self) -> str:
@@ -190,8 +190,8 @@ class SessionCancelRequested(SessionData):
     TYPE: ClassVar[str] = "foresail.run.session.cancel_requested.v1"
     PATTERN: ClassVar[tuple[str, ...]] = ("run", "session_cancel", "*")
 
-    reason: str = ""
+    why: str = ""
 
     def line(self) -> str:
         """Return what is asked for."""
-        return f"{self.session} is to be cancelled {self.reason}".rstrip()
+        return f"{self.session} is to be cancelled {self.why}".rstrip()

@@ -24,6 +24,7 @@ from bus.port import StoredMessage
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
+from schemas.history import HistoryBlock
 from schemas.model import Retention
 from schemas.registry import EVENT_TYPES
 
@@ -34,6 +35,8 @@ STANDING = tuple(
     if kind.RETENTION is Retention.STANDING
 )
 """Beginnings of subjects whose newest message holds until the next one."""
+KEPT_WHOLE = HistoryBlock.PATTERN[:1]
+"""Beginning of subjects that hold, all together, what no checkpoint has room for."""
 _KEYFRAME = b'"frame":{"frame":"keyframe"'
 _DELTA = b'"frame":{"frame":"delta"'
 _LOOK_BYTES = 200
@@ -70,12 +73,17 @@ class StartFinder:
     standing: dict[str, list[Kept]] = field(default_factory=dict)
     """By subject: the newest standing message of before the opening, and those behind that."""
 
+    kept: list[Kept] = field(default_factory=list)
+    """Messages of `KEPT_WHOLE` so far."""
+
     def add(self, message: StoredMessage, line: bytes = b"") -> None:
         """See the next message; `line` is kept with it when it may become a head."""
         self.first_seq = self.first_seq or message.seq
         kind, name = _role_of(message.subject)
         if kind is _SubjectRole.STANDING:
             self._add_standing(name, message, line)
+        elif kind is _SubjectRole.KEPT:
+            self.kept.append((message, line))
         elif message.seq < self.first_seq:
             return
         elif kind is _SubjectRole.FRAMED:
@@ -106,6 +114,7 @@ class StartFinder:
             for entries in self.standing.values()
             for newest in [entry for entry in entries if entry[0].seq < begin][-1:]
         ]
+        heads += [entry for entry in self.kept if entry[0].seq < begin]
         return StartPoint(begin, complete, tuple(sorted(heads, key=lambda head: head[0].seq)))
 
     def _take_checkpoint(self, process: str, message: StoredMessage) -> None:
@@ -132,6 +141,7 @@ class _SubjectRole(Enum):
     FRAMED = "framed"
     CHECKPOINT = "checkpoint"
     STANDING = "standing"
+    KEPT = "kept"
     OTHER = "other"
 
 
@@ -146,6 +156,8 @@ def _role_of(subject: str) -> tuple[_SubjectRole, str]:
         return _SubjectRole.FRAMED, subject
     if tokens[0] == Checkpoint.PATTERN[0]:
         return _SubjectRole.CHECKPOINT, tokens[-1]
+    if tokens[:1] == KEPT_WHOLE:
+        return _SubjectRole.KEPT, ""
     if tokens[:1] in STANDING or tokens[:2] in STANDING:
         return _SubjectRole.STANDING, tokens[-1] if tokens[0] == Config.PATTERN[0] else ""
     return _SubjectRole.OTHER, ""

@@ -9,7 +9,7 @@ from typing import Any
 from bus.errors import InputError
 from bus.identities import keeps_state
 from bus.port import Bus, LogInfo, StoredMessage
-from bus.recording.start_point import FRAMED, STANDING, StartFinder
+from bus.recording.start_point import FRAMED, KEPT_WHOLE, STANDING, StartFinder
 from bus.recording.window import cycle_of_message
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
@@ -134,7 +134,7 @@ async def _finder_with_log(
             finder.applied_seqs[process] = None
     standing = [
         subjects.pattern(cluster, tokens)
-        for data_class in STANDING
+        for data_class in (*STANDING, KEPT_WHOLE)
         for tokens in (data_class, (*data_class, ">"))
         if is_wanted(subjects.build(cluster, (*data_class, "x")))
         or is_wanted(subjects.build(cluster, data_class))

@@ -69,7 +69,7 @@ async def _end(log: SessionLog) -> None:
     if not left:
         return
     await log.claim("none", socket.gethostname(), {})
-    cancelled = {"state": "cancelled", "reason": "the session was cancelled"}
+    cancelled = {"state": "cancelled", "why": "the session was cancelled"}
     changes = [change.model_copy(update=cancelled) for change in left]
     await log.advance(changes)
     for change in changes:

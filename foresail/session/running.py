@@ -137,7 +137,7 @@ def _note_earlier(state: SessionState, *, retry: bool) -> None:
     again = AGAIN | RETRIED if retry else AGAIN
     for job_id, change in state.jobs.items():
         if change.state in again and not state.planned[job_id].refused:
-            state.jobs[job_id] = change.model_copy(update={"state": "waiting", "reason": ""})
+            state.jobs[job_id] = change.model_copy(update={"state": "waiting", "why": ""})
     done = sum(change.state in FINAL for change in state.jobs.values())
     if state.claimed is not None:
         print_note(f"{done} of {state.total} jobs had ended before; the others go on")

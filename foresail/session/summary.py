@@ -81,7 +81,7 @@ def run_summary(session: str, state: SessionState, engine: str) -> RunSummary:
 
 def error_text(change: JobChange) -> str:
     """Return how a job ended and why."""
-    return f"{change.job_id}: {change.state}: {change.reason}"
+    return f"{change.job_id}: {change.state}: {change.why}"
 
 
 def summary_text(summary: RunSummary, header: str) -> str:

@@ -25,11 +25,14 @@ from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.envelope import NewEvent
+from schemas.history import HistoryBlock
 from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.prediction import Prediction
 from schemas.reasons import Reason
 
+HISTORY = HistoryBlock.PATTERN[0]
+"""Layer of events that a state is rebuilt from beside its checkpoint."""
 KEPT_INPUTS = 20_000
 """Inputs kept until a first state is known."""
 MAY_READ: tuple[Pattern, ...] = (
@@ -62,6 +65,8 @@ class AnsweringStage:
         self._state: Any = None
         self._waiting: deque[AnyEvent] = deque()
         """Inputs that are not applied yet, in the log's order."""
+        self._rebuilt_from: list[AnyEvent] = []
+        """Events of histories that came before the state was known."""
         self._cycles = 0
         self._passed: list[Recorded] = []
         """Recorded answers to cycles that were passed over; compared with the next real one."""
@@ -101,6 +106,10 @@ class AnsweringStage:
         if self._grounded or handler is None or checkpoint.state_version != handler.state_version:
             return
         self._state = type(handler.initial()).model_validate(checkpoint.state, extra="ignore")
+        for event in self._rebuilt_from:  # what a checkpoint has no room for, as at a start
+            if event.seq <= checkpoint.folded_seq:
+                self._state = handler.evolve(self._state, event)
+        self._rebuilt_from.clear()
         self._grounded = True
         unanswered = [message for message in self._waiting if message.seq > checkpoint.folded_seq]
         self._waiting = deque(unanswered)
@@ -112,6 +121,8 @@ class AnsweringStage:
         if isinstance(event.data, Observation):
             self._cycles += 1
         if not self._grounded:
+            if subjects.parse(event.subject).tokens[0] == HISTORY:
+                self._rebuilt_from.append(event)
             while len(self._waiting) > KEPT_INPUTS:
                 self._waiting.popleft()
         elif self._cycles > WAITING_CYCLES:

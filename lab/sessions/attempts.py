@@ -76,7 +76,7 @@ def change_of(
         job_id=attempt.job_id,
         state=state,
         attempt=attempt.number,
-        reason=reason[:LONGEST_REASON],
+        why=reason[:LONGEST_REASON],
         log_tail=ending.log_tail,
         seconds=ending.seconds,
         running_as=running_as,

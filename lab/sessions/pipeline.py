@@ -60,7 +60,7 @@ def health_of(
             failed += count
             if count:
                 first = next(one for one in state.failures() if one.state == name)
-                incidents.append(f"{count} {name}; the first: {first.job_id}: {first.reason}")
+                incidents.append(f"{count} {name}; the first: {first.job_id}: {first.why}")
     bad = failed + generated - validated
     if bad == 0:
         return "OK", []

@@ -133,7 +133,7 @@ class SessionRunner:
             job = self.state.planned[job_id]
             why = "" if change.state in FINAL else self._why_invalid(job)
             if why:
-                self._change(job_id, "invalid", reason=why)
+                self._change(job_id, "invalid", why=why)
             elif change.state == "running":
                 self._waiting.appendleft((job_id, change.attempt))
             elif change.state == "waiting":
@@ -168,7 +168,7 @@ class SessionRunner:
             running.running_as = await self._engine.submit(attempt)
         except NotSubmitted as error:
             del self._running[attempt.name]
-            self._change(job.job_id, "unsubmitted", number - 1, reason=str(error))
+            self._change(job.job_id, "unsubmitted", number - 1, why=str(error))
             return
         if not self._engine.keeps_deadlines:
             running.timer = asyncio.get_running_loop().call_later(
@@ -212,10 +212,10 @@ class SessionRunner:
         for job_id, number in self._waiting:
             # One that is tried again has an end of its own already.
             earlier = self.state.jobs[job_id]
-            if number > 1 and earlier.reason:
-                self._change(job_id, "failed", number - 1, reason=earlier.reason)
+            if number > 1 and earlier.why:
+                self._change(job_id, "failed", number - 1, why=earlier.why)
             else:
-                self._change(job_id, state, number - 1, reason=self._stopping)
+                self._change(job_id, state, number - 1, why=self._stopping)
         self._waiting.clear()
 
     # ---- how a job ends
@@ -254,7 +254,7 @@ class SessionRunner:
         try:
             result = read_result(await self._engine.collect(attempt), self._payload.rank_by)
         except NoResult as error:
-            return change.model_copy(update={"state": "failed", "reason": str(error)})
+            return change.model_copy(update={"state": "failed", "why": str(error)})
         return change.model_copy(update={"value": result.value, "sha256": result.sha256})
 
     def _back_off(self, number: int) -> float:

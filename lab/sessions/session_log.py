@@ -105,7 +105,7 @@ class SessionLog:
 
     async def request_cancel(self, reason: str) -> None:
         """Ask whoever runs the session to end it."""
-        await self._publish(SessionCancelRequested, reason=reason)
+        await self._publish(SessionCancelRequested, why=reason)
 
     async def cancel_requests(self) -> AsyncIterator[SessionCancelRequested]:
         """Yield every request to end the session, those that were made before, too."""

@@ -46,17 +46,29 @@ class Band(NamedTuple):
     highest: float | None = None
 
 
+MINUTE_SECONDS = 60.0
+"""A band of the simple rules, where somebody chose them instead of a model."""
+MODEL_SIGN = "/"
+"""In what speaks: between a model's name and its version."""
+
+
 def bands_of(situation: PolicyInput, series: str) -> dict[float, Band]:
     """Return a series' bands by horizon in seconds, the shortest first; none of those that rest on a guess alone, or
     are of a model that is left out.
+
+    Where a trained model is silent, the simple rule that speaks in its place is told and scored, and not acted on.
     """
     found: dict[float, Band] = {}
     left_out = situation.foreseen.left_out
     for bands in situation.foreseen.bands:
         table = bands.series
         row = bisect_left(table.ids, series)
-        is_known = row < len(table) and table.ids[row] == series
-        if is_known and table.basis[row] != "assumed" and table.rule[row] not in left_out:
+        if row == len(table) or table.ids[row] != series:
+            continue
+        rule = table.rule[row]
+        if table.basis[row] == "assumed" or rule in left_out:
+            continue
+        if bands.step_seconds == MINUTE_SECONDS or MODEL_SIGN in rule:
             found[bands.horizon_seconds] = Band(
                 table.low[row],
                 table.middle[row],

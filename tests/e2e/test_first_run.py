@@ -83,7 +83,7 @@ def test_failed_requests_are_avoided_in_numbers() -> None:
     summary, _ = played()
     newest = data_of(OutcomeCounterfactual)[-1]
     changed = {one.name: one.total for one in newest.components}
-    assert changed["requests_failed"] < -0.5  # millions
+    assert changed["requests_failed"] < -0.1  # millions
     assert changed["slo_services"] < -30.0  # service-minutes
     assert "(helps)" in summary["acting_changed_text"]
     assert not [name for name in summary["executions"] if name.startswith("refused")]

@@ -45,7 +45,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
 DOCUMENTED = (
     "up", "tap", "recording", "replay", "explain", "timeline", "switchback", "effects", "report", "status",
     "trace", "kill", "pause", "resume", "undo", "rearm", "doctor", "rbac", "reset", "twin", "forecast", "verify",
-    "what-if", "sweep", "experiment", "diff", "completion",
+    "what-if", "sweep", "experiment", "session", "tune", "diff", "completion",
 )  # fmt: skip
 
 

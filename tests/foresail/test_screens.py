@@ -44,6 +44,8 @@ SCREENS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Screens of verbs that need no running stack; those of a stack are in `tests/e2e/test_first_hour.py`."""
 OF_A_STACK = {"status", "kill", "pause", "resume", "undo", "rearm", "reset", "replay", "trace"}
+OF_SESSIONS = {"session", "tune"}
+"""They begin processes of their own; `tests/lab/sessions` reads what they print."""
 NO_NUMBERS = {"completion"}
 
 Print = Callable[[str], str]
@@ -76,7 +78,7 @@ def test_every_verb_has_its_screens() -> None:
     covered = {
         name.split("-")[0] if name.startswith(("explain", "tap")) else name for name in SCREENS
     }
-    assert covered | OF_A_STACK | NO_NUMBERS == set(verbs())
+    assert covered | OF_A_STACK | OF_SESSIONS | NO_NUMBERS == set(verbs())
 
 
 @pytest.mark.slow

@@ -125,7 +125,7 @@ SESSION = (
     SessionClaimed(**_SESSION, engine="local", host="h", limits={"max_parallel": 4}),
     SessionAdvanced(**_SESSION, changes=(JobChange(job_id="j", state="failed", log_tail=("x",)),)),
     SessionEnded(**_SESSION, status="complete", counts={"failed": 1}, exit_code=1),
-    SessionCancelRequested(**_SESSION, reason="enough"),
+    SessionCancelRequested(**_SESSION, why="enough"),
     SessionStudy(
         **_SESSION,
         status="running",

@@ -153,7 +153,7 @@ def test_without_snapshots_it_says_that_it_cannot(make_model: Any) -> None:
 def test_a_shadow_speaks_on_a_subject_of_its_own_and_changes_nothing(make_model: Any) -> None:
     """What the active models say is the same with and without shadows beside them."""
     shadows = (str(make_model("once", 0.5)), str(make_model("twice", 1.5)))
-    settings = InferenceSettings(shadow_models=shadows, shadow_cycles=1)
+    settings = InferenceSettings(shadow_models=shadows, shadow_cycles=1, demand_bands=False)
     with_shadows = build(settings, ORIGIN)
     alone = build(InferenceSettings(shadow_models=()), ORIGIN)
     events = one_failure()

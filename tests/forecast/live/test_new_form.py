@@ -64,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_registered_form_predicts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inference loads it as its model of risk, and its numbers are the line's."""
     monkeypatch.setitem(SCORERS, "line", Line)
-    settings = InferenceSettings(model=str(folder), shadow_models=())
+    settings = InferenceSettings(model=str(folder), shadow_models=(), demand_bands=False)
     rows = np.zeros((2, len(FEATURE_SET.names)), dtype=np.float32)
     rows[1, FEATURE_SET.names.index(FEATURE)] = 1.0
 

@@ -27,10 +27,10 @@ async def test_jobs_end_as_they_should_and_the_counts_add_up(harness: Harness) -
         "text": "failed", "list": "failed",
     }  # fmt: skip
     assert found["succeed"].value == 2.0
-    assert "it went wrong" in found["fail"].reason
+    assert "it went wrong" in found["fail"].why
     assert "it went wrong" in "".join(found["fail"].log_tail)
-    assert "longer than" in found["hang"].reason
-    assert "no JSON" in found["text"].reason
+    assert "longer than" in found["hang"].why
+    assert "no JSON" in found["text"].why
     assert sum(state.counts[name] for name in FINAL) == state.total == 6
     assert code == 1
 

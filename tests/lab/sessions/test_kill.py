@@ -147,7 +147,7 @@ async def test_a_full_disk_fails_the_job_that_meets_it(tmp_path: Path, small_dis
 
     first, second = state.jobs.values()
     assert (first.state, second.state, code) == ("failed", "succeeded", 1)
-    assert "No space left" in first.reason
+    assert "No space left" in first.why
 
 
 def test_ctrl_c_keeps_what_was_done(tmp_path: Path) -> None:

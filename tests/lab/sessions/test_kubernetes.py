@@ -147,7 +147,7 @@ async def test_what_a_quota_forbids_is_said_and_the_rest_runs(
 
     assert sorted(states(state).values()) == ["succeeded", "unsubmitted"]
     (refused,) = state.failures()
-    assert "exceeded quota: few" in refused.reason
+    assert "exceeded quota: few" in refused.why
     assert code == 1
 
 
