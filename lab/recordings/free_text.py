@@ -47,6 +47,7 @@ PUBLIC_FIELDS = frozenset(
         # Names of agents: folders of the code, not objects of the cluster.
         *("agent", "by", "expected_agents", "intended_agent", "missing", "selected_agent"),
         # Numbers, compressed.
+        "basis",
         *("packed_sources", "packed_values"),
         # Words of ours, one of a few that stand in the code.
         *(

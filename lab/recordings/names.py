@@ -77,6 +77,10 @@ class Handler(Protocol):
         ...
 
 
+_MACHINES = re.compile(r"nodes/(all|[0-9.]+-cores-[0-9.]+-gib)")
+"""A series of machines of one size, or of all."""
+
+
 def walk_names(
     value: Any, by: Handler, field: str = "", owner: str = "", *, strict: bool = False
 ) -> Any:
@@ -122,7 +126,8 @@ def parts_of(name: str) -> Iterator[str]:
     node, bar, rest = name.rpartition("|")
     if bar:
         yield from parts_of(node)
-    parts = rest.split("/")
+    _, rest = _series_kind(rest)
+    parts = rest.split("/") if rest else []
     if len(parts) == 3:
         del parts[1]
     for part in parts:
@@ -133,11 +138,27 @@ def parts_of(name: str) -> Iterator[str]:
 def rename_parts(name: str, rename: Callable[[str], str]) -> str:
     """Return a name, alone or composed, with each name in it replaced."""
     node, bar, rest = name.rpartition("|")
+    kind, rest = _series_kind(rest)
+    if not rest:
+        return kind
     parts = rest.split("/")
     for place, part in enumerate(parts):
         if part not in _NEVER and not (len(parts) == 3 and place == 1):
             parts[place] = rename(part)
-    return (rename_parts(node, rename) if bar else "") + bar + "/".join(parts)
+    return (rename_parts(node, rename) if bar else "") + bar + kind + "/".join(parts)
+
+
+def _series_kind(name: str) -> tuple[str, str]:
+    """Return what a series of demand begins with, and the name of which it is one; all of it where it names nothing."""
+    if _MACHINES.fullmatch(name):
+        return name, ""
+    first, _, rest = name.partition("/")
+    parts = rest.split("/")
+    if first == "service" and len(parts) == 2 and not parts[0][:1].isupper():
+        return "service/", rest
+    if first in ("cpu", "memory") and len(parts) == 3:
+        return f"{first}/", rest
+    return "", name
 
 
 def _handle_text(value: str, by: Handler, field: str, *, strict: bool) -> str:
