@@ -29,7 +29,7 @@ help: ## Show this list
 
 setup: $(SETUP_DONE) ## Install everything into .venv; leaves .venv/bin/foresail
 
-run: $(SETUP_DONE) ## Start the whole stack on a small shop; Ctrl-C stops it. ARGS="..." runs something else
+run: $(SETUP_DONE) ## Start the whole stack on a site that opens at ten; Ctrl-C stops it. ARGS="..." runs something else
 	@$(BIN)/foresail up $(ARGS)
 
 dev: $(DEV_DONE) ## Install what tests and linters need

@@ -18,8 +18,8 @@ from pathlib import Path
 
 PICTURE = Path(__file__).with_name("dashboard.png")
 CONFIG = Path(__file__).parents[1] / "examples" / "first-run.toml"
-CYCLE = 20
-"""The first cycle that may be on the picture: what acting changed is known by then."""
+CYCLE = 62
+"""The first cycle that may be on the picture: the site has opened by then."""
 WIDTH, HEIGHT = 1440, 1000
 LOOK_MILLISECONDS, MOST_LOOKS = 200.0, 2_000
 END_SECONDS = 60.0

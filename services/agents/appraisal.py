@@ -48,15 +48,11 @@ class Band(NamedTuple):
 
 MINUTE_SECONDS = 60.0
 """A band of the simple rules, where somebody chose them instead of a model."""
-MODEL_SIGN = "/"
-"""In what speaks: between a model's name and its version."""
 
 
 def bands_of(situation: PolicyInput, series: str) -> dict[float, Band]:
-    """Return a series' bands by horizon in seconds, the shortest first; none of those that rest on a guess alone, or
-    are of a model that is left out.
-
-    Where a trained model is silent, the simple rule that speaks in its place is told and scored, and not acted on.
+    """Return a series' bands by horizon in seconds, the shortest first; none of those that rest on a guess alone, are
+    of a model that is left out, or of the simple rule that speaks where a trained model is silent.
     """
     found: dict[float, Band] = {}
     left_out = situation.foreseen.left_out
@@ -66,9 +62,8 @@ def bands_of(situation: PolicyInput, series: str) -> dict[float, Band]:
         if row == len(table) or table.ids[row] != series:
             continue
         rule = table.rule[row]
-        if table.basis[row] == "assumed" or rule in left_out:
-            continue
-        if bands.step_seconds == MINUTE_SECONDS or MODEL_SIGN in rule:
+        speaks = bands.step_seconds == MINUTE_SECONDS or "/" in rule  # a model names its version
+        if speaks and table.basis[row] != "assumed" and rule not in left_out:
             found[bands.horizon_seconds] = Band(
                 table.low[row],
                 table.middle[row],

@@ -120,8 +120,7 @@ def foresight_of(
 def replica_rate(situation: PolicyInput, service: ServiceMemory) -> tuple[ReplicaRate | None, str]:
     """Return what one replica bears, and the id of the event that says so, empty where the agent's own memory does.
 
-    What inference has learned comes first; else what was seen to be too much, or at least to be borne. None while
-    nothing is known.
+    What inference has learned comes first; else what was seen to be too much or borne. None while nothing is known.
     """
     stated = situation.foreseen.capacity(situation.view.cycle)
     if stated is not None:
@@ -135,10 +134,8 @@ def replica_rate(situation: PolicyInput, service: ServiceMemory) -> tuple[Replic
     if service.broken_rate <= 0.0:
         return (_at_least(service.borne_rate) if service.borne_rate > 0.0 else None), ""
     kept = 1.0 - situation.settings.headroom_ratio
-    middle = kept * service.broken_rate
-    return ReplicaRate(
-        kept * min(service.broken_rate, service.borne_rate or math.inf), middle, middle
-    ), ""
+    low, middle = kept * (service.borne_rate or math.inf), kept * service.broken_rate
+    return ReplicaRate(min(low, middle), middle, middle), ""
 
 
 def _at_least(rate: float) -> ReplicaRate:

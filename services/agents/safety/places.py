@@ -15,10 +15,8 @@ ROUNDING = 1e-4
 
 
 def surge_pods_left(situation: PolicyInput) -> int:
-    """Return how many pods all workloads together may still get beyond their owners' numbers.
-
-    Where a forecast is acted on, those below an autoscaler's maximum are within them.
-    """
+    """Return how many pods all workloads together may still get beyond their owners' numbers, an autoscaler's maximum
+    where a forecast is acted on."""
     most = surge_limit(situation.settings.surge_pods, situation.view.totals.pods_running)
     table = situation.view.services
     autoscaled = set()
