@@ -16,7 +16,8 @@ ROUNDING = 1e-4
 
 def surge_pods_left(situation: PolicyInput) -> int:
     """Return how many pods all workloads together may still get beyond their owners' numbers, an autoscaler's maximum
-    where a forecast is acted on."""
+    where a forecast is acted on.
+    """
     most = surge_limit(situation.settings.surge_pods, situation.view.totals.pods_running)
     table = situation.view.services
     autoscaled = set()
