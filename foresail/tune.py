@@ -168,7 +168,7 @@ async def _note(
         best_score=() if best is None else best.values,
         best_params={} if best is None else best.parameters,
         engine=engine,
-        reason=reason,
+        why=reason,
     )
 
 
