@@ -115,7 +115,7 @@ def add_flags(parser: argparse.ArgumentParser, described: Mapping[str, str]) -> 
             group.add_argument(flag, dest=name, action="store_const", const=True, help=text)
         elif metavar == "DURATION":
             group.add_argument(flag, dest=name, type=seconds, metavar=metavar, help=text)
-        elif name == "run.namespaces":
+        elif name in ("run.namespaces", "collector.history_files"):
             group.add_argument(
                 flag,
                 dest=name,

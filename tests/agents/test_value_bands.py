@@ -13,7 +13,7 @@ from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.config import Config
 from schemas.prediction import BandTable, DemandBands
 from schemas.view import ObservationView
-from services.agents.appraisal import Band, PolicyInput
+from services.agents.appraisal import Band, PolicyInput, bands_of
 from services.agents.effects import chance_above
 from services.agents.efficiency.value import capacity_of
 from services.agents.foreseen import Foreseen, foreseen_after
@@ -273,3 +273,27 @@ def test_a_re_run_has_the_announced_value_settings() -> None:
 
     assert value_of(announced) == ValueSettings(forecast=True, headroom_ratio=0.2)
     assert value_of(older).forecast is False
+
+
+def test_a_rule_that_speaks_in_a_models_place_is_not_acted_on() -> None:
+    """Of five minutes' bands only those of a model count; it names its version."""
+    world = steady_world(high=62.0)
+    foreseen = world.state.foreseen
+    assert foreseen is not None
+    assert world.state.view is not None
+    assert world.state.memory is not None
+    assert foreseen.bands
+
+    def known(rule: str) -> bool:
+        bands = foreseen.bands[0]
+        table = bands.series.model_copy(update={"rule": (rule,) * len(bands.series)})
+        told = bands.model_copy(update={"series": table, "step_seconds": 300.0})
+        seen = PolicyInput(
+            world.state.view,
+            world.state.memory,
+            ValueSettings(),
+            foreseen.model_copy(update={"bands": (told,)}),
+        )
+        return bool(bands_of(seen, "service/shop/web"))
+
+    assert (known("rates-ahead/1"), known("last_value")) == (True, False)

@@ -4,6 +4,7 @@ line.
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from bus.errors import ConfigError
 from features.baseline import MODEL_ID
 from foresail.dependent_settings import fill_dependent
-from foresail.flags import seconds
+from foresail.flags import FLAGS, add_flags, seconds
 from foresail.settings import StackSettings, resolve
 from services.agents.calibration import FACTORS
 
@@ -319,3 +320,11 @@ def test_a_threshold_that_would_change_nothing_is_refused(tmp_path: Path) -> Non
     assert "--profile baseline-rules" in str(refused.value)
     named = {"agents.profile": "baseline-rules"}
     assert fill_dependent(resolve(file, {}, named)).agents.safety.replicate_risk_ratio == 0.9
+
+
+def test_a_history_is_named_by_a_flag() -> None:
+    """Several files are separated by commas, as namespaces are."""
+    parser = argparse.ArgumentParser()
+    add_flags(parser, {flag.name: "" for flag in FLAGS})
+    given = parser.parse_args(["--history", "a.csv,b.parquet"])
+    assert vars(given)["collector.history_files"] == ("a.csv", "b.parquet")
