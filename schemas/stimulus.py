@@ -53,8 +53,8 @@ class Stimulus(EventData):
     until_cycle: Cycle | None = Field(default=None, exclude_if=lambda cycle: cycle is None)
     intended_admission: str = Field(default="", exclude_if=lambda word: not word)
     """The word of an intended admission: `queue`, `deprioritize`."""
-    node_selector: dict[str, str] = Field(default={}, exclude_if=lambda labels: not labels)
-    """Labels that the pods ask of a node; those that no node has keep them waiting."""
+    node_selector: str = Field(default="", exclude_if=lambda label: not label)
+    """Label `key=value` that the pods ask of a node; one that no node has keeps them waiting."""
     operation: str = Field(default="", exclude_if=lambda text: not text)
     """What was written: `create 1 Deployment and 4 Jobs`."""
     rollout: str = Field(default="", exclude_if=lambda text: not text)

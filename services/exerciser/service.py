@@ -285,7 +285,7 @@ def stimulus_event(
         since_cycle=since,
         until_cycle=until,
         intended_admission=phase.admission,
-        node_selector={MARKS[settings.marks].slot: SLOT_VALUE} if waits and first else {},
+        node_selector=f"{MARKS[settings.marks].slot}={SLOT_VALUE}" if waits and first else "",
         operation=_operation_text(plan),
         decided=state.decided if of_phase else 0,
         executed=len(state.intended) if of_phase else 0,

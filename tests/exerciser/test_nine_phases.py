@@ -133,7 +133,7 @@ def test_each_cleaned_up_phase_says_what_became_of_it(tmp_path: Path) -> None:
         "create 1 Deployment and 4 Jobs",
         "create 1 Deployment",
     ]
-    assert applied[6].node_selector == {"foresail.dev/exercise-slot": "unavailable"}
+    assert applied[6].node_selector == "foresail.dev/exercise-slot=unavailable"
     assert (applied[6].intended_admission, applied[6].replicas) == ("queue", 12)
     assert ended[1].rollout == "12 of 12 replicas ready"
     for one in ended.values():
@@ -157,7 +157,7 @@ def test_a_new_phase_every_cycle(tmp_path: Path) -> None:
 
     assert [(one.phase, one.cycle) for one in applied] == [(i, i + 1) for i in range(9)]
     assert {one.namespace for one in told} == {"borg-orchestrator-exercise"}
-    assert applied[6].node_selector == {"borg-orchestrator/exercise-slot": "unavailable"}
+    assert applied[6].node_selector == "borg-orchestrator/exercise-slot=unavailable"
 
 
 def test_in_shadow_mode_the_load_is_real_and_nothing_else(tmp_path: Path) -> None:
