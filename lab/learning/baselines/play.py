@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
+from math import ceil, floor, inf
 
 from lab.learning.backend import Backend
 from lab.learning.jobs import State
@@ -28,11 +28,21 @@ class PlayResult:
 
 
 def play(
-    cluster: Backend, rule: Callable[[Backend], int | None], *, until_seconds: float = inf
+    cluster: Backend,
+    rule: Callable[[Backend], int | None],
+    *,
+    every_seconds: float | None = None,
+    until_seconds: float = inf,
 ) -> PlayResult:
-    """Let a rule decide at every arrival and every end, until nothing is left or `until_seconds`.
+    """Let a rule decide until nothing is left or `until_seconds`.
 
     Nothing is left, too, when jobs wait that the rule never admits, and nothing else will happen.
+
+    Args:
+        cluster: at its beginning.
+        rule: asked until it says to wait.
+        every_seconds: between two decisions; None: at every arrival and every end.
+        until_seconds: the end at the latest.
     """
     while True:
         while (index := rule(cluster)) is not None:
@@ -41,6 +51,10 @@ def play(
         soonest = cluster.next_event_seconds()
         if soonest == inf or soonest > until_seconds:
             break
+        if every_seconds is not None:
+            soonest = every_seconds * max(
+                ceil(soonest / every_seconds), floor(cluster.now / every_seconds) + 1
+            )
         cluster.advance(soonest)
     if until_seconds != inf:
         cluster.advance(until_seconds)

@@ -13,36 +13,10 @@ from lab.learning.baselines.play import result_of
 from lab.learning.environments.admission import KueueAdmissionEnv
 from lab.learning.episodes import VARIANTS, Variant
 from lab.learning.fast.clusters import FastClusters
-from lab.learning.jobs import Amounts, Job, JobStream, Outcome, ordered_stream
+from lab.learning.jobs import JobStream
 from lab.learning.rewards import Reward
 from lab.learning.workloads.sources import SourceOptions, stream_source
-
-GIB = 2**30
-
-
-def random_stream(seed: int, count: int = 30) -> JobStream:
-    """Return a stream of all that there is: ties, priorities, GPUs, failures, deadlines, wrong estimates."""
-    random = Random(f"{seed}/random-stream")
-    jobs = [
-        Job(
-            name=f"job-{number}",
-            arrival_seconds=float(random.randrange(0, 300)),
-            requests=Amounts(
-                random.randrange(1, 9) * 500, random.randrange(1, 9) * GIB, random.randrange(3)
-            ),
-            estimate_seconds=float(random.randrange(5, 120)),
-            true_seconds=float(random.randrange(1, 120)),
-            priority=random.randrange(4),
-            kind=random.choice(("spark", "ml", "etl", "batch", "odd")),
-            pods=random.randrange(1, 5),
-            outcome=random.choice(
-                (Outcome.SUCCEEDED, Outcome.SUCCEEDED, Outcome.FAILED, Outcome.OUT_OF_MEMORY)
-            ),
-            deadline_seconds=random.choice((float("inf"), 60.0)),
-        )
-        for number in range(count)
-    ]
-    return ordered_stream(f"random-{seed}", jobs, Amounts(8_000, 16 * GIB, 4))
+from tests.lab.learning.streams import random_stream
 
 
 def _choice(random: Random, variant: Variant, mask: Any, slots: int) -> Any:
