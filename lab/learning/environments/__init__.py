@@ -11,8 +11,10 @@ from typing import Any
 import gymnasium
 
 KUEUE_ADMISSION = "Foresail/KueueAdmission-v1"
+JOB_PLACEMENT = "Foresail/JobPlacement-v1"
 ENTRY_POINTS = {
     KUEUE_ADMISSION: "lab.learning.environments.admission:KueueAdmissionEnv",
+    JOB_PLACEMENT: "lab.learning.environments.placement:JobPlacementEnv",
 }
 
 
