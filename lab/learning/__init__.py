@@ -1,0 +1,1 @@
+"""Learned policies: environments, baselines, training and evaluation."""

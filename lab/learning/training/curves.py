@@ -1,0 +1,45 @@
+"""Learning curves over seeds: the mean at each number of steps, with an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from lab.learning.evaluation.statistics import Interval, interquartile_mean
+from lab.learning.training.run import Look
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """The seeds' returns on the development split after so many steps."""
+
+    steps: int
+    seeds: int
+    """How many had got so far; a seed that had ended early counts with its last look."""
+    mean: float
+    interquartile: Interval
+    """Interquartile mean over seeds and episodes."""
+
+
+def curve(looks: Sequence[Sequence[Look]], confidence: float = 0.95) -> list[CurvePoint]:
+    """Return a point for each number of steps at which every seed still running looked.
+
+    Args:
+        looks: each seed's, in the order of their steps.
+        confidence: of the intervals.
+    """
+    runs = [run for run in looks if run]
+    points = []
+    for steps in sorted({look.steps for run in runs for look in run}):
+        latest = [[look for look in run if look.steps <= steps] for run in runs]
+        rows = [looked[-1].returns for looked in latest if looked]
+        if len(rows) < len(runs):
+            continue
+        points.append(
+            CurvePoint(
+                steps, len(rows), fmean(fmean(row) for row in rows),
+                interquartile_mean([rows], confidence, seed=steps),
+            )
+        )  # fmt: skip
+    return points
