@@ -15,11 +15,11 @@ from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.learn.environment_choice import pairs, run_folder
 from foresail.output import console, print_json
-from lab.learning.evaluation.contestants import Contestant, exported, is_exported, trained
+from lab.learning.comparison.contestants import Contestant, exported, is_exported, trained
 from lab.learning.evaluation.episodes import TEST_SEED, Episode, play
 from lab.learning.evaluation.statistics import aggregate
 from lab.learning.libraries import library
-from lab.learning.training.environments import make_environment
+from lab.learning.training.environments import make_environment, on_split
 from projections.figures import number
 
 EXAMPLES = (
@@ -67,7 +67,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _play(contestant: Contestant, changed: dict[str, Any], seeds: Sequence[int]) -> list[Episode]:
     assert contestant.environment is not None
-    name, arguments = contestant.environment, {**contestant.arguments, **changed}
+    name = contestant.environment
+    arguments = {**on_split(name, contestant.arguments, "test"), **changed}
     return list(
         play(contestant.policy, lambda: make_environment(name, arguments), seeds,
              masked=contestant.masked)

@@ -57,11 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--development-argument", action="append", default=[], metavar="NAME=VALUE",
                        help="what the environment is made with to choose the best weights; repeatable")  # fmt: skip
     group.add_argument("--evaluate-every", type=int, default=5_000, metavar="N",
-                       help="steps between two looks (default: %(default)s)")  # fmt: skip
+                       help="steps between two evaluations (default: %(default)s)")  # fmt: skip
     group.add_argument("--development-episodes", type=int, default=20, metavar="N",
-                       help="episodes of a look (default: %(default)s)")  # fmt: skip
+                       help="episodes of one (default: %(default)s)")  # fmt: skip
     group.add_argument("--patience", type=int, default=0, metavar="N",
-                       help="end after so many looks without a better one (default: never)")  # fmt: skip
+                       help="end after so many evaluations without a better one (default: never)")  # fmt: skip
     parser.add_argument("--checkpoint-every", type=int, default=50_000, metavar="N",
                         help="steps between two checkpoints (default: %(default)s)")  # fmt: skip
     parser.add_argument("--normalise", action="store_true",

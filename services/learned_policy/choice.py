@@ -59,7 +59,7 @@ class LearnedPolicy:
             allowed = np.asarray(mask, dtype=np.bool_)
         if allowed.shape != scores.shape:
             raise ValueError(f"a mask has {len(scores)} entries, not {allowed.size}")
-        ranked = [place for place in np.argsort(-scores, kind="stable") if allowed[place]]
+        ranked = sorted(np.flatnonzero(allowed), key=lambda action: (-scores[action], action))
         if not ranked:
             raise ValueError("no action may be taken")
         return Choice(

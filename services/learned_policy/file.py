@@ -23,7 +23,7 @@ SUFFIX = ".policy"
 MOST_BYTES = 16 * 1024**2
 """Of the file; SKRueue's largest network has 300,000 weights, which are one million bytes."""
 MOST_UNPACKED = 4 * MOST_BYTES
-CARD, TANH, MEAN, PER_DEVIATION, CUT = "card", "tanh", "mean", "per_deviation", "cut"
+CARD, TANH, CENTRE, PER_DEVIATION, CUT = "card", "tanh", "centre", "per_deviation", "cut"
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
@@ -36,8 +36,8 @@ def arrays_of(network: Network) -> dict[str, npt.NDArray[Any]]:
         arrays[f"activation_{number}"] = np.array(
             ACTIVATIONS.index(layer.activation), dtype=np.int8
         )
-    if network.mean is not None and network.per_deviation is not None:
-        arrays |= {MEAN: network.mean, PER_DEVIATION: network.per_deviation}
+    if network.centre is not None and network.per_deviation is not None:
+        arrays |= {CENTRE: network.centre, PER_DEVIATION: network.per_deviation}
         arrays[CUT] = np.array(network.cut)
     return arrays
 
@@ -57,7 +57,10 @@ def policy_bytes(policy: LearnedPolicy) -> bytes:
     """Return the file of a policy."""
     card = policy.card.model_dump_json(indent=1).encode()
     packed = io.BytesIO()
-    arrays: dict[str, Any] = {CARD: np.frombuffer(card, dtype=np.uint8), **arrays_of(policy.network)}
+    arrays: dict[str, Any] = {
+        CARD: np.frombuffer(card, dtype=np.uint8),
+        **arrays_of(policy.network),
+    }
     np.savez_compressed(packed, **arrays)
     return packed.getvalue()
 
@@ -107,7 +110,7 @@ def _arrays(packed: bytes) -> dict[str, npt.NDArray[Any]]:
 
 
 def _network(arrays: Arrays) -> Network:
-    count = sum(name.startswith("weights_") for name in arrays)
+    count = len([name for name in arrays if name.startswith("weights_")])
     try:
         layers = tuple(
             Layer(
@@ -121,7 +124,10 @@ def _network(arrays: Arrays) -> Network:
     except (IndexError, KeyError, TypeError) as error:
         raise ValueError(f"a layer lacks something ({error})") from error
     check(layers, tanh)
-    if MEAN not in arrays:
+    if CENTRE not in arrays:
         return Network(layers, tanh)
-    mean, per_deviation = arrays[MEAN].astype(np.float64), arrays[PER_DEVIATION].astype(np.float64)
-    return Network(layers, tanh, mean, per_deviation, float(arrays[CUT]))
+    centre, per_deviation = (
+        arrays[CENTRE].astype(np.float64),
+        arrays[PER_DEVIATION].astype(np.float64),
+    )
+    return Network(layers, tanh, centre, per_deviation, float(arrays[CUT]))

@@ -48,7 +48,7 @@ class Network:
     layers: tuple[Layer, ...]
     tanh: Integers
     """tanh(i 2^-10) in 2^-20, for i from 0 to TANH_POINTS - 1."""
-    mean: Floats | None = None
+    centre: Floats | None = None
     """Of each observed number, subtracted first; None: observations are taken as they are."""
     per_deviation: Floats | None = None
     """1 / deviation of each; what comes of it is cut at `cut`."""
@@ -78,8 +78,8 @@ class Network:
             raise ValueError(f"an observation has {self.inputs} numbers, not {seen.shape[-1]}")
         if not np.isfinite(seen).all():
             raise ValueError("an observed number is no number")
-        if self.mean is not None and self.per_deviation is not None:
-            seen = np.clip((seen - self.mean) * self.per_deviation, -self.cut, self.cut)
+        if self.centre is not None and self.per_deviation is not None:
+            seen = np.clip((seen - self.centre) * self.per_deviation, -self.cut, self.cut)
         # Products by a power of two and rounding to even are exact by IEEE 754.
         values = np.rint(np.clip(seen, -LARGEST_INPUT, LARGEST_INPUT) * ONE).astype(np.int64)
         for layer in self.layers:

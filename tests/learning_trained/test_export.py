@@ -21,6 +21,7 @@ from lab.learning.training.run import BEST, train
 from services.learned_policy.file import read_policy
 from services.learned_policy.network import ONE, Layer
 
+SHORT = Plan("CartPole-v1", replace(recipe("reference", "PPO", 4), steps=512), seed=1)
 ALGORITHMS = ("A2C", "DQN", "PPO", "SAC", "TD3")
 
 
@@ -41,7 +42,7 @@ def test_every_algorithm_acts_as_its_framework(tmp_path: Path, algorithm: str) -
 
 def test_other_weights_do_not_agree(tmp_path: Path) -> None:
     """The comparison notices a network that is not the framework's."""
-    plan = Plan("CartPole-v1", replace(recipe("reference", "PPO", 4), steps=512), seed=1, evaluate_every=512)  # fmt: skip
+    plan = replace(SHORT, evaluate_every=512)
     train(plan, tmp_path / "seed-1", SystemClock(), lambda share: None)
     policy = export_run(tmp_path / "seed-1", "short", states=500)
     last = policy.network.layers[-1]
@@ -63,9 +64,9 @@ def test_normalised_observations_are_exported(tmp_path: Path) -> None:
     write_policy(policy, tmp_path / "normal.policy")
     again = read_policy(tmp_path / "normal.policy")
     state = np.array([0.1, -0.2, 0.05, 0.3], dtype=np.float32)
-    assert again.network.mean is not None
+    assert again.network.centre is not None
     assert again.choose(state) == policy.choose(state)
-    seen = (state - again.network.mean) * again.network.per_deviation
+    seen = (state - again.network.centre) * again.network.per_deviation
     learner = learners.load("PPO", tmp_path / "seed-1" / BEST)
     theirs = framework_scores("PPO", learner, seen[None])[0]
     np.testing.assert_allclose(again.network.scores(state) / ONE, theirs, atol=1e-4)
@@ -73,7 +74,7 @@ def test_normalised_observations_are_exported(tmp_path: Path) -> None:
 
 def test_the_file_is_read_without_any_learning_library(tmp_path: Path) -> None:
     """Reading and choosing import neither torch nor Stable-Baselines3 nor Gymnasium."""
-    plan = Plan("CartPole-v1", replace(recipe("reference", "PPO", 4), steps=512), seed=1, evaluate_every=512)  # fmt: skip
+    plan = replace(SHORT, evaluate_every=512)
     train(plan, tmp_path / "seed-1", SystemClock(), lambda share: None)
     write_policy(export_run(tmp_path / "seed-1", "short", states=200), tmp_path / "short.policy")
     program = (

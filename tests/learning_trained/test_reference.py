@@ -24,8 +24,10 @@ def test_ppo_solves_cart_pole(tmp_path: Path) -> None:
     outcome = train(plan, tmp_path / "run", SystemClock(), lambda share: None)
     assert outcome.best_return >= SOLVED
     assert outcome.best_steps <= 40_000
-    looks = read_curve(tmp_path / "run")
-    assert fmean(looks[0].returns) < SOLVED, "nothing was learnt: it could do it from the start"
+    evaluations = read_curve(tmp_path / "run")
+    assert fmean(evaluations[0].returns) < SOLVED, (
+        "nothing was learnt: it could do it from the start"
+    )
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ def test_equal_seeds_give_equal_curves(tmp_path: Path) -> None:
     _train(CART_POLE, tmp_path / "second")
     _train(replace(CART_POLE, seed=4), tmp_path / "other")
     first, second, other = (
-        [(look.steps, look.returns) for look in read_curve(tmp_path / name)]
+        [(evaluation.steps, evaluation.returns) for evaluation in read_curve(tmp_path / name)]
         for name in ("first", "second", "other")
     )
     assert first == second
@@ -47,14 +47,14 @@ def test_equal_seeds_give_equal_curves(tmp_path: Path) -> None:
 def test_a_stopped_run_goes_on(
     tmp_path: Path, algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run killed after its first checkpoints ends at its full steps, keeps its earlier looks and says it went on."""
+    """A run killed after its first checkpoints ends at its full steps, keeps earlier evaluations and says it went on."""
     plan = replace(CART_POLE, recipe=replace(recipe("reference", algorithm, 4), steps=2_048))
     looks_before: list[float] = []
 
     def dies(self: Any) -> None:
         checkpoint(self)
         if self._learner.num_timesteps >= 1_024:
-            looks_before.extend(look.steps for look in read_curve(tmp_path / "run"))
+            looks_before.extend(evaluation.steps for evaluation in read_curve(tmp_path / "run"))
             raise KeyboardInterrupt
 
     checkpoint = running._Run._checkpoint
@@ -65,7 +65,7 @@ def test_a_stopped_run_goes_on(
     outcome = _train(plan, tmp_path / "run")
     assert outcome.resumed == 1
     assert outcome.steps >= 2_048
-    steps = [look.steps for look in read_curve(tmp_path / "run")]
+    steps = [evaluation.steps for evaluation in read_curve(tmp_path / "run")]
     assert steps[: len(looks_before)] == looks_before
     assert steps == sorted(set(steps))
     assert steps[-1] >= 2_048
@@ -80,7 +80,7 @@ def test_a_folder_keeps_one_plan(tmp_path: Path) -> None:
 
 
 def test_patience_ends_a_run_early(tmp_path: Path) -> None:
-    """A run that gets no better for as many looks as its patience ends there, and says so."""
+    """A run that gets no better for as many evaluations as its patience ends there, and says so."""
     still = with_values(CART_POLE.recipe, ["learning_rate=0.0"], frozenset({"learning_rate"}))
     outcome = _train(replace(CART_POLE, recipe=still, patience=2), tmp_path / "run")
     assert outcome.stopped_early

@@ -1,1 +1,1 @@
-"""Plays policies in environments and says what came of them, with intervals over seeds."""
+"""Episodes of one policy, and statistics over training seeds; knows no learner."""

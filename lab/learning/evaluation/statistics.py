@@ -67,16 +67,16 @@ def aggregate(
 
 
 def interquartile_mean(
-    looks: Sequence[Sequence[Sequence[float]]], confidence: float, seed: int
+    evaluations: Sequence[Sequence[Sequence[float]]], confidence: float, seed: int
 ) -> Interval:
     """Return the interquartile mean over seeds, of each one's mean over its episodes.
 
     Args:
-        looks: for each workload, for each seed, the episodes' returns.
+        evaluations: for each workload, for each seed, the episodes' returns.
         confidence: of the interval.
         seed: of the resampling.
     """
-    scores = [np.array([float(np.mean(row)) for row in rows]) for rows in looks]
+    scores = [np.array([float(np.mean(row)) for row in rows]) for rows in evaluations]
     return aggregate(scores, seed, confidence)
 
 

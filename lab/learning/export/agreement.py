@@ -123,10 +123,10 @@ def framework_scores(algorithm: str, learner: Any, observations: Floats) -> npt.
 
 def _normalised(policy: LearnedPolicy, states: Floats) -> Floats:
     network = policy.network
-    if network.mean is None or network.per_deviation is None:
+    if network.centre is None or network.per_deviation is None:
         return states
     normal: Floats = np.clip(
-        (states - network.mean) * network.per_deviation, -network.cut, network.cut
+        (states - network.centre) * network.per_deviation, -network.cut, network.cut
     )
     return normal
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from lab.learning.evaluation.statistics import Interval, interquartile_mean
-from lab.learning.training.run import Look
+from lab.learning.training.run import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,24 +16,26 @@ class CurvePoint:
 
     steps: int
     seeds: int
-    """How many had got so far; a seed that had ended early counts with its last look."""
+    """How many had got so far; a seed that had ended early counts with its last evaluation."""
     mean: float
     interquartile: Interval
     """Interquartile mean over seeds and episodes."""
 
 
-def curve(looks: Sequence[Sequence[Look]], confidence: float = 0.95) -> list[CurvePoint]:
-    """Return a point for each number of steps at which every seed still running looked.
+def curve(
+    evaluations: Sequence[Sequence[Evaluation]], confidence: float = 0.95
+) -> list[CurvePoint]:
+    """Return a point for each number of steps at which every seed still running reached.
 
     Args:
-        looks: each seed's, in the order of their steps.
+        evaluations: each seed's, in the order of their steps.
         confidence: of the intervals.
     """
-    runs = [run for run in looks if run]
+    runs = [run for run in evaluations if run]
     points = []
-    for steps in sorted({look.steps for run in runs for look in run}):
-        latest = [[look for look in run if look.steps <= steps] for run in runs]
-        rows = [looked[-1].returns for looked in latest if looked]
+    for steps in sorted({evaluation.steps for run in runs for evaluation in run}):
+        latest = [[evaluation for evaluation in run if evaluation.steps <= steps] for run in runs]
+        rows = [reached[-1].returns for reached in latest if reached]
         if len(rows) < len(runs):
             continue
         points.append(

@@ -9,6 +9,7 @@ from typing import Any
 
 from bus.errors import InputError
 from lab.learning.libraries import library
+from lab.learning.workloads.sources import SPLITS, stream_source
 
 STATISTICS = ".statistics.pkl"
 """Ends the name of what observations are normalised by, beside the weights'."""
@@ -24,14 +25,28 @@ def make_environment(name: str, arguments: Mapping[str, Any]) -> Any:
         InputError: there is none of that id, or it takes no such arguments.
     """
     gymnasium = library("gymnasium")
-    if name.startswith(OWN_IDS):
-        library("lab.learning.environments")
+    made_with = own_arguments(arguments) if name.startswith(OWN_IDS) else arguments
     try:
-        return gymnasium.make(name, **arguments)
+        return gymnasium.make(name, **made_with)
     except gymnasium.error.Error as error:
         raise InputError("--env", name, str(error)) from error
     except TypeError as error:
         raise InputError("--env-argument", dict(arguments), str(error)) from error
+
+
+def own_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what one of our own environments is made with: the jobs of one split, train where none is named."""
+    library("lab.learning.environments")  # registers them
+    made_with = dict(arguments)
+    workload, split = made_with.pop("workload", "uniform"), made_with.pop("split", "train")
+    if split not in SPLITS:
+        raise InputError("split", split, f"give one of {', '.join(SPLITS)}")
+    return {**made_with, "workload": stream_source(workload, split=split)}
+
+
+def on_split(name: str, arguments: Mapping[str, Any], split: str) -> dict[str, Any]:
+    """Return arguments that play a split; an environment of others has none and differs by its seeds."""
+    return {**arguments, "split": split} if name.startswith(OWN_IDS) else dict(arguments)
 
 
 def side_by_side(

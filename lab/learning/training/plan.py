@@ -24,7 +24,7 @@ class Plan:
     development: Mapping[str, Any] = field(default_factory=dict)
     """What it is made with for choosing the best weights, on top of `arguments`."""
     evaluate_every: int = 5_000
-    """Steps between two looks at the development split."""
+    """Steps between two evaluations on the development split."""
     development_episodes: int = 20
     patience: int = 0
     """Looks without a better one after which the run ends; 0: it runs to its end."""

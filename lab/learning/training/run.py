@@ -1,6 +1,6 @@
-"""One training run: checkpoints, looks at the development split, an early end, and going on where it stopped.
+"""One training run: checkpoints, evaluations on the development split, an early end, and going on where it stopped.
 
-A folder holds one seed's run. `plan.json` says what it is, `curve.jsonl` has a line for each look, `best.zip` the
+A folder holds one seed's run. `plan.json` says what it is, `curve.jsonl` has a line for each evaluation, `best.zip` the
 weights that were best on the development split, `checkpoints/` the newest ones, `outcome.json` appears at the end.
 A run that goes on starts its environments anew and draws from its seed and the steps so far, so it does not end with
 the weights of one that was never stopped; `outcome.json` says how often that was.
@@ -24,6 +24,7 @@ from lab.learning.training import learners
 from lab.learning.training.environments import (
     STATISTICS,
     make_environment,
+    on_split,
     side_by_side,
     with_statistics,
 )
@@ -37,12 +38,12 @@ Report = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Evaluation:
     """What a policy did on the development split after so many steps."""
 
     steps: int
     seconds: float
-    """Wall time of training so far, looks included, restarts' too."""
+    """Wall time of training so far, evaluations included, restarts' too."""
     returns: tuple[float, ...]
     """One for each episode; the same episodes each time."""
     lengths: tuple[int, ...]
@@ -94,14 +95,14 @@ def read_outcome(folder: Path) -> Outcome | None:
     return Outcome(**json.loads(path.read_text("utf-8"))) if path.is_file() else None
 
 
-def read_curve(folder: Path) -> list[Look]:
-    """Return a run's looks, in the order of their steps."""
+def read_curve(folder: Path) -> list[Evaluation]:
+    """Return a run's evaluations, in the order of their steps."""
     path = folder / CURVE
     if not path.is_file():
         return []
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return [
-        Look(row["steps"], row["seconds"], tuple(row["returns"]), tuple(row["lengths"]))
+        Evaluation(row["steps"], row["seconds"], tuple(row["returns"]), tuple(row["lengths"]))
         for row in rows
     ]
 
@@ -146,12 +147,14 @@ class _Run:
         self._plan, self._folder, self._report = plan, folder, report
         self._clock, self._began = clock, clock.monotonic()
         self._cpu_began = _cpu_seconds()
-        self._looks = read_curve(folder)
+        self._evaluations = read_curve(folder)
         self._learner, self._environments, self._state = self._learner_from_here()
         done = self._learner.num_timesteps
-        self._looks = [look for look in self._looks if look.steps <= done]
+        self._evaluations = [
+            evaluation for evaluation in self._evaluations if evaluation.steps <= done
+        ]
         self._write_curve()
-        self._next_look = done - done % plan.evaluate_every + plan.evaluate_every
+        self._next_evaluation = done - done % plan.evaluate_every + plan.evaluate_every
         self._next_checkpoint = done - done % plan.checkpoint_every + plan.checkpoint_every
         self._stopped_early = False
 
@@ -169,8 +172,8 @@ class _Run:
                 total_timesteps=left, callback=self._on_step, tb_log_name="run",
                 reset_num_timesteps=self._state["resumed"] == 0, **more,
             )  # fmt: skip
-        if not self._looks or self._looks[-1].steps < learner.num_timesteps:
-            self._look()
+        if not self._evaluations or self._evaluations[-1].steps < learner.num_timesteps:
+            self._evaluate()
         self._environments.close()
         best = self._best()
         outcome = Outcome(
@@ -204,12 +207,12 @@ class _Run:
         return learner, environments, {**state, "resumed": state["resumed"] + 1}
 
     def _on_step(self, inside: Mapping[str, Any], outside: Mapping[str, Any]) -> bool:
-        """Look and keep a checkpoint when it is time; return whether to go on."""
+        """Evaluation and keep a checkpoint when it is time; return whether to go on."""
         del inside, outside
         steps = self._learner.num_timesteps
-        if steps >= self._next_look:
-            self._next_look += self._plan.evaluate_every
-            self._look()
+        if steps >= self._next_evaluation:
+            self._next_evaluation += self._plan.evaluate_every
+            self._evaluate()
             self._report(min(1.0, steps / self._plan.recipe.steps))
         if steps >= self._next_checkpoint:
             self._next_checkpoint += self._plan.checkpoint_every
@@ -217,25 +220,26 @@ class _Run:
         self._stopped_early = self._out_of_patience()
         return not self._stopped_early
 
-    def _look(self) -> None:
+    def _evaluate(self) -> None:
         plan, learner = self._plan, self._learner
         normalise = self._environments.normalize_obs if plan.normalise else None
         policy = learners.LearnerPolicy(plan.recipe.algorithm, learner, normalise)
         seeds = range(DEVELOPMENT_SEED, DEVELOPMENT_SEED + plan.development_episodes)
-        arguments = {**plan.arguments, **plan.development}
+        own = on_split(plan.environment, plan.arguments, "development")
+        arguments = {**own, **plan.development}
         episodes = list(
             play(policy, lambda: make_environment(plan.environment, arguments), seeds,
                  masked=plan.masked)
         )  # fmt: skip
-        look = Look(
+        evaluation = Evaluation(
             learner.num_timesteps, self._seconds(),
             tuple(episode.total for episode in episodes),
             tuple(episode.length for episode in episodes),
         )  # fmt: skip
-        better = not self._looks or fmean(look.returns) > fmean(self._best().returns)
-        self._looks.append(look)
+        better = not self._evaluations or fmean(evaluation.returns) > fmean(self._best().returns)
+        self._evaluations.append(evaluation)
         self._write_curve()
-        learner.logger.record("development/return", fmean(look.returns))
+        learner.logger.record("development/return", fmean(evaluation.returns))
         if better:
             self._save(self._folder / BEST)
 
@@ -261,19 +265,24 @@ class _Run:
         for old in before:
             old.unlink()
 
-    def _best(self) -> Look:
-        return max(self._looks, key=lambda look: (fmean(look.returns), -look.steps))
+    def _best(self) -> Evaluation:
+        return max(
+            self._evaluations, key=lambda evaluation: (fmean(evaluation.returns), -evaluation.steps)
+        )
 
     def _out_of_patience(self) -> bool:
-        if self._plan.patience == 0 or not self._looks:
+        if self._plan.patience == 0 or not self._evaluations:
             return False
-        return len(self._looks) - 1 - self._looks.index(self._best()) >= self._plan.patience
+        return (
+            len(self._evaluations) - 1 - self._evaluations.index(self._best())
+            >= self._plan.patience
+        )
 
     def _seconds(self) -> float:
         return float(self._state["seconds"]) + self._clock.monotonic() - self._began
 
     def _write_curve(self) -> None:
-        lines = [json.dumps(asdict(look)) for look in self._looks]
+        lines = [json.dumps(asdict(evaluation)) for evaluation in self._evaluations]
         _write_whole(self._folder / CURVE, "".join(f"{line}\n" for line in lines))
 
 
