@@ -47,7 +47,7 @@ def test_equal_seeds_give_equal_curves(tmp_path: Path) -> None:
 def test_a_stopped_run_goes_on(
     tmp_path: Path, algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run killed after its first checkpoints ends at its full steps, keeps earlier evaluations and says it went on."""
+    """A run killed after its first checkpoints ends at its full steps, keeps its evaluations and says it went on."""
     plan = replace(CART_POLE, recipe=replace(recipe("reference", algorithm, 4), steps=2_048))
     looks_before: list[float] = []
 
