@@ -120,7 +120,7 @@ def training_rows(history: QueueHistory) -> list[Row]:
     The predecessors take the look that is nearest in time, which may be one after the Job has started.
     """
     times = [state.cluster_time_seconds for state in history.states]
-    rows = []
+    rows: list[Row] = []
     for job in history.jobs.values():
         place = max(0, bisect_right(times, job.submission_time_seconds) - 1)
         state = history.states[place] if history.states else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from services.kube_objects import Condition, KubeStruct, Meta, PodSpec
 from services.kube_lists import list_decoder
+from services.kube_objects import Condition, KubeStruct, Meta, PodSpec
 
 GROUP = "kueue.x-k8s.io"
 VERSIONS = ("v1beta2", "v1beta1")
 """Of Kueue's API, the one that is taken first where a cluster serves both."""
 QUEUE_LABEL = f"{GROUP}/queue-name"
+CLASS_LABEL = f"{GROUP}/priority-class"
 ESTIMATE = "skrueue.ai/estimated-duration"
 """Annotation of a Job: minutes that its user expects."""
 TYPE_ANNOTATION = "skrueue.ai/job-type"

@@ -34,7 +34,7 @@ class QueueLedger:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class QueueSample:
     """What a look tells."""
 
     state: QueueState
@@ -43,7 +43,9 @@ class Look:
 
     def events(self) -> Iterator[QueueJobs | QueueState]:
         """Yield the events of the look, the changed Jobs in pieces."""
-        groups = [self.changed[at : at + MOST_JOBS] for at in range(0, len(self.changed), MOST_JOBS)]
+        groups = [
+            self.changed[at : at + MOST_JOBS] for at in range(0, len(self.changed), MOST_JOBS)
+        ]
         if self.removed and not groups:
             groups = [()]
         for part, group in enumerate(groups):
@@ -57,7 +59,7 @@ class Look:
         yield self.state
 
 
-def take_look(ledger: QueueLedger, reads: QueueReads) -> tuple[QueueLedger, Look]:
+def take_sample(ledger: QueueLedger, reads: QueueReads) -> tuple[QueueLedger, QueueSample]:
     """Return the ledger after a look, and what the look tells.
 
     A Job that cannot be read keeps its row of the look before, and is named in `missing`.
@@ -84,7 +86,7 @@ def take_look(ledger: QueueLedger, reads: QueueReads) -> tuple[QueueLedger, Look
     state = _state(number, reads, list(rows.values()), of_jobs, kills)
     changed = tuple(row for uid, row in rows.items() if ledger.jobs.get(uid) != row)
     removed = tuple(uid for uid in ledger.jobs if uid not in rows)
-    return QueueLedger(number, rows, kills), Look(state, changed, removed)
+    return QueueLedger(number, rows, kills), QueueSample(state, changed, removed)
 
 
 def _pods_of_jobs(reads: QueueReads) -> Mapping[tuple[str, str], Sequence[Pod]]:
@@ -170,6 +172,7 @@ def _used(reads: QueueReads, nodes: Sequence[Node], resource: str) -> float | No
     if not there:
         return None
     texts = [reads.usage[one.metadata.name].usage.get(resource, "0") for one in measured]
-    return math.fsum(parse_cores(one) if resource == CPU else parse_whole(one) for one in texts) / there
-
-
+    return (
+        math.fsum(parse_cores(one) if resource == CPU else parse_whole(one) for one in texts)
+        / there
+    )
