@@ -22,7 +22,7 @@ OWNER = "foresail-queue"
 PRIORITIES = range(11)
 """Of Jobs, as the predecessors' observation knows them; each has a WorkloadPriorityClass."""
 FLAVOR, CLUSTER_QUEUE, LOCAL_QUEUE = "machines", "cluster", "jobs"
-"""The LocalQueue is not called `default`: Kueue would put every Job of the namespace into it, those that want no queue, too."""
+"""The LocalQueue is not called `default`: Kueue would put Jobs into it that want no queue, too."""
 HELD_QUEUE = "held"
 """LocalQueue that admits nobody (`stopPolicy: Hold`): Jobs wait there for whoever decides, who moves them to
 the other one by their label. So no Job slips past the decision, and quota is Kueue's business as ever."""

@@ -87,15 +87,15 @@ async def play_arm(stage: Stage, arm: QueueArm, play: QueuePlay, version: str | 
         ClusterRefused: the cluster does not let Jobs be listed or moved.
     """
     submitter = Submitter(play.stream.jobs, play.namespace, queue=arm.queue)
-    ledger, states, begin = await _sample(stage, play, version, QueueLedger())
-    samples = [states]
+    ledger, state, begin = await _sample(stage, play, version, QueueLedger())
+    samples = [state]
     end, tick = begin + play.length_seconds, 0
     next_sample = begin + SAMPLE_SECONDS
     now = begin
     while now < end:
         await submitter.submit(stage.transport, begin, now)
         if arm.rule is not None and now >= begin + tick * DECIDE_SECONDS:
-            ledger, _, _ = await _sample(stage, play, version, ledger)
+            ledger, _, _ = await _sample(stage, play, version, ledger, machines=False)
             await admit(stage.transport, arm.rule, play, ledger, now - begin, begin)
         while begin + tick * DECIDE_SECONDS <= now:
             tick += 1
@@ -143,8 +143,13 @@ async def admit(
 
 
 async def _sample(
-    stage: Stage, play: QueuePlay, version: str | None, ledger: QueueLedger
+    stage: Stage,
+    play: QueuePlay,
+    version: str | None,
+    ledger: QueueLedger,
+    *,
+    machines: bool = True,
 ) -> tuple[QueueLedger, QueueState, float]:
-    reads = await read_queues(stage.transport, version, (play.namespace,))
+    reads = await read_queues(stage.transport, version, (play.namespace,), machines=machines)
     ledger, sample = take_sample(ledger, reads)
     return ledger, sample.state, reads.time_seconds
