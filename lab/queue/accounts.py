@@ -130,7 +130,8 @@ def result_of(
 
 def _wait_seconds(row: QueueJob, end: float) -> float:
     """Return how long a job waited to run; without a start until it ended, or the time was over."""
-    until = row.start_time_seconds or row.completion_time_seconds or end
+    known = (row.start_time_seconds, row.completion_time_seconds, end)
+    until = next(seconds for seconds in known if seconds is not None)
     return max(0.0, until - row.submission_time_seconds)
 
 
