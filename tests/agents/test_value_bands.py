@@ -110,7 +110,7 @@ def test_outermost_quantiles_count_where_they_are_told() -> None:
     assert [getattr(one.play().action, "replicas", None) for one in (world, told)] == [5, 8]
 
 
-@pytest.mark.parametrize(("most", "replicas"), [(0, 4), (5, 5), (40, 7)])
+@pytest.mark.parametrize(("most", "replicas"), [(0, 4), (6, 6), (40, 7)])
 def test_an_autoscaler_s_maximum_bounds_a_raise_ahead_and_our_own_cap_does_not(
     most: int, replicas: int
 ) -> None:
