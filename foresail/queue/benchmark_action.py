@@ -63,10 +63,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         InputError: an arm, a number or the folder cannot be used.
     """
     names = tuple(dict.fromkeys(arguments.arms.split(",")))
-    arms = {name: arm_of(name, 0) for name in names}
-    reference = arguments.reference or names[0]
+    arms = [arm_of(name, 0).name for name in names]
+    reference = arguments.reference or arms[0]
     if reference not in arms:
-        raise InputError("--reference", reference, f"give one of the arms: {', '.join(names)}")
+        raise InputError("--reference", reference, f"give one of the arms: {', '.join(arms)}")
     if not 1 <= arguments.seeds <= 1_000:
         raise InputError("--seeds", arguments.seeds, "give 1 to 1000")
     if arguments.dir.exists():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 from lab.queue.accounts import ACCOUNTS, METRICS, ArmResult
@@ -87,7 +87,8 @@ def interval(values: Sequence[float]) -> MeanInterval:
     mean = fmean(values)
     if len(values) < 2:
         return MeanInterval(mean, math.nan, math.nan)
-    error = stdev(values) / math.sqrt(len(values))
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    error = math.sqrt(squares / (len(values) - 1) / len(values))
     half = error * student_quantile((1 + CONFIDENCE) / 2, len(values) - 1)
     return MeanInterval(mean, mean - half, mean + half)
 
