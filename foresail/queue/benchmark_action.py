@@ -20,15 +20,14 @@ from foresail.plots import svg_file
 from foresail.progress import doing_stages
 from foresail.queue.chart import benchmark_svg
 from lab.learning.jobs import JobStream
-from lab.learning.workloads.sources import STRATEGIES, SourceOptions, stream_source
+from lab.learning.workloads.published import LENGTH_SECONDS, NODE, NODES
+from lab.learning.workloads.sources import PUBLISHED, STRATEGIES, SourceOptions, stream_source
 from lab.queue.accounts import METRICS, ArmResult
 from lab.queue.arms import DEFAULT, QueueArm, arm_of
 from lab.queue.comparing import QueueComparison, comparison_markdown
 from lab.queue.playing import QueuePlay, play_arm, prepare
-from lab.queue.published import LENGTH_SECONDS, NODE, NODES, published_stream
 from lab.queue.twin_stage import TwinStage
 
-PUBLISHED = "published"
 NAMESPACE = "skrueue-test"
 RESULTS, REPORT, CHART = "results.json", "report.md", "chart.svg"
 EXAMPLES = (
@@ -95,8 +94,6 @@ async def _play_all(arguments: argparse.Namespace, names: Sequence[str]) -> list
 
 
 def _stream(arguments: argparse.Namespace, seed: int) -> JobStream:
-    if arguments.workload == PUBLISHED:
-        return published_stream(seed)
     options = SourceOptions(split="test", length_seconds=arguments.duration)
     return stream_source(arguments.workload, options)(seed)
 
