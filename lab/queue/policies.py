@@ -7,7 +7,7 @@ from pathlib import Path
 from bus.errors import InputError
 from lab.learning.backend import Backend
 from lab.learning.baselines.rules import Rule
-from lab.learning.environments.observation import (
+from lab.learning.observation import (
     SLOTS,
     action_mask,
     skrueue_observation,

@@ -8,11 +8,11 @@ import pytest
 
 from bus.errors import InputError
 from lab.learning.jobs import Amounts, Job, JobStream
+from lab.learning.workloads.published import KINDS, NODE, NODES, published_stream
 from lab.queue.accounts import ACCOUNTS, METRICS, ArmResult, result_of
 from lab.queue.arms import DEFAULT, KUEUE, PLAIN, arm_of
 from lab.queue.comparing import QueueComparison, comparison_markdown, interval
 from lab.queue.playing import QueuePlay, play_arm, prepare
-from lab.learning.workloads.published import KINDS, NODE, NODES, published_stream
 from lab.queue.twin_stage import TwinStage
 from lab.queue.view import QueueView, chosen_now
 from schemas.queue import QueueJob, QueueState
