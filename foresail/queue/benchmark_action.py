@@ -27,6 +27,7 @@ from lab.queue.arms import DEFAULT, QueueArm, arm_of
 from lab.queue.comparing import QueueComparison, comparison_markdown
 from lab.queue.playing import QueuePlay, play_arm, prepare
 from lab.queue.twin_stage import TwinStage
+from projections.figures import number
 
 NAMESPACE = "skrueue-test"
 RESULTS, REPORT, CHART = "results.json", "report.md", "chart.svg"
@@ -129,7 +130,7 @@ def _command(arguments: argparse.Namespace) -> str:
         f"--dir {arguments.dir.name}",
     ]
     if arguments.duration != LENGTH_SECONDS:
-        words.append(f"--duration {arguments.duration:g}s")
+        words.append(f"--duration {number(arguments.duration)}s")
     return " ".join(words)
 
 
