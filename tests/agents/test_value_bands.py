@@ -110,6 +110,19 @@ def test_outermost_quantiles_count_where_they_are_told() -> None:
     assert [getattr(one.play().action, "replicas", None) for one in (world, told)] == [5, 8]
 
 
+@pytest.mark.parametrize(("most", "replicas"), [(0, 4), (6, 6), (40, 7)])
+def test_an_autoscaler_s_maximum_bounds_a_raise_ahead_and_our_own_cap_does_not(
+    most: int, replicas: int
+) -> None:
+    """Its owner said how far the workload may grow; without one (0) the cap on what we add holds, here none."""
+    world = ValueWorld(
+        "safety", {"web": ScriptedService(rate=36.0, least=1, most=most)},
+        value={"forecast": True, "most_surge": 1.01},
+        foretells=lambda _view: (band("service/shop/web", 600, 62.0),),
+    )  # fmt: skip
+    assert max(getattr(world.play().action, "replicas", 4) for _ in range(20)) == replicas
+
+
 def test_what_needs_no_more_is_left_alone() -> None:
     """A forecast that the replicas of now bear asks for nothing."""
     proposal = steady_world(high=25.0).play()
