@@ -12,27 +12,28 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from math import inf
-from typing import Any, Literal
+from typing import Any
 
-from lab.learning.jobs import Amounts, Job, JobStream, Outcome, State
+from lab.learning.jobs import Job, JobStream, Outcome, State
 from lab.learning.simulator import OOM_WINDOW_SECONDS, JobRecord
+from lab.learning.twin_objects import (
+    NAMESPACE,
+    QUEUE,
+    Strategy,
+    index_of_job,
+    job_name,
+    job_object,
+    prepare_queue,
+)
 from twin.port.engine import Change, Engine
 from twin.port.objects import (
-    API_VERSION,
     CLUSTER_QUEUES,
-    FLAVORS,
-    LOCAL_QUEUES,
-    QUEUE_LABEL,
-    WORK_SECONDS,
     WORKLOADS,
     Object,
     ObjectRecord,
-    texts,
 )
 from twin.port.settings import KueueConfig, TwinConfig
-from twin.port.workloads import NodeShape
 
-Strategy = Literal["StrictFIFO", "BestEffortFIFO"]
 CONFIG = TwinConfig(
     kueue=KueueConfig(served=True),
     start_median_seconds=0.0,
@@ -41,18 +42,13 @@ CONFIG = TwinConfig(
     pull_bytes_per_second=1e15,
     kube_events=False,
 )
-QUEUE, FLAVOR, NAMESPACE, GPU = "cluster", "machines", "default", "nvidia.com/gpu"
-CLASSES, CLASS_LABEL = "workloadpriorityclasses.kueue.x-k8s.io", "kueue.x-k8s.io/priority-class"
-USAGE = {"foresail.dev/cpu-usage-ratio": "0.5", "foresail.dev/memory-usage-ratio": "0.5"}
-SETTLING_SECONDS = 2.0
-"""From the start, until Kueue's kinds are served and its queue is active."""
+DECIDED_OVERHEAD, OWN_OVERHEAD = 0.36, 0.31
+"""Seconds from a decision, or from when there is room, to the end that is seen, beyond the work: measured."""
 LOOK_SECONDS = 0.05
 """Between two looks for what is due and has not been seen yet."""
 INSTANT_SECONDS = 0.001
 PATIENCE_SECONDS = 30.0
 """After which an admission has gone wrong."""
-ROOM = 2
-"""Machines have so many times the quota, so that it is quota alone that decides."""
 _SUBMIT, _DEACTIVATE = "learning.submit", "learning.deactivate"
 
 
@@ -91,7 +87,7 @@ class TwinCluster:
         self._arrivals = [job.arrival_seconds for job in stream.jobs]
         self._ended: list[tuple[float, bool]] = []
         self.engine = Engine(config, seed)
-        _prepare(self.engine, stream, strategy or "BestEffortFIFO", held=self._decides)
+        prepare_queue(self.engine, stream, strategy or "BestEffortFIFO", held=self._decides)
         self._begin = self.engine.now
         self.engine.clock.handle(_SUBMIT, self._submit)
         self.engine.clock.handle(_DEACTIVATE, self._deactivate)
@@ -247,7 +243,7 @@ class TwinCluster:
             self._late.append(index)
             return
         self.engine.store.create(
-            "jobs", NAMESPACE, _job_object(self.stream.jobs[index], index, self._overhead)
+            "jobs", NAMESPACE, job_object(self.stream.jobs[index], index, self._overhead)
         )
 
     def _follow(self, change: Change) -> None:
@@ -258,12 +254,12 @@ class TwinCluster:
             # Nobody writes to the store while it tells of a change.
             self.engine.clock.at(self.engine.now, _DEACTIVATE, record.name)
         elif change.resource == WORKLOADS and _is_true(record.body, "Admitted"):
-            self._note_admission(_index_of(record.owners[0]["name"]))
+            self._note_admission(index_of_job(record.owners[0]["name"]))
         elif change.resource == "jobs" and change.type == "MODIFIED":
             self._note_end(record)
 
     def _note_end(self, record: ObjectRecord) -> None:
-        index = _index_of(record.name)
+        index = index_of_job(record.name)
         completed = _is_true(record.body, "Complete")
         if self.records[index].state is State.RUNNING and (
             completed or _is_true(record.body, "Failed")
@@ -298,104 +294,11 @@ class TwinCluster:
 
     def _workload_of(self, index: int) -> str:
         """Return the name of a job's Workload; empty before it is made."""
-        owner = _name_of(index)
+        owner = job_name(index)
         for record in self.engine.store.records(WORKLOADS, NAMESPACE):
             if any(one["name"] == owner for one in record.owners):
                 return record.name
         return ""
-
-
-DECIDED_OVERHEAD, OWN_OVERHEAD = 0.36, 0.31
-"""Seconds from a decision, or from when there is room, to the end that is seen, beyond the work: measured."""
-
-
-def _prepare(engine: Engine, stream: JobStream, strategy: Strategy, *, held: bool) -> None:
-    """Make a machine with room for all, a queue with the stream's quota, and its priorities."""
-    quota = stream.quota
-    engine.add_nodes(
-        [
-            NodeShape(
-                "machine",
-                ROOM * quota.cpu_millicores,
-                ROOM * quota.memory_bytes,
-                ROOM * quota.gpus,
-                {},
-            )
-        ]
-    )
-    engine.advance(engine.now + SETTLING_SECONDS)
-
-    def make(resource: str, namespace: str, kind: str, name: str, fields: Object) -> None:
-        obj = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, **fields}
-        engine.store.create(resource, namespace, obj)
-
-    make(FLAVORS, "", "ResourceFlavor", FLAVOR, {"spec": {}})
-    rows = [{"name": name, "nominalQuota": text} for name, text in _texts(quota).items()]
-    group = {
-        "coveredResources": [row["name"] for row in rows],
-        "flavors": [{"name": FLAVOR, "resources": rows}],
-    }
-    spec: Object = {
-        "namespaceSelector": {},
-        "queueingStrategy": strategy,
-        "resourceGroups": [group],
-    }
-    make(
-        CLUSTER_QUEUES,
-        "",
-        "ClusterQueue",
-        QUEUE,
-        {"spec": spec | ({"stopPolicy": "Hold"} if held else {})},
-    )
-    make(LOCAL_QUEUES, NAMESPACE, "LocalQueue", QUEUE, {"spec": {"clusterQueue": QUEUE}})
-    for priority in sorted({job.priority for job in stream.jobs}):
-        make(CLASSES, "", "WorkloadPriorityClass", f"p{priority}", {"value": priority})
-    engine.advance(engine.now + SETTLING_SECONDS)
-
-
-def _job_object(job: Job, index: int, overhead: float) -> Object:
-    """Return the Job: one pod with all that the job requests."""
-    work = max(0.001, job.true_seconds - overhead)
-    notes = {**USAGE, WORK_SECONDS: f"{work:.6f}"}
-    notes["foresail.dev/outcome"] = "succeed" if job.outcome is Outcome.SUCCEEDED else "fail"
-    requests = {k: v for k, v in _texts(job.requests).items() if v != "0"}
-    resources: Object = {"requests": requests}
-    if job.requests.gpus:
-        resources["limits"] = {GPU: str(job.requests.gpus)}
-    container = {"name": "work", "image": "workload.foresail.dev/task:1", "resources": resources}
-    spec: Object = {
-        "suspend": True,
-        "parallelism": 1,
-        "completions": 1,
-        "backoffLimit": 0,
-        "template": {
-            "metadata": {"annotations": notes},
-            "spec": {"restartPolicy": "Never", "containers": [container]},
-        },
-    }
-    if job.deadline_seconds != inf:
-        spec["activeDeadlineSeconds"] = max(1, round(job.deadline_seconds))
-    labels = {QUEUE_LABEL: QUEUE, CLASS_LABEL: f"p{job.priority}"}
-    return {"metadata": {"name": _name_of(index), "labels": labels}, "spec": spec}
-
-
-def _texts(amounts: Amounts) -> dict[str, str]:
-    """Return amounts as Kubernetes writes them; GPUs only where there are some."""
-    return texts(
-        {
-            "cpu": amounts.cpu_millicores,
-            "memory": amounts.memory_bytes,
-            **({GPU: amounts.gpus} if amounts.gpus else {}),
-        }
-    )
-
-
-def _name_of(index: int) -> str:
-    return f"job-{index:06d}"
-
-
-def _index_of(name: str) -> int:
-    return int(name.removeprefix("job-"))
 
 
 def _is_true(obj: Object, kind: str) -> bool:

@@ -12,7 +12,8 @@ from lab.learning.baselines.rules import Rule, rule_of
 from lab.learning.environments.admission import KueueAdmissionEnv
 from lab.learning.jobs import JobStream
 from lab.learning.simulator import Cluster
-from lab.learning.twin_backend import Strategy, TwinCluster
+from lab.learning.twin_backend import TwinCluster
+from lab.learning.twin_objects import Strategy
 from tests.lab.learning.streams import random_stream
 
 TICK_SECONDS = 5.0
