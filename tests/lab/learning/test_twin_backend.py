@@ -14,6 +14,7 @@ from lab.learning.jobs import JobStream
 from lab.learning.simulator import Cluster
 from lab.learning.twin_backend import TwinCluster
 from lab.learning.twin_objects import Strategy
+from lab.learning.workloads.sources import SourceOptions, stream_source
 from tests.lab.learning.streams import random_stream
 
 TICK_SECONDS = 5.0
@@ -100,3 +101,13 @@ def test_a_job_that_does_not_fit_is_not_admitted() -> None:
         assert cluster.admit(next(filter(cluster.fits, cluster.pending)))
     assert not cluster.admit(cluster.pending[0])
     assert cluster.free != free
+
+
+def test_skrueues_hour_ends_the_same() -> None:
+    """Of its 179 jobs, as many are completed, running and pending after 60 minutes when Kueue itself decides."""
+    stream = stream_source("uniform", SourceOptions(split="test"))(0)
+    ours = play(Cluster(stream), rule_of("best-effort-fifo"), until_seconds=3_600.0)
+    theirs = play(TwinCluster(stream, "BestEffortFIFO"), _wait, until_seconds=3_600.0)
+    assert ours.states == theirs.states
+    assert sum(theirs.states.values()) == 179
+    assert theirs.states["completed"] > 50
