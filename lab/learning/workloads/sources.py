@@ -28,9 +28,9 @@ STRATEGIES = ("uniform", "realistic", "burst")
 PUBLISHED = "published"
 LUBLIN = {"lublin-256": 0.0, "lublin-256-estimates": 4.0}
 """By name, by how much users overestimate at most (`lublin_jobs`)."""
-TRACES = {"philly": 8, "surf": 4}
-"""By name, by how much a trace is thinned: each 8th job of Philly comes to a cluster of an eighth, so that a stream of
-some hundred jobs fills it as all jobs filled the original.
+TRACES = {"philly": (8, 0.9), "surf": (4, 2.0)}
+"""By name, by how much a trace is thinned (each 8th job of Philly, so that some hundred jobs span a day), and by how
+much streams of its training split fill the quota. SURF's test split is quiet: at 0.9 nobody would ever wait there.
 """
 SWF_PREFIX = "swf:"
 AS_PUBLISHED = WorkloadSettings(TEMPLATES, Strategies())
@@ -88,8 +88,10 @@ def stream_source(
     if name in TRACES:
         if chosen.data_dir is None:
             raise InputError("workload", name, "set FORESAIL_DATA to the folder of the traces")
-        jobs = _trace(name, chosen.data_dir)[:: TRACES[name]]
-        return _of_record(name, jobs, chosen, quota_for(split_by_time(jobs, "train")))
+        every, load = TRACES[name]
+        jobs = _trace(name, chosen.data_dir)[::every]
+        quota = quota_for(split_by_time(jobs, "train"), chosen.count, load)
+        return _of_record(name, jobs, chosen, quota)
     names = (*STRATEGIES, PUBLISHED, *LUBLIN, *TRACES, f"{SWF_PREFIX}PATH")
     raise InputError("workload", name, f"use one of {', '.join(names)}")
 

@@ -11,7 +11,6 @@ from lab.learning.workloads.splits import Split
 
 TRAIN_ENDS, DEVELOPMENT_ENDS = 0.6, 0.8
 """Shares of the record's time."""
-LOAD = 0.9
 
 
 def split_by_time(jobs: Sequence[Job], split: Split) -> list[Job]:
@@ -40,12 +39,17 @@ def window(name: str, jobs: Sequence[Job], quota: Amounts, seed: int, count: int
     return ordered_stream(f"{name}/{first}", moved, quota)
 
 
-def quota_for(jobs: Sequence[Job], load: float = LOAD) -> Amounts:
-    """Return the quota that jobs fill to `load` over their time; single jobs may ask for more than that."""
+def quota_for(jobs: Sequence[Job], count: int, load: float) -> Amounts:
+    """Return the quota that a window of `count` jobs fills to `load` on average, when nobody waits.
+
+    A window begins empty, and jobs that run for days hardly count within it: each is taken for at most half a window.
+    Single jobs may ask for more than the quota.
+    """
     seconds = max(1.0, jobs[-1].arrival_seconds - jobs[0].arrival_seconds)
+    half = seconds * min(1.0, count / len(jobs)) / 2
 
     def of(resource: str) -> int:
-        used = sum(getattr(job.requests, resource) * job.running_seconds for job in jobs)
+        used = sum(getattr(job.requests, resource) * min(half, job.running_seconds) for job in jobs)
         return int(used / seconds / load)
 
     return Amounts(of("cpu_millicores"), of("memory_bytes"), of("gpus"))

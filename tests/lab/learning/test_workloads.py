@@ -10,8 +10,11 @@ from statistics import mean, median
 import pytest
 
 from inputs.errors import InputError
+from lab.learning.baselines.play import play
+from lab.learning.baselines.rules import rule_of
 from lab.learning.jobs import BYTES_PER_GIB, Amounts, Job, Outcome
 from lab.learning.observation import KIND_CODES
+from lab.learning.simulator import Cluster
 from lab.learning.workloads.lublin import lublin_jobs
 from lab.learning.workloads.settings_file import read_workload_settings
 from lab.learning.workloads.sources import SourceOptions, stream_source
@@ -20,6 +23,7 @@ from lab.learning.workloads.strategies import PATTERNS, strategy_jobs
 from lab.learning.workloads.swf import read_swf
 from lab.learning.workloads.templates import TEMPLATES
 from lab.learning.workloads.windows import quota_for, split_by_time
+from tests.forecast.pack import pack_file
 
 DAY = 86_400.0
 
@@ -199,7 +203,7 @@ def test_a_record_is_split_by_time() -> None:
     parts = [split_by_time(jobs, split) for split in SPLITS]
     assert [len(part) for part in parts] == [60, 20, 20]
     assert list(chain.from_iterable(parts)) == jobs
-    assert quota_for(jobs, 0.5).cpu_millicores == int(1_000 * 1_000 / 99 / 0.5)
+    assert quota_for(jobs, 100, 0.5).cpu_millicores == int(1_000 * 1_000 / 99 / 0.5)
 
 
 def test_an_unknown_workload_is_refused() -> None:
@@ -208,3 +212,24 @@ def test_an_unknown_workload_is_refused() -> None:
         stream_source("unifrom")
     with pytest.raises(InputError, match="FORESAIL_DATA"):
         stream_source("philly")
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("philly", "replay/philly_gpu_jobs.parquet"), ("surf", "replay/surf22_tasks.parquet")],
+)
+def test_a_trace_is_worth_scheduling(name: str, file: str) -> None:
+    """Its test streams hold jobs that no training stream holds, and waiting depends on who is admitted."""
+    data = pack_file(file).parents[1]
+    made = {
+        split: stream_source(name, SourceOptions(split=split, data_dir=data))(seed)
+        for seed, split in enumerate(SPLITS)
+    }
+    names = {split: {job.name for job in stream.jobs} for split, stream in made.items()}
+    assert not names["train"] & names["test"]
+    assert not names["development"] & names["test"]
+    found = [
+        play(Cluster(made["test"]), rule_of(rule)).mean_wait_seconds
+        for rule in ("sjf-truth+fit", "strict-fifo")
+    ]
+    assert 0 < found[0] < 0.95 * found[1]
