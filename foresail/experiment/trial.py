@@ -182,10 +182,12 @@ def run_trial(
         payers=world.truth.payers(),
         recording=None if recording is None else recording.name,
     )
+    return PlayedTrial(result, _cost(time.process_time() - began, meter))
+
+
+def _cost(cpu_seconds: float, meter: CpuMeter) -> TrialCost:
     decided = math.fsum(seconds for name, seconds in meter.seconds.items() if name in ACTING)
-    spent = round(time.process_time() - began, 2)
-    cost = TrialCost(cpu_seconds=spent, controller_cpu_seconds=round(decided, 3))
-    return PlayedTrial(result, cost)
+    return TrialCost(cpu_seconds=round(cpu_seconds, 2), controller_cpu_seconds=round(decided, 3))
 
 
 def _measured(
