@@ -133,7 +133,7 @@ class Steering:
             self._answered[view.cycle] = question, answers
             for known in (self._answered, self._risks, self._demands, self.rules):
                 for cycle in [one for one in known if one <= view.cycle - KEPT_CYCLES]:
-                    del known[cycle]  # type: ignore[attr-defined]
+                    del known[cycle]
         return self._answered[view.cycle]
 
 
@@ -160,9 +160,10 @@ class SteeredAgent(AgentHandler):
     def evolve(self, state: AgentState, event: Event[Any]) -> AgentState:
         """Return the state; of predictions only the agent's own is part of it."""
         self._steering.note(event)
-        data = event.data
-        other = {PredictionRisk: "risk", PredictionDemand: "demand"}.get(type(data), self._wanted)
-        return state if other != self._wanted else super().evolve(state, event)
+        foreign = (isinstance(event.data, PredictionRisk) and self._wanted != "risk") or (
+            isinstance(event.data, PredictionDemand) and self._wanted != "demand"
+        )
+        return state if foreign else super().evolve(state, event)
 
     def decide(self, state: AgentState, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return the proposals, once both predictions of the newest cycle are there."""

@@ -33,7 +33,7 @@ Seen = dict[str, NDArray[np.float32]]
 Infos = dict[str, dict[str, Any]]
 
 
-class AgentsEnv(ParallelEnv[str, Any, int]):
+class AgentsEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]
     """One world after the other; agents are called A, B and C, as the predecessors' are."""
 
     metadata = {"name": AGENTS_V1, "render_modes": []}
