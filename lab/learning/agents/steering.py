@@ -50,9 +50,9 @@ class Steering:
     """The meeting of a world and whoever acts in it; one world alone may use it."""
 
     settings: AgentSettings
-    questions: Queue[Question | Exception | None] = field(default_factory=lambda: Queue(1))
+    questions: Queue[Question | None] = field(default_factory=Queue)
     """None: the world has come to its end."""
-    _answers: Queue[Answers | None] = field(default_factory=lambda: Queue(1))
+    _answers: Queue[Answers | None] = field(default_factory=Queue)
     _risks: dict[int, Ratios] = field(default_factory=dict)
     _demands: dict[int, Ratios] = field(default_factory=dict)
     _answered: dict[int, tuple[Question, Answers]] = field(default_factory=dict)

@@ -10,8 +10,8 @@ everybody the weighted total. The total of an episode is the same number for eve
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from math import fsum
-from threading import Thread
 from typing import Any, Literal
 
 import numpy as np
@@ -63,7 +63,7 @@ class AgentsEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]
         numbers = len(names_of(variant))
         self._seen = {name: Box(0.0, np.inf, (numbers,), np.float32) for name in LETTERS}
         self._done = {name: Discrete(len(KINDS[agent])) for name, agent in LETTERS.items()}
-        self._thread: Thread | None = None
+        self._world: Future[None] | None = None
         self._steering: Steering
         self._seed = 0
 
@@ -113,11 +113,11 @@ class AgentsEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]
 
     def close(self) -> None:
         """End the world, if one is there."""
-        if self._thread is not None:
-            if self._thread.is_alive():
+        if self._world is not None:
+            if not self._world.done():
                 self._steering.close()
-            self._thread.join()
-            self._thread = None
+            wait([self._world])
+            self._world = None
 
     @property
     def episode_total(self) -> float:
@@ -141,20 +141,20 @@ class AgentsEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]
                 self._play(self._seed, steering, listen)
             except WorldClosed:
                 return
-            except Exception as error:  # noqa: BLE001 - handed to whoever waits for the next cycle
-                steering.questions.put(error)
-            else:
+            finally:
                 steering.questions.put(None)
 
-        self._thread = Thread(target=run, name=AGENTS_V1, daemon=True)
-        self._thread.start()
+        with_one = ThreadPoolExecutor(max_workers=1, thread_name_prefix="agents-world")
+        self._world = with_one.submit(run)
+        with_one.shutdown(wait=False)
 
     def _next_question(self) -> Question | None:
+        """Return the next cycle's question; None: the world has ended. Raises what ended it."""
         question = self._steering.questions.get()
-        if isinstance(question, Exception):
-            raise question
         if question is not None:
             self._question = question
+        elif self._world is not None:
+            self._world.result()
         return question
 
     # ---- what is told

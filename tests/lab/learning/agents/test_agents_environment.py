@@ -12,6 +12,7 @@ pytest.importorskip("pettingzoo", reason="needs the extra `learn`")
 
 from pettingzoo.test import parallel_api_test
 
+from bus.errors import InputError
 from foresail.learn.agents_world import PROFILE, SPARE_CYCLES, agents_env
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
@@ -156,3 +157,15 @@ def test_whoever_does_what_the_rules_want_gets_what_the_rules_get(
     earned = {one.cycle: one.observed.total for one in env._rewards if one.observed is not None}
     assert len(earned) >= STEPS - 1
     assert earned == {cycle: paid[cycle] for cycle in earned}
+
+
+def test_a_world_that_cannot_be_played_says_so(make_env: Callable[..., AgentsEnv]) -> None:
+    """Its error reaches whoever waits for the first cycle, instead of an endless wait."""
+    env = make_env()
+
+    def fail(seed: int, steering: object, listener: object) -> None:
+        raise InputError("workload", "none", "give one")
+
+    env._play = fail
+    with pytest.raises(InputError, match="give one"):
+        env.reset(seed=1)
