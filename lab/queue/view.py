@@ -48,7 +48,10 @@ class QueueView(Cluster):
         self._ended = type(self._ended)(sorted(self._ended))
 
     def next_event_seconds(self) -> float:
-        """Return when the next end is expected by users' estimates; arrivals are not known."""
+        """Return when the next end is expected by users' estimates; arrivals are not known.
+
+        So where nothing runs a masked policy may not wait while somebody fits.
+        """
         return self._ends[0][0] if self._ends else inf
 
     def admit(self, index: int) -> bool:
