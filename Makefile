@@ -17,12 +17,15 @@ INSTALL := $(BIN)/python deploy/install.py
 ITSELF := $(PIP) install --no-deps --no-build-isolation --editable twin --editable .
 SETUP_DONE := .venv/.setup-done
 DEV_DONE := .venv/.dev-done
+# Ray and what it alone needs, beside everything of .venv; 250 MB that no other test asks for.
+RAY_BIN := .venv-ray/bin
+RAY_DONE := .venv-ray/.done
 NPM_CHECK := tests/schemas/asyncapi
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 	--no-emit-package foresail-twin --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev test test-twin test-all quick lint format bench prove size lock sbom audit clean
+.PHONY: help setup run dev test test-twin test-ray test-all quick lint format bench prove size lock sbom audit clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +44,9 @@ test: $(DEV_DONE) ## Run Foresail's tests. PYTEST_ARGS="-k referee -x" picks som
 test-twin: $(DEV_DONE) ## Run the simulated cluster's own tests, and keep the hash of what passed
 	$(PYTEST) twin/tests $(PYTEST_ARGS)
 	@[ -n "$(PYTEST_ARGS)" ] || $(BIN)/python -m tests.twin_suite --keep
+
+test-ray: $(RAY_DONE) ## Run the tests that need Ray, in an environment of their own
+	$(RAY_BIN)/python -m pytest -n 0 -k ray tests/lab $(PYTEST_ARGS)
 
 test-all: $(DEV_DONE) ## Run both
 	@$(MAKE) --no-print-directory test
@@ -73,10 +79,17 @@ prove: $(DEV_DONE) ## Break things on purpose, many times, and print what held. 
 size: $(DEV_DONE) ## Print lines of Python by room
 	@$(BIN)/python -m docs.size
 
-lock: $(DEV_DONE) ## Write both lock files anew from both pyproject.toml
+lock: $(DEV_DONE) ## Write the lock files anew from both pyproject.toml
 	$(COMPILE) --extra build --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra build --extra dev --constraint requirements.lock \
 		--output-file requirements-dev.lock pyproject.toml
+	@$(MAKE) --no-print-directory requirements-ray.lock
+
+# Only what the development lock has not.
+requirements-ray.lock: requirements-dev.lock
+	$(COMPILE) --extra ray --constraint requirements-dev.lock \
+		$$(sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements-dev.lock) \
+		--output-file $@ pyproject.toml
 
 sbom: $(DEV_DONE) ## Write the bill of materials, CycloneDX, to build/sbom.cdx.json
 	@$(BIN)/python -m deploy.sbom
@@ -85,7 +98,7 @@ audit: $(DEV_DONE) ## Ask an advisory service about every locked package; exit c
 	@$(BIN)/python -m deploy.audit
 
 clean: ## Remove caches, builds and .venv; state in .foresail stays
-	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-ray build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf $(NPM_CHECK)/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -105,6 +118,14 @@ $(SETUP_DONE): requirements.lock pyproject.toml twin/pyproject.toml
 $(DEV_DONE): requirements-dev.lock $(SETUP_DONE)
 	@echo "Installing what tests need into .venv (once) ..."
 	@$(INSTALL) requirements-dev.lock
+	@touch $@
+
+$(RAY_DONE): requirements-ray.lock $(DEV_DONE)
+	@echo "Installing Ray into .venv-ray (once) ..."
+	@[ -x $(RAY_BIN)/python ] || $(BIN)/python -m venv .venv-ray
+	@echo "import site; site.addsitedir('$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')')" \
+		> "$$($(RAY_BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beside.pth"
+	@$(RAY_BIN)/python deploy/install.py requirements-ray.lock
 	@touch $@
 
 # The AsyncAPI project's own parser exists only for Node.js; without npm that one test skips itself.
