@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,8 @@ def confirm(arguments: argparse.Namespace, search: Search, best: Best) -> ExitCo
     console().print("\n".join(lines), markup=False, soft_wrap=True)
     if answer.passes:
         path = Path(arguments.profile_out)
-        path.write_text(profile_text(search, best, answer, plan.code), encoding="utf-8")
+        tuned = experiment.arm("tuned")
+        path.write_text(profile_text(search, best, tuned, answer, plan.code), encoding="utf-8")
         console().print(f"its settings stand in {path}", markup=False, soft_wrap=True)
     return answer.exit_code
 
@@ -100,17 +102,27 @@ def confirming_experiment(experiment: Experiment, search: Search, best: Best) ->
     )
 
 
-def profile_text(search: Search, best: Best, answer: GateResult, code: str) -> str:
-    """Return the settings as a TOML file for `foresail up --config`, its evidence as comments."""
+def profile_text(search: Search, best: Best, arm: Arm, answer: GateResult, code: str) -> str:
+    """Return an arm's settings as a TOML file for `foresail up --config`, its evidence as comments."""
+    beside = (
+        [] if arm.provisioner == "none" else [f"# It ran beside --provisioner {arm.provisioner}."]
+    )
     lines = [
         f"# Found by the study {search.study}, trial {best.number}; the gate passed on the test split, code {code}.",
+        *beside,
         *(f"# {one}" for one in answer.evidence),
     ]
-    tables: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-    for name, value in {**search.fixed, **best.parameters}.items():
-        table, _, field = name.rpartition(".")
-        if table:
-            tables[table].append((field, value))
+    tables: dict[str, dict[str, Any]] = defaultdict(dict)
+    for name, value in arm.settings.items():
+        if isinstance(value, Mapping):
+            tables[name].update(value)
+        else:
+            table, _, field = name.rpartition(".")
+            tables[table][field] = value
     for table, fields in sorted(tables.items()):
-        lines += ["", f"[{table}]", *(f"{field} = {json.dumps(value)}" for field, value in fields)]
+        lines += [
+            "",
+            f"[{table}]",
+            *(f"{field} = {json.dumps(value)}" for field, value in sorted(fields.items())),
+        ]
     return "\n".join(lines) + "\n"

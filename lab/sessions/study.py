@@ -117,13 +117,7 @@ class StudyRunner:
     # ---- trials
 
     def _create(self, storage: str) -> Any:
-        samplers, search = self._optuna.samplers, self._search
-        sampler = {
-            "tpe": lambda: samplers.TPESampler(seed=search.seed),
-            "cma-es": lambda: samplers.CmaEsSampler(seed=search.seed),
-            "nsga-ii": lambda: samplers.NSGAIISampler(seed=search.seed, population_size=12),
-            "random": lambda: samplers.RandomSampler(seed=search.seed),
-        }[search.sampler]()
+        search = self._search
         pruner = self._optuna.pruners.MedianPruner(n_startup_trials=5, n_min_trials=3)
         try:
             study = self._optuna.create_study(
@@ -131,7 +125,7 @@ class StudyRunner:
                 storage=storage,
                 load_if_exists=True,
                 directions=[objective.direction for objective in search.objectives],
-                sampler=sampler,
+                sampler=sampler_of(search),
                 pruner=pruner,
             )
         except (ValueError, ImportError, self._optuna.exceptions.OptunaError) as error:
@@ -160,7 +154,7 @@ class StudyRunner:
         return self._search.trials - self.state.done - len(self._running)
 
     async def _ask(self) -> None:
-        trial = self.study.ask({one.name: self._distribution(one) for one in self._search.space})
+        trial = self.study.ask(distributions_of(self._search))
         await self._play(trial, 0)
 
     async def _play(self, trial: Any, rung: int) -> None:
@@ -288,14 +282,34 @@ class StudyRunner:
         front = front[:1] if len(signs) == 1 else front
         return [Best(one.number, tuple(one.values), dict(one.params)) for one in front]
 
-    def _distribution(self, dimension: Dimension) -> Any:
-        made = self._optuna.distributions
-        if dimension.choices:
-            return made.CategoricalDistribution(dimension.choices)
-        low, high, step = dimension.low, dimension.high, dimension.step
-        if dimension.whole:
-            return made.IntDistribution(low, high, log=dimension.log, step=int(step or 1))
-        return made.FloatDistribution(low, high, log=dimension.log, step=step)
+
+def sampler_of(search: Search) -> Any:
+    """Return Optuna's sampler of a search, seeded by it."""
+    samplers, seed = load_optuna().samplers, search.seed
+    match search.sampler:
+        case "tpe":
+            return samplers.TPESampler(seed=seed)
+        case "cma-es":
+            return samplers.CmaEsSampler(seed=seed)
+        case "nsga-ii":
+            return samplers.NSGAIISampler(seed=seed, population_size=12)
+        case "random":
+            return samplers.RandomSampler(seed=seed)
+
+
+def distributions_of(search: Search) -> dict[str, Any]:
+    """Return the space of a search in Optuna's terms, by name."""
+    return {dimension.name: _distribution(dimension) for dimension in search.space}
+
+
+def _distribution(dimension: Dimension) -> Any:
+    made = load_optuna().distributions
+    if dimension.choices:
+        return made.CategoricalDistribution(dimension.choices)
+    low, high, step = dimension.low, dimension.high, dimension.step
+    if dimension.whole:
+        return made.IntDistribution(low, high, log=dimension.log, step=int(step or 1))
+    return made.FloatDistribution(low, high, log=dimension.log, step=step)
 
 
 def parameters_text(parameters: Mapping[str, Any]) -> str:
