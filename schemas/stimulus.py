@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from schemas.actions import ActionKind, AgentName
 from schemas.model import EventData
 from schemas.numbers import Count, Cycle, Ratio, Seconds
@@ -11,7 +13,7 @@ from schemas.reasons import Reason
 
 
 class Stimulus(EventData):
-    """One phase of the exerciser: applied, skipped, or cleaned up."""
+    """One phase of the exerciser: applied, given back, cleaned up; or skipped."""
 
     TYPE: ClassVar[str] = "foresail.stimulus.v1"
     WRITER: ClassVar[str] = "exerciser"
@@ -22,7 +24,8 @@ class Stimulus(EventData):
     cluster_time_seconds: Seconds
     sequence: Count
     """Running number of the stimulus in this run."""
-    status: Literal["applied", "skipped", "cleaned_up", "failed"]
+    status: Literal["applied", "giving_back", "skipped", "cleaned_up", "failed"]
+    """giving_back: the executor is to take back what it did during the phase."""
     phase: Count
     """0 to 8."""
     name: str
@@ -43,6 +46,27 @@ class Stimulus(EventData):
     randomised: bool = False
     reason: Reason | None = None
     text: str
+    since_cycle: Cycle | None = Field(default=None, exclude_if=lambda cycle: cycle is None)
+    """Nothing of what was decided from this cycle to `until_cycle` remains: the executor takes it back and begins
+    none of it. applied: the cycles whose observations do not show the load yet, or not at rest; giving_back: those of
+    the phase, and as many as giving back may take. None in both: nothing is concerned."""
+    until_cycle: Cycle | None = Field(default=None, exclude_if=lambda cycle: cycle is None)
+    intended_admission: str = Field(default="", exclude_if=lambda word: not word)
+    """The word of an intended admission: `queue`, `deprioritize`."""
+    node_selector: str = Field(default="", exclude_if=lambda label: not label)
+    """Label `key=value` that the pods ask of a node; one that no node has keeps them waiting."""
+    operation: str = Field(default="", exclude_if=lambda text: not text)
+    """What was written: `create 1 Deployment and 4 Jobs`."""
+    rollout: str = Field(default="", exclude_if=lambda text: not text)
+    """How far the Deployments were at the phase's end: `3 of 3 replicas ready`."""
+    decided: Count = Field(default=0, exclude_if=lambda count: not count)
+    """Decisions of the intended action during the phase."""
+    executed: Count = Field(default=0, exclude_if=lambda count: not count)
+    """Executions of the intended action that went through."""
+    verified: Count = Field(default=0, exclude_if=lambda count: not count)
+    """Those of them that later observations showed."""
+    given_back: Count = Field(default=0, exclude_if=lambda count: not count)
+    """Those of them that were taken back, by the phase's end or by a later decision."""
 
     def key(self) -> str:
         """Return the running number and status."""

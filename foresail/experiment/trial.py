@@ -11,12 +11,14 @@ from typing import Any
 
 import structlog
 
+from bus.follow import Handler
 from foresail.experiment.controllers import DeploymentControllers
 from foresail.experiment.cpu_meter import CpuMeter
 from foresail.experiment.drawn_world import history_of, with_files
 from foresail.experiment.job_queues import KUEUE, JobQueues
 from foresail.experiment.oracle import Oracle
 from foresail.experiment.planted import PlantedHarm
+from foresail.experiment.wrong_hours import ShuffledInference, WrongHours, wrong_hours_of
 from foresail.settings import StackSettings, resolve
 from foresail.stack.in_process import AGENTS
 from foresail.stack.virtual import START_WALL_NS, Listener, run_virtual_stack
@@ -34,6 +36,7 @@ from schemas.model import EventData
 from schemas.outcome import Mode, OutcomeForecast
 from schemas.score import OutcomeScore
 from schemas.switchback import OutcomeSwitchback
+from services.inference.service import InferenceHandler
 from twin.port.engine import Engine
 
 ACTING = ("inference", *AGENTS, "referee", "executor")
@@ -129,8 +132,11 @@ def run_trial(
         InputError: workload, scenario, machines or a setting cannot be used.
     """
     worlds: list[_WatchedWorld] = []
+    wrong_hours: list[WrongHours] = []
 
     def prepare(engine: Engine) -> None:
+        if trial.arm.wrong_hours:
+            wrong_hours.append(wrong_hours_of(engine, trial))
         stimulus = InputHash(engine)
         add_writers(engine, trial)
         counts_from = engine.now + trial.world.warm_up
@@ -143,6 +149,11 @@ def run_trial(
         if listener is not None:
             listener(event)
 
+    def instead(handler: Handler[Any]) -> Handler[Any]:
+        if wrong_hours and isinstance(handler, InferenceHandler):
+            return ShuffledInference(handler, wrong_hours[0])
+        return handler
+
     began, meter = time.process_time(), CpuMeter()
     summary = run_virtual_stack(
         trial_settings(trial, recording),
@@ -152,6 +163,7 @@ def run_trial(
         listener=take,
         meter=meter.run,
         kueue=None if trial.arm.queues is None else KUEUE,
+        instead=instead,
     )
     (world,) = worlds
     metrics, components = _measured(world, trial, summary)

@@ -28,6 +28,7 @@ from services.scoreboard.service import build as build_scoreboard
 
 AGENTS = {f"agent-{name}": name for name in agent_names()}
 Run = Callable[..., Coroutine[Any, Any, None]]
+Instead = Callable[[Handler[Any]], Handler[Any]]
 EFFECTFUL: Mapping[str, Run] = {
     "collector": run_collector,
     "executor": run_executor,
@@ -55,8 +56,12 @@ def service(
     origin: Origin,
     transport: Transport,
     on_collected: Callable[[CollectedCycle], None] | None = None,
+    instead: Instead | None = None,
 ) -> Coroutine[Any, Any, None]:
-    """Return one service over a connection and a cluster of its own; `on_collected` is the collector's."""
+    """Return one service over a connection and a cluster of its own.
+
+    `on_collected` is the collector's; `instead` returns what answers in a handler's place.
+    """
     group: Any = settings.agents if name in AGENTS else settings.groups[name]
     if name in EFFECTFUL:
         more = {"on_collected": on_collected} if name == COLLECTOR else {}
@@ -64,6 +69,7 @@ def service(
             group, bus, clock, origin, transport, code_version=CODE_VERSION, **more
         )
     handler, announcement = _build_handler(name, group, origin)
+    handler = handler if instead is None else instead(handler)
     models = getattr(handler, "model_ids", ())
     return run_handler(
         handler, bus, clock, origin, config_of(name, announcement, CODE_VERSION, models)

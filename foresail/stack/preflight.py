@@ -15,6 +15,7 @@ from foresail.stack.real_cluster import check_namespaces_named
 from foresail.stack.state_folder import NoStack, StateFolder
 from services.collector.measuring import read_prices
 from services.prometheus import read_queries
+from twin.port.api import EXERCISE_NAMESPACES as TWIN_NAMESPACES
 from twin.port.files import read_scenario
 
 
@@ -33,17 +34,24 @@ def check_before_start(settings: StackSettings) -> None:
         check_file(f"collector.prometheus.{name}", getattr(prometheus, name) or None)
     read_queries(prometheus)
     read_prices(settings.collector.energy_price_file)
-    if settings.run.exercise and settings.run.kubeconfig and settings.run.mode != "active":
-        raise ConfigError(
-            "--exercise",
-            "with --kubeconfig",
-            "leave it out, or add --mode active: it creates real Deployments",
-        )
+    _check_exercise(settings)
     if settings.run.record is not None:
         check_writable("--record", Path(settings.run.record))
     if settings.run.scenario is not None:
         read_scenario(Path(settings.run.scenario))
     provisioning_of(settings.run)
+
+
+def _check_exercise(settings: StackSettings) -> None:
+    run, namespace = settings.run, settings.exerciser.namespace
+    if not run.exercise:
+        return
+    if namespace in {"kube-system", *settings.executor.protected_namespaces, "default"}:
+        remedy = "name a namespace of its own: what it creates there is removed again"
+        raise ConfigError("exerciser.namespace", namespace, remedy)
+    if run.kubeconfig is None and not run.virtual_time and namespace not in TWIN_NAMESPACES:
+        remedy = f"the simulated cluster lets it write in {' and '.join(TWIN_NAMESPACES)} alone"
+        raise ConfigError("exerciser.namespace", namespace, remedy)
 
 
 def check_ports(settings: StackSettings) -> None:

@@ -18,7 +18,6 @@ from foresail.settings import StackSettings
 from projections.switchback.text import SWITCHBACK_HINT
 from schemas.outcome import Mode
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.exerciser.cluster import NAMESPACE as EXERCISE_NAMESPACE
 from services.official_client import OfficialClientTransport
 
 PAGE = "docs/real-clusters.md"
@@ -67,8 +66,9 @@ def check_namespaces_named(settings: StackSettings) -> None:
             raise ConfigError(
                 "--namespaces", name, "leave it out: --mode active never writes in this namespace"
             )
-    if settings.run.exercise and EXERCISE_NAMESPACE not in names:
-        remedy = f"with --exercise add {EXERCISE_NAMESPACE}, where it creates Deployments"
+    exercised = settings.exerciser.namespace
+    if settings.run.exercise and exercised not in names:
+        remedy = f"with --exercise add {exercised}, where it creates Deployments and Jobs"
         raise ConfigError("--namespaces", ",".join(names), remedy)
 
 
@@ -107,7 +107,7 @@ async def _read(transport: Transport, settings: StackSettings) -> None:
     if mode_of(settings, Mode.SHADOW) is not Mode.ACTIVE:
         return
     for name in writable_namespaces(settings):
-        if not (settings.run.exercise and name == EXERCISE_NAMESPACE):
+        if not (settings.run.exercise and name == settings.exerciser.namespace):
             await _check_exists(transport, name)
 
 
@@ -144,7 +144,12 @@ def early_note(settings: StackSettings) -> str:
     if settings.run.kubeconfig is None:
         return ""
     if mode_of(settings, Mode.SHADOW) is Mode.SHADOW:
-        return f"shadow mode: every write to this cluster is a dry run ({PAGE}). {SWITCHBACK_HINT}"
+        beside = (
+            f", but for the exerciser's load in namespace {settings.exerciser.namespace}"
+            if settings.run.exercise
+            else ""
+        )
+        return f"shadow mode: every write to this cluster is a dry run{beside} ({PAGE}). {SWITCHBACK_HINT}"
     label = settings.executor.writable_nodes
     nodes = f"nodes labelled {label}" if label else "no node"
     names = ", ".join(writable_namespaces(settings))

@@ -26,7 +26,7 @@ from foresail.output import console
 from foresail.progress import Advance, instead_of_log_lines
 from foresail.run_settings import RunSettings
 from foresail.settings import StackSettings
-from foresail.stack.in_process import service, service_names
+from foresail.stack.in_process import Instead, service, service_names
 from foresail.stack.provisioning import provisioning_of
 from foresail.stack.recording import open_writer
 from foresail.stack.run_events import announce_start, run_complete
@@ -89,6 +89,7 @@ def run_virtual_stack(
     meter: Meter | None = None,
     branching: Branching | None = None,
     kueue: KueueConfig | None = None,
+    instead: Instead | None = None,
 ) -> dict[str, Any]:
     """Run for the time asked for and return the summary.
 
@@ -102,6 +103,7 @@ def run_virtual_stack(
         meter: called with each service's name and coroutine, and returns what is run in its place.
         branching: told before the executor writes; such a world has no untouched one beside it either.
         kueue: how the simulated cluster serves Kueue; None: it does not.
+        instead: called with each handler once the world is prepared, and returns what answers in its place.
 
     Raises:
         InputError: something given does not work.
@@ -129,7 +131,15 @@ def run_virtual_stack(
             instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
         ):
             stage = _VirtualStack(
-                filled, workload, prepare, frozenset(without), listener, meter, branching, kueue
+                filled,
+                workload,
+                prepare,
+                frozenset(without),
+                listener,
+                meter,
+                branching,
+                kueue,
+                instead,
             )
             return stopping.run(_run(stage, advance_to), lambda whole: run_virtual(lambda: whole))
 
@@ -146,6 +156,7 @@ class _VirtualStack:
     meter: Meter | None
     branching: Branching | None
     kueue: KueueConfig | None
+    instead: Instead | None
 
 
 @contextlib.contextmanager
@@ -234,7 +245,14 @@ def _services(
         on_collected = branching.note_collected
     services = {
         name: service(
-            name, settings, bus(), clock, origin, transports.get(name, plain), on_collected
+            name,
+            settings,
+            bus(),
+            clock,
+            origin,
+            transports.get(name, plain),
+            on_collected,
+            stage.instead,
         )
         for name in service_names(settings)
         if name not in stage.without

@@ -112,6 +112,8 @@ class Arm(DataModel):
     """Whether one who knows the future scales and switches machines."""
     ahead: ScalingAhead | None = None
     """Whether somebody scales Deployments with traffic for the demand to come."""
+    wrong_hours: bool = False
+    """Whether Foresail gets the trained model's forecasts of another hour; see `foresail.experiment.wrong_hours`."""
     planted: Planted | None = None
     """Harm that is done on purpose."""
     settings: dict[str, Any] = {}
@@ -162,6 +164,8 @@ class Arm(DataModel):
                 "queues: Kueue and this arm would both suspend and start Jobs; give queues to an arm that does "
                 "not act and knows no future"
             )
+        if self.wrong_hours and not (self.acts and self.predicts):
+            raise ValueError("wrong_hours: nobody here acts on a forecast; leave it out")
         if not self.predicts and not self.acts:
             raise ValueError("predicts: this arm does not act, so nothing predicts; leave it out")
         return self

@@ -14,7 +14,7 @@ from inputs.quantities import cpu_text, memory_text, parse_cores, parse_whole
 from services.cluster import ClusterRefused, Transport
 from services.exerciser.plan import NodeLoad, PlannedLoad
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import CPU, FIELD_MANAGER, MEMORY, Node, Pod
+from services.kube_objects import CPU, FIELD_MANAGER, MEMORY, KubeStruct, Meta, Node, Pod
 from services.kube_workloads import Deployment
 from services.pod_requests import effective_request
 from services.protection import DO_NOT_DISRUPT, OWN_NAMESPACES, control_plane_mark
@@ -35,9 +35,17 @@ ON = "on"
 AT_ONCE = 16
 """Writes in flight at a time."""
 
+
+class NamedObject(KubeStruct, frozen=True, dict=True, gc=True):
+    """A Deployment or a Job, of which only the name is read."""
+
+    metadata: Meta = Meta()
+
+
 _NODES = list_decoder(Node)
 _PODS = list_decoder(Pod)
 _DEPLOYMENTS = list_decoder(Deployment)
+_OBJECTS = list_decoder(NamedObject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +60,32 @@ class ClusterLoad:
     """Hostname label by node; nodes without one are absent."""
 
 
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Labels of the exerciser's objects."""
+
+    part_of: str = PART_OF_VALUE
+    """Value of `app.kubernetes.io/part-of`."""
+    slot: str = SLOT_LABEL
+    """Key of the node label that pods ask for which are to fit nowhere."""
+
+
+FORESAIL_MARKS = Marks()
+MARKS: Mapping[str, Marks] = {
+    "foresail": FORESAIL_MARKS,
+    "borg-orchestrator": Marks("borg-orchestrator-exerciser", "borg-orchestrator/exercise-slot"),
+}
+"""By whose names they are: ours, or those of the first predecessor."""
+
+
 def deployments_path(namespace: str) -> str:
     """Return the path of a namespace's Deployments."""
     return f"/apis/apps/v1/namespaces/{namespace}/deployments"
+
+
+def jobs_path(namespace: str) -> str:
+    """Return the path of a namespace's Jobs."""
+    return f"/apis/batch/v1/namespaces/{namespace}/jobs"
 
 
 async def read_load(transport: Transport, namespace: str = NAMESPACE) -> ClusterLoad:
@@ -92,43 +123,74 @@ async def create_load(
     image: str,
     hostnames: Mapping[str, str],
     namespace: str = NAMESPACE,
+    marks: Marks = FORESAIL_MARKS,
 ) -> None:
-    """Create the namespace and the Deployments of a phase.
+    """Create the namespace and the objects of a phase.
 
     Raises:
         ClusterUnavailable, ClusterRefused: some could not be created; those that were stay.
     """
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(namespace)}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(namespace, marks)}
     await _unless_there(transport, "/api/v1/namespaces", space)
-    manifests = [load_manifest(load, image, hostnames) for load in loads]
+    paths = {"Deployment": deployments_path(namespace), "Job": jobs_path(namespace)}
     limit = asyncio.Semaphore(AT_ONCE)
 
-    async def create(body: Mapping[str, Any]) -> None:
+    async def create(load: PlannedLoad) -> None:
         async with limit:
-            await _unless_there(transport, deployments_path(namespace), body)
+            body = load_manifest(load, image, hostnames, marks)
+            await _unless_there(transport, paths[load.kind], body)
 
-    await asyncio.gather(*(create(body) for body in manifests))
+    await asyncio.gather(*(create(load) for load in loads))
 
 
-async def remove_all(transport: Transport, namespace: str = NAMESPACE) -> int:
-    """Remove every Deployment of the exerciser, with its pods; return how many there were.
+async def remove_all(
+    transport: Transport, namespace: str = NAMESPACE, marks: Marks = FORESAIL_MARKS
+) -> int:
+    """Remove every Deployment and Job of the exerciser, with its pods; return how many there were.
 
     Raises:
         ClusterUnavailable, ClusterRefused: some could not be removed.
     """
-    try:
-        ours = {"labelSelector": f"{PART_OF}={PART_OF_VALUE}"}
-        path = deployments_path(namespace)
-        deployments = (await read_list(transport, path, _DEPLOYMENTS, ours)).items
-    except ClusterRefused as error:
-        if error.status == 404:
-            return 0
-        raise
-    await _remove(transport, [deployment.metadata.name for deployment in deployments], namespace)
-    return len(deployments)
+    paths = await _own_paths(transport, namespace, marks)
+    await _remove(transport, paths)
+    return len(paths)
 
 
-async def remove_stranded(transport: Transport) -> int:
+async def rollout_text(
+    transport: Transport, namespace: str = NAMESPACE, marks: Marks = FORESAIL_MARKS
+) -> str:
+    """Return how many of the replicas that the exerciser's Deployments want are ready.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: they could not be read.
+    """
+    path = deployments_path(namespace)
+    found = (await read_list(transport, path, _DEPLOYMENTS, _selector(marks))).items
+    wanted = sum(one.spec.replicas for one in found)
+    return f"{sum(one.status.ready_replicas for one in found)} of {wanted} replicas ready"
+
+
+async def _own_paths(transport: Transport, namespace: str, marks: Marks) -> list[str]:
+    """Return the paths of the exerciser's objects; none where there is no such namespace or API."""
+    found: list[str] = []
+    for path in (deployments_path(namespace), jobs_path(namespace)):
+        try:
+            items = (await read_list(transport, path, _OBJECTS, _selector(marks))).items
+        except ClusterRefused as error:
+            if error.status != 404:
+                raise
+            continue
+        found += [f"{path}/{item.metadata.name}" for item in items]
+    return found
+
+
+def _selector(marks: Marks) -> dict[str, str]:
+    return {"labelSelector": f"{PART_OF}={marks.part_of}"}
+
+
+async def remove_stranded(
+    transport: Transport, namespace: str = NAMESPACE, marks: Marks = FORESAIL_MARKS
+) -> int:
     """Remove load of nodes that fell asleep or were cordoned meanwhile; return how many there were.
 
     Its pods could start nowhere, and their waiting would be taken for a full queue.
@@ -142,35 +204,62 @@ async def remove_stranded(transport: Transport) -> int:
         for node in nodes
         if node.ready and not node.spec.unschedulable and _power_state(node) == ON
     }
-    deployments = (await read_list(transport, deployments_path(NAMESPACE), _DEPLOYMENTS)).items
+    path = deployments_path(namespace)
+    deployments = (await read_list(transport, path, _DEPLOYMENTS, _selector(marks))).items
     stranded = [
-        deployment.metadata.name
+        f"{path}/{deployment.metadata.name}"
         for deployment in deployments
         if deployment.metadata.annotations.get(NODE_ANNOTATION, "") not in {"", *usable}
         and deployment.status.ready_replicas < deployment.spec.replicas
     ]
-    await _remove(transport, stranded, NAMESPACE)
+    await _remove(transport, stranded)
     return len(stranded)
 
 
-async def _remove(transport: Transport, names: Sequence[str], namespace: str) -> None:
+async def _remove(transport: Transport, paths: Sequence[str]) -> None:
     limit = asyncio.Semaphore(AT_ONCE)
 
-    async def remove(name: str) -> None:
+    async def remove(path: str) -> None:
         async with limit:
             try:
-                path = f"{deployments_path(namespace)}/{name}"
                 await transport.request("DELETE", path, {"propagationPolicy": "Background"})
             except ClusterRefused as error:
                 if error.status != 404:
                     raise
 
-    await asyncio.gather(*(remove(name) for name in names))
+    await asyncio.gather(*(remove(path) for path in paths))
 
 
-def load_manifest(load: PlannedLoad, image: str, hostnames: Mapping[str, str]) -> dict[str, Any]:
-    """Return the Deployment of one load."""
-    labels = {PART_OF: PART_OF_VALUE, LOAD_LABEL: load.name}
+def load_manifest(
+    load: PlannedLoad,
+    image: str,
+    hostnames: Mapping[str, str],
+    marks: Marks = FORESAIL_MARKS,
+) -> dict[str, Any]:
+    """Return the Deployment or Job of one load."""
+    labels = {PART_OF: marks.part_of, LOAD_LABEL: load.name}
+    metadata = {
+        **_metadata(load.name, marks),
+        "labels": labels,
+        "annotations": _annotations(load),
+    }
+    template = {"metadata": {"labels": labels}, "spec": _pod_spec(load, image, hostnames, marks)}
+    if load.kind == "Job":
+        template["spec"]["restartPolicy"] = "Never"
+        amounts = {"parallelism": load.replicas, "completions": load.replicas}
+        spec = {**amounts, "template": template}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+    spec = {
+        "replicas": load.replicas,
+        "selector": {"matchLabels": {LOAD_LABEL: load.name}},
+        "template": template,
+    }
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def _pod_spec(
+    load: PlannedLoad, image: str, hostnames: Mapping[str, str], marks: Marks
+) -> dict[str, Any]:
     requests = {CPU: cpu_text(load.cpu_millicores), MEMORY: memory_text(load.memory_bytes)}
     pod: dict[str, Any] = {
         "containers": [{"name": "load", "image": image, "resources": {"requests": requests}}],
@@ -179,26 +268,22 @@ def load_manifest(load: PlannedLoad, image: str, hostnames: Mapping[str, str]) -
     }
     if load.anywhere:
         pod["topologySpreadConstraints"] = [_one_a_node(load.name)]
+    elif load.movable:
+        pod["affinity"] = _node_preference(hostnames.get(load.node, load.node))
     elif not load.node:
-        pod["nodeSelector"] = {SLOT_LABEL: SLOT_VALUE}
+        pod["nodeSelector"] = {marks.slot: SLOT_VALUE}
     elif load.node in hostnames:
         pod["nodeSelector"] = {HOSTNAME: hostnames[load.node]}
     else:
         pod["affinity"] = _node_affinity(load.node)
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {
-            **_metadata(load.name),
-            "labels": labels,
-            "annotations": _annotations(load),
-        },
-        "spec": {
-            "replicas": load.replicas,
-            "selector": {"matchLabels": {LOAD_LABEL: load.name}},
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-        },
-    }
+    return pod
+
+
+def _node_preference(hostname: str) -> dict[str, Any]:
+    """Return the strongest wish for a node that an eviction may still override."""
+    expression = {"key": HOSTNAME, "operator": "In", "values": [hostname]}
+    term = {"weight": 100, "preference": {"matchExpressions": [expression]}}
+    return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
 def _annotations(load: PlannedLoad) -> dict[str, str]:
@@ -224,8 +309,8 @@ def _one_a_node(name: str) -> dict[str, Any]:
     }
 
 
-def _metadata(name: str) -> dict[str, Any]:
-    return {"name": name, "labels": {PART_OF: PART_OF_VALUE}}
+def _metadata(name: str, marks: Marks) -> dict[str, Any]:
+    return {"name": name, "labels": {PART_OF: marks.part_of}}
 
 
 def _is_control_plane(node: Node) -> bool:
@@ -250,6 +335,7 @@ def _node_load(node: Node, pods: Iterable[Pod]) -> NodeLoad:
         memory_requested_bytes=sum(amount.memory_bytes for amount in amounts),
         unhealthy_pods=sum(pod.unhealthy for pod in judged),
         restarted_pods=sum(pod.restarts > 0 for pod in judged),
+        pods=sum("/DaemonSet/" not in pod.workload() for pod in living),
     )
 
 

@@ -68,6 +68,18 @@ class Phase:
     """Queue length from (inclusive) and below which the intended action is chosen."""
     admission: str = ""
     """The intended word of an admission action."""
+    parts: int = 1
+    """Pods that share the load of one node; several may also run elsewhere, so that some can be moved and one more
+    has a place."""
+    job_pods: int = 0
+    """Pods of each of `WAITING_JOBS` Jobs among those that wait: a Job can be held, a Deployment cannot. The others
+    keep the queue within its band while they are held."""
+
+    @property
+    def intention(self) -> str:
+        """The intended action, as `full_kind` names it: `dvfs`, `admission:queue`."""
+        word = "sleep" if self.kind is ActionKind.POWER_STATE else self.admission
+        return f"{self.kind}:{word}" if word else str(self.kind)
 
 
 SLEEP_BELOW, DVFS_BELOW, BALLOON_BELOW = 0.12, 0.30, 0.45
@@ -139,6 +151,7 @@ PHASES: tuple[Phase, ...] = (
         (MIGRATE_FROM, REPLICATE_FROM),
         LoadShares(0.92, 0.64),
         (0.90, 0.93),
+        parts=4,
     ),
     Phase(
         5,
@@ -150,6 +163,7 @@ PHASES: tuple[Phase, ...] = (
         (REPLICATE_FROM, 1.0),
         LoadShares(0.94, 0.91),
         (0.935, 0.945),
+        parts=4,
     ),
     Phase(
         6,
@@ -162,6 +176,7 @@ PHASES: tuple[Phase, ...] = (
         queue=12,
         queue_band=(8, 80),
         admission="queue",
+        job_pods=1,
     ),
     Phase(
         7,
@@ -174,6 +189,7 @@ PHASES: tuple[Phase, ...] = (
         queue=90,
         queue_band=(80, 120),
         admission="deprioritize",
+        job_pods=2,
     ),
     Phase(
         8,
@@ -188,6 +204,8 @@ PHASES: tuple[Phase, ...] = (
     ),
 )
 
+WAITING_JOBS = 4
+"""At most `executor.workloads_per_admission`, so that one decision holds them all."""
 WAITING_CPU_MILLICORES = 100
 WAITING_MEMORY_BYTES = 64 * MEBIBYTE
 _WAITING_CPU_RANGE = (80, 200)

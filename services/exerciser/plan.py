@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from schemas.reasons import Reason
 from services.exerciser.phases import (
@@ -15,6 +16,7 @@ from services.exerciser.phases import (
     OVERLOADED_ABOVE,
     OVERLOADED_SHARE,
     THROTTLE_FROM,
+    WAITING_JOBS,
     LoadShares,
     Phase,
     phase_shares,
@@ -24,6 +26,8 @@ from services.exerciser.settings import ExerciserSettings
 
 MOST_RATIO = 0.99
 """A phase never asks for more of a node."""
+AHEAD_CPU_RATIO = 0.02
+"""By so much of their CPU all nodes but one get more, so that this one is the least wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class NodeLoad:
     memory_requested_bytes: int
     unhealthy_pods: int
     restarted_pods: int
+    pods: int = 0
+    """Pods of others on it, those of DaemonSets aside."""
 
     @property
     def shares(self) -> LoadShares:
@@ -55,7 +61,7 @@ class NodeLoad:
 
 @dataclass(frozen=True, slots=True)
 class PlannedLoad:
-    """One Deployment to create."""
+    """One Deployment or Job to create."""
 
     name: str
     replicas: int
@@ -67,6 +73,9 @@ class PlannedLoad:
     """Whether any node may take it, its pods spread over them; then `node` is empty."""
     protected: bool = False
     """Whether it asks not to be disrupted: agent B's load must not be scaled or held meanwhile."""
+    movable: bool = False
+    """Whether its node is a preference only."""
+    kind: Literal["Deployment", "Job"] = "Deployment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +88,33 @@ class LoadPlan:
 
 
 def plan_phase(
-    phase: Phase, nodes: Sequence[NodeLoad], waiting_pods: int, settings: ExerciserSettings
+    phase: Phase,
+    nodes: Sequence[NodeLoad],
+    waiting_pods: int,
+    settings: ExerciserSettings,
+    turn: int = 0,
 ) -> LoadPlan:
-    """Return the Deployments of a phase.
+    """Return what is created for a phase.
 
     Args:
         phase: the phase.
         nodes: nodes that are ready and on, sorted by name.
         waiting_pods: pods of others that are Pending and not bound to a node.
         settings: the exerciser's settings.
+        turn: number of the phase in the run. It chooses among nodes that would do equally well, since the executor
+            acts on one node so and so often only.
     """
     if not nodes:
         return LoadPlan((), "no node is ready and on", Reason.NO_NODES)
     if phase.spread == "one_node":
-        return _on_one_node(phase, nodes, settings)
+        return _on_one_node(phase, nodes, settings, turn)
     disturbed = _by_safety(phase, nodes) or _by_admission(phase, nodes, waiting_pods)
     if disturbed is not None:
         return disturbed
     if phase.spread == "nothing":
         return _on_no_node(phase, nodes)
     if phase.spread == "every_node":
-        return _on_every_node(phase, nodes, settings)
+        return _on_every_node(phase, nodes, settings, turn)
     return _unschedulable(phase, waiting_pods, settings)
 
 
@@ -138,22 +153,26 @@ def _on_no_node(phase: Phase, nodes: Sequence[NodeLoad]) -> LoadPlan:
 
 
 def _on_every_node(
-    phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSettings
+    phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSettings, turn: int
 ) -> LoadPlan:
     if len(nodes) > settings.most_nodes:
         text = f"{len(nodes)} nodes are more than {settings.most_nodes} (most_nodes)"
         return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
     target = _shares(phase, settings)
+    more = LoadShares(target.cpu_ratio + AHEAD_CPU_RATIO, target.memory_ratio)
+    below = [node for node in nodes if node.shares.pressure < target.pressure]
+    least = _chosen(below, turn) if below else None
     loads: list[PlannedLoad] = []
     reached: list[float] = []
     for number, node in enumerate(nodes):
-        if node.shares.pressure >= target.pressure:
+        wanted = target if node is least else more
+        if node.shares.pressure >= wanted.pressure:
             reached.append(node.shares.pressure)
             continue
         if not node.schedulable:
             text = f"node {node.name} is on but takes no pods, and would stay the idlest"
             return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
-        load, pressure = _fill(f"exercise-{phase.index}-{number}", node, target)
+        load, pressure = _fill(f"exercise-{phase.index}-{number}", node, wanted)
         loads.append(replace(load, protected=True))
         reached.append(pressure)
     if not phase.band[0] <= min(reached) < phase.band[1]:
@@ -165,12 +184,17 @@ def _on_every_node(
     return LoadPlan(tuple(loads), f"{_shares_text(target)} of each of {len(nodes)} nodes")
 
 
-def _on_one_node(phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSettings) -> LoadPlan:
+def _on_one_node(
+    phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSettings, turn: int
+) -> LoadPlan:
     target = _shares(phase, settings)
     candidates = [node for node in nodes if node.schedulable and node.calm]
     if not candidates:
         return LoadPlan((), "no node is calm and takes pods", Reason.NO_NODES)
-    chosen = min(candidates, key=lambda node: (node.shares.pressure, node.name))
+    if phase.parts > 1:
+        roomy = [node for node in candidates if _has_refuge(node, nodes, target, phase.parts)]
+        candidates = roomy or candidates
+    chosen = _chosen(candidates, turn)
     load, pressure = _fill(f"exercise-{phase.index}", chosen, target)
     if not phase.band[0] <= pressure < phase.band[1]:
         text = f"node {chosen.name} would have risk {pressure:.3f}, outside the phase's band"
@@ -180,7 +204,36 @@ def _on_one_node(phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSet
     if worst is not None and (not worst.calm or worst.shares.pressure >= pressure):
         text = f"node {worst.name} is at higher risk than the phase would bring about"
         return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
-    return LoadPlan((load,), f"{_shares_text(target)} of node {chosen.name}")
+    return LoadPlan(_parts(load, phase.parts), f"{_shares_text(target)} of node {chosen.name}")
+
+
+def _chosen(nodes: Sequence[NodeLoad], turn: int) -> NodeLoad:
+    """Return the node of this turn: one without pods of others, which an action might concern; else the idlest."""
+    free = [node for node in nodes if not node.pods]
+    if free:
+        return free[turn % len(free)]
+    return min(nodes, key=lambda node: (node.shares.pressure, node.name))
+
+
+def _has_refuge(node: NodeLoad, nodes: Sequence[NodeLoad], target: LoadShares, parts: int) -> bool:
+    """Say whether a part of the load that a node gets also fits somewhere else."""
+    load = _parts(_fill("", node, target)[0], parts)[0]
+    return any(
+        other.schedulable
+        and load.cpu_millicores <= other.cpu_millicores - other.cpu_requested_millicores
+        and load.memory_bytes <= other.memory_bytes - other.memory_requested_bytes
+        for other in nodes
+        if other is not node
+    )
+
+
+def _parts(load: PlannedLoad, parts: int) -> tuple[PlannedLoad, ...]:
+    """Return a load as so many Deployments of one pod each, their amounts rounded up."""
+    if parts == 1:
+        return (load,)
+    cpu, memory = math.ceil(load.cpu_millicores / parts), math.ceil(load.memory_bytes / parts)
+    part = replace(load, cpu_millicores=cpu, memory_bytes=memory, movable=True)
+    return tuple(replace(part, name=f"{load.name}-{number}") for number in range(parts))
 
 
 def _unschedulable(phase: Phase, waiting_pods: int, settings: ExerciserSettings) -> LoadPlan:
@@ -190,8 +243,16 @@ def _unschedulable(phase: Phase, waiting_pods: int, settings: ExerciserSettings)
         text = f"{waiting_pods} pods of others wait already; the queue would be {queue}"
         return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
     cpu, memory = waiting_size(phase, randomise=settings.randomise, seed=settings.seed)
-    loads = (PlannedLoad(f"exercise-{phase.index}", replicas, cpu, memory),) if replicas else ()
-    return LoadPlan(loads, f"{replicas} pods that fit nowhere, beside {waiting_pods} of others")
+    name = f"exercise-{phase.index}"
+    jobs = min(WAITING_JOBS, replicas // phase.job_pods) if phase.job_pods else 0
+    rest = replicas - jobs * phase.job_pods
+    loads = [PlannedLoad(name, rest, cpu, memory)] if rest else []
+    loads += [
+        PlannedLoad(f"{name}-job-{number}", phase.job_pods, cpu, memory, kind="Job")
+        for number in range(jobs)
+    ]
+    text = f"{replicas} pods that fit nowhere, beside {waiting_pods} of others"
+    return LoadPlan(tuple(loads), text)
 
 
 def _shares(phase: Phase, settings: ExerciserSettings) -> LoadShares:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -12,9 +12,21 @@ from schemas.model import DataModel
 class ExerciserSettings(DataModel):
     """Settings of the exerciser's process."""
 
-    phase_cycles: int = Field(default=3, ge=2)
-    """Cycles for which a phase stays on. The first may still see pods starting (which the baseline
-    calls unhealthy); the intended effect is judged on the last one."""
+    phase_cycles: int = Field(default=3, ge=1)
+    """Cycles for which a phase stays on at least. The first may still see pods starting (which the baseline
+    calls unhealthy)."""
+    patience_cycles: int = Field(default=8, ge=0, le=20)
+    """Further cycles for which a phase waits until what it intends was executed and verified, and again until it was
+    given back; 0: the next phase begins after `phase_cycles` whatever has become of this one."""
+    give_back: bool = True
+    """Have the executor take back what it did during a phase before the next one begins."""
+    namespace: str = Field(
+        default="foresail-exercise", pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+    )
+    """Namespace of the load; nothing else is written."""
+    marks: Literal["foresail", "borg-orchestrator"] = "foresail"
+    """By whose labels the load is known: ours, or `app.kubernetes.io/part-of=borg-orchestrator-exerciser` and the
+    node label `borg-orchestrator/exercise-slot` of the first predecessor."""
     rounds: int = Field(default=0, ge=0)
     """How often to go through the nine phases; 0: until stopped."""
     randomise: bool = False
@@ -27,6 +39,11 @@ class ExerciserSettings(DataModel):
     """Phases 1 and 2 put one Deployment on each node; larger clusters skip them."""
     request_timeout_seconds: float = Field(default=10.0, gt=0)
     """Wall seconds after which a request to the API server is given up."""
+
+    @property
+    def gives_back(self) -> bool:
+        """Whether a phase waits until what was done is taken back."""
+        return self.give_back and self.patience_cycles > 0
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result, for the config event."""

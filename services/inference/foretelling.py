@@ -95,7 +95,7 @@ def _told_more(
     times, values = history.pasts(asked)
     forecaster.observe_many(asked, times[-1:], values[:, -1:])
     forecasts = forecaster.forecast_many(asked, times, values, (foretold.step - 1) * STEP_SECONDS)
-    new = zip(_newest_known(values).tolist(), forecasts, strict=True)
+    new = zip(newest_known(values).tolist(), forecasts, strict=True)
     told = {**foretold.told, **dict(zip(asked, new, strict=True))}
     if later:
         return replace(foretold, forecaster=forecaster, is_new=False, waiting=later, told=told)
@@ -104,7 +104,7 @@ def _told_more(
     return replace(
         foretold,
         forecaster=forecaster,
-        bands=_bands(said, newest, foretold.step),
+        bands=bands_of_step(said, newest, foretold.step),
         is_new=bool(said),
         waiting=(),
         told={},
@@ -118,7 +118,7 @@ def _prepare(forecaster: DemandForecaster, history: WorkloadHistory, names: Sequ
         forecaster.prepare(late, *history.pasts(late), origin_s)
 
 
-def _newest_known(values: Floats) -> Floats:
+def newest_known(values: Floats) -> Floats:
     """Return the newest value of each row that is known, NaN where none is: the newest step may be a hole."""
     known = ~np.isnan(values)
     back = np.argmax(known[:, ::-1], axis=1)
@@ -126,7 +126,7 @@ def _newest_known(values: Floats) -> Floats:
     return newest
 
 
-def _bands(
+def bands_of_step(
     said: dict[str, ForecastBands], newest: dict[str, float], step: int
 ) -> tuple[DemandBands, ...]:
     """Return the forecasts by horizon; that of H seconds is of the step that ends H after the newest one."""

@@ -92,7 +92,7 @@ def test_a_proposal_names_the_forecast_it_rests_on() -> None:
     )
     assert (ground.low, ground.middle, ground.high) == (58.0, 60.0, 62.0)
     assert ground.made_seconds == proposal.cluster_time_seconds
-    assert ground.chance_before == pytest.approx(0.38, abs=0.01)  # of two bands one passes it
+    assert ground.chance_before == pytest.approx(0.5, abs=0.01)  # of two bands one passes it
     assert ground.without_replicas is None
     assert ground.chance_after < 0.2  # at most twice the replicas in one step
     assert "without the forecast 4" in proposal.text
@@ -108,6 +108,19 @@ def test_outermost_quantiles_count_where_they_are_told() -> None:
     world.foretells, told.foretells = lambda _view: (plain,), lambda _view: (wide,)
 
     assert [getattr(one.play().action, "replicas", None) for one in (world, told)] == [5, 8]
+
+
+@pytest.mark.parametrize(("most", "replicas"), [(0, 4), (6, 6), (40, 7)])
+def test_an_autoscaler_s_maximum_bounds_a_raise_ahead_and_our_own_cap_does_not(
+    most: int, replicas: int
+) -> None:
+    """Its owner said how far the workload may grow; without one (0) the cap on what we add holds, here none."""
+    world = ValueWorld(
+        "safety", {"web": ScriptedService(rate=36.0, least=1, most=most)},
+        value={"forecast": True, "most_surge": 1.01},
+        foretells=lambda _view: (band("service/shop/web", 600, 62.0),),
+    )  # fmt: skip
+    assert max(getattr(world.play().action, "replicas", 4) for _ in range(20)) == replicas
 
 
 def test_what_needs_no_more_is_left_alone() -> None:
@@ -174,8 +187,8 @@ def test_the_longest_lead_seen_and_the_age_of_the_forecast_shift_what_can_be_ser
     both, later = young.wanted(4, 40, 900.0), old.wanted(4, 40, 900.0)
     assert both is not None
     assert later is not None
-    assert both.chance_before < 0.5
-    assert later.chance_before == pytest.approx(0.77, abs=0.01)
+    assert both.chance_before == pytest.approx(0.5, abs=0.01)
+    assert later.chance_before == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_lead_ends_when_the_last_pod_is_ready() -> None:
@@ -192,12 +205,12 @@ def test_a_lead_ends_when_the_last_pod_is_ready() -> None:
 
 
 def test_the_cause_of_a_raise_ahead_is_the_prediction() -> None:
-    """The event of the bands is among its causes, so that `explain` finds it."""
+    """The events of the bands and of what a replica bears are among its causes, so that `explain` finds them."""
     world = steady_world(high=62.0)
     proposal = world.play()
     assert proposal.forecast is not None
     assert world.log[-1].causation_ids[1:] == proposal.forecast.prediction_ids
-    assert len(world.log[-1].causation_ids) == 2
+    assert len(proposal.forecast.prediction_ids) == 2
 
 
 def test_a_replica_is_not_given_back_before_a_rise() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from schemas.actions import ReplicateAction
+from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.envelope import Event
 from schemas.model import EventData
 from schemas.observation import ObservedServices
@@ -146,6 +147,30 @@ class ValueWorld:
             cluster_time_seconds=self.state.view.cluster_time_seconds,
         )  # fmt: skip
         self.take(prediction)
+        self._state_capacity()
+
+    def _state_capacity(self) -> None:
+        """Say what a replica of each workload bears, as inference does from the CPU of requests."""
+        rows = {
+            f"shop/Deployment/{name}": {
+                "version": "1",
+                "low": 0.9 * one.bears,
+                "replica_rate": one.bears,
+                "high": 1.1 * one.bears,
+                "windows": 10.0,
+                "source": "prior",
+            }
+            for name, one in sorted(self.services.items())
+        }
+        assert self.state.view is not None
+        stated = PredictionCapacity(
+            cycle=self.cycle,
+            cluster_time_seconds=self.state.view.cluster_time_seconds,
+            latency_seconds=0.5,
+            bad_ratio=0.01,
+            workloads=table_of(CapacityTable, rows),
+        )
+        self.take(stated)
 
     def take(self, data: EventData, causes: Sequence[str] = ()) -> None:
         """Store an event, and let the agent read it."""

@@ -248,6 +248,27 @@ def test_idle_cpu_is_told_apart_only_where_rates_differ() -> None:
     assert cpu_capacity(CpuSums(), 1.0) is None
 
 
+def test_two_looks_at_nearly_one_rate_say_nothing_of_rates_far_off() -> None:
+    """CPU is measured with noise: the line through two such looks may fall, or cross the request anywhere."""
+    rising = add_cpu(add_cpu(CpuSums(), 5.0, 0.10), 6.0, 0.20)
+    falling = add_cpu(add_cpu(CpuSums(), 5.0, 0.20), 6.0, 0.10)
+
+    for sums in (rising, falling):
+        assert cpu_capacity(sums, 1.0) == pytest.approx(0.8 * 5.5 / 0.15, rel=0.3)
+
+
+def test_a_rate_that_was_borne_once_is_not_forgotten_with_the_next_window() -> None:
+    """What was borne in a busy minute stands when quieter ones follow."""
+    bins = add_window({}, 40.0, holds=True)
+    for _ in range(60):
+        bins = add_window(bins, 4.0, holds=True)
+
+    found = fit_capacity(bins, None)
+
+    assert found is not None
+    assert found.value == pytest.approx(40.0, rel=0.05)
+
+
 def test_state_and_statements_survive_a_checkpoint() -> None:
     """What is learned is plain data: as JSON and back it states the same."""
     shop = Shop()

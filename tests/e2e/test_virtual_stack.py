@@ -35,7 +35,7 @@ def run(record: Path, **flags: Any) -> dict[str, Any]:
 def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """Run openb with the exerciser once for this module."""
     path = tmp_path_factory.mktemp("run") / "run.fslog"
-    return path, run(path, workload="openb", exercise=True)
+    return path, run(path, workload="openb", exercise=True, for_seconds=250.0)
 
 
 def test_a_snapshot_becomes_an_outcome(virtual_run: tuple[Path, dict[str, Any]]) -> None:

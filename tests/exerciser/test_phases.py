@@ -149,7 +149,8 @@ def test_a_phase_that_cannot_work_is_refused_with_the_reason(
 
 def test_a_queue_that_is_long_already_is_not_made_longer() -> None:
     """Pods of others that wait are part of the queue; beyond the band the phase is refused."""
-    assert plan_phase(PHASES[6], ALIKE, 10, FIXED).loads[0].replicas == 2
+    loads = plan_phase(PHASES[6], ALIKE, 10, FIXED).loads
+    assert [(one.kind, one.replicas) for one in loads] == [("Job", 1)] * 2
     assert plan_phase(PHASES[6], ALIKE, 79, FIXED).loads == ()
     assert plan_phase(PHASES[6], ALIKE, 80, FIXED).reason is Reason.PHASE_UNREACHABLE
 
@@ -164,3 +165,31 @@ def test_without_a_node_there_is_nothing_to_exercise() -> None:
     """A cluster without a ready node refuses every phase."""
     for phase in PHASES:
         assert plan_phase(phase, [], 0, FIXED).reason is Reason.NO_NODES
+
+
+@pytest.mark.parametrize("index", [1, 3, 4])
+def test_each_turn_takes_another_node(index: int) -> None:
+    """What acts on one node only so often is brought about on the nodes one after the other."""
+    chosen = []
+    for turn in range(3):
+        loads = plan_phase(PHASES[index], ALIKE, 0, FIXED, turn).loads
+        by_cpu = {load.node: load.cpu_millicores for load in loads}
+        chosen.append(min(by_cpu, key=lambda name: by_cpu[name]))
+    assert sorted(chosen) == ["a", "b", "c"]
+
+
+def test_a_load_that_is_to_be_moved_is_small_enough_for_another_node() -> None:
+    """It goes to a node of which a part fits somewhere else, in parts that no node is bound to."""
+    nodes = [_node("big", 96, 384), _node("small", 8, 32)]
+    loads = plan_phase(PHASES[4], nodes, 0, FIXED, turn=0).loads
+    assert {load.node for load in loads} == {"small"}
+    assert (len(loads), {load.movable for load in loads}) == (4, {True})
+
+
+def test_waiting_jobs_leave_a_queue_within_the_band_when_they_are_held() -> None:
+    """The Deployment's pods that go on waiting are enough for the same decision."""
+    for index in (6, 7):
+        phase = PHASES[index]
+        loads = plan_phase(phase, ALIKE, 0, FIXED).loads
+        rest = sum(load.replicas for load in loads if load.kind == "Deployment")
+        assert phase.queue_band[0] <= rest < sum(load.replicas for load in loads) == phase.queue

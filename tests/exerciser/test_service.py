@@ -35,7 +35,9 @@ NOTHING = {"deployments": 0, "pods": 0}
 @pytest.mark.parametrize("speed", [1.0, 20.0])
 def test_nine_phases_end_in_the_decision_they_intend(*, randomise: bool, speed: float) -> None:
     """On the last cycle of each phase, agent, kind and referee rule are the intended ones."""
-    settings = ExerciserSettings(phase_cycles=CYCLES, rounds=1, randomise=randomise, seed=11)
+    settings = ExerciserSettings(
+        patience_cycles=0, phase_cycles=CYCLES, rounds=1, randomise=randomise, seed=11
+    )
     world = World(settings, seconds=ROUND_SECONDS, speed=speed).run()
     decisions = {event.cycle: event.data for event in world.events(Decision)}
     applied = _stimuli(world, "applied")
@@ -50,7 +52,8 @@ def test_nine_phases_end_in_the_decision_they_intend(*, randomise: bool, speed: 
 def test_each_phase_is_cleaned_up_before_the_next() -> None:
     """Applied and cleaned up alternate, and after a round nothing is left on the cluster."""
     world = World(
-        ExerciserSettings(phase_cycles=CYCLES, rounds=1), seconds=ROUND_SECONDS + 10
+        ExerciserSettings(patience_cycles=0, phase_cycles=CYCLES, rounds=1),
+        seconds=ROUND_SECONDS + 10,
     ).run()
     told = [(one.sequence, one.status) for one in _stimuli(world, "applied", "cleaned_up")]
     assert told == [
@@ -61,7 +64,7 @@ def test_each_phase_is_cleaned_up_before_the_next() -> None:
 
 def test_stopping_in_mid_phase_removes_the_load() -> None:
     """Whenever it is stopped, its Deployments and pods go, and the log says so."""
-    world = World(ExerciserSettings(phase_cycles=CYCLES), seconds=22.0).run()
+    world = World(ExerciserSettings(patience_cycles=0, phase_cycles=CYCLES), seconds=22.0).run()
     assert _stimuli(world, "applied")[-1].phase == 1
     assert _stimuli(world, "cleaned_up")[-1].phase == 1
     assert world.left == NOTHING
@@ -75,7 +78,9 @@ def test_leftovers_of_an_earlier_run_are_removed_first() -> None:
         load = PlannedLoad("exercise-8", 130, 100, 2**26)
         _create(twin, DEPLOYMENTS, load_manifest(load, "pause", {}))
 
-    world = World(ExerciserSettings(phase_cycles=CYCLES), seconds=9.0, prepare=leave).run()
+    world = World(
+        ExerciserSettings(patience_cycles=0, phase_cycles=CYCLES), seconds=9.0, prepare=leave
+    ).run()
     assert world.left == NOTHING
     assert [one.phase for one in _stimuli(world, "applied")][:1] != [8]
 
@@ -89,7 +94,9 @@ def test_a_phase_that_cannot_work_is_skipped_with_the_reason() -> None:
         body["metadata"]["labels"] = {}
         _create(twin, "/apis/apps/v1/namespaces/default/deployments", body)
 
-    world = World(ExerciserSettings(phase_cycles=CYCLES), seconds=7.0, prepare=wait).run()
+    world = World(
+        ExerciserSettings(patience_cycles=0, phase_cycles=CYCLES), seconds=7.0, prepare=wait
+    ).run()
     skipped = _stimuli(world, "skipped")
     assert [one.phase for one in skipped] == [0, 1, 2]
     assert {one.reason for one in skipped} == {Reason.PHASE_UNREACHABLE}
@@ -99,7 +106,7 @@ def test_a_phase_that_cannot_work_is_skipped_with_the_reason() -> None:
 
 def test_a_restart_goes_on_with_the_next_phase() -> None:
     """A new process removes the old load, says so, and numbers on."""
-    settings = ExerciserSettings(phase_cycles=CYCLES)
+    settings = ExerciserSettings(patience_cycles=0, phase_cycles=CYCLES)
     world = World(settings, seconds=22.0).run()
     again = World(settings, seconds=22.0, log=world.log).run()
     sequences = [one.sequence for one in _stimuli(again, "applied")]

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from foresail.__main__ import main
-from foresail.explanation.foresight import BAR_COLUMNS
+from foresail.explanation.foresight import BAR_COLUMNS, MOST_DRAWN
 from projections.figures import number
 from projections.foresight.log import Settled
 from projections.foresight.text import minutes_text
@@ -32,8 +32,9 @@ def drawn(text: str, service: str) -> list[str]:
 
 
 def cycle_with_several() -> tuple[int, list[tuple[Settled, int]]]:
-    """Return the cycle with the most actions that rest on a forecast, and each with its place in its rise."""
-    cycles = Counter(each.cycle for one in foresight() for each in one.rise.actions)
+    """Return the cycle with the most drawn actions that rest on a forecast, and each with its place in its rise."""
+    counts = Counter(each.cycle for one in foresight() for each in one.rise.actions)
+    cycles = {cycle: count for cycle, count in counts.items() if count <= MOST_DRAWN}
     cycle = max(cycles, key=lambda one: (cycles[one], -one))
     return cycle, [(one, place) for one in foresight() for place in one.rise.places(cycle)]
 

@@ -118,11 +118,12 @@ def test_the_rise_begins_where_the_counters_pass_the_level() -> None:
 
 
 def test_failed_requests_are_those_of_both_worlds_counters() -> None:
-    """From the decision to the end of the log, here and in the world without us."""
+    """From the minute of the decision to the end of the log, here and in the world without us."""
     one = first()
+    minute = one.rise.first.decided_seconds // 60.0 * 60.0
     for kind, said in ((Observation, one.outcome.here), (UntouchedObservation, one.outcome.there)):
         counts = counted(kind, one.rise.service, one.rise.due_seconds)
-        begin, end = counts[one.rise.first.decided_seconds], counts[max(counts)]
+        begin, end = counts[minute], counts[max(counts)]
         assert said is not None
         assert said.failed == pytest.approx(end[1] - begin[1], abs=0.01)
         assert said.offered == pytest.approx(end[0] - begin[0], abs=0.01)

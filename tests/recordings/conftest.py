@@ -20,6 +20,7 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "run.for_seconds": 300.0,
         "run.nodes": 6,
         "run.exercise": True,
+        "exerciser.patience_cycles": 0,  # every phase within these cycles
         "run.record": str(path),
     }
     run_virtual_stack(resolve(None, {}, given), quiet=True)

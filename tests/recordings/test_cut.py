@@ -87,7 +87,7 @@ def test_a_part_of_a_part_and_a_part_verify(run_file: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("flags", "count"),
-    [(["--decision", "40"], 1), (["--time", "100s..120s"], 5), (["--seq", "700..720"], 1)],
+    [(["--decision", "42"], 1), (["--time", "100s..120s"], 5), (["--seq", "700..720"], 1)],
 )
 def test_a_part_is_named_in_four_ways(
     run_file: Path, tmp_path: Path, flags: list[str], count: int

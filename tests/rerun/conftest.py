@@ -29,7 +29,9 @@ def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def record(path: Path, seconds: int) -> Path:
     """Record as many seconds of 8 busy nodes, a cycle every five."""
     flags = f"--virtual-time --for {seconds}s --nodes 8 --seed 3 --exercise --speed 2 --interval 5"
-    assert 0 == main(["up", *flags.split(), "--json", "--record", str(path)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORESAIL_EXERCISER__PATIENCE_CYCLES", "0")  # every phase within these cycles
+        assert 0 == main(["up", *flags.split(), "--json", "--record", str(path)])
     return path
 
 

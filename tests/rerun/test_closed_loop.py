@@ -65,7 +65,7 @@ def test_both_sides_are_simulated_and_the_changes_alone_tell_them_apart(
     recorded_run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing changed: the same decisions. Something changed: a closed-loop result that says so."""
-    command = ["what-if", str(recorded_run), "--plant", "twin", "--at", "12", "--json"]
+    command = ["what-if", str(recorded_run), "--plant", "twin", "--at", "8", "--json"]
 
     assert 0 == main(command)
     same = json.loads(capsys.readouterr().out)

@@ -232,13 +232,15 @@ EXECUTOR = Identity(
         Rule(("delete",), ("karpenter.sh",), ("nodeclaims",)),
     ),
 )
-EXERCISE_NAMESPACE = "foresail-exercise"
+EXERCISE_NAMESPACES = ("foresail-exercise", "borg-orchestrator-exercise")
+"""The exerciser's own, and the one of the first predecessor's commands."""
 EXERCISER = Identity(
     "exerciser",
     (
         _READ_ALL,
         Rule(("create",), ("",), ("namespaces",)),
-        Rule(("create", "delete", "patch"), ("apps",), ("deployments",), (EXERCISE_NAMESPACE,)),
+        Rule(("create", "delete", "patch"), ("apps",), ("deployments",), EXERCISE_NAMESPACES),
+        Rule(("create", "delete"), ("batch",), ("jobs",), EXERCISE_NAMESPACES),
     ),
 )
 IDENTITIES = (ADMIN, READER, COLLECTOR, EXECUTOR, EXERCISER)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from twin.api.access import EXERCISE_NAMESPACES
 from twin.api.messages import JSON, WRITING, Request, Response
 from twin.api.router import Router
 from twin.inprocess import InProcessTwin
 
 __all__ = [
+    "EXERCISE_NAMESPACES",
     "JSON",
     "WRITING",
     "InProcessTwin",

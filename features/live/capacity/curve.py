@@ -30,8 +30,10 @@ GRID, REACH = 121, 1.5
 LEVELS = (0.05, 0.5, 0.95)
 FEWEST = 3.0
 """Windows that held, and that broke, without which nothing is called seen."""
-SPREAD_OF_RATES = 0.01
-"""Squared coefficient of variation of rates below which they say nothing of an idle replica's CPU."""
+PRIOR_LOOKS = 0.3
+"""Looks at rates that vary as widely as they are high that "an idle replica uses nothing" counts as."""
+BORNE = 0.5
+"""Windows at a rate, old ones counting less, that make it one that was borne."""
 
 
 class Capacity(NamedTuple):
@@ -56,11 +58,12 @@ def cpu_capacity(sums: CpuSums, request_cores: float | None) -> float | None:
         return None
     rate, cores = sums.rate / sums.count, sums.cores / sums.count
     variance = sums.rate_rate / sums.count - rate * rate
-    slope, idle = cores / rate, 0.0
-    if variance > SPREAD_OF_RATES * rate * rate:
-        fitted = (sums.rate_cores / sums.count - rate * cores) / variance
-        idle = min(max(0.0, cores - fitted * rate), cores)
-        slope = (cores - idle) / rate
+    # A straight line through few looks at nearly one rate says anything of rates far off: it is drawn to the origin.
+    doubt = PRIOR_LOOKS / sums.count
+    covariance = sums.rate_cores / sums.count - rate * cores + doubt * rate * cores
+    fitted = covariance / (max(0.0, variance) + doubt * rate * rate)
+    idle = min(max(0.0, cores - fitted * rate), cores)
+    slope = (cores - idle) / rate
     left = UTILISATION * request_cores - idle
     return left / slope if slope > 0.0 and left > 0.0 else None
 
@@ -69,7 +72,9 @@ def fit_capacity(bins: Mapping[int, Bin], prior_rate: float | None) -> Capacity 
     """Return what one replica bears; None where nothing was seen and nothing is assumed."""
     kept = math.fsum(one.kept for one in bins.values())
     broken = math.fsum(one.broken for one in bins.values())
-    borne = max((rate_of(number) for number, one in bins.items() if one.kept >= 1.0), default=None)
+    borne = max(
+        (rate_of(number) for number, one in bins.items() if one.kept >= BORNE), default=None
+    )
     windows = kept + broken
     if prior_rate is None and broken < FEWEST:
         return None if borne is None else Capacity(borne, borne, None, windows, "borne")

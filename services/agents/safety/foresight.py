@@ -31,9 +31,6 @@ USUAL_LEAD_SECONDS = 120.0
 LEAST_KEPT_AHEAD_SECONDS = 900.0
 """Replicas are given back only where so much time ahead needs none of them."""
 
-BORNE_MIDDLE, BORNE_HIGH = 1.5, 3.0
-"""What a replica is taken to bear where only a rate is known that it has borne, as a ratio of that: our own guess."""
-
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
@@ -120,7 +117,8 @@ def foresight_of(
 def replica_rate(situation: PolicyInput, service: ServiceMemory) -> tuple[ReplicaRate | None, str]:
     """Return what one replica bears, and the id of the event that says so, empty where the agent's own memory does.
 
-    What inference has learned comes first; else what was seen to be too much or borne. None while nothing is known.
+    What inference has learned comes first; else what was seen to be too much. None while nothing is known, or only a
+    rate that it has borne: where replicas idle, that is far from what they could.
     """
     stated = situation.foreseen.capacity(situation.view.cycle)
     if stated is not None:
@@ -129,18 +127,13 @@ def replica_rate(situation: PolicyInput, service: ServiceMemory) -> tuple[Replic
         if row < len(table) and table.ids[row] == service.workload and table.low[row] > 0.0:
             high = table.high[row]
             if high is None:
-                return _at_least(table.low[row]), stated.id
+                return None, ""
             return ReplicaRate(table.low[row], table.replica_rate[row], high), stated.id
     if service.broken_rate <= 0.0:
-        return (_at_least(service.borne_rate) if service.borne_rate > 0.0 else None), ""
+        return None, ""
     kept = 1.0 - situation.settings.headroom_ratio
     low, middle = kept * (service.borne_rate or math.inf), kept * service.broken_rate
     return ReplicaRate(min(low, middle), middle, middle), ""
-
-
-def _at_least(rate: float) -> ReplicaRate:
-    """Return what a replica may bear of which only a rate is known that it has borne."""
-    return ReplicaRate(rate, BORNE_MIDDLE * rate, BORNE_HIGH * rate)
 
 
 def _quantiles(band: Band) -> tuple[float, ...]:
@@ -192,12 +185,16 @@ def more_ahead(
     return Candidate(replicate, effect, (decisive,), text, ground), pods
 
 
-def kept_ahead(room: ReplicaRoom) -> int:
-    """Return how many replicas the forecast asks to keep; 0 where nothing is foreseen."""
+def kept_ahead(room: ReplicaRoom) -> tuple[int, float]:
+    """Return how many replicas the forecast asks to keep, and what one of them surely bears (requests/s).
+
+    Both are 0 where nothing is foreseen.
+    """
     if not room.situation.settings.forecast:
-        return 0
+        return 0, 0.0
     foresight = foresight_of(room.situation, room.name, room.service, room.hourly_cost)
+    if foresight is None:
+        return 0, 0.0
     service = room.service
-    least = min(service.owner_replicas, service.replicas)
-    number = None if foresight is None else foresight.kept(service.replicas, least)
-    return 0 if number is None else number.replicas
+    number = foresight.kept(service.replicas, min(service.owner_replicas, service.replicas))
+    return (0 if number is None else number.replicas), foresight.bears.low

@@ -68,11 +68,13 @@ class Question:
     None: the decision is asked about."""
 
     def recent(self, seconds: float) -> list[Execution]:
-        """Return executions that began within the last `seconds` of cluster time."""
+        """Return executions that began within the last `seconds` of cluster time, those of an exercise aside once
+        they were taken back.
+        """
         return [
             execution
             for execution in self.state.executions
-            if self.now_seconds - execution.time_seconds < seconds
+            if self.now_seconds - execution.time_seconds < seconds and not execution.exercised
         ]
 
     def on_target(self, executions: list[Execution]) -> list[Execution]:

@@ -71,6 +71,8 @@ class Execution(DataModel):
     """Some of it could not be taken back."""
     rollbacks_failed: Count = Field(default=0, exclude_if=lambda count: not count)
     """How often that was so before the operator asked once more."""
+    exercised: bool = Field(default=False, exclude_if=lambda practice: not practice)
+    """It was taken back at the end of the exerciser's phase: practice, which counts for no guard rail."""
     pressure: int = 0
     """Pods pending for lack of capacity when it was decided."""
 
@@ -116,6 +118,11 @@ class Ledger(DataModel):
     """Single parts that the operator wants taken back."""
     undo_until: Cycle | None = Field(default=None, exclude_if=lambda cycle: cycle is None)
     """The operator wants everything taken back that was decided up to this cycle."""
+    exercised: tuple[Cycle, Cycle] | None = Field(
+        default=None, exclude_if=lambda cycles: cycles is None
+    )
+    """First and last cycle of what is taken back, and not begun any more, since it belongs to no phase of the
+    exerciser that goes on."""
     replayed: bool = False
     """The log is a replay."""
     breakers: tuple[Breaker, ...] = Field(default=(), exclude_if=lambda standing: not standing)
@@ -124,6 +131,11 @@ class Ledger(DataModel):
         default=(), exclude_if=lambda missing: not missing
     )
     """Kinds of action that cannot be done, as this process said last."""
+
+    def in_exercise(self, cycle: Cycle) -> bool:
+        """Say whether what was decided in a cycle belongs to a phase that the exerciser ends or has ended."""
+        first, last = self.exercised or (1, 0)
+        return first <= cycle <= last
 
     def breakers_of(self, kind: ActionKind) -> tuple[Breaker, ...]:
         """Return the breakers that are not closed and hold a kind of action; that of everything first."""

@@ -22,6 +22,7 @@ from schemas.outcome import (
 )
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
+from schemas.stimulus import Stimulus
 from schemas.subjects import parse
 from services.executor.ledger import ClusterSummary, Execution, Ledger, PendingDecision, Place
 from services.executor.ledger.work import work_counts_of
@@ -51,6 +52,7 @@ class ExecutorHandler:
         OutcomeVerification.PATTERN,
         OutcomeBreaker.PATTERN,
         OutcomeCapabilities.PATTERN,
+        Stimulus.PATTERN,
     )
     state_version = 1
     deadline_seconds = None
@@ -98,6 +100,9 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
             return state.model_copy(update={"breakers": data.standing})
         case OutcomeCapabilities() as data:
             return state.model_copy(update={"missing_means": data.missing})
+        case Stimulus() as data:
+            cycles = (data.since_cycle, data.until_cycle)
+            return state.model_copy(update={"exercised": None if None in cycles else cycles})
         case _:
             return state
 
@@ -161,7 +166,10 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
         if data.phase is ExecutionPhase.STARTED:
             return _update_execution(state, place, rollback_id=event.id)
         failed = data.phase is ExecutionPhase.FINISHED and not data.succeeded
-        ended = _update_execution(state, place, rolled_back=True, rollback_failed=failed)
+        practice = not failed and state.in_exercise(data.cycle)
+        ended = _update_execution(
+            state, place, rolled_back=True, rollback_failed=failed, exercised=practice
+        )
         return _without_wish(ended, place)
     due = next((pending for pending in state.due if pending.place == place), None)
     left = tuple(pending for pending in state.due if pending.place != place)

@@ -1,4 +1,6 @@
-"""Why an execution is taken back: the operator, harm, its own time, a breaker, a block that does not act."""
+"""Why an execution is taken back: the operator, the end of an exercise, harm, its own time, a breaker, a block that
+does not act.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +30,8 @@ def rollback_cause(context: SideEffectContext, state: Ledger, execution: Executi
         return ""  # it waits for the active mode: a dry run takes nothing back
     if execution.cycle in state.undo or execution.place in state.undo_parts:
         return "the operator asked for it"
+    if state.in_exercise(execution.cycle) and is_reversible(execution):
+        return "the exerciser's phase is over"
     if execution.succeeded is False and context.settings.roll_back and hands_back(execution):
         return "its machine was not handed back"
     if execution.half_done and context.settings.roll_back and execution.mode is Mode.ACTIVE:

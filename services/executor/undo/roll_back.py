@@ -15,10 +15,10 @@ from services.executor.undo.operations import read_undo_operations
 def rollback_order(context: SideEffectContext, state: Ledger) -> Iterable[Execution]:
     """Return executions in the order in which they are taken back.
 
-    A block that does not act, a breaker that has tripped and an operator take back many at once, so the newest
-    first: each one's undo states what was before it alone.
+    A block that does not act, a breaker that has tripped, an operator and the end of an exercise take back many at
+    once, so the newest first: each one's undo states what was before it alone.
     """
-    wished = state.undo or state.undo_parts
+    wished = state.undo or state.undo_parts or state.exercised
     many = context.settings.switchback.enabled or state.breakers or wished
     return reversed(state.executions) if many else state.executions
 

@@ -1,0 +1,59 @@
+"""docs/predecessors.md: each feature of the predecessor has a command here, and each command runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "predecessors.md"
+_CODE = re.compile(r"`([^`]+)`")
+NO_COMMAND = "left out"
+"""How a row begins that says why there is none."""
+
+
+def _rows() -> list[list[str]]:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows if set(row[0].strip()) - {"-"}]
+
+
+def _commands() -> list[str]:
+    """Return every command of the last column, once."""
+    found = [code for row in _rows() for code in _CODE.findall(row[-1])]
+    return list(dict.fromkeys(command.replace("\\|", "|") for command in found))
+
+
+def test_every_row_has_a_verdict() -> None:
+    """Three cells, and in the last one a command or the reason why there is none."""
+    for row in _rows():
+        assert len(row) == 3, row
+        assert row[2] == "command" or _CODE.search(row[2]) or row[2].startswith(NO_COMMAND), row
+
+
+@pytest.mark.parametrize("command", _commands())
+def test_its_command_runs(command: str, tmp_path: Path) -> None:
+    """In an empty folder with the examples beside it; 0 or 1 (a difference, a gate that is not passed) is an answer."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for part in command.split(" && "):
+        words = shlex.split(part)
+        given = [word for word in words if re.fullmatch(r"[A-Z_]+=.*", word)]
+        name, *arguments = words[len(given) :]
+        assert name == "foresail", part
+        ended = subprocess.run(
+            [sys.executable, "-m", "foresail", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **dict(one.split("=", 1) for one in given)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert ended.returncode in {0, 1}, f"{part}: {ended.stderr[-2000:]}"
+        assert "Traceback" not in ended.stderr, ended.stderr[-2000:]
