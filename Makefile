@@ -46,7 +46,7 @@ test-twin: $(DEV_DONE) ## Run the simulated cluster's own tests, and keep the ha
 	@[ -n "$(PYTEST_ARGS)" ] || $(BIN)/python -m tests.twin_suite --keep
 
 test-ray: $(RAY_DONE) ## Run the tests that need Ray, in an environment of their own
-	$(RAY_BIN)/python -m pytest -n 0 -k ray tests/lab $(PYTEST_ARGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(RAY_BIN)/python -m pytest -n 0 -k ray tests/lab $(PYTEST_ARGS)
 
 test-all: $(DEV_DONE) ## Run both
 	@$(MAKE) --no-print-directory test
