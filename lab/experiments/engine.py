@@ -107,8 +107,11 @@ def _children_without_interrupts() -> Iterator[None]:
 
 
 def run_ray(
-    run_task: RunTask, tasks: Sequence[Task], address: str | None, stopped: Stopped
-) -> Generator[PlayedTrial, None, None]:
+    run_task: Callable[[AnyTask], Played],
+    tasks: Sequence[AnyTask],
+    address: str | None,
+    stopped: Stopped,
+) -> Generator[Played, None, None]:
     """Yield results as they come from the workers of a Ray cluster; one trial a CPU.
 
     Args:

@@ -42,6 +42,8 @@ INTS = (
     "services/executor/ledger/handler.py: count",
     "services/executor/reading/facts.py: others",
     "services/kube_objects.py: status.restart_count",
+    "services/learned_policy/file.py: member.file_size",
+    "services/learned_policy/network.py: values @ layer.weights.T",  # int64, whose products and sums are exact
     "services/pod_requests.py: _amount(spec, name, parse_whole)",
     "services/pod_requests.py: of(one.resources)",
     "twin/api/columns.py: status.get('restartCount', 0)",

@@ -1,0 +1,44 @@
+"""`foresail learn ACTION`: policies that learn to admit jobs, trained offline and judged against simple rules.
+
+`train` learns by a preset and goes on where it was stopped, `evaluate` plays one policy, `benchmark` plays many and
+says whether learning was worth it, `export` makes one small file that needs no learning library, `card` shows what a
+file says of itself. Nothing here touches a cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+from bus.exit_codes import ExitCode
+from foresail.verbs import Verb, set_texts
+
+VERB = Verb(155, "train policies of admission, judge them against simple rules, export them")
+
+ACTIONS = {
+    "train": "train a policy; the same command goes on where an earlier one ended",
+    "evaluate": "play policies on the same episodes, which nothing was chosen by",
+    "export": "write a trained policy as one small file that agents read without any learning library",
+    "card": "show what a policy's file says of itself, and whether it may act",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their arguments."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for action, text in ACTIONS.items():
+        sub = actions.add_parser(action, help=text)
+        module = import_module(_module(action))
+        set_texts(sub, text, module.EXAMPLES)
+        module.add_arguments(sub)
+        sub.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Run one action in the main thread, where Ctrl-C interrupts a computation at once."""
+    code: ExitCode = import_module(_module(arguments.action)).run(arguments)
+    return code
+
+
+def _module(action: str) -> str:
+    return f"foresail.learn.{action}_action"

@@ -1,0 +1,1 @@
+"""Episodes of one policy, and statistics over training seeds; knows no learner."""

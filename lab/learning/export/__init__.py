@@ -1,0 +1,1 @@
+"""From a trained learner to the one file that agents read."""

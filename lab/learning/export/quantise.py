@@ -1,0 +1,96 @@
+"""A learner's network in whole numbers of 2^-20."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bus.errors import InputError
+from services.learned_policy.network import (
+    ONE,
+    STEP_BITS,
+    TANH_POINTS,
+    Activation,
+    Floats,
+    Integers,
+    Layer,
+    Network,
+    check,
+)
+
+EPSILON = 1e-8
+"""What Stable-Baselines3 adds to a variance."""
+
+
+def network_of(algorithm: str, learner: Any, statistics: Any = None) -> Network:
+    """Return the network that chooses a learner's actions.
+
+    Args:
+        algorithm: which one.
+        learner: of Stable-Baselines3 or sb3-contrib.
+        statistics: its VecNormalize, if observations went through one.
+
+    Raises:
+        InputError: the network has a layer that is not read here, or numbers too large for whole ones.
+    """
+    layers = _layers(list(_modules(algorithm, learner.policy)))
+    tanh = tanh_table()
+    try:
+        check(layers, tanh)
+    except ValueError as error:
+        raise InputError(
+            "model", algorithm, f"it cannot be written in whole numbers: {error}"
+        ) from error
+    if statistics is None:
+        return Network(layers, tanh)
+    seen = statistics.obs_rms
+    return Network(
+        layers, tanh, seen.mean.astype(np.float64),
+        1.0 / np.sqrt(seen.var.astype(np.float64) + EPSILON), float(statistics.clip_obs),
+    )  # fmt: skip
+
+
+def tanh_table() -> Integers:
+    """Return tanh at each point of the table."""
+    points = [math.tanh(place / (1 << STEP_BITS)) for place in range(TANH_POINTS)]
+    table: Integers = np.rint(np.array(points) * ONE).astype(np.int64)
+    return table
+
+
+def _modules(algorithm: str, policy: Any) -> Iterator[Any]:
+    """Yield the modules from observation to scores, in their order; `None` stands for a last tanh."""
+    if algorithm == "DQN":
+        yield from policy.q_net.q_net
+    elif algorithm == "SAC":
+        yield from (*policy.actor.latent_pi, policy.actor.mu, None)
+    elif algorithm == "TD3":
+        yield from policy.actor.mu
+    else:
+        yield from (*policy.mlp_extractor.policy_net, policy.action_net)
+
+
+def _layers(modules: Sequence[Any]) -> tuple[Layer, ...]:
+    layers: list[Layer] = []
+    activations: dict[str, Activation] = {"NoneType": "tanh", "ReLU": "relu", "Tanh": "tanh"}
+    for module in modules:
+        kind = type(module).__name__
+        if kind == "Linear":
+            weights = _whole(module.weight.detach().numpy())
+            layers.append(Layer(weights, _whole(module.bias.detach().numpy()), "none"))
+        elif kind in activations and layers and layers[-1].activation == "none":
+            last = layers[-1]
+            layers[-1] = Layer(last.weights, last.bias, activations[kind])
+        else:
+            raise InputError("model", kind, "only linear layers with ReLU or tanh are exported")
+    return tuple(layers)
+
+
+def _whole(numbers: Floats) -> Integers:
+    scaled = np.rint(numbers.astype(np.float64) * ONE)
+    if not (np.abs(scaled) < 2**31).all():
+        raise InputError("model", "weights", "one is no number, or 2048 or more; train anew")
+    whole: Integers = scaled.astype(np.int64)
+    return whole
