@@ -23,6 +23,7 @@ from bus.recording import RecordingWriter
 from foresail import stopping
 from foresail.output import console, print_error, print_note
 from foresail.settings import StackSettings
+from foresail.stack.adoption import Adoption
 from foresail.stack.clock_rate import rate_note, with_clock_rate
 from foresail.stack.cluster import ControlledCluster, start_cluster, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
@@ -73,6 +74,7 @@ class RunningStack:
     clock: Clock
     started: str
     dashboard_url: str = ""
+    adoption: Adoption = field(init=False)
     health: dict[str, int] = field(default_factory=dict)
     frozen: int = 0
     """Processes that were replaced because they were frozen."""
@@ -276,11 +278,14 @@ def _add_services(stack: RunningStack) -> None:
         process_specs(settings, connections), frozen_seconds, stack.supervisor
     )
     first_pause = RESTART_INTERVALS * stack.settings.run.interval_seconds
+    services = []
     for spec in specs:
         port = stack.health[spec.name]
-        stack.supervisor.add(
+        services.append(
             ServiceProcess(spec, stack.logs, first_pause_seconds=first_pause, health_port=port)
         )
+    stack.supervisor.add(*services)
+    stack.adoption = Adoption(settings, stack.state.path, services)
     if stack.plant.twin is not None:
         stack.health["twin"] = stack.plant.twin.health_port
     _store(stack)
@@ -328,6 +333,7 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
         loop.add_signal_handler(number, stop.set)
     waits = {
         asyncio.create_task(stop.wait(), name="signal"),
+        asyncio.create_task(stack.adoption.wait(), name="adoption"),
         asyncio.create_task(stack.supervisor.wait_failure(), name="given-up"),
         asyncio.create_task(_show(stack, quiet=quiet), name="show"),
         watching,

@@ -13,7 +13,7 @@ import pytest
 
 from bus.errors import InputError
 from foresail.__main__ import main
-from foresail.session.confirming import confirming_experiment, profile_text
+from foresail.session.confirming import confirming_experiment, profile_of
 from lab.experiments.gate import GateResult
 from lab.experiments.spec import read_experiment
 from lab.sessions.arm_settings import arm_settings
@@ -166,7 +166,7 @@ def test_the_winner_meets_the_arm_that_it_came_from_on_the_test_split() -> None:
     assert tuned.settings == {**base.settings, "executor.cool_down_seconds": 42.0}
     assert (confirming.hypothesis.arm, confirming.hypothesis.against) == ("tuned", base.name)
     assert confirming.guards == experiment.guards
-    text = profile_text(search, best, tuned, GateResult(True, (), ("gain 1",)), "abc")
+    text = profile_of(search, best, tuned, GateResult(True, (), ("gain 1",)), "abc")
     assert '[agents]\nprofile = "foresail"' in text
     assert "[executor]\ncool_down_seconds = 42.0" in text
     assert "# gain 1" in text
