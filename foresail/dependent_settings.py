@@ -38,7 +38,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         "collector": {
             "interval_seconds": run.interval_seconds,
             "speed": speed,
-            "namespaces": run.namespaces,
+            "namespaces": run.namespace_prefixes or run.namespaces,
         },
         "inference": {
             "shadow_models": SHADOWS if settings.agents.profile == FORESAIL.name else None

@@ -52,6 +52,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
         NOTHING: "no table has a row",
         CUT_OFF: READS_ON,
     },
+    "recording export": {NOTHING: "it holds no cycle"},
     "recording import": {NOTHING: "nothing of the file could be carried over"},
     "replay": {CUT_OFF: "the recording ends too early; what could be read is replayed"},
     "explain": {CUT_OFF: UNLESS_PARTIAL},

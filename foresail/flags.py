@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from inputs.limited_files import BadFile, read_text_limited
+from inputs.limited_json import BadJson, load_json
 from projections.figures import duration
 
 CLUSTER = "the cluster"
@@ -38,7 +41,12 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--nodes", "run.nodes", SIMULATED, "N"),
     Flag("--speed", "run.speed", SIMULATED, "X"),
     Flag("--interval", "run.interval_seconds", DECIDING, "DURATION"),
+    Flag("--max-cycles", "run.max_cycles", RUNNING, "N"),
     Flag("--exercise", "run.exercise", RUNNING),
+    Flag("--exercise-every", "exerciser.every_cycles", RUNNING, "N"),
+    Flag("--randomize", "exerciser.randomise", RUNNING),
+    Flag("--exercise-seed", "exerciser.seed", RUNNING, "N"),
+    Flag("--exercise-namespace", "exerciser.namespace", RUNNING, "NAME"),
     Flag("--mode", "run.mode", DECIDING, "shadow|active"),
     Flag("--model", "inference.model", DECIDING, "NAME|FOLDER"),
     Flag("--demand-model", "inference.demand_model", DECIDING, "NAME|FOLDER"),
@@ -47,6 +55,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--frozen-after", "run.frozen_seconds", RUNNING, "DURATION"),
     Flag("--seed", "run.seed", SIMULATED, "N"),
     Flag("--record", "run.record", SERVER, "FILE"),
+    Flag("--trace-out", "run.trace_out", SERVER, "FILE"),
     Flag("--virtual-time", "run.virtual_time", RUNNING),
     Flag("--nats-url", "nats.url", SERVER, "URL"),
     Flag("--nats-port", "nats.port", SERVER, "PORT"),
@@ -55,6 +64,9 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--context", "run.context", CLUSTER, "NAME"),
     Flag("--keep", "run.keep", CLUSTER),
     Flag("--namespaces", "run.namespaces", CLUSTER, "PREFIXES"),
+    Flag("--namespace-prefix", "run.namespace_prefixes", CLUSTER, "PREFIXES"),
+    Flag("--prometheus", "collector.prometheus", CLUSTER, "URL"),
+    Flag("--power-calibration", "collector.power", CLUSTER, "FILE"),
     Flag("--cluster", "run.cluster", CLUSTER, "NAME"),
     Flag("--data", "run.data", SIMULATED, "FOLDER"),
     Flag("--scenario", "run.scenario", SIMULATED, "FILE"),
@@ -64,6 +76,10 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--machines", "run.machines", SIMULATED, "FILE"),
     Flag("--history", "collector.history_files", CLUSTER, "FILES"),
     Flag("--state", "run.state_folder", SERVER, "FOLDER"),
+)
+MOST_CALIBRATION_BYTES = 64 * 1024
+CALIBRATION_FIELDS = frozenset(
+    {"idle_watts", "cpu_full_scale_watts", "mem_full_scale_watts", "sleep_watts", "source"}
 )
 FLAG_OF: Mapping[str, str] = {flag.name: flag.flag for flag in FLAGS}
 
@@ -81,6 +97,42 @@ def seconds(text: str) -> float:
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no duration; write it as 120s, 2m, 1h or 7d")
     return float(match[1]) * _UNITS[match[2]]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def power_calibration(file: str) -> dict[str, Any]:
+    """Return the power model of a calibration file, the predecessor's JSON; what it leaves out has its default.
+
+    Raises:
+        argparse.ArgumentTypeError: it cannot be read, or is no such file.
+    """
+    try:
+        content = load_json(read_text_limited(Path(file), MOST_CALIBRATION_BYTES))
+    except OSError as error:
+        why = f"{file}: give a file that can be read ({error.strerror})"
+        raise argparse.ArgumentTypeError(why) from error
+    except (BadFile, BadJson) as error:
+        why = f"{file}: write it as a JSON object ({error})"
+        raise argparse.ArgumentTypeError(why) from error
+    if not isinstance(content, dict):
+        raise argparse.ArgumentTypeError(f"{file}: write it as a JSON object")
+    for name in sorted(content.keys() - CALIBRATION_FIELDS):
+        known = ", ".join(sorted(CALIBRATION_FIELDS))
+        raise argparse.ArgumentTypeError(f"{file}: {name} = {content[name]!r}: use {known}")
+    return {"source": Path(file).name, **content}
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "run.namespaces": _words,
+    "run.namespace_prefixes": _words,
+    "collector.history_files": _words,
+    "collector.prometheus": lambda url: {"url": url},
+    "collector.power": power_calibration,
+}
+"""How the text of a flag becomes its setting, where it is not the setting itself."""
 
 
 def add_partial(parser: argparse.ArgumentParser) -> None:
@@ -115,14 +167,8 @@ def add_flags(parser: argparse.ArgumentParser, described: Mapping[str, str]) -> 
             group.add_argument(flag, dest=name, action="store_const", const=True, help=text)
         elif metavar == "DURATION":
             group.add_argument(flag, dest=name, type=seconds, metavar=metavar, help=text)
-        elif name in ("run.namespaces", "collector.history_files"):
-            group.add_argument(
-                flag,
-                dest=name,
-                type=lambda text: tuple(text.split(",")),
-                metavar=metavar,
-                help=text,
-            )
+        elif name in _READERS:
+            group.add_argument(flag, dest=name, type=_READERS[name], metavar=metavar, help=text)
         else:
             group.add_argument(flag, dest=name, metavar=metavar, help=text)
 

@@ -36,6 +36,8 @@ class RunSettings(DataModel):
     for_seconds: float | None = Field(default=None, gt=0)
     """Stop after this much wall time (with virtual time: cluster time divided by the speed); unset: at Ctrl-C.
     """
+    max_cycles: int | None = Field(default=None, ge=1)
+    """Stop after so many cycles; unset: however many there are."""
     exercise: bool = False
     """Let the exerciser create load in nine phases, so that every agent has something to decide. They are made for
     profile `baseline-rules`, which acts then unless a profile is named.
@@ -50,6 +52,8 @@ class RunSettings(DataModel):
     """
     record: str | None = None
     """Write a recording of the whole log to this file."""
+    trace_out: str | None = None
+    """Write each cycle to this file as a row of the first predecessor's trace, JSON Lines (docs/predecessors.md)."""
     frozen_seconds: float = Field(default=8.0, ge=0, le=3_600)
     """Time without a sign of life after which a process that was ready counts as frozen and is replaced, not counting
     what it waits for a processor; 0: never, for example while one is stopped in a debugger.
@@ -65,6 +69,9 @@ class RunSettings(DataModel):
     namespaces: tuple[str, ...] = ()
     """Prefixes of the namespaces to watch; empty: all but kube-system. With a kubeconfig in active mode they
     must also be exact names: nothing is written to other namespaces."""
+    namespace_prefixes: tuple[str, ...] = ()
+    """The same by prefixes alone: in active mode on a cluster of yours, those of its namespaces that begin so when
+    the run starts are written, and printed; namespaces that come later are watched only."""
     data: str | None = None
     """Folder of the real trace files (FORESAIL_DATA); unset: the shipped models of the traces are played.
     """
@@ -96,9 +103,19 @@ class RunSettings(DataModel):
             raise ValueError("keep is for a cluster of yours; the simulated one ends with the run")
         if self.virtual_time and self.kubeconfig is not None:
             raise ValueError("virtual_time needs the twin; leave out kubeconfig")
-        if self.virtual_time and self.for_seconds is None:
-            raise ValueError("virtual_time never ends by itself; give for_seconds (--for)")
+        if self.virtual_time and self.end_seconds is None:
+            raise ValueError(
+                "virtual_time never ends by itself; give for_seconds (--for) or max_cycles"
+            )
+        if self.namespaces and self.namespace_prefixes:
+            raise ValueError("namespaces and namespace_prefixes exclude one another; give one")
         return self
+
+    @property
+    def end_seconds(self) -> float | None:
+        """Wall time after which the run ends, cycles being as long as they are meant to be; None: never."""
+        of_cycles = None if self.max_cycles is None else self.max_cycles * self.interval_seconds
+        return min((one for one in (self.for_seconds, of_cycles) if one is not None), default=None)
 
 
 class NatsSettings(DataModel):

@@ -92,6 +92,13 @@ class ObservedServices(Table):
     replica_memory_bytes: tuple[int | None, ...] = ()
 
 
+class GivenForecasts(Table):
+    """What the source of an observation foresees itself; `ids` are node names."""
+
+    risk_ratio: tuple[Ratio | None, ...] = ()
+    demand_ratio: tuple[Ratio | None, ...] = ()
+
+
 class ClusterTotals(DataModel):
     """The cluster in a few numbers."""
 
@@ -140,6 +147,8 @@ class ObservedState(FramedData):
         default=(), exclude_if=lambda missing: not missing
     )
     """Kinds of action that the executor cannot do, as it said last."""
+    given: GivenForecasts | None = Field(default=None, exclude_if=lambda table: table is None)
+    """Risk and demand that the source says of nodes: of a trace that is played; None for a cluster."""
     nodes: ObservedNodes | None
     pods: ObservedPods | None
 

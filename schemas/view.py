@@ -19,6 +19,7 @@ from schemas.model import DataModel
 from schemas.numbers import Cycle, Seconds
 from schemas.observation import (
     ClusterTotals,
+    GivenForecasts,
     ObservedNodes,
     ObservedPods,
     ObservedServices,
@@ -52,6 +53,7 @@ class ObservationView(DataModel):
     missing_means: tuple[MissingCapability, ...] = Field(
         default=(), exclude_if=lambda missing: not missing
     )
+    given: GivenForecasts | None = Field(default=None, exclude_if=lambda table: table is None)
     nodes: ObservedNodes
     pods: ObservedPods
 
@@ -94,6 +96,7 @@ def update_view(previous: ObservationView | None, event: Event[Any]) -> Observat
         services=data.services,
         occupancy=data.occupancy,
         missing_means=data.missing_means,
+        given=data.given,
         nodes=nodes,
         pods=pods,
     )

@@ -27,8 +27,10 @@ FEATURES: tuple[str, ...] = (
     "memory_used_ratio",
     "unhealthy_pods",
     "restarted_pods",
+    "given_risk_ratio",
+    "given_demand_ratio",
 )
-"""Every feature that can be asked for: columns of the observed nodes, unchanged."""
+"""Every feature that can be asked for: columns of the observed nodes, unchanged, and what the source foresees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,17 @@ def feature_columns(
     whole = len(rows) == len(nodes)
     columns = {
         name: column if whole else tuple(column[row] for row in rows)
-        for name, column in ((name, getattr(nodes, name)) for name in names)
+        for name, column in ((name, _column(view, name)) for name in names)
     }
     return FeatureColumns(tuple(nodes.ids[row] for row in rows), columns)
+
+
+def _column(view: ObservationView, name: str) -> Column:
+    if not name.startswith("given_"):
+        return getattr(view.nodes, name)  # type: ignore[no-any-return]
+    given = {} if view.given is None else view.given.index()
+    cells = getattr(view.given, name.removeprefix("given_"), ())
+    return tuple(cells[given[node]] if node in given else None for node in view.nodes.ids)
 
 
 def features_hash(features: FeatureColumns) -> str:

@@ -23,6 +23,7 @@ ACTIONS = {
     "cut": "copy part of a recording, with the checkpoints and keyframes that it needs",
     "redact": "replace the names of nodes, pods, namespaces, labels and users irreversibly",
     "to-parquet": "write one Parquet table per kind of event, for pandas, polars or DuckDB",
+    "export": "write each cycle as a row of the predecessor system's trace",
     "import": "make a recording of a trace or an event file of the predecessor system",
 }
 

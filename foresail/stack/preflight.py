@@ -37,6 +37,8 @@ def check_before_start(settings: StackSettings) -> None:
     _check_exercise(settings)
     if settings.run.record is not None:
         check_writable("--record", Path(settings.run.record))
+    if settings.run.trace_out is not None:
+        check_writable("--trace-out", Path(settings.run.trace_out))
     if settings.run.scenario is not None:
         read_scenario(Path(settings.run.scenario))
     provisioning_of(settings.run)

@@ -27,6 +27,7 @@ from foresail.stack.adoption import Adoption
 from foresail.stack.clock_rate import rate_note, with_clock_rate
 from foresail.stack.cluster import ControlledCluster, start_cluster, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
+from foresail.stack.ending import wait_for_cycles
 from foresail.stack.health_ports import with_dashboard_port, with_health_ports
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_alone, check_before_start, check_ports
@@ -38,6 +39,7 @@ from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.stack.supervised_processes import ServiceProcess
 from foresail.stack.supervisor import Supervisor
+from foresail.stack.trace_out import follow_with_trace
 from foresail.stack.undo_at_end import UndoneAtEnd, summary_of, undo_at_end
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload, with_history
@@ -107,7 +109,7 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     clock = SystemClock()
     check_alone(Path(settings.run.state_folder))
     check_before_start(settings)
-    await check_cluster(settings)
+    settings = await check_cluster(settings)
     settings = await with_clock_rate(settings, clock)
     for note in filter(None, (early_note(settings), rate_note(settings))):
         _print_note(note, quiet=quiet)
@@ -191,6 +193,7 @@ async def _bring_up(
         clock=clock,
         started=rfc3339(clock.wall_ns() / 1e9),
     )
+    cleanup.callback(follow_with_trace(settings.run.trace_out, stack.watch))
     _add_services(stack)
     _keep_running(stack, say, cleanup)
     say(_summary_line(stack))
@@ -327,7 +330,7 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
     """Show the run until its time is over, a signal comes, or something fails for good; return how
     it ended.
     """
-    stop = asyncio.Event()
+    stop, run = asyncio.Event(), stack.settings.run
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
@@ -336,11 +339,14 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
         asyncio.create_task(stack.adoption.wait(), name="adoption"),
         asyncio.create_task(stack.supervisor.wait_failure(), name="given-up"),
         asyncio.create_task(_show(stack, quiet=quiet), name="show"),
+        asyncio.create_task(
+            wait_for_cycles(stack.watch, stack.clock, run.max_cycles), name="cycles"
+        ),
         watching,
     }
     try:
         done, _ = await asyncio.wait(
-            waits, timeout=stack.settings.run.for_seconds, return_when=asyncio.FIRST_COMPLETED
+            waits, timeout=run.for_seconds, return_when=asyncio.FIRST_COMPLETED
         )
         for task in done:
             task.result()

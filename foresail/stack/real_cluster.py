@@ -18,6 +18,8 @@ from foresail.settings import StackSettings
 from projections.switchback.text import SWITCHBACK_HINT
 from schemas.outcome import Mode
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
+from services.kube_lists import list_decoder, read_list
+from services.named_objects import NamedObject
 from services.official_client import OfficialClientTransport
 
 PAGE = "docs/real-clusters.md"
@@ -33,6 +35,7 @@ READ = (
     "/apis/batch/v1/cronjobs",
 )
 """What the collector lists, and where the executor looks for protection."""
+_NAMESPACES = list_decoder(NamedObject)
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -54,6 +57,8 @@ def check_namespaces_named(settings: StackSettings) -> None:
         remedy = "it acts by chance, so it is for the simulated cluster alone; use --mode shadow"
         raise ConfigError("--profile", settings.agents.profile, remedy)
     names = writable_namespaces(settings)
+    if not names and settings.run.namespace_prefixes:
+        return  # they become names once the cluster was read
     if not names:
         remedy = "name the namespaces that --mode active may write in, exactly, as --namespaces shop,batch"
         raise ConfigError("--namespaces", "(none)", f"{remedy} ({PAGE})")
@@ -72,8 +77,8 @@ def check_namespaces_named(settings: StackSettings) -> None:
         raise ConfigError("--namespaces", ",".join(names), remedy)
 
 
-async def check_cluster(settings: StackSettings) -> None:
-    """Read the user's cluster once, as the services will.
+async def check_cluster(settings: StackSettings) -> StackSettings:
+    """Read the user's cluster once, as the services will; return the settings with the namespaces that prefixes match.
 
     Raises:
         ConfigError: no answer, no rights, a kubeconfig that cannot be used, or a namespace to be
@@ -81,10 +86,11 @@ async def check_cluster(settings: StackSettings) -> None:
     """
     run = settings.run
     if run.kubeconfig is None:
-        return
+        return settings
     with _collect_complaints() as complaints:
         transport = OfficialClientTransport(Path(run.kubeconfig), run.context)
         try:
+            settings = await _with_matched(transport, settings)
             await _read(transport, settings)
         except ClusterUnavailable as error:
             remedy = (
@@ -98,6 +104,33 @@ async def check_cluster(settings: StackSettings) -> None:
             raise ConfigError("--kubeconfig", run.kubeconfig, remedy) from error
         finally:
             await transport.close()
+    return settings
+
+
+async def _with_matched(transport: Transport, settings: StackSettings) -> StackSettings:
+    """Return the settings with the exact names that may be written, where prefixes were given.
+
+    Raises:
+        ConfigError: no namespace begins so.
+        ClusterUnavailable, ClusterRefused: they could not be read.
+    """
+    run = settings.run
+    if not run.namespace_prefixes or mode_of(settings, Mode.SHADOW) is not Mode.ACTIVE:
+        return settings
+    found = (await read_list(transport, "/api/v1/namespaces", _NAMESPACES)).items
+    names = {one.metadata.name for one in found}
+    if run.exercise:
+        names.add(settings.exerciser.namespace)
+    never = {"kube-system", *settings.executor.protected_namespaces}
+    matched = sorted(name for name in names - never if name.startswith(run.namespace_prefixes))
+    if not matched:
+        remedy = f"no namespace that may be written begins so; there are {', '.join(sorted(names))}"
+        raise ConfigError("--namespace-prefix", ",".join(run.namespace_prefixes), remedy)
+    # Both are given now: what may be written by name, what is watched by prefix.
+    chosen = run.model_copy(update={"namespaces": tuple(matched)})
+    exact = settings.model_copy(update={"run": chosen})
+    check_namespaces_named(exact)
+    return exact
 
 
 async def _read(transport: Transport, settings: StackSettings) -> None:

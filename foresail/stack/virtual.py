@@ -30,6 +30,7 @@ from foresail.stack.in_process import Instead, service, service_names
 from foresail.stack.provisioning import provisioning_of
 from foresail.stack.recording import open_writer
 from foresail.stack.run_events import announce_start, run_complete
+from foresail.stack.trace_out import follow_with_trace
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload, with_history
 from foresail.untouched.common_world import CommonWorld, PartingTransport
@@ -125,22 +126,13 @@ def run_virtual_stack(
         if not quiet:
             for line in workload.description:
                 console().print(line, markup=False)
-        total = filled.run.for_seconds or 0.0
+        total = filled.run.end_seconds or 0.0
         with (
             _rare_collections(),
             instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
         ):
-            stage = _VirtualStack(
-                filled,
-                workload,
-                prepare,
-                frozenset(without),
-                listener,
-                meter,
-                branching,
-                kueue,
-                instead,
-            )
+            how = prepare, frozenset(without), listener, meter, branching, kueue, instead
+            stage = _VirtualStack(filled, workload, *how)
             return stopping.run(_run(stage, advance_to), lambda whole: run_virtual(lambda: whole))
 
 
@@ -183,6 +175,7 @@ async def _run(stage: _VirtualStack, advance_to: Advance | None) -> dict[str, An
     watch = Watch(bus, origin.cluster, writer, overview=False)
     if stage.listener is not None:
         watch.listeners.append(stage.listener)
+    end_trace = follow_with_trace(settings.run.trace_out, watch)
     if advance_to is not None:
         # By what is stored, not by a timer: one more timer could change the order of the others.
         show = advance_to
@@ -195,7 +188,7 @@ async def _run(stage: _VirtualStack, advance_to: Advance | None) -> dict[str, An
     }
     watching = asyncio.create_task(watch.run(), name="watch")
     try:
-        await _for_seconds(settings.run.for_seconds or 0.0, tasks)
+        await _for_seconds(settings.run.end_seconds or 0.0, tasks)
         for name in STOP_ORDER:
             await _cancel(tasks.pop(name, None))
         await clock.sleep(SETTLE_INTERVALS * settings.run.interval_seconds)
@@ -209,6 +202,7 @@ async def _run(stage: _VirtualStack, advance_to: Advance | None) -> dict[str, An
     finally:
         if writer is not None:
             writer.seal()
+        end_trace()
     return summary
 
 

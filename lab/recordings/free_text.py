@@ -46,6 +46,8 @@ PUBLIC_FIELDS = frozenset(
         *("before", "demand_model_id", "driving", "model_id", "model_ids"),
         # Names of agents: folders of the code, not objects of the cluster.
         *("agent", "by", "expected_agents", "intended_agent", "missing", "selected_agent"),
+        # One of a few words: of a prediction, and the reason of a Job's condition.
+        "failure",
         # Numbers, compressed.
         "basis",
         *("packed_sources", "packed_values"),

@@ -14,8 +14,9 @@ from inputs.quantities import cpu_text, memory_text, parse_cores, parse_whole
 from services.cluster import ClusterRefused, Transport
 from services.exerciser.plan import NodeLoad, PlannedLoad
 from services.kube_lists import list_decoder, read_list
-from services.kube_objects import CPU, FIELD_MANAGER, MEMORY, KubeStruct, Meta, Node, Pod
+from services.kube_objects import CPU, FIELD_MANAGER, MEMORY, Node, Pod
 from services.kube_workloads import Deployment
+from services.named_objects import NamedObject
 from services.pod_requests import effective_request
 from services.protection import DO_NOT_DISRUPT, OWN_NAMESPACES, control_plane_mark
 
@@ -34,12 +35,6 @@ POWER_STATE = "foresail.dev/power-state"
 ON = "on"
 AT_ONCE = 16
 """Writes in flight at a time."""
-
-
-class NamedObject(KubeStruct, frozen=True, dict=True, gc=True):
-    """A Deployment or a Job, of which only the name is read."""
-
-    metadata: Meta = Meta()
 
 
 _NODES = list_decoder(Node)

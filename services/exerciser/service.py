@@ -305,7 +305,7 @@ def _cycles_undone(
         starting = any(load.node for load in plan.loads)
         return state.cycle, state.cycle + starting
     if settings.gives_back and status == "giving_back":
-        return state.since_cycle, state.cycle + settings.patience_cycles
+        return state.since_cycle, state.cycle + settings.patience
     return None, None
 
 

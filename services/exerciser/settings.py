@@ -17,7 +17,10 @@ class ExerciserSettings(DataModel):
     calls unhealthy)."""
     patience_cycles: int = Field(default=8, ge=0, le=20)
     """Further cycles for which a phase waits until what it intends was executed and verified, and again until it was
-    given back; 0: the next phase begins after `phase_cycles` whatever has become of this one."""
+    given back; 0: it does not wait."""
+    every_cycles: int | None = Field(default=None, ge=1)
+    """A new phase each so many cycles, whatever has become of the last one, of which nothing is taken back (the
+    rhythm of the first predecessor). Unset: a phase ends once what it intends was seen through."""
     give_back: bool = True
     """Have the executor take back what it did during a phase before the next one begins."""
     namespace: str = Field(
@@ -43,7 +46,17 @@ class ExerciserSettings(DataModel):
     @property
     def gives_back(self) -> bool:
         """Whether a phase waits until what was done is taken back."""
-        return self.give_back and self.patience_cycles > 0
+        return self.give_back and self.patience > 0
+
+    @property
+    def least_cycles(self) -> int:
+        """Cycles for which a phase stays on at least."""
+        return self.every_cycles or self.phase_cycles
+
+    @property
+    def patience(self) -> int:
+        """Cycles for which it waits beyond that."""
+        return 0 if self.every_cycles else self.patience_cycles
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result, for the config event."""

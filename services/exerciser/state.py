@@ -81,14 +81,14 @@ class ExerciserState(DataModel):
             return False
         if self.cycle == 0:
             return False
-        return self.sequence == 0 or self.cycle - self.since_cycle >= settings.phase_cycles
+        return self.sequence == 0 or self.cycle - self.since_cycle >= settings.least_cycles
 
     def is_over(self, settings: ExerciserSettings) -> bool:
         """Say whether the load of the newest phase has been on long enough."""
         age = self.cycle - self.since_cycle
-        if not self.on or age < settings.phase_cycles:
+        if not self.on or age < settings.least_cycles:
             return False
-        return self._has_happened() or age >= settings.phase_cycles + settings.patience_cycles
+        return self._has_happened() or age >= settings.least_cycles + settings.patience
 
     @property
     def intended(self) -> tuple[PhaseExecution, ...]:
@@ -100,7 +100,7 @@ class ExerciserState(DataModel):
         if not settings.gives_back or not any(one.stands for one in self.executions):
             return False
         began = self.gives_back_since
-        return began is None or self.cycle - began <= settings.patience_cycles
+        return began is None or self.cycle - began <= settings.patience
 
     def _has_happened(self) -> bool:
         """Say whether what the phase intends was seen through; a dry run is, once it was looked at."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from bus.errors import ConfigError, InputError
 from features.baseline import MODEL_ID
 from features.history import FEATURE_SETS
 from services.inference.formula import BaselineFormula
+from services.inference.given import GIVEN_ID, GIVEN_OR_LIVE_ID, GivenForecast
 from services.inference.predictor import Predictor, Registry
 from services.inference.rate_model import RateModel
 from services.inference.settings import InferenceSettings
@@ -16,7 +18,11 @@ from services.inference.trained_risk import TrainedRisk
 from services.model_directory import FeatureCatalogue, check_features, read_model
 from services.model_folders import folder_of
 
-MODELS: Registry = {MODEL_ID: BaselineFormula}
+MODELS: Registry = {
+    MODEL_ID: BaselineFormula,
+    GIVEN_ID: GivenForecast,
+    GIVEN_OR_LIVE_ID: partial(GivenForecast, keeps_live=True),
+}
 """Formulas by id; trained models are found by name or folder."""
 CATALOGUES = DEMAND_CATALOGUE | {
     feature_set.name: FeatureCatalogue(
@@ -119,7 +125,7 @@ def _load_trained(
     try:
         folder = folder_of(name)
     except InputError as error:
-        formulas = ", ".join(sorted(registry))
+        formulas = ", ".join(registry)
         raise ConfigError(field, name, f"use one of: {formulas}; or {error.remedy}") from error
     directory = read_model(folder)
     if directory.manifest.kind == "demand":

@@ -13,6 +13,7 @@ from schemas.model import DataModel
 from schemas.prediction import SHADOW_SLOTS
 from schemas.view import OPEN_LIMIT
 from schemas.work import LATENCY_BOUNDS
+from services.inference.given import GIVEN_ID, GIVEN_OR_LIVE_ID
 from services.inference.workloads import FollowedParts
 from services.model_folders import folder_of, model_id_of, read_manifest
 
@@ -103,7 +104,8 @@ class InferenceSettings(DataModel):
         names = dict.fromkeys(
             (self.model, self.demand_model, self.used_rate_model, *self.shadow_models)
         )
-        return [read_manifest(folder_of(name)) for name in names if name not in ("", MODEL_ID)]
+        formulas = ("", MODEL_ID, GIVEN_ID, GIVEN_OR_LIVE_ID)
+        return [read_manifest(folder_of(name)) for name in names if name not in formulas]
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result; models by id, never by folder."""

@@ -26,7 +26,8 @@ def _rows() -> list[list[str]]:
 
 def _commands() -> list[str]:
     """Return every command of the last column, once."""
-    found = [code for row in _rows() for code in _CODE.findall(row[-1])]
+    cells = [row[-1] for row in _rows() if not row[-1].startswith(NO_COMMAND)]
+    found = [code for cell in cells for code in _CODE.findall(cell)]
     return list(dict.fromkeys(command.replace("\\|", "|") for command in found))
 
 
