@@ -151,8 +151,9 @@ async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
         limits.check()
         with doing_shares(f"study {search.study}") as show:
 
-            def on_change(state: StudyState) -> None:
+            async def on_change(state: StudyState) -> None:
                 show(_progress(state), state.done / max(1, state.trials))
+                await _note(log, state, arguments.engine, "running")
 
             runner = StudyRunner(
                 search, engine, start, limits, folder / "trials", storage, on_change
@@ -185,6 +186,7 @@ async def _note(
         trial=None if best is None else best.number,
         best_score=() if best is None else best.values,
         best_params={} if best is None else best.parameters,
+        history=tuple(state.history),
         engine=engine,
         why=reason,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +17,7 @@ from lab.sessions.payloads import ExperimentPayload
 from lab.sessions.results import figure_of, read_result
 from lab.sessions.search import LEAST_FAILED, Dimension, Search, names_of
 from schemas.expressions import compile_expression
-from schemas.session import PlannedJob
+from schemas.session import EndedTrial, PlannedJob
 
 BASELINE = "baseline"
 HELD = "constraints_hold"
@@ -49,6 +49,8 @@ class StudyState:
     baseline: dict[str, Any] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     """Why trials failed, in order."""
+    history: list[EndedTrial] = field(default_factory=list)
+    """Trials that have ended since `on_change` was told before."""
 
     @property
     def done(self) -> int:
@@ -77,9 +79,12 @@ class StudyRunner:
         limits: Limits,
         folder: Path,
         storage: str,
-        on_change: Callable[[StudyState], None] | None = None,
+        on_change: Callable[[StudyState], Awaitable[None]] | None = None,
     ) -> None:
-        """Keep results of trials in `folder`, and the study in `storage`, an Optuna URL."""
+        """Keep results of trials in `folder`, and the study in `storage`, an Optuna URL.
+
+        `on_change` hears how the study stands after each trial.
+        """
         self._optuna = load_optuna()
         self._search = search
         self._engine = engine
@@ -88,6 +93,8 @@ class StudyRunner:
         self._folder = folder
         self._on_change = on_change
         self._running: dict[str, tuple[Any, Attempt, int]] = {}
+        self._known: set[int] = set()
+        self._ended = 0
         self.study = self._create(storage)
         self.state = StudyState(search.study, search.trials)
 
@@ -103,14 +110,15 @@ class StudyRunner:
         endings = self._engine.watch()
         await self._submit(None, BASELINE, dict(self._search.fixed), self._last_rung())
         self.state.baseline = await self._first(await anext(endings))
-        self._count()
+        self._known = {trial.number for trial in self.study.trials if trial.state.is_finished()}
+        await self._count()
         while self._running or self._left() > 0:
             while self._left() > 0 and len(self._running) < self._limits.max_parallel:
                 await self._ask()
             if not self._running:
                 continue
             await self._end(await anext(endings))
-            self._count()
+            await self._count()
             self._check_failed()
         return self.state
 
@@ -166,7 +174,7 @@ class StudyRunner:
             await self._submit(trial, name, config, seeds, rung)
         except NotSubmitted as error:
             self._fail(trial, str(error))
-            self._count()
+            await self._count()
 
     async def _submit(
         self, trial: Any, name: str, config: dict[str, Any], seeds: int | None, rung: int = 0
@@ -247,7 +255,7 @@ class StudyRunner:
 
     # ---- what is known
 
-    def _count(self) -> None:
+    async def _count(self) -> None:
         states = self._optuna.trial.TrialState
         trials = self.study.get_trials(deepcopy=False)
         self.state.completed = sum(trial.state == states.COMPLETE for trial in trials)
@@ -258,8 +266,14 @@ class StudyRunner:
         self.state.failed = len(failed)
         self.state.errors = [trial.user_attrs["error"] for trial in failed]
         self.state.best = self._best(trials)
+        for trial in trials:
+            if trial.state.is_finished() and trial.number not in self._known:
+                self._known.add(trial.number)
+                self._ended += 1
+                self.state.history.append(_ended(trial, self._ended))
         if self._on_change is not None:
-            self._on_change(self.state)
+            await self._on_change(self.state)
+        self.state.history.clear()
 
     def _best(self, trials: list[Any]) -> list[Best]:
         """Return the trials that nothing beats among those for which the constraints hold."""
@@ -281,6 +295,17 @@ class StudyRunner:
         front = [trial for trial in held if not beaten(trial)]
         front = front[:1] if len(signs) == 1 else front
         return [Best(one.number, tuple(one.values), dict(one.params)) for one in front]
+
+
+def _ended(trial: Any, run_trial: int) -> EndedTrial:
+    name = trial.state.name
+    return EndedTrial(
+        trial=trial.number,
+        run_trial=run_trial,
+        state="complete" if name == "COMPLETE" else "pruned" if name == "PRUNED" else "failed",
+        value=tuple(trial.values) if name == "COMPLETE" else (),
+        params=dict(trial.params),
+    )
 
 
 def sampler_of(search: Search) -> Any:

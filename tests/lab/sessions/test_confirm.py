@@ -24,8 +24,8 @@ settings = {"agents.value" = {slo_service_minute = 0.0, untouched_ratio = 0.0}}
 name = "none"
 [world]
 nodes = 6
-warm_up = "10m"                # the waves rise from then on
-length = "8m"
+warm_up = "2m"
+length = "10m"
 [[workloads]]
 name = "ripples"
 plays = "WORLDS/ripples.csv"
