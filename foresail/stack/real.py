@@ -21,7 +21,7 @@ from bus.errors import BusUnavailable, Permanent
 from bus.nats_adapter import NatsBus
 from bus.recording import RecordingWriter
 from foresail import stopping
-from foresail.output import console, print_error, print_note
+from foresail.output import console, print_note
 from foresail.settings import StackSettings
 from foresail.stack.adoption import Adoption
 from foresail.stack.clock_rate import rate_note, with_clock_rate
@@ -33,7 +33,7 @@ from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_alone, check_before_start, check_ports
 from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
 from foresail.stack.real_cluster import check_cluster, early_label, early_note
-from foresail.stack.recording import open_writer
+from foresail.stack.recording import open_writer, seal_or_say
 from foresail.stack.run_events import announce_start, run_complete, run_error
 from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
@@ -209,7 +209,7 @@ def _open_recording(
     """Open the recording that was asked for, if one was; `cleanup` seals it."""
     writer = open_writer(settings, origin, workload)
     if writer is not None:
-        cleanup.callback(_seal, writer)
+        cleanup.callback(seal_or_say, writer)
     return writer
 
 
@@ -253,14 +253,6 @@ async def _publish_if_possible(event: Coroutine[None, None, None]) -> None:
     """Publish what an operator should see; a log that is away takes nothing."""
     with contextlib.suppress(BusUnavailable, Permanent):
         await event
-
-
-def _seal(writer: RecordingWriter) -> None:
-    """Seal the recording; one that has no room for its end stays readable up to there."""
-    try:
-        writer.seal()
-    except OSError as error:
-        print_error(f"the recording could not be sealed ({error.strerror})")
 
 
 def _add_services(stack: RunningStack) -> None:
