@@ -17,6 +17,9 @@ INSTALL := $(BIN)/python deploy/install.py
 ITSELF := $(PIP) install --no-deps --no-build-isolation --editable twin --editable .
 SETUP_DONE := .venv/.setup-done
 DEV_DONE := .venv/.dev-done
+# Ray and what it alone needs, beside everything of .venv; 250 MB that no other test asks for.
+RAY_BIN := .venv-ray/bin
+RAY_DONE := .venv-ray/.done
 LEARN := .venv-learn
 LEARN_DONE := $(LEARN)/.done
 TORCH := torch==2.13.0
@@ -25,7 +28,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 	--no-emit-package foresail-twin --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev test test-twin test-learn test-all quick lint format bench prove size lock sbom audit clean
+.PHONY: help setup run dev test test-twin test-ray test-learn test-all quick lint format bench prove size lock sbom audit clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,6 +47,9 @@ test: $(DEV_DONE) ## Run Foresail's tests. PYTEST_ARGS="-k referee -x" picks som
 test-twin: $(DEV_DONE) ## Run the simulated cluster's own tests, and keep the hash of what passed
 	$(PYTEST) twin/tests $(PYTEST_ARGS)
 	@[ -n "$(PYTEST_ARGS)" ] || $(BIN)/python -m tests.twin_suite --keep
+
+test-ray: $(RAY_DONE) ## Run the tests that need Ray, in an environment of their own
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(RAY_BIN)/python -m pytest -n 0 -k ray tests/lab $(PYTEST_ARGS)
 
 test-learn: $(LEARN_DONE) ## Run the tests that train, with the extra `learn` in an environment of its own
 	$(LEARN)/bin/python -m pytest -n 2 --dist loadfile --durations 10 tests/learning_trained tests/lab/learning $(PYTEST_ARGS)
@@ -83,6 +89,10 @@ lock: $(DEV_DONE) ## Write the lock files anew from both pyproject.toml
 	$(COMPILE) --extra build --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra build --extra dev --constraint requirements.lock \
 		--output-file requirements-dev.lock pyproject.toml
+	@# Of Ray only what the development lock has not.
+	$(COMPILE) --extra ray --constraint requirements-dev.lock \
+		$$(sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements-dev.lock) \
+		--output-file requirements-ray.lock pyproject.toml
 	$(COMPILE) --extra build --extra dev --extra learn --constraint requirements-dev.lock --override deploy/torch-left-out.txt \
 		--output-file requirements-learn.lock pyproject.toml deploy/torch-needs.in
 
@@ -93,7 +103,7 @@ audit: $(DEV_DONE) ## Ask an advisory service about every locked package; exit c
 	@$(BIN)/python -m deploy.audit
 
 clean: ## Remove caches, builds and .venv; state in .foresail stays
-	rm -rf .venv $(LEARN) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-ray $(LEARN) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf $(NPM_CHECK)/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -113,6 +123,14 @@ $(SETUP_DONE): requirements.lock pyproject.toml twin/pyproject.toml
 $(DEV_DONE): requirements-dev.lock $(SETUP_DONE)
 	@echo "Installing what tests need into .venv (once) ..."
 	@$(INSTALL) requirements-dev.lock
+	@touch $@
+
+$(RAY_DONE): requirements-ray.lock $(DEV_DONE)
+	@echo "Installing Ray into .venv-ray (once) ..."
+	@[ -x $(RAY_BIN)/python ] || $(BIN)/python -m venv .venv-ray
+	@echo "import site; site.addsitedir('$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')')" \
+		> "$$($(RAY_BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beside.pth"
+	@$(RAY_BIN)/python deploy/install.py requirements-ray.lock
 	@touch $@
 
 # PIP_FIND_LINKS may name a folder with torch's CPU wheel (190 MB); without one, the index gives the build with CUDA (3 GB).

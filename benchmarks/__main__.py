@@ -37,6 +37,7 @@ NAMES = (
     "promotion_errors",
     "demotion_errors",
     "session_overhead",
+    "search_beats_random",
     "learning_steps",
 )
 OTHER_FLAGS = frozenset(

@@ -22,7 +22,7 @@ from benchmarks.machine import parser
 from bus.clock import SystemClock
 from lab.sessions.attempts import JobStart
 from lab.sessions.engines.local import LocalEngine
-from lab.sessions.engines.port import Engine
+from lab.sessions.engines.port import Attempt, Engine
 from lab.sessions.limits import Limits
 from lab.sessions.payloads import CommandPayload
 from lab.sessions.runner import SessionRunner
@@ -30,6 +30,7 @@ from lab.sessions.session_log import embedded_log
 from schemas.session import PlannedJob
 
 AT_A_TIME = os.cpu_count() or 1
+WARM_UP = 8
 COPY = shutil.which("cp") or "cp"
 
 
@@ -85,7 +86,7 @@ def bare_ray(folder: Path, result: Path, jobs: int) -> float:
     def copy(output: str) -> int:
         return subprocess.run([COPY, str(result), output], check=True).returncode
 
-    ray.get([copy.remote(str(folder / "bare" / f"warm-{number}")) for number in range(8)])
+    ray.get([copy.remote(str(folder / "bare" / f"warm-{number}")) for number in range(WARM_UP)])
     began = time.perf_counter()
     ray.get([copy.remote(str(folder / "bare" / f"{number}.json")) for number in range(jobs)])
     took = time.perf_counter() - began
@@ -106,6 +107,7 @@ async def session_cost(folder: Path, result: Path, jobs: int, kind: str) -> floa
         engine, wide = _engine(kind, folder / "session")
         await engine.open()
         try:
+            await _warm_up(engine, folder, result)
             state = await log.read()
             limits = Limits(max_parallel=wide)
             runner = SessionRunner(
@@ -118,6 +120,17 @@ async def session_cost(folder: Path, result: Path, jobs: int, kind: str) -> floa
             await engine.close()
     assert code == 0, state.failures()[:1]
     return took * 1e3 / jobs
+
+
+async def _warm_up(engine: Engine, folder: Path, result: Path) -> None:
+    """Let an engine start what it keeps; what is bare is warm, too."""
+    endings = engine.watch()
+    for number in range(WARM_UP):
+        output = str(folder / "warm" / f"{number}.json")
+        words = (COPY, str(result), engine.result_path(output))
+        await engine.submit(Attempt(f"warm-{number}", 1, words, output, 60.0))
+    for _ in range(WARM_UP):
+        await anext(endings)
 
 
 def _engine(kind: str, folder: Path) -> tuple[Engine, int]:

@@ -17,7 +17,7 @@ from typing import Any
 from rich.table import Table
 
 from bus.errors import InputError, Permanent
-from bus.exit_codes import ExitCode
+from bus.exit_codes import ExitCode, verdict
 from foresail import stopping
 from foresail.flags import seconds
 from foresail.output import console, print_error, print_json
@@ -44,6 +44,10 @@ EXAMPLES = (
     (
         "tune search.yaml --confirm experiments/short.toml --profile-out tuned.toml",
         "then the gate, once, on the test split",
+    ),
+    (
+        "tune search.yaml --confirm experiments/short.toml --profile-out tuned.toml --adopt .foresail",
+        "and the stack that runs here shadows it, then uses it",
     ),
     ("tune --preset reward-search --recording run.fslog", "the predecessors' search of weights"),
 )
@@ -73,6 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="then play the winner on the test split beside this experiment's arm")  # fmt: skip
     parser.add_argument("--profile-out", metavar="FILE",
                         help="with --confirm: where the settings are written if the gate passes")  # fmt: skip
+    parser.add_argument("--adopt", metavar="FOLDER",
+                        help="let the stack that runs in this state folder shadow --profile-out once the gate has "
+                        "passed, then use it")  # fmt: skip
+    parser.add_argument("--shadow-for", type=seconds, default=900.0, metavar="DURATION",
+                        help="with --adopt: how long it is shadowed (default: 15m)")  # fmt: skip
     add_place(parser)
     add_engine(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -91,6 +100,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("--confirm", arguments.confirm, f"nothing to confirm: {search.circular}")
     if (arguments.profile_out is None) != (arguments.confirm is None):
         raise InputError("--confirm", arguments.confirm, "give it and --profile-out, or neither")
+    if arguments.adopt is not None and arguments.confirm is None:
+        raise InputError("--adopt", arguments.adopt, "only what --confirm lets pass is adopted")
     try:
         state = stopping.run(_run(arguments, search))
     except SessionTaken as error:
@@ -103,7 +114,14 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         return ExitCode.GOOD
     from foresail.session.confirming import confirm  # noqa: PLC0415 - the whole stack
 
-    return confirm(arguments, search, state.best[0])
+    code = confirm(arguments, search, state.best[0])
+    if code != ExitCode.GOOD or arguments.adopt is None:
+        return code
+    from foresail.session.adopting import adopt  # noqa: PLC0415
+
+    profile = Path(arguments.profile_out)
+    adopted = stopping.run(adopt(Path(arguments.adopt), profile, arguments.shadow_for))
+    return verdict(differs=not adopted)
 
 
 def _search_of(arguments: argparse.Namespace) -> Search:
@@ -133,8 +151,9 @@ async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
         limits.check()
         with doing_shares(f"study {search.study}") as show:
 
-            def on_change(state: StudyState) -> None:
+            async def on_change(state: StudyState) -> None:
                 show(_progress(state), state.done / max(1, state.trials))
+                await _note(log, state, arguments.engine, "running")
 
             runner = StudyRunner(
                 search, engine, start, limits, folder / "trials", storage, on_change
@@ -167,6 +186,7 @@ async def _note(
         trial=None if best is None else best.number,
         best_score=() if best is None else best.values,
         best_params={} if best is None else best.parameters,
+        history=tuple(state.history),
         engine=engine,
         why=reason,
     )

@@ -16,6 +16,7 @@ from schemas.session import (
     SessionClaimed,
     SessionEnded,
     SessionPlanned,
+    SessionStudy,
 )
 
 STATES: tuple[JobState, ...] = get_args(JobState)
@@ -38,6 +39,8 @@ class SessionState:
     """Who runs it, or ran it last."""
     ended: SessionEnded | None = None
     """How its newest runner left it; None while one runs it, or has died."""
+    study: SessionStudy | None = None
+    """How its search stands, where it is one."""
     cancel: SessionCancelRequested | None = None
     """Somebody wants it to end."""
 
@@ -53,6 +56,8 @@ class SessionState:
                     self.jobs[change.job_id] = change
             case SessionEnded() as ended:
                 self.ended = ended
+            case SessionStudy() as study:
+                self.study = study
             case SessionCancelRequested() as cancel:
                 self.cancel = cancel
             case _:

@@ -153,6 +153,18 @@ class SessionEnded(SessionData):
         return f"{self.session} {self.status}: {counts}"
 
 
+class EndedTrial(DataModel):
+    """A trial of a search that has ended."""
+
+    trial: Count
+    run_trial: Count
+    """Its place among those of this run, from 1; the study may hold earlier ones."""
+    state: Literal["complete", "pruned", "failed"]
+    value: tuple[Rounded, ...] = ()
+    """One for each objective; none where it did not complete."""
+    params: JsonObject
+
+
 class SessionStudy(SessionData):
     """How a search stands after one more of its trials."""
 
@@ -173,6 +185,8 @@ class SessionStudy(SessionData):
     best_params: JsonObject = {}
     history_scope: Literal["all_completed_study_trials"] = "all_completed_study_trials"
     """What the counts are of: every run of the study, not this one alone."""
+    history: tuple[EndedTrial, ...] = Field(default=(), exclude_if=lambda trials: not trials)
+    """Trials that have ended since this runner's event before."""
     engine: str = ""
     """Where trials run: local, kubernetes or ray."""
     why: str = ""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
@@ -16,6 +14,7 @@ from foresail.experiment.folder import note_collected
 from foresail.experiment.trial import run_task
 from foresail.output import console
 from foresail.session.place import folder_of
+from foresail.session.profile_file import profile_text, tables_of
 from lab.experiments.arms import Arm
 from lab.experiments.code_version import code_version
 from lab.experiments.gate import GateResult, judge
@@ -57,7 +56,8 @@ def confirm(arguments: argparse.Namespace, search: Search, best: Best) -> ExitCo
     console().print("\n".join(lines), markup=False, soft_wrap=True)
     if answer.passes:
         path = Path(arguments.profile_out)
-        path.write_text(profile_text(search, best, answer, plan.code), encoding="utf-8")
+        tuned = experiment.arm("tuned")
+        path.write_text(profile_of(search, best, tuned, answer, plan.code), encoding="utf-8")
         console().print(f"its settings stand in {path}", markup=False, soft_wrap=True)
     return answer.exit_code
 
@@ -100,17 +100,10 @@ def confirming_experiment(experiment: Experiment, search: Search, best: Best) ->
     )
 
 
-def profile_text(search: Search, best: Best, answer: GateResult, code: str) -> str:
-    """Return the settings as a TOML file for `foresail up --config`, its evidence as comments."""
-    lines = [
-        f"# Found by the study {search.study}, trial {best.number}; the gate passed on the test split, code {code}.",
-        *(f"# {one}" for one in answer.evidence),
-    ]
-    tables: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-    for name, value in {**search.fixed, **best.parameters}.items():
-        table, _, field = name.rpartition(".")
-        if table:
-            tables[table].append((field, value))
-    for table, fields in sorted(tables.items()):
-        lines += ["", f"[{table}]", *(f"{field} = {json.dumps(value)}" for field, value in fields)]
-    return "\n".join(lines) + "\n"
+def profile_of(search: Search, best: Best, arm: Arm, answer: GateResult, code: str) -> str:
+    """Return an arm's settings as a TOML file for `foresail up --config`, its evidence as comments."""
+    beside = (
+        [] if arm.provisioner == "none" else [f"It ran beside --provisioner {arm.provisioner}."]
+    )
+    found = f"Found by the study {search.study}, trial {best.number}; the gate passed on the test split, code {code}."
+    return profile_text(tables_of(arm.settings), [found, *beside, *answer.evidence])

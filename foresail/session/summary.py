@@ -141,6 +141,12 @@ def print_state(session: str, state: SessionState, *, running: bool) -> None:
     """Print a session as it stands: jobs by state, failures with their last lines, the best so far."""
     out = console()
     claimed, ended = state.claimed, state.ended
+    if state.study is not None:
+        out.print(f"{session}: {state.study.line()}", markup=False)
+        if state.study.trial is not None:
+            values = ", ".join(number(value) for value in state.study.best_score)
+            out.print(f"best so far: trial {state.study.trial}, {values}", markup=False)
+        return
     how = "not begun"
     if running:
         how = "running" if claimed is None else f"running on {claimed.engine}"

@@ -21,8 +21,9 @@ from bus.errors import BusUnavailable, Permanent
 from bus.nats_adapter import NatsBus
 from bus.recording import RecordingWriter
 from foresail import stopping
-from foresail.output import console, print_error, print_note
+from foresail.output import console, print_note
 from foresail.settings import StackSettings
+from foresail.stack.adoption import Adoption
 from foresail.stack.clock_rate import rate_note, with_clock_rate
 from foresail.stack.cluster import ControlledCluster, start_cluster, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
@@ -32,7 +33,7 @@ from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_alone, check_before_start, check_ports
 from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
 from foresail.stack.real_cluster import check_cluster, early_label, early_note
-from foresail.stack.recording import open_writer
+from foresail.stack.recording import open_writer, seal_or_say
 from foresail.stack.run_events import announce_start, run_complete, run_error
 from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
@@ -75,6 +76,7 @@ class RunningStack:
     clock: Clock
     started: str
     dashboard_url: str = ""
+    adoption: Adoption = field(init=False)
     health: dict[str, int] = field(default_factory=dict)
     frozen: int = 0
     """Processes that were replaced because they were frozen."""
@@ -207,7 +209,7 @@ def _open_recording(
     """Open the recording that was asked for, if one was; `cleanup` seals it."""
     writer = open_writer(settings, origin, workload)
     if writer is not None:
-        cleanup.callback(_seal, writer)
+        cleanup.callback(seal_or_say, writer)
     return writer
 
 
@@ -253,14 +255,6 @@ async def _publish_if_possible(event: Coroutine[None, None, None]) -> None:
         await event
 
 
-def _seal(writer: RecordingWriter) -> None:
-    """Seal the recording; one that has no room for its end stays readable up to there."""
-    try:
-        writer.seal()
-    except OSError as error:
-        print_error(f"the recording could not be sealed ({error.strerror})")
-
-
 def _add_services(stack: RunningStack) -> None:
     settings = with_dashboard_port(stack.plant.settings_in_force(stack.settings), stack.supervisor)
     stack.dashboard_url = f"http://127.0.0.1:{settings.dashboard.port}"
@@ -279,11 +273,14 @@ def _add_services(stack: RunningStack) -> None:
         process_specs(settings, connections), frozen_seconds, stack.supervisor
     )
     first_pause = RESTART_INTERVALS * stack.settings.run.interval_seconds
+    services = []
     for spec in specs:
         port = stack.health[spec.name]
-        stack.supervisor.add(
+        services.append(
             ServiceProcess(spec, stack.logs, first_pause_seconds=first_pause, health_port=port)
         )
+    stack.supervisor.add(*services)
+    stack.adoption = Adoption(settings, stack.state.path, services)
     if stack.plant.twin is not None:
         stack.health["twin"] = stack.plant.twin.health_port
     _store(stack)
@@ -331,6 +328,7 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
         loop.add_signal_handler(number, stop.set)
     waits = {
         asyncio.create_task(stop.wait(), name="signal"),
+        asyncio.create_task(stack.adoption.wait(), name="adoption"),
         asyncio.create_task(stack.supervisor.wait_failure(), name="given-up"),
         asyncio.create_task(_show(stack, quiet=quiet), name="show"),
         asyncio.create_task(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bus.recording import RecordingWriter
+from foresail.output import print_error
 from foresail.settings import StackSettings
 from foresail.stack.run_events import announced_settings
 from foresail.stack.workload import ChosenWorkload
@@ -48,3 +49,11 @@ def open_writer(
     if settings.run.record is None:
         return None
     return RecordingWriter(Path(settings.run.record), header(settings, origin, workload))
+
+
+def seal_or_say(writer: RecordingWriter) -> None:
+    """Seal the recording; one that has no room for its end stays readable up to there."""
+    try:
+        writer.seal()
+    except OSError as error:
+        print_error(f"the recording could not be sealed ({error.strerror})")

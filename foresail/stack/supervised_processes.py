@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -120,6 +120,14 @@ class ServiceProcess:
     async def stop(self) -> None:
         """Stop it; see `SupervisedProcess`."""
         await self._child.stop(STOP_SECONDS)
+
+    def renew(self, environment: Mapping[str, str]) -> bool:
+        """Take other variables for the next start; return whether they differ from those it has."""
+        own = self._spec.environment
+        if all(own.get(name) == value for name, value in environment.items()):
+            return False
+        self._spec = replace(self._spec, environment={**own, **environment})
+        return True
 
     def kill(self) -> bool:
         """Kill it; see `SupervisedProcess`."""

@@ -22,7 +22,14 @@ from lab.rerun.what_if import WINDOW_SECONDS
 from projections.session_state import Direction
 from schemas.expressions import ExpressionError, compile_expression
 from schemas.model import DataModel
+from services.agents.value_settings import ValueSettings
+from services.executor.settings import Caps
 
+TABLES: tuple[tuple[str, type[DataModel]], ...] = (
+    ("agents.value", ValueSettings),
+    ("executor.caps", Caps),
+)
+"""Settings that are tables, of which a job may name single fields."""
 BACKTEST_NAMES = (
     *("data_file", "min_spread_bps", "taker_fee_a_bps", "taker_fee_b_bps", "slippage_bps"),
     *("max_position_usd", "max_open_trades", "initial_balance_usd", "stop_on_drawdown_pct", "tag"),
@@ -123,7 +130,8 @@ def known_names(
             return tuple(name for name in known_settings() if not name.startswith("executor."))
         case ExperimentPayload():
             changeable = (name for name in known_settings() if name.partition(".")[0] in CHANGEABLE)
-            return ("arm", *changeable)
+            inner = (f"{table}.{field}" for table, kind in TABLES for field in kind.model_fields)
+            return ("arm", *changeable, *inner)
         case CommandPayload(names=names):
             return names
 

@@ -22,6 +22,8 @@ from schemas.session import JobChange, JobState, PlannedJob
 
 BACK_OFF_SECONDS = 1.0
 LONGEST_BACK_OFF_SECONDS = 30.0
+GATHER_SECONDS = 0.1
+"""So long changes are gathered before they are stored; how a job ended is kept by its engine meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +278,7 @@ class SessionRunner:
             self._storing = self._task(self._store_some())
 
     async def _store_some(self) -> None:
+        await asyncio.sleep(GATHER_SECONDS)
         while self._changes:
             changes, self._changes = self._changes, []
             await self._log.advance(changes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +17,7 @@ from lab.sessions.payloads import ExperimentPayload
 from lab.sessions.results import figure_of, read_result
 from lab.sessions.search import LEAST_FAILED, Dimension, Search, names_of
 from schemas.expressions import compile_expression
-from schemas.session import PlannedJob
+from schemas.session import EndedTrial, PlannedJob
 
 BASELINE = "baseline"
 HELD = "constraints_hold"
@@ -49,6 +49,8 @@ class StudyState:
     baseline: dict[str, Any] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     """Why trials failed, in order."""
+    history: list[EndedTrial] = field(default_factory=list)
+    """Trials that have ended since `on_change` was told before."""
 
     @property
     def done(self) -> int:
@@ -77,9 +79,12 @@ class StudyRunner:
         limits: Limits,
         folder: Path,
         storage: str,
-        on_change: Callable[[StudyState], None] | None = None,
+        on_change: Callable[[StudyState], Awaitable[None]] | None = None,
     ) -> None:
-        """Keep results of trials in `folder`, and the study in `storage`, an Optuna URL."""
+        """Keep results of trials in `folder`, and the study in `storage`, an Optuna URL.
+
+        `on_change` hears how the study stands after each trial.
+        """
         self._optuna = load_optuna()
         self._search = search
         self._engine = engine
@@ -88,6 +93,8 @@ class StudyRunner:
         self._folder = folder
         self._on_change = on_change
         self._running: dict[str, tuple[Any, Attempt, int]] = {}
+        self._known: set[int] = set()
+        self._ended = 0
         self.study = self._create(storage)
         self.state = StudyState(search.study, search.trials)
 
@@ -103,27 +110,22 @@ class StudyRunner:
         endings = self._engine.watch()
         await self._submit(None, BASELINE, dict(self._search.fixed), self._last_rung())
         self.state.baseline = await self._first(await anext(endings))
-        self._count()
+        self._known = {trial.number for trial in self.study.trials if trial.state.is_finished()}
+        await self._count()
         while self._running or self._left() > 0:
             while self._left() > 0 and len(self._running) < self._limits.max_parallel:
                 await self._ask()
             if not self._running:
                 continue
             await self._end(await anext(endings))
-            self._count()
+            await self._count()
             self._check_failed()
         return self.state
 
     # ---- trials
 
     def _create(self, storage: str) -> Any:
-        samplers, search = self._optuna.samplers, self._search
-        sampler = {
-            "tpe": lambda: samplers.TPESampler(seed=search.seed),
-            "cma-es": lambda: samplers.CmaEsSampler(seed=search.seed),
-            "nsga-ii": lambda: samplers.NSGAIISampler(seed=search.seed, population_size=12),
-            "random": lambda: samplers.RandomSampler(seed=search.seed),
-        }[search.sampler]()
+        search = self._search
         pruner = self._optuna.pruners.MedianPruner(n_startup_trials=5, n_min_trials=3)
         try:
             study = self._optuna.create_study(
@@ -131,7 +133,7 @@ class StudyRunner:
                 storage=storage,
                 load_if_exists=True,
                 directions=[objective.direction for objective in search.objectives],
-                sampler=sampler,
+                sampler=sampler_of(search),
                 pruner=pruner,
             )
         except (ValueError, ImportError, self._optuna.exceptions.OptunaError) as error:
@@ -160,7 +162,7 @@ class StudyRunner:
         return self._search.trials - self.state.done - len(self._running)
 
     async def _ask(self) -> None:
-        trial = self.study.ask({one.name: self._distribution(one) for one in self._search.space})
+        trial = self.study.ask(distributions_of(self._search))
         await self._play(trial, 0)
 
     async def _play(self, trial: Any, rung: int) -> None:
@@ -172,7 +174,7 @@ class StudyRunner:
             await self._submit(trial, name, config, seeds, rung)
         except NotSubmitted as error:
             self._fail(trial, str(error))
-            self._count()
+            await self._count()
 
     async def _submit(
         self, trial: Any, name: str, config: dict[str, Any], seeds: int | None, rung: int = 0
@@ -253,7 +255,7 @@ class StudyRunner:
 
     # ---- what is known
 
-    def _count(self) -> None:
+    async def _count(self) -> None:
         states = self._optuna.trial.TrialState
         trials = self.study.get_trials(deepcopy=False)
         self.state.completed = sum(trial.state == states.COMPLETE for trial in trials)
@@ -264,8 +266,14 @@ class StudyRunner:
         self.state.failed = len(failed)
         self.state.errors = [trial.user_attrs["error"] for trial in failed]
         self.state.best = self._best(trials)
+        for trial in trials:
+            if trial.state.is_finished() and trial.number not in self._known:
+                self._known.add(trial.number)
+                self._ended += 1
+                self.state.history.append(_ended(trial, self._ended))
         if self._on_change is not None:
-            self._on_change(self.state)
+            await self._on_change(self.state)
+        self.state.history.clear()
 
     def _best(self, trials: list[Any]) -> list[Best]:
         """Return the trials that nothing beats among those for which the constraints hold."""
@@ -288,14 +296,45 @@ class StudyRunner:
         front = front[:1] if len(signs) == 1 else front
         return [Best(one.number, tuple(one.values), dict(one.params)) for one in front]
 
-    def _distribution(self, dimension: Dimension) -> Any:
-        made = self._optuna.distributions
-        if dimension.choices:
-            return made.CategoricalDistribution(dimension.choices)
-        low, high, step = dimension.low, dimension.high, dimension.step
-        if dimension.whole:
-            return made.IntDistribution(low, high, log=dimension.log, step=int(step or 1))
-        return made.FloatDistribution(low, high, log=dimension.log, step=step)
+
+def _ended(trial: Any, run_trial: int) -> EndedTrial:
+    name = trial.state.name
+    return EndedTrial(
+        trial=trial.number,
+        run_trial=run_trial,
+        state="complete" if name == "COMPLETE" else "pruned" if name == "PRUNED" else "failed",
+        value=tuple(trial.values) if name == "COMPLETE" else (),
+        params=dict(trial.params),
+    )
+
+
+def sampler_of(search: Search) -> Any:
+    """Return Optuna's sampler of a search, seeded by it."""
+    samplers, seed = load_optuna().samplers, search.seed
+    match search.sampler:
+        case "tpe":
+            return samplers.TPESampler(seed=seed)
+        case "cma-es":
+            return samplers.CmaEsSampler(seed=seed)
+        case "nsga-ii":
+            return samplers.NSGAIISampler(seed=seed, population_size=12)
+        case "random":
+            return samplers.RandomSampler(seed=seed)
+
+
+def distributions_of(search: Search) -> dict[str, Any]:
+    """Return the space of a search in Optuna's terms, by name."""
+    return {dimension.name: _distribution(dimension) for dimension in search.space}
+
+
+def _distribution(dimension: Dimension) -> Any:
+    made = load_optuna().distributions
+    if dimension.choices:
+        return made.CategoricalDistribution(dimension.choices)
+    low, high, step = dimension.low, dimension.high, dimension.step
+    if dimension.whole:
+        return made.IntDistribution(low, high, log=dimension.log, step=int(step or 1))
+    return made.FloatDistribution(low, high, log=dimension.log, step=step)
 
 
 def parameters_text(parameters: Mapping[str, Any]) -> str:

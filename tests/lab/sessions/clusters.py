@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from kubernetes import client, config
 
 from tests.patience import HANGS_SECONDS
 
@@ -28,3 +31,22 @@ def serving_twin(folder: Path, *options: str) -> Iterator[Path]:
     finally:
         process.terminate()
         process.communicate(timeout=HANGS_SECONDS)
+
+
+def left_of(kubeconfig: Path, session: str) -> list[str]:
+    """Return the Jobs and pods of a session that are there."""
+    api = config.new_client_from_config(str(kubeconfig))
+    selector = f"foresail.dev/session={session}"
+    jobs = client.BatchV1Api(api).list_namespaced_job("default", label_selector=selector).items
+    pods = client.CoreV1Api(api).list_namespaced_pod("default", label_selector=selector).items
+    api.rest_client.close()
+    return [one.metadata.name for one in (*jobs, *pods)]
+
+
+def until_nothing_left(kubeconfig: Path, session: str) -> None:
+    """Wait until a session has neither Job nor pod."""
+    for _ in range(200):
+        if not left_of(kubeconfig, session):
+            return
+        time.sleep(0.1)
+    assert left_of(kubeconfig, session) == []

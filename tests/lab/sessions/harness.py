@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -155,3 +156,12 @@ def alive(text: str) -> list[int]:
             if int(entry.name) != os.getpid() and text in words and status != "Z":
                 found.append(int(entry.name))
     return found
+
+
+def until_nobody(text: str) -> None:
+    """Wait until no process has this text in its command line."""
+    for _ in range(100):
+        if not alive(text):
+            return
+        time.sleep(0.1)
+    assert alive(text) == []

@@ -9,7 +9,7 @@ import pytest
 
 from lab.sessions.engines.port import Attempt
 from projections.session_state import FINAL
-from tests.lab.sessions.harness import Harness, alive, states
+from tests.lab.sessions.harness import Harness, states, until_nobody
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ async def test_what_a_timed_out_job_started_is_gone_with_it(harness: Harness) ->
     """A hanging job's child ends, too."""
     await harness.run(harness.jobs([{"do": "hang"}]), timeout_per_job_seconds=4.0)
 
-    await _until_nobody(str(harness.diary))
+    await asyncio.to_thread(until_nobody, str(harness.diary))
 
 
 async def test_a_job_that_fails_once_is_tried_again(harness: Harness) -> None:
@@ -104,7 +104,7 @@ async def test_a_cancelled_session_stops_what_runs_and_begins_nothing(harness: H
     assert state.counts["cancelled"] == 4
     assert len(harness.lines()) == 2
     assert code == 1
-    await _until_nobody(str(harness.diary))
+    await asyncio.to_thread(until_nobody, str(harness.diary))
 
 
 async def test_a_resumed_session_runs_no_job_twice_after_success(harness: Harness) -> None:
@@ -128,14 +128,6 @@ async def test_a_resumed_session_runs_no_job_twice_after_success(harness: Harnes
     assert {job: harness.begun()[job] for job in succeeded} == {
         job: before[job] for job in succeeded
     }
-
-
-async def _until_nobody(text: str) -> None:
-    for _ in range(100):
-        if not alive(text):
-            return
-        await asyncio.sleep(0.1)
-    assert alive(text) == []
 
 
 async def test_jobs_that_end_at_once_are_not_missed(harness: Harness) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -27,9 +24,9 @@ from lab.sessions.engines.pod_script import main as run_in_pod
 from lab.sessions.engines.port import RESULT_BYTES, NoResult
 from lab.sessions.jobs_file import write_jobs_file
 from lab.sessions.limits import Limits
-from tests.lab.sessions.clusters import serving_twin
+from tests.lab.sessions.clusters import serving_twin, until_nothing_left
 from tests.lab.sessions.conftest import on_cluster
-from tests.lab.sessions.harness import Harness, alive, payload_of, states
+from tests.lab.sessions.harness import Harness, payload_of, states
 
 pytestmark = [pytest.mark.slow, pytest.mark.twin]
 
@@ -46,25 +43,6 @@ def harness_for(kubeconfig: Path, folder: Path, name: str) -> Harness:
     return Harness(
         "kubernetes", folder, on_cluster(kubeconfig), python="python", session=name, prefix=name
     )
-
-
-def left_of(kubeconfig: Path, session: str) -> list[str]:
-    """Return the Jobs and pods of a session that are there."""
-    api = config.new_client_from_config(str(kubeconfig))
-    selector = f"foresail.dev/session={session}"
-    jobs = client.BatchV1Api(api).list_namespaced_job("default", label_selector=selector).items
-    pods = client.CoreV1Api(api).list_namespaced_pod("default", label_selector=selector).items
-    api.rest_client.close()
-    return [one.metadata.name for one in (*jobs, *pods)]
-
-
-def until_nothing_left(kubeconfig: Path, session: str) -> None:
-    """Wait until a session has neither Job nor pod."""
-    for _ in range(200):
-        if not left_of(kubeconfig, session):
-            return
-        time.sleep(0.1)
-    assert left_of(kubeconfig, session) == []
 
 
 def test_the_manifest_is_that_of_the_guide_with_its_mistakes_mended() -> None:
@@ -159,34 +137,6 @@ def run_command(folder: Path, kubeconfig: Path, name: str, *more: str) -> list[s
         *("--engine", "kubernetes", "--kubeconfig", str(kubeconfig)),
         *("--max-parallel", "6", "--timeout-per-job", "15s", *more),
     ]
-
-
-def test_a_killed_runner_takes_its_jobs_up_again(kubeconfig: Path, tmp_path: Path) -> None:
-    """Jobs go on in the cluster meanwhile; each is counted once, and none runs again after success."""
-    harness = harness_for(kubeconfig, tmp_path, "killed")
-    does = ["fail" if number % 10 == 3 else "succeed" for number in range(20)]
-    jobs = harness.jobs({"do": do} for do in does)
-    write_jobs_file(tmp_path / "jobs.jsonl", payload_of("{python}"), jobs)
-    random = Random(5)
-    for _ in range(4):
-        runner = subprocess.Popen(
-            run_command(tmp_path, kubeconfig, "killed"),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        time.sleep(random.uniform(1.5, 4.0))
-        runner.send_signal(signal.SIGKILL)
-        runner.wait()
-
-    last = subprocess.run(
-        run_command(tmp_path, kubeconfig, "killed"), capture_output=True, text=True, check=False
-    )
-
-    summary = json.loads(last.stdout)
-    assert (summary["states"]["succeeded"], summary["states"]["failed"]) == (18, 2)
-    assert sum(summary["states"].values()) == 20
-    assert set(harness.begun().values()) == {1}  # on a cluster a job outlives its runner
-    until_nothing_left(kubeconfig, "killed")
-    assert alive(str(harness.diary)) == []
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from bus.errors import InputError
 from foresail.__main__ import main
-from foresail.session.confirming import confirming_experiment, profile_text
+from foresail.session.confirming import confirming_experiment, profile_of
 from lab.experiments.gate import GateResult
 from lab.experiments.spec import read_experiment
 from lab.sessions.arm_settings import arm_settings
@@ -21,6 +21,7 @@ from lab.sessions.attempts import JobStart
 from lab.sessions.limits import Limits
 from lab.sessions.search import Search, read_search
 from lab.sessions.study import Best, StudyRunner, StudyState, TooManyFailed
+from schemas.session import EndedTrial
 from tests.lab.sessions.conftest import open_local
 
 SCRIPT = (
@@ -39,13 +40,20 @@ WEIGHT = [{"name": "scoreboard.alpha", "low": 0.5, "high": 2.5}]
 EXPERIMENT = {"kind": "experiment", "file": "e.toml"}
 
 
-async def searched(tmp_path: Path, **more: Any) -> StudyState:
-    """Run a study to its end."""
+async def searched(
+    tmp_path: Path, history: list[EndedTrial] | None = None, **more: Any
+) -> StudyState:
+    """Run a study to its end; `history` takes its trials as they are told."""
     search = Search.model_validate({**GOOD, **more})
+    told = [] if history is None else history
+
+    async def on_change(state: StudyState) -> None:
+        told.extend(state.history)
+
     async with open_local("s", tmp_path / "session") as engine:
         runner = StudyRunner(
             search, engine, JobStart(sys.executable), Limits(2), tmp_path / "trials",
-            f"sqlite:///{tmp_path / 'study.db'}",
+            f"sqlite:///{tmp_path / 'study.db'}", on_change,
         )  # fmt: skip
         return await runner.run()
 
@@ -85,9 +93,13 @@ def test_a_search_that_deceives_itself_is_refused(
 async def test_a_study_finds_what_is_better_and_goes_on(tmp_path: Path) -> None:
     """Its best beats the baseline, holds the constraint, and more trials are added to those that there are."""
     first = await searched(tmp_path, constraints=["served >= baseline.served"])
-    second = await searched(tmp_path, constraints=["served >= baseline.served"], trials=8)
+    told: list[EndedTrial] = []
+    second = await searched(tmp_path, told, constraints=["served >= baseline.served"], trials=8)
 
     assert (first.completed, second.completed, second.failed) == (6, 8, 0)
+    assert [(one.trial, one.run_trial, one.state) for one in told] == [
+        (6, 1, "complete"), (7, 2, "complete"),
+    ]  # fmt: skip
     (best,) = second.best
     assert best.values[0] > -36.0
     assert best.parameters["x"] <= 9.0
@@ -147,6 +159,8 @@ def test_the_predecessors_reward_search_shows_that_it_is_circular(
 
     assert main([*words, *place]) == 0
     assert "circular: " in capsys.readouterr().out
+    assert main(["session", "status", "--state", str(tmp_path / "state")]) == 0
+    assert "reward-search complete: 2 of 2 trials\nbest so far: trial " in capsys.readouterr().out
     confirm = ["--confirm", "experiments/short.toml", "--profile-out", str(tmp_path / "p.toml")]
     assert main([*words, *place, *confirm]) == 2
 
@@ -166,7 +180,8 @@ def test_the_winner_meets_the_arm_that_it_came_from_on_the_test_split() -> None:
     assert tuned.settings == {**base.settings, "executor.cool_down_seconds": 42.0}
     assert (confirming.hypothesis.arm, confirming.hypothesis.against) == ("tuned", base.name)
     assert confirming.guards == experiment.guards
-    text = profile_text(search, best, GateResult(True, (), ("gain 1",)), "abc")
+    text = profile_of(search, best, tuned, GateResult(True, (), ("gain 1",)), "abc")
+    assert '[agents]\nprofile = "foresail"' in text
     assert "[executor]\ncool_down_seconds = 42.0" in text
     assert "# gain 1" in text
 
