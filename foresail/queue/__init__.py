@@ -20,6 +20,7 @@ ACTIONS = {
     "setup": "check a cluster and prepare it: namespaces, queues, the least rights; a dry run unless told otherwise",
     "collect": "record what the Jobs of a cluster do, and submit a workload of the predecessors' templates",
     "monitor": "look every 30 s, and raise alerts about the queue and about kills for want of memory",
+    "benchmark": "who decides best about the same jobs: plain Kubernetes, Kueue, rules; on equal clusters",
     "export": "write a recording as the predecessors' SQLite database or CSV of training data",
 }
 

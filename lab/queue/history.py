@@ -69,7 +69,8 @@ def steps(before: QueueJob | None, job: QueueJob, look_seconds: float) -> Iterat
     if started is not None and (before is None or before.start_time_seconds is None):
         yield JobEvent(started, job, "scheduled")
     if before is None or before.status not in {"Succeeded", "Failed"}:
-        ended = job.completion_time_seconds or look_seconds
+        ended = job.completion_time_seconds
+        ended = look_seconds if ended is None else ended
         if job.status == "Succeeded":
             yield JobEvent(ended, job, "completed")
         elif job.status == "Failed":

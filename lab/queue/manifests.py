@@ -21,7 +21,11 @@ OWNER = "foresail-queue"
 """Value of that label, and the name of the account, the role and its bindings."""
 PRIORITIES = range(11)
 """Of Jobs, as the predecessors' observation knows them; each has a WorkloadPriorityClass."""
-FLAVOR, CLUSTER_QUEUE, LOCAL_QUEUE = "machines", "cluster", "default"
+FLAVOR, CLUSTER_QUEUE, LOCAL_QUEUE = "machines", "cluster", "jobs"
+"""The LocalQueue is not called `default`: Kueue would put Jobs into it that want no queue, too."""
+HELD_QUEUE = "held"
+"""LocalQueue that admits nobody (`stopPolicy: Hold`): Jobs wait there for whoever decides, who moves them to
+the other one by their label. So no Job slips past the decision, and quota is Kueue's business as ever."""
 RBAC = "rbac.authorization.k8s.io"
 
 READS: tuple[Right, ...] = (
@@ -31,11 +35,11 @@ READS: tuple[Right, ...] = (
     Right("list", "nodes", "metrics.k8s.io", why="what is used"),
     Right("list", "workloads", GROUP, why="who was admitted, and when"),
 )
-"""Of `collect` and `monitor`."""
+"""Of `collect`, `monitor` and `inference`."""
 WRITES: tuple[Right, ...] = (
     Right("create", "jobs", "batch", RightScope.NAMED, "`collect` submits a workload"),
     Right("delete", "jobs", "batch", RightScope.NAMED, "and takes it away again"),
-    Right("patch", "workloads", GROUP, RightScope.NAMED, "`inference` orders and holds back"),
+    Right("patch", "jobs", "batch", RightScope.NAMED, "`inference` moves one from queue to queue"),
 )
 """In the namespaces that were named, and nowhere else."""
 
@@ -64,6 +68,8 @@ def manifests(setup: QueueSetup) -> Iterator[Manifest]:
     for namespace in setup.namespaces:
         spec = {"clusterQueue": CLUSTER_QUEUE}
         yield _kueue(setup, "LocalQueue", LOCAL_QUEUE, namespace, spec=spec)
+        held = {**spec, "stopPolicy": "Hold"}
+        yield _kueue(setup, "LocalQueue", HELD_QUEUE, namespace, spec=held)
     home = setup.namespaces[0]
     yield _object("v1", "ServiceAccount", OWNER, home)
     yield _object(f"{RBAC}/v1", "ClusterRole", f"{OWNER}-reader", rules=_rules(READS))

@@ -61,7 +61,11 @@ async def kueue_version(transport: Transport) -> str | None:
 
 
 async def read_queues(
-    transport: Transport, version: str | None, namespaces: Sequence[str] = ()
+    transport: Transport,
+    version: str | None,
+    namespaces: Sequence[str] = (),
+    *,
+    machines: bool = True,
 ) -> QueueReads:
     """Read Jobs, Workloads, pods, nodes and usage; all but the Jobs may be missing.
 
@@ -69,6 +73,7 @@ async def read_queues(
         transport: the cluster.
         version: of Kueue's API (`kueue_version`); None: no Workloads are asked for.
         namespaces: whose Jobs and Workloads count; empty: all.
+        machines: whether nodes and their usage are read, too.
 
     Raises:
         ClusterUnavailable: no answer to the list of Jobs.
@@ -87,12 +92,12 @@ async def read_queues(
     workloads: Sequence[Workload] = ()
     if version is not None:
         workloads = await others("workloads", f"/apis/{GROUP}/{version}/workloads", WORKLOADS)
-    usage = await others("usage", METRICS_PATH, _METRICS)
+    usage = await others("usage", METRICS_PATH, _METRICS) if machines else ()
     return QueueReads(
         time_seconds=jobs.cluster_time_seconds,
         jobs=_of(jobs.items, namespaces),
         pods=await others("pods", PODS_PATH, _PODS),
-        nodes=await others("nodes", NODES_PATH, _NODES),
+        nodes=await others("nodes", NODES_PATH, _NODES) if machines else (),
         workloads=_of(workloads, namespaces),
         usage={one.metadata.name: one for one in usage},
         missing=tuple(missing),

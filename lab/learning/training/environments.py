@@ -9,7 +9,8 @@ from typing import Any
 
 from bus.errors import InputError
 from lab.learning.libraries import library
-from lab.learning.workloads.sources import SPLITS, stream_source
+from lab.learning.workloads.sources import stream_source
+from lab.learning.workloads.splits import SPLITS
 
 STATISTICS = ".statistics.pkl"
 """Ends the name of what observations are normalised by, beside the weights'."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from inputs.errors import InputError
 from lab.learning.jobs import BYTES_PER_GIB, Amounts, Job, JobStream, ordered_stream
 from lab.learning.workloads.lublin import lublin_jobs, lublin_quota
+from lab.learning.workloads.published import published_stream
 from lab.learning.workloads.settings_file import WorkloadSettings
 from lab.learning.workloads.splits import SPLITS, Split
 from lab.learning.workloads.strategies import HOUR_SECONDS, Strategies, strategy_jobs
@@ -24,6 +25,7 @@ TEMPLATE_QUOTA = Amounts(32_000, 128 * BYTES_PER_GIB)
 size of its cluster was not published.
 """
 STRATEGIES = ("uniform", "realistic", "burst")
+PUBLISHED = "published"
 LUBLIN = {"lublin-256": 0.0, "lublin-256-estimates": 4.0}
 """By name, by how much users overestimate at most (`lublin_jobs`)."""
 TRACES = {"philly": 8, "surf": 4}
@@ -60,8 +62,9 @@ def stream_source(
     """Return the source of a workload's streams.
 
     Args:
-        name: `uniform`, `realistic` or `burst` over the templates; `lublin-256`, or `lublin-256-estimates` with users
-            who overestimate; `philly` or `surf`; `swf:PATH` for a file of the Parallel Workloads Archive.
+        name: `uniform`, `realistic` or `burst` over the templates; `published` for SKRueue's hour of 179 jobs;
+            `lublin-256`, or `lublin-256-estimates` with users who overestimate; `philly` or `surf`; `swf:PATH` for a
+            file of the Parallel Workloads Archive.
         options: split, quota, lengths.
         split: in place of the options' one.
 
@@ -75,6 +78,8 @@ def stream_source(
         raise InputError("split", chosen.split, f"use one of {', '.join(SPLITS)}")
     if name in STRATEGIES:
         return _of_strategy(name, chosen)
+    if name == PUBLISHED:
+        return lambda seed: published_stream(_seed_of(chosen.split, seed))
     if name in LUBLIN:
         return _of_lublin(name, chosen)
     if name.startswith(SWF_PREFIX):
@@ -85,7 +90,7 @@ def stream_source(
             raise InputError("workload", name, "set FORESAIL_DATA to the folder of the traces")
         jobs = _trace(name, chosen.data_dir)[:: TRACES[name]]
         return _of_record(name, jobs, chosen, quota_for(split_by_time(jobs, "train")))
-    names = (*STRATEGIES, *LUBLIN, *TRACES, f"{SWF_PREFIX}PATH")
+    names = (*STRATEGIES, PUBLISHED, *LUBLIN, *TRACES, f"{SWF_PREFIX}PATH")
     raise InputError("workload", name, f"use one of {', '.join(names)}")
 
 

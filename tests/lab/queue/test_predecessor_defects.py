@@ -95,7 +95,7 @@ async def test_jobs_wait_in_kueues_queue_and_only_admitted_ones_run(make_world: 
     assert Counter(row.status for row in rows) == {"Running": 2, "Suspended": 1}
     waiting = next(row for row in rows if row.status == "Suspended")
     assert waiting.admission_time_seconds is None
-    assert waiting.queue_name == "default"
+    assert waiting.queue_name == "jobs"
 
 
 async def test_a_suspended_job_counts_as_waiting(make_world: MakeWorld) -> None:
