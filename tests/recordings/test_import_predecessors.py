@@ -221,7 +221,8 @@ def test_a_proposal_without_a_priority_has_that_of_its_agent(tmp_path: Path) -> 
     proposals = [{k: v for k, v in one.items() if k != "priority"} for one in PROPOSALS]
     line = {**_decision(1, "AgentA", "replicate"), "proposals": proposals}
     file = tmp_path / "events.jsonl"
-    file.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    lines = [_line("cluster", 0, nodes=2), line]
+    file.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
 
     assert main(["recording", "import", str(file), str(tmp_path / "old.fslog")]) == ExitCode.GOOD
     events = [event_of(message).data for message in open_recording(tmp_path / "old.fslog")]
