@@ -16,7 +16,7 @@ from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from foresail.verbs import Verb
 
-VERB = Verb(125, "which process reads and publishes what")
+VERB = Verb(122, "which process reads and publishes what")
 EXAMPLES = (
     ("architecture", "a table of processes"),
     ("architecture --json", "for programs"),
