@@ -17,6 +17,7 @@ from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from bus.errors import ForesailError, InputError, Temporary
@@ -28,6 +29,7 @@ from foresail.log_source import connect
 from foresail.output import console, print_json
 from foresail.prometheus_checks import cluster_facts, prometheus_findings
 from foresail.settings import StackSettings, resolve
+from foresail.settings_sources import BOOSTER
 from foresail.stack.state_folder import NoStack, StateFolder
 from foresail.status import collect_heartbeats, troubles
 from foresail.verbs import Verb
@@ -151,6 +153,7 @@ def checks(arguments: argparse.Namespace) -> dict[str, Probe]:
     probes: dict[str, Probe] = {"Python": _python}
     probes |= {name: partial(_package, name) for name in PACKAGES}
     probes |= {
+        BOOSTER: _booster,
         "nats-server": _nats_binary,
         "state folder": partial(_state, state),
         "disk": partial(_disk, state),
@@ -194,6 +197,14 @@ def _package(name: str) -> Finding:
         return Finding(name, ok=True, found=version(name))
     except PackageNotFoundError:
         return Finding(name, ok=False, found="not installed", remedy="make setup")
+
+
+def _booster() -> Finding:
+    """Trained models are an addition: without their library the formula and the simple rules predict."""
+    if find_spec(BOOSTER) is not None:
+        return Finding(BOOSTER, ok=True, found="installed")
+    instead = "not installed: no trained model predicts"
+    return Finding(BOOSTER, ok=True, found=instead, remedy="`make setup` for trained models")
 
 
 async def _nats_binary() -> Finding:

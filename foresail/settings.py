@@ -22,6 +22,7 @@ from foresail.settings_sources import (
     EnvironmentSource,
     FileSource,
     FlagSource,
+    MissingBoosterSource,
     PredictingModelsSource,
     SourceWithOrigins,
     origins_of,
@@ -141,6 +142,7 @@ def resolve(
         EnvironmentSource(StackSettings, environment),
         FileSource(StackSettings, file),
         PredictingModelsSource(StackSettings),
+        MissingBoosterSource(StackSettings),
     )
     try:
         return StackSettings(sources)

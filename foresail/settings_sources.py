@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,14 @@ MODEL_OF_THRESHOLDS: Mapping[str, str] = {
     "demand_model": "demand_model",
 }
 """Which model of inference gives the agents their thresholds, by the agents' setting."""
+
+
+BOOSTER = "xgboost"
+WITHOUT_BOOSTER: tuple[tuple[str, Any, str], ...] = (
+    ("inference.shadow_models", (), "the formula predicts alone"),
+    ("inference.rate_model", "", "the simple rules of each minute make the bands"),
+)
+"""Settings of inference whose defaults need the library, what takes their place, and what that means."""
 
 
 class GivenValue(NamedTuple):
@@ -167,6 +176,19 @@ class PredictingModelsSource(SourceWithOrigins):
             f"agents.{own}": GivenValue(predicting[name], "")
             for own, name in MODEL_OF_THRESHOLDS.items()
             if predicting.get(name, MODEL_ID) != MODEL_ID
+        }
+
+
+class MissingBoosterSource(SourceWithOrigins):
+    """Without XGBoost's library nothing trained predicts that nobody asked for: the formula and the simple rules do."""
+
+    def read(self) -> Mapping[str, GivenValue]:
+        """Return the defaults that do without it; nothing where it is installed."""
+        if find_spec(BOOSTER) is not None:
+            return {}
+        return {
+            name: GivenValue(value, f"{BOOSTER} is not installed: {instead}")
+            for name, value, instead in WITHOUT_BOOSTER
         }
 
 

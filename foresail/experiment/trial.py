@@ -164,7 +164,7 @@ def run_trial(
         listener=take,
         meter=meter.run,
         kueue=None if trial.arm.queues is None else KUEUE,
-        instead=lambda handler: worlds[0].instead(handler),
+        instead=lambda handler: worlds[0].instead(handler),  # noqa: PLW0108 - there once it is prepared
     )
     (world,) = worlds
     metrics, components = _measured(world, trial, summary)

@@ -43,9 +43,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.GOOD if lines >= arguments.at_least else ExitCode.DIFFERS
 '''
 DOCUMENTED = (
-    "up", "tap", "recording", "replay", "explain", "timeline", "switchback", "effects", "report", "status",
-    "trace", "kill", "pause", "resume", "undo", "rearm", "doctor", "rbac", "reset", "twin", "forecast", "verify",
-    "what-if", "sweep", "experiment", "session", "tune", "diff", "completion",
+    "up", "tap", "recording", "replay", "run-trace", "explain", "timeline", "switchback", "effects", "report",
+    "status", "trace", "kill", "pause", "resume", "undo", "rearm", "doctor", "architecture", "rbac", "reset", "twin",
+    "forecast", "learn", "verify", "what-if", "sweep", "experiment", "session", "tune", "queue", "diff", "completion",
 )  # fmt: skip
 
 

@@ -214,3 +214,17 @@ def test_a_half_written_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text(path.read_text(encoding="utf-8")[:-20], encoding="utf-8")
     assert main(["recording", "import", str(path), str(tmp_path / "o")]) == ExitCode.BAD_INPUT
     assert f"row {len(LINES)}" in capsys.readouterr().err
+
+
+def test_a_proposal_without_a_priority_has_that_of_its_agent(tmp_path: Path) -> None:
+    """As in the files from before the predecessor wrote it."""
+    proposals = [{k: v for k, v in one.items() if k != "priority"} for one in PROPOSALS]
+    line = {**_decision(1, "AgentA", "replicate"), "proposals": proposals}
+    file = tmp_path / "events.jsonl"
+    lines = [_line("cluster", 0, nodes=2), line]
+    file.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+
+    assert main(["recording", "import", str(file), str(tmp_path / "old.fslog")]) == ExitCode.GOOD
+    events = [event_of(message).data for message in open_recording(tmp_path / "old.fslog")]
+    (decision,) = [one for one in events if isinstance(one, Decision)]
+    assert [one.priority for one in decision.considered] == [1, 3, 2]

@@ -13,6 +13,8 @@ from schemas.proposal import ProposalStatus
 
 AGENTS = {"AgentA": "safety", "AgentB": "efficiency", "AgentC": "admission"}
 REFEREE = "Referee"
+PRIORITIES = {"safety": 1, "admission": 2, "efficiency": 3}
+"""Of its agents, where a file says none of a proposal."""
 PARAMETERS = {
     "state": "power_state",
     "clock_scale": "clock_scale_ratio",
@@ -138,7 +140,7 @@ def _considered(number: int, part: ProposalPart) -> Considered:
         kind=kind,
         target=_target(kind, part.target),
         score=part.score,
-        priority=part.priority,
+        priority=PRIORITIES[agent] if part.priority is None else part.priority,
         rule="",
         text="",
     )

@@ -130,7 +130,8 @@ class ProposalPart(_Given):
     kind: str
     target: Name | None = None
     score: float
-    priority: int
+    priority: int | None = None
+    """Its earliest files do not say it: then that of its agent."""
 
 
 class DecisionLine(_Given):
