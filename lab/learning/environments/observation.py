@@ -8,7 +8,7 @@ within the hour; then for each of the ten slots cpu and memory over the quota, p
 
 from __future__ import annotations
 
-from math import log1p
+from math import inf, log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,11 +112,13 @@ def _beyond(cluster: Backend, beyond: list[int]) -> list[float]:
 
 
 def action_mask(cluster: Backend, slots: int) -> NDArray[np.bool_]:
-    """Return which of the actions would do what they say: slots whose job fits now, and always the last, waiting."""
+    """Return which actions would change anything: slots whose job fits now; the last, waiting, unless nobody would ever
+    come or end any more while somebody fits.
+    """
     mask = np.zeros(slots + 1, dtype=np.bool_)
     for slot, index in enumerate(cluster.slots(slots)):
         mask[slot] = cluster.fits(index)
-    mask[slots] = True
+    mask[slots] = cluster.next_event_seconds() != inf or not mask.any()
     return mask
 
 

@@ -10,14 +10,13 @@ from typing import Literal
 
 from lab.learning.backend import Backend
 from lab.learning.jobs import MILLICORES_PER_CORE, State, utilization
+from lab.learning.measures import bounded_slowdown
 from projections.score.prices import ScorePrices
 
 Reward = Literal["skrueue", "score", "slowdown"]
 HOUR_SECONDS = 3_600.0
 THROUGHPUT, UTILIZATION, WAIT, FAILURE = 0.4, 0.3, 0.2, 0.1
 """`rl.reward_weights` of SKRueue."""
-SHORT_SECONDS = 10.0
-"""Shorter jobs count as so long in bounded slowdown, as everywhere since Feitelson."""
 
 
 def skrueue_reward(cluster: Backend, pending_before: int, *, failed: bool) -> float:
@@ -99,8 +98,3 @@ def slowdown_reward(cluster: Backend, then: float) -> float:
         total += bounded_slowdown(after, job.running_seconds)
         total -= bounded_slowdown(before, job.running_seconds)
     return -total
-
-
-def bounded_slowdown(wait_seconds: float, running_seconds: float) -> float:
-    """Return max(1, (wait + running) / max(running, 10 s))."""
-    return max(1.0, (wait_seconds + running_seconds) / max(running_seconds, SHORT_SECONDS))

@@ -2,51 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from inputs.errors import InputError
-from lab.learning.jobs import BYTES_PER_GIB, Amounts, JobStream, ordered_stream
-from lab.learning.workloads.strategies import strategy_jobs
+from lab.learning.jobs import BYTES_PER_GIB, Amounts, Job, JobStream, ordered_stream
+from lab.learning.workloads.lublin import lublin_jobs, lublin_quota
+from lab.learning.workloads.settings_file import WorkloadSettings
+from lab.learning.workloads.splits import SPLITS, Split
+from lab.learning.workloads.strategies import HOUR_SECONDS, Strategies, strategy_jobs
+from lab.learning.workloads.swf import read_swf
+from lab.learning.workloads.templates import TEMPLATES
+from lab.learning.workloads.windows import quota_for, split_by_time, window
 
 StreamSource = Callable[[int], JobStream]
 """From a seed to a stream; the same seed gives the same stream."""
-Split = Literal["train", "development", "test"]
-SPLITS: tuple[Split, ...] = ("train", "development", "test")
 TEMPLATE_QUOTA = Amounts(32_000, 128 * BYTES_PER_GIB)
 """32 cores and 128 GiB: SKRueue's hour of a job each 20 s asks for about three times as much. Our own choice, as the
 size of its cluster was not published.
 """
-HOUR_SECONDS = 3_600.0
 STRATEGIES = ("uniform", "realistic", "burst")
+LUBLIN = {"lublin-256": 0.0, "lublin-256-estimates": 4.0}
+"""By name, by how much users overestimate at most (`lublin_jobs`)."""
+TRACES = {"philly": 8, "surf": 4}
+"""By name, by how much a trace is thinned: each 8th job of Philly comes to a cluster of an eighth, so that a stream of
+some hundred jobs fills it as all jobs filled the original.
+"""
+SWF_PREFIX = "swf:"
+AS_PUBLISHED = WorkloadSettings(TEMPLATES, Strategies())
 
 
-def stream_source(
-    name: str,
-    *,
-    split: Split = "train",
-    quota: Amounts = TEMPLATE_QUOTA,
-    length_seconds: float = HOUR_SECONDS,
-) -> StreamSource:
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What a source can be told beside its name."""
+
+    split: Split = "train"
+    """Streams of different splits share no job."""
+    quota: Amounts | None = None
+    """Of the cluster; unset: the source's own."""
+    length_seconds: float = HOUR_SECONDS
+    """Of strategies: arrivals are before it."""
+    first_hour: float = 9.0
+    """Of `realistic`: hour of the day at which a stream begins."""
+    count: int = 256
+    """Jobs of a stream of Lublin's model, a trace or an archive."""
+    data_dir: Path | None = None
+    """Folder of the traces."""
+    settings: WorkloadSettings = AS_PUBLISHED
+    """Of strategies: see `settings_file`."""
+
+
+def stream_source(name: str, options: SourceOptions | None = None) -> StreamSource:
     """Return the source of a workload's streams.
 
     Args:
-        name: a strategy over the six templates.
-        split: seeds of different splits never give the same stream.
-        quota: of the cluster.
-        length_seconds: arrivals are before it.
+        name: `uniform`, `realistic` or `burst` over the templates; `lublin-256`, or `lublin-256-estimates` with users
+            who overestimate; `philly` or `surf`; `swf:PATH` for a file of the Parallel Workloads Archive.
+        options: split, quota, lengths.
 
     Raises:
-        InputError: no workload has that name.
+        InputError: no workload has that name, or a file is missing or no such file.
     """
-    if name not in STRATEGIES:
-        raise InputError("workload", name, f"use one of {', '.join(STRATEGIES)}")
+    chosen = options or SourceOptions()
+    if chosen.split not in SPLITS:
+        raise InputError("split", chosen.split, f"use one of {', '.join(SPLITS)}")
+    if name in STRATEGIES:
+        return _of_strategy(name, chosen)
+    if name in LUBLIN:
+        return _of_lublin(name, chosen)
+    if name.startswith(SWF_PREFIX):
+        recorded = _archive(Path(name.removeprefix(SWF_PREFIX)))
+        return _of_record(name, recorded.jobs, chosen, recorded.quota)
+    if name in TRACES:
+        if chosen.data_dir is None:
+            raise InputError("workload", name, "set FORESAIL_DATA to the folder of the traces")
+        jobs = _trace(name, chosen.data_dir)[:: TRACES[name]]
+        return _of_record(name, jobs, chosen, quota_for(split_by_time(jobs, "train")))
+    names = (*STRATEGIES, *LUBLIN, *TRACES, f"{SWF_PREFIX}PATH")
+    raise InputError("workload", name, f"use one of {', '.join(names)}")
 
+
+def _of_strategy(name: str, options: SourceOptions) -> StreamSource:
     def make(seed: int) -> JobStream:
-        jobs = strategy_jobs(name, _seed_of(split, seed), length_seconds)
-        return ordered_stream(f"{name}/{split}/{seed}", jobs, quota)
+        jobs = strategy_jobs(
+            name,
+            _seed_of(options.split, seed),
+            options.length_seconds,
+            templates=options.settings.templates,
+            settings=options.settings.strategies,
+            first_hour=options.first_hour,
+        )
+        stream = f"{name}/{options.split}/{seed}"
+        return ordered_stream(stream, jobs, options.quota or TEMPLATE_QUOTA)
 
     return make
+
+
+def _of_lublin(name: str, options: SourceOptions) -> StreamSource:
+    def make(seed: int) -> JobStream:
+        own = _seed_of(options.split, seed)
+        jobs = lublin_jobs(own, options.count, most_overestimate=LUBLIN[name])
+        return window(name, jobs, options.quota or lublin_quota(), own, options.count)
+
+    return make
+
+
+def _of_record(
+    name: str, jobs: Sequence[Job], options: SourceOptions, quota: Amounts
+) -> StreamSource:
+    """Return windows of a record's split; jobs that never fit into the quota are left out."""
+    own = options.quota or quota
+    chosen = [job for job in split_by_time(jobs, options.split) if job.requests.fits(own)]
+    if not chosen:
+        raise InputError(
+            "workload", name, f"its split {options.split} has no job that fits; use more quota"
+        )
+
+    def make(seed: int) -> JobStream:
+        return window(f"{name}/{options.split}", chosen, own, seed, options.count)
+
+    return make
+
+
+@cache
+def _archive(path: Path) -> JobStream:
+    return read_swf(path)
+
+
+@cache
+def _trace(name: str, data_dir: Path) -> tuple[Job, ...]:
+    # polars and its readers take a moment to import; most streams do without.
+    from lab.learning.workloads.traces import trace_jobs  # noqa: PLC0415
+
+    return tuple(trace_jobs(name, data_dir))
 
 
 def _seed_of(split: Split, seed: int) -> int:
