@@ -37,6 +37,7 @@ NAMES = (
     "promotion_errors",
     "demotion_errors",
     "session_overhead",
+    "learning_steps",
 )
 OTHER_FLAGS = frozenset(
     {"demotion_errors", "gate_errors", "idle_weight", "promotion_errors", "sync_loss"}

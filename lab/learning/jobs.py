@@ -80,7 +80,7 @@ class Job:
     priority: int = 0
     """Higher goes first in Kueue's order."""
     kind: str = "generic"
-    """A key of `environments.observation.KIND_CODES`; anything else counts as generic."""
+    """A key of `observation.KIND_CODES`; anything else counts as generic."""
     pods: int = 1
     outcome: Outcome = Outcome.SUCCEEDED
     deadline_seconds: float = inf

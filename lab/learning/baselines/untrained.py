@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 
 from lab.learning.backend import Backend
-from lab.learning.environments.observation import SLOTS, action_mask, wide_numbers, wide_observation
+from lab.learning.observation import SLOTS, action_mask, wide_numbers, wide_observation
 
 HIDDEN = 64
 

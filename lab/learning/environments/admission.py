@@ -6,8 +6,7 @@ by our experiment score and lasts until every job has ended; `continuous` gives 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, SupportsFloat
+from typing import Any, SupportsFloat
 
 import gymnasium
 import numpy as np
@@ -15,39 +14,21 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from inputs.errors import InputError
+from lab.learning import observation as seeing
 from lab.learning.backend import Backend, MakeBackend
-from lab.learning.environments import observation as seeing
-from lab.learning.environments.rewards import (
+from lab.learning.episodes import SCORE_RULES, SKRUEUE_RULES, VARIANTS, Rules, Variant
+from lab.learning.jobs import utilization
+from lab.learning.rewards import (
     Reward,
     ScoreReward,
     skrueue_reward,
     slowdown_reward,
 )
-from lab.learning.jobs import utilization
 from lab.learning.simulator import Cluster, count_states
 from lab.learning.workloads.sources import StreamSource, stream_source
 from projections.score.prices import ScorePrices
 
-Variant = Literal["skrueue", "score", "continuous"]
-VARIANTS: tuple[Variant, ...] = ("skrueue", "score", "continuous")
 MOST_SEED = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """When an episode ends and how long a step is."""
-
-    step_seconds: float | None
-    """Each step takes so long; None: admissions take no time, and waiting lasts until something happens."""
-    most_steps: int
-    most_seconds: float
-    least_steps: int
-    """An empty queue ends an episode only after so many steps; without `step_seconds`, never before its jobs have."""
-
-
-SKRUEUE_RULES = Rules(step_seconds=5.0, most_steps=200, most_seconds=600.0, least_steps=20)
-"""`kueue.admit_interval` is the step; the ends are those of SKRueue's environment."""
-SCORE_RULES = Rules(step_seconds=None, most_steps=100_000, most_seconds=float("inf"), least_steps=0)
 
 
 class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
@@ -125,7 +106,8 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
             else self._admit(int(action))
         )
         self._steps += 1
-        self._pass_time(waits=not result["success"] or result["action_type"] == "wait")
+        acted = result["success"] and result["action_type"] == "admit"
+        self._pass_time(waits=not acted or self.variant == "continuous")
         failed = not result["success"]
         terminated, truncated = self._ends()
         return (
@@ -168,7 +150,7 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
             if not first:
                 cluster.advance(cluster.now + step)
             return
-        if waits or self.variant == "continuous":
+        if waits:
             self._to_next_event()
         # Where nothing can be admitted there is nothing to decide.
         while not self._has_choice() and not cluster.is_over:

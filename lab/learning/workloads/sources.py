@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -54,18 +54,23 @@ class SourceOptions:
     """Of strategies: see `settings_file`."""
 
 
-def stream_source(name: str, options: SourceOptions | None = None) -> StreamSource:
+def stream_source(
+    name: str, options: SourceOptions | None = None, *, split: Split | None = None
+) -> StreamSource:
     """Return the source of a workload's streams.
 
     Args:
         name: `uniform`, `realistic` or `burst` over the templates; `lublin-256`, or `lublin-256-estimates` with users
             who overestimate; `philly` or `surf`; `swf:PATH` for a file of the Parallel Workloads Archive.
         options: split, quota, lengths.
+        split: in place of the options' one.
 
     Raises:
         InputError: no workload has that name, or a file is missing or no such file.
     """
     chosen = options or SourceOptions()
+    if split is not None:
+        chosen = replace(chosen, split=split)
     if chosen.split not in SPLITS:
         raise InputError("split", chosen.split, f"use one of {', '.join(SPLITS)}")
     if name in STRATEGIES:

@@ -11,7 +11,8 @@ from gymnasium.utils.env_checker import check_env
 
 from inputs.errors import InputError
 from lab.learning.environments import KUEUE_ADMISSION, make
-from lab.learning.environments.admission import VARIANTS, KueueAdmissionEnv
+from lab.learning.environments.admission import KueueAdmissionEnv
+from lab.learning.episodes import VARIANTS
 
 
 def _env(variant: str = "skrueue", **settings: object) -> KueueAdmissionEnv:

@@ -10,8 +10,8 @@ from statistics import mean, median
 import pytest
 
 from inputs.errors import InputError
-from lab.learning.environments.observation import KIND_CODES
 from lab.learning.jobs import BYTES_PER_GIB, Amounts, Job, Outcome
+from lab.learning.observation import KIND_CODES
 from lab.learning.workloads.lublin import lublin_jobs
 from lab.learning.workloads.settings_file import read_workload_settings
 from lab.learning.workloads.sources import SourceOptions, stream_source
