@@ -18,6 +18,7 @@ VERB = Verb(155, "train policies of admission, judge them against simple rules, 
 ACTIONS = {
     "train": "train a policy; the same command goes on where an earlier one ended",
     "evaluate": "play policies on the same episodes, which nothing was chosen by",
+    "benchmark": "play policies and simple rules on the same jobs, and say whether learning was worth it",
     "export": "write a trained policy as one small file that agents read without any learning library",
     "card": "show what a policy's file says of itself, and whether it may act",
 }

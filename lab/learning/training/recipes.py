@@ -36,6 +36,8 @@ class Recipe:
     """Hidden units of each layer; none: the library's own networks."""
     hyper_parameters: Mapping[str, Any]
     """As the library's class takes them; `linear:X` falls from X to 0, `normal:X` is noise of that deviation."""
+    scale_rewards: bool = False
+    """Whether learners see rewards divided by the deviation of their discounted sum."""
 
 
 def _skrueue_layers(observations: int) -> tuple[int, ...]:
@@ -149,7 +151,9 @@ def recipe(preset: str, algorithm: str, observations: int) -> Recipe:
         return Recipe(preset, algorithm, SKRUEUE_STEPS, 1, layers, _SKRUEUE[algorithm])
     if preset not in PRESETS:
         raise InputError("--preset", preset, f"give one of {', '.join(PRESETS)}")
-    return (_REFERENCE if preset == "reference" else _OWN)[algorithm]
+    if preset == "reference":
+        return _REFERENCE[algorithm]
+    return replace(_OWN[algorithm], scale_rewards=True)
 
 
 def with_values(chosen: Recipe, words: list[str], accepted: frozenset[str]) -> Recipe:

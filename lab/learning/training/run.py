@@ -145,6 +145,7 @@ class _Run:
 
     def __init__(self, plan: Plan, folder: Path, clock: Clock, report: Report) -> None:
         self._plan, self._folder, self._report = plan, folder, report
+        self._keeps_statistics = plan.normalise or plan.recipe.scale_rewards
         self._clock, self._began = clock, clock.monotonic()
         self._cpu_began = _cpu_seconds()
         self._evaluations = read_curve(folder)
@@ -188,7 +189,7 @@ class _Run:
         plan, checkpoints = self._plan, self._folder / CHECKPOINTS
         environments = side_by_side(
             plan.environment, plan.arguments, plan.recipe.environments, plan.seed,
-            normalise=plan.normalise,
+            normalise=plan.normalise, scale=plan.recipe.scale_rewards,
         )  # fmt: skip
         kept = sorted(checkpoints.glob("*.json"), key=lambda path: int(path.stem))
         if not kept:
@@ -197,7 +198,7 @@ class _Run:
             )
             return learner, environments, {"resumed": 0, "seconds": 0.0, "cpu_seconds": 0.0}
         newest = kept[-1]
-        if plan.normalise:
+        if self._keeps_statistics:
             environments = with_statistics(environments, newest.with_suffix(STATISTICS))
         learner = learners.load(plan.recipe.algorithm, newest.with_suffix(".zip"), environments)
         if learners.has_memory(plan.recipe.algorithm):
@@ -245,7 +246,7 @@ class _Run:
 
     def _save(self, path: Path) -> None:
         self._learner.save(path)
-        if self._plan.normalise:
+        if self._keeps_statistics:
             self._environments.save(str(path.with_suffix(STATISTICS)))
 
     def _checkpoint(self) -> None:
