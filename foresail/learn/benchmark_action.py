@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("policies", nargs="*", metavar="POLICY",
                         help="names of `learn train`, or files of `learn export`")  # fmt: skip
     parser.add_argument("--workload", action="append", metavar="NAME",
-                        help="uniform, burst, lublin-256, philly, surf, ...; repeatable (default: uniform)")  # fmt: skip
+                        help="uniform, lublin-256, philly, surf ...; repeatable (default: uniform)")  # fmt: skip
     parser.add_argument("--source", action="append", default=[], metavar="NAME=VALUE",
                         help="of the streams: count, length_seconds, first_hour; repeatable")  # fmt: skip
     parser.add_argument("--streams", type=int, default=20, metavar="N",

@@ -5,10 +5,16 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from lab.learning.comparison.benchmark import Arm, Played, benchmark, rule_arms
-from lab.learning.comparison.judgement import best_rule, judge_workload, statement
+from lab.learning.comparison.judgement import (
+    WorkloadJudgement,
+    best_rule,
+    judge_workload,
+    statement,
+)
 from lab.learning.comparison.report import Report
 from lab.learning.jobs import Amounts, Job, JobStream, ordered_stream
 from lab.learning.workloads.sources import stream_source
@@ -16,11 +22,21 @@ from lab.learning.workloads.sources import stream_source
 GIB = 2**30
 
 
-def _played(name: str, slowdown: list[list[float]], *, learned: bool = False, truth: bool = False) -> Played:  # fmt: skip
+def _played(
+    name: str, slowdown: list[list[float]], *, learned: bool = False, truth: bool = False
+) -> Played:
     values = np.array(slowdown)
-    arm = Arm(name, tuple(lambda: lambda cluster: None for _ in slowdown), learned=learned, knows_truth=truth)  # fmt: skip
-    zeros = np.zeros_like(values)
-    return Played(arm, {"slowdown": values, "wait_minutes": zeros, "completed": zeros, "unfinished": zeros, "utilization_percent": zeros})  # fmt: skip
+    seeds = tuple(lambda: lambda cluster: None for _ in slowdown)
+    others = ("wait_minutes", "completed", "unfinished", "utilization_percent")
+    zeros = {measure: np.zeros_like(values) for measure in others}
+    return Played(
+        Arm(name, seeds, learned=learned, knows_truth=truth), {"slowdown": values, **zeros}
+    )
+
+
+def _judged(rule: npt.NDArray[np.float64], ours: npt.NDArray[np.float64]) -> WorkloadJudgement:
+    played = [_played("rule", [rule.tolist()]), _played("ours", ours.tolist(), learned=True)]
+    return judge_workload("lublin", "rule", played, 0)
 
 
 def test_the_best_rule_is_settled_without_the_truth() -> None:
@@ -42,7 +58,7 @@ def test_the_statement_says_what_the_interval_allows(factor: float, word: str) -
     draws = np.random.default_rng(0)
     rule = draws.uniform(4.0, 6.0, 40)
     ours = factor * rule[None, :] * draws.normal(1.0, 0.01, (5, 1))
-    judged = judge_workload("lublin", "rule", [_played("rule", [rule.tolist()]), _played("ours", ours.tolist(), learned=True)], 0)  # fmt: skip
+    judged = _judged(rule, ours)
     (line,) = statement([judged])
     assert word in line
     assert "ours" in line
@@ -54,7 +70,7 @@ def test_noise_is_called_noise() -> None:
     draws = np.random.default_rng(1)
     rule = draws.uniform(1.0, 9.0, 10)
     ours = rule[None, :] * draws.normal(1.0, 0.5, (5, 10))
-    judged = judge_workload("lublin", "rule", [_played("rule", [rule.tolist()]), _played("ours", ours.tolist(), learned=True)], 0)  # fmt: skip
+    judged = _judged(rule, ours)
     assert "neither shown better nor worse" in statement([judged])[0]
 
 
