@@ -40,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument("policies", nargs="*", metavar="POLICY",
                         help="names of `learn train`, or files of `learn export`")  # fmt: skip
+    add_workloads(parser)
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page")
+    parser.add_argument("--markdown", metavar="FILE", help="write it as Markdown")
+
+
+def add_workloads(parser: argparse.ArgumentParser) -> None:
+    """Add which jobs are played."""
     parser.add_argument("--workload", action="append", metavar="NAME",
                         help="uniform, lublin-256, philly, surf ...; repeatable (default: uniform)")  # fmt: skip
     parser.add_argument("--source", action="append", default=[], metavar="NAME=VALUE",
@@ -50,25 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="of rules that draw (default: %(default)s)")  # fmt: skip
     parser.add_argument("--until", type=float, default=math.inf, metavar="SECONDS",
                         help="end each stream then (default: when no job is left)")  # fmt: skip
-    parser.add_argument("--html", metavar="FILE", help="write the report as a page")
-    parser.add_argument("--markdown", metavar="FILE", help="write it as Markdown")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Play and judge; raises InputError where a policy or a workload cannot be used."""
-    for flag in ("streams", "rule_seeds"):
-        if getattr(arguments, flag) < 1:
-            raise InputError(
-                f"--{flag.replace('_', '-')}", getattr(arguments, flag), "give 1 or more"
-            )
-    workloads = arguments.workload or ["uniform"]
-    rules = rule_arms(arguments.rule_seeds)
-    learned = [_learned(word) for word in arguments.policies]
-    with doing_shares("playing") as progress:
-        judgements = []
-        for place, name in enumerate(workloads):
-            progress(name, place / len(workloads))
-            judgements.append(_judged(name, rules, learned, arguments))
+    judgements = judged_workloads(arguments, [_learned(word) for word in arguments.policies])
     report = Report(judgements, _about(arguments))
     if arguments.markdown is not None:
         write_page(Path(arguments.markdown), report.markdown(), "--markdown")
@@ -79,6 +72,25 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     else:
         _print(report)
     return ExitCode.GOOD
+
+
+def judged_workloads(
+    arguments: argparse.Namespace, learned: Sequence[Arm]
+) -> list[WorkloadJudgement]:
+    """Play rules and learned arms on every workload, and judge; raises InputError where one cannot be used."""
+    for flag in ("streams", "rule_seeds"):
+        if getattr(arguments, flag) < 1:
+            raise InputError(
+                f"--{flag.replace('_', '-')}", getattr(arguments, flag), "give 1 or more"
+            )
+    workloads = arguments.workload or ["uniform"]
+    rules = rule_arms(arguments.rule_seeds)
+    judgements = []
+    with doing_shares("playing") as progress:
+        for place, name in enumerate(workloads):
+            progress(name, place / len(workloads))
+            judgements.append(_judged(name, rules, learned, arguments))
+    return judgements
 
 
 def _learned(word: str) -> Arm:

@@ -9,6 +9,7 @@ from typing import Any
 
 from bus.errors import InputError
 from lab.learning.libraries import library
+from lab.learning.observation import CLUSTER_NUMBERS, SLOTS, WIDE_CLUSTER_NUMBERS
 from lab.learning.training.fast_vector import HIDDEN, fast_environments
 from lab.learning.workloads.sources import SourceOptions, stream_source
 
@@ -58,6 +59,13 @@ def own_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     data = options.pop("data_dir", None)
     source = SourceOptions(split=split, data_dir=None if data is None else Path(data), **options)
     return {**made_with, "workload": stream_source(workload, source)}
+
+
+def observation_shape(arguments: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many numbers of our observation are the cluster's, and how many slots follow."""
+    wide = arguments.get("variant", "skrueue") != "skrueue"
+    numbers = WIDE_CLUSTER_NUMBERS if wide else CLUSTER_NUMBERS
+    return numbers, int(arguments.get("slots", SLOTS))
 
 
 def on_split(name: str, arguments: Mapping[str, Any], split: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from lab.learning.training import learners
 from lab.learning.training.environments import (
     STATISTICS,
     make_environment,
+    observation_shape,
     on_split,
     side_by_side,
     with_statistics,
@@ -194,7 +195,11 @@ class _Run:
         kept = sorted(checkpoints.glob("*.json"), key=lambda path: int(path.stem))
         if not kept:
             learner = learners.build(
-                plan.recipe, environments, plan.seed, self._folder / TENSORBOARD
+                plan.recipe,
+                environments,
+                plan.seed,
+                self._folder / TENSORBOARD,
+                observation_shape(plan.arguments),
             )
             return learner, environments, {"resumed": 0, "seconds": 0.0, "cpu_seconds": 0.0}
         newest = kept[-1]
