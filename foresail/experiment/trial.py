@@ -52,6 +52,8 @@ class _WatchedWorld:
     truth: GroundTruth
     scored: ScoredTime
     forecasts: ForecastSkill
+    wrong_hours: WrongHours | None = None
+    """What Foresail gets instead of its forecasts."""
     switchback: OutcomeSwitchback | None = None
     """The newest estimate."""
 
@@ -63,6 +65,12 @@ class _WatchedWorld:
             self.forecasts.take(event.data)
         elif isinstance(event.data, OutcomeSwitchback):
             self.switchback = event.data
+
+    def instead(self, handler: Handler[Any]) -> Handler[Any]:
+        """Return what answers in a handler's place."""
+        if self.wrong_hours is not None and isinstance(handler, InferenceHandler):
+            return ShuffledInference(handler, self.wrong_hours)
+        return handler
 
 
 def run_task(task: Task) -> PlayedTrial:
@@ -120,7 +128,7 @@ def _log_errors_only() -> None:
 def run_trial(
     trial: Trial, fingerprint: str, recording: Path | None, listener: Listener | None = None
 ) -> PlayedTrial:
-    """Play a trial to its end and return what came of it.
+    """Play a trial to its end.
 
     Args:
         trial: what is played.
@@ -132,27 +140,20 @@ def run_trial(
         InputError: workload, scenario, machines or a setting cannot be used.
     """
     worlds: list[_WatchedWorld] = []
-    wrong_hours: list[WrongHours] = []
 
     def prepare(engine: Engine) -> None:
-        if trial.arm.wrong_hours:
-            wrong_hours.append(wrong_hours_of(engine, trial))
         stimulus = InputHash(engine)
         add_writers(engine, trial)
         counts_from = engine.now + trial.world.warm_up
         truth = GroundTruth(engine, trial.world.warm_up)
         scored, forecasts = ScoredTime(counts_from), ForecastSkill(counts_from)
-        worlds.append(_WatchedWorld(engine, stimulus, truth, scored, forecasts))
+        wrong_hours = wrong_hours_of(engine, trial) if trial.arm.wrong_hours else None
+        worlds.append(_WatchedWorld(engine, stimulus, truth, scored, forecasts, wrong_hours))
 
     def take(event: Event[EventData]) -> None:
         worlds[0].take(event)
         if listener is not None:
             listener(event)
-
-    def instead(handler: Handler[Any]) -> Handler[Any]:
-        if wrong_hours and isinstance(handler, InferenceHandler):
-            return ShuffledInference(handler, wrong_hours[0])
-        return handler
 
     began, meter = time.process_time(), CpuMeter()
     summary = run_virtual_stack(
@@ -163,7 +164,7 @@ def run_trial(
         listener=take,
         meter=meter.run,
         kueue=None if trial.arm.queues is None else KUEUE,
-        instead=instead,
+        instead=lambda handler: worlds[0].instead(handler),
     )
     (world,) = worlds
     metrics, components = _measured(world, trial, summary)
@@ -182,8 +183,8 @@ def run_trial(
         recording=None if recording is None else recording.name,
     )
     decided = math.fsum(seconds for name, seconds in meter.seconds.items() if name in ACTING)
-    spent = time.process_time() - began
-    cost = TrialCost(cpu_seconds=round(spent, 2), controller_cpu_seconds=round(decided, 3))
+    spent = round(time.process_time() - began, 2)
+    cost = TrialCost(cpu_seconds=spent, controller_cpu_seconds=round(decided, 3))
     return PlayedTrial(result, cost)
 
 

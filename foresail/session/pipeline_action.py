@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from bus.clock import SystemClock
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail import stopping
-from foresail.output import console, print_error, print_json
+from foresail.notifier import Send, add_channel, sender
+from foresail.output import console, print_json
 from foresail.session.place import SessionTaken, add_place, any_log, folder_of
 from foresail.session.running import Work, add_running, run_session
 from lab.sessions.jobs_file import AnyPayload, read_jobs_file
@@ -31,7 +29,7 @@ from projections.session_state import SessionState
 from schemas.envelope import rfc3339
 from schemas.session import PlannedJob
 
-CHANNELS = ("console", "slack_webhook", "webhook")
+TITLE = "Foresail session"
 EXAMPLES = (
     ("session pipeline --jobs-dir jobs", "what would run, and whether it could"),
     (
@@ -55,10 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--enable-alerts", action="store_true", help="tell of what did not succeed")
     parser.add_argument("--strict-health", action="store_true",
                         help="exit with 1 for any job that did not succeed, not from half of them on")  # fmt: skip
-    parser.add_argument("--channel-type", choices=CHANNELS, default="console",
-                        help="whom alerts go to (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--webhook-url", metavar="URL",
-                        help="of the channel: https://..., or any URL that apprise knows")  # fmt: skip
+    add_channel(parser)
     parser.add_argument("--events-limit", type=int, default=20, metavar="N",
                         help="incidents that are shown and sent at most (default: %(default)s)")  # fmt: skip
     parser.add_argument("--history-limit", type=int, default=20, metavar="N",
@@ -73,7 +68,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     Raises:
         InputError: the folder, a session file, a channel or the history cannot be used.
     """
-    send = _sender(arguments)
+    send: Send | None = sender(arguments, TITLE) if arguments.enable_alerts else None
     mode: Mode = "dry_run"
     if arguments.enable_apply:
         mode = "full_alerts" if arguments.enable_alerts else "apply"
@@ -88,7 +83,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     result.health_status, incidents = health_of(state, len(jobs), result.validated_jobs)
     result.steps.append("health")
     result.exit_code = exit_code_of(result.health_status, strict=arguments.strict_health)
-    if arguments.enable_alerts:
+    if send is not None:
         result.incidents_sent = send_incidents(incidents[: arguments.events_limit], send)
         result.steps.append("alerts")
     if arguments.enable_apply:
@@ -143,32 +138,6 @@ async def _read(state: str, session: str) -> SessionState:
             return await log.read()
     except SessionTaken as error:
         raise InputError("--state", state, str(error)) from error
-
-
-def _sender(arguments: argparse.Namespace) -> Callable[[str], bool]:
-    """Return what an incident is handed to: the console, or a webhook through apprise."""
-    if not arguments.enable_alerts or arguments.channel_type == "console":
-        return _tell_console
-    if arguments.webhook_url is None:
-        raise InputError("--webhook-url", "(nothing)", "give the channel's URL")
-    try:
-        apprise: Any = import_module("apprise")
-    except ImportError as error:
-        raise InputError(
-            "--channel-type", "apprise", "install it: pip install 'foresail[tune]'"
-        ) from error
-    channel = apprise.Apprise()
-    url = arguments.webhook_url
-    if arguments.channel_type == "webhook":
-        url = url.replace("https://", "jsons://").replace("http://", "json://")
-    if not channel.add(url):
-        raise InputError("--webhook-url", arguments.webhook_url, "give a URL that apprise knows")
-    return lambda text: bool(channel.notify(title="Foresail session", body=text))
-
-
-def _tell_console(text: str) -> bool:
-    print_error(f"alert: {text}")
-    return True
 
 
 def _print(arguments: argparse.Namespace, result: PipelineResult, incidents: list[str]) -> None:

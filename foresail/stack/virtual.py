@@ -130,17 +130,8 @@ def run_virtual_stack(
             _rare_collections(),
             instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
         ):
-            stage = _VirtualStack(
-                filled,
-                workload,
-                prepare,
-                frozenset(without),
-                listener,
-                meter,
-                branching,
-                kueue,
-                instead,
-            )
+            how = prepare, frozenset(without), listener, meter, branching, kueue, instead
+            stage = _VirtualStack(filled, workload, *how)
             return stopping.run(_run(stage, advance_to), lambda whole: run_virtual(lambda: whole))
 
 

@@ -26,6 +26,7 @@ from schemas.history import FilledSeries, HistoryFilled
 from schemas.imported import ImportedNodes, ImportedRow
 from schemas.model import EventData
 from schemas.observation import Observation
+from schemas.queue import QueueAlert, QueueJob, QueueJobs, QueueState
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
 from schemas.run import RunArtifact, RunError, RunTrial
 from schemas.session import (
@@ -140,6 +141,22 @@ SESSION = (
     ),
 )
 """No run of a stack makes any."""
+_FIGURES = {
+    name: 1
+    for name in QueueState.model_fields
+    if name not in {"missing", "cpu_used_ratio", "memory_used_ratio"}
+}
+_JOB = QueueJob(
+    job_id="u", name="j", namespace="batch", status="Pending", submission_time_seconds=90.0
+)
+QUEUE = (
+    QueueJobs(look=1, cluster_time_seconds=100.0, jobs=(_JOB,), removed=("gone",)),
+    QueueState(**_FIGURES, missing=("usage",)),
+    QueueAlert(
+        cluster_time_seconds=100.0, alert="high_oom_rate", state="firing", value=6.0, limit=5.0
+    ),
+)
+"""`foresail queue` alone makes these."""
 FRAMED = [kind.TYPE for kind in EVENT_TYPES if "frame" in kind.model_fields]
 
 
@@ -170,6 +187,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         CAPACITY,
         FILLED,
         *SESSION,
+        *QUEUE,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))
     return found

@@ -186,10 +186,7 @@ def more_ahead(
 
 
 def kept_ahead(room: ReplicaRoom) -> tuple[int, float]:
-    """Return how many replicas the forecast asks to keep, and what one of them surely bears (requests/s).
-
-    Both are 0 where nothing is foreseen.
-    """
+    """Return how many replicas the forecast keeps and the rate that one surely bears; 0 where nothing is foreseen."""
     if not room.situation.settings.forecast:
         return 0, 0.0
     foresight = foresight_of(room.situation, room.name, room.service, room.hourly_cost)

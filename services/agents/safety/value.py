@@ -106,11 +106,7 @@ def _why_no_more(room: ReplicaRoom) -> Iterator[str]:
 
 
 def kept_replicas(
-    service: ServiceMemory,
-    rate: float,
-    headroom_ratio: float,
-    quiet_seconds: float,
-    learned_rate: float = 0.0,
+    service: ServiceMemory, rate: float, headroom_ratio: float, quiet_seconds: float, learned: float
 ) -> int:
     """Return how many replicas bear a rate (requests/s) by everything that was seen, violations included.
 
@@ -122,9 +118,9 @@ def kept_replicas(
         rate: requests a second of all replicas.
         headroom_ratio: share of what a replica bears that is kept free.
         quiet_seconds: how long the Service has kept its objective.
-        learned_rate: what one replica surely bears, as inference has learned; else too many that idle would stay.
+        learned: what one replica surely bears, as inference says; without it idle replicas would stay.
     """
-    bearable = max(service.borne_rate, IN_TIME_RATIO * service.in_time_rate, learned_rate)
+    bearable = max(service.borne_rate, IN_TIME_RATIO * service.in_time_rate, learned)
     if service.broken_rate and quiet_seconds < BROKEN_SECONDS:
         bearable = min(bearable, service.broken_rate)
     bearable *= 1.0 - headroom_ratio
@@ -258,9 +254,9 @@ def _fewer(room: ReplicaRoom) -> Iterator[Candidate]:
     if not service.raised or not (rested.holds or vain.holds):
         return
     peak = max(service.rates, default=0.0)
-    ahead, learned_rate = kept_ahead(room)
+    ahead, learned = kept_ahead(room)
     violated = now - service.violated_seconds
-    kept = kept_replicas(service, peak, settings.headroom_ratio, violated, learned_rate)
+    kept = kept_replicas(service, peak, settings.headroom_ratio, violated, learned)
     needed = 0 if vain.holds else max(kept, ahead)
     replicas = max(service.owner_replicas, needed)
     if replicas >= service.replicas:
