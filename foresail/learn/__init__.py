@@ -15,10 +15,16 @@ from foresail.verbs import Verb, set_texts
 
 VERB = Verb(155, "train policies of admission, judge them against simple rules, export them")
 
+EXIT_CODES = {
+    ExitCode.DIFFERS: "`gate`: no gain over the best simple rule is shown, something is harmed, or too few streams",
+}
+
 ACTIONS = {
     "train": "train a policy; the same command goes on where an earlier one ended",
     "evaluate": "play policies on the same episodes, which nothing was chosen by",
+    "benchmark": "play policies and simple rules on the same jobs, and say whether learning was worth it",
     "export": "write a trained policy as one small file that agents read without any learning library",
+    "gate": "say by its exit code whether a policy's file may act, and write the answer into its card",
     "card": "show what a policy's file says of itself, and whether it may act",
 }
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +26,21 @@ MOST_BYTES = 16 * 1024**2
 """Of the file; SKRueue's largest network has 300,000 weights, which are one million bytes."""
 MOST_UNPACKED = 4 * MOST_BYTES
 CARD, TANH, CENTRE, PER_DEVIATION, CUT = "card", "tanh", "centre", "per_deviation", "cut"
+SLOTS = "slots"
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def arrays_of(network: Network) -> dict[str, npt.NDArray[Any]]:
     """Return a network's numbers by name, weights in 32 bits."""
     arrays: dict[str, npt.NDArray[Any]] = {TANH: network.tanh.astype(np.int32)}
-    for number, layer in enumerate(network.layers):
-        arrays[f"weights_{number}"] = layer.weights.astype(np.int32)
-        arrays[f"bias_{number}"] = layer.bias
-        arrays[f"activation_{number}"] = np.array(
-            ACTIVATIONS.index(layer.activation), dtype=np.int8
-        )
+    arrays[SLOTS] = np.array(network.slots)
+    placed = {f"{number}": layer for number, layer in enumerate(network.layers)}
+    placed |= {f"waiting_{number}": layer for number, layer in enumerate(network.waiting)}
+    for name, layer in placed.items():
+        arrays[f"weights_{name}"] = layer.weights.astype(np.int32)
+        arrays[f"bias_{name}"] = layer.bias
+        place = ACTIVATIONS.index(layer.activation)
+        arrays[f"activation_{name}"] = np.array(place, dtype=np.int8)
     if network.centre is not None and network.per_deviation is not None:
         arrays |= {CENTRE: network.centre, PER_DEVIATION: network.per_deviation}
         arrays[CUT] = np.array(network.cut)
@@ -110,24 +115,31 @@ def _arrays(packed: bytes) -> dict[str, npt.NDArray[Any]]:
 
 
 def _network(arrays: Arrays) -> Network:
-    count = len([name for name in arrays if name.startswith("weights_")])
     try:
-        layers = tuple(
-            Layer(
-                arrays[f"weights_{number}"].astype(np.int64),
-                arrays[f"bias_{number}"].astype(np.int64),
-                ACTIVATIONS[int(arrays[f"activation_{number}"])],
-            )
-            for number in range(count)
-        )
-        tanh = arrays[TANH].astype(np.int64)
+        layers, waiting = _layers(arrays, ""), _layers(arrays, "waiting_")
+        tanh, slots = arrays[TANH].astype(np.int64), int(arrays[SLOTS])
     except (IndexError, KeyError, TypeError) as error:
         raise ValueError(f"a layer lacks something ({error})") from error
     check(layers, tanh)
+    if slots:
+        check(waiting, tanh)
+    if slots < 0 or bool(slots) != bool(waiting):
+        raise ValueError("its slots and its layers do not fit one another")
+    network = Network(layers, tanh, slots=slots, waiting=waiting)
     if CENTRE not in arrays:
-        return Network(layers, tanh)
-    centre, per_deviation = (
-        arrays[CENTRE].astype(np.float64),
-        arrays[PER_DEVIATION].astype(np.float64),
+        return network
+    centre, per_deviation = (arrays[name].astype(np.float64) for name in (CENTRE, PER_DEVIATION))
+    return replace(network, centre=centre, per_deviation=per_deviation, cut=float(arrays[CUT]))
+
+
+def _layers(arrays: Arrays, prefix: str) -> tuple[Layer, ...]:
+    pattern = re.compile(f"weights_{prefix}[0-9]+")
+    count = len([name for name in arrays if pattern.fullmatch(name)])
+    return tuple(
+        Layer(
+            arrays[f"weights_{prefix}{number}"].astype(np.int64),
+            arrays[f"bias_{prefix}{number}"].astype(np.int64),
+            ACTIVATIONS[int(arrays[f"activation_{prefix}{number}"])],
+        )
+        for number in range(count)
     )
-    return Network(layers, tanh, centre, per_deviation, float(arrays[CUT]))

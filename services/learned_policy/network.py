@@ -53,16 +53,25 @@ class Network:
     per_deviation: Floats | None = None
     """1 / deviation of each; what comes of it is cut at `cut`."""
     cut: float = LARGEST_INPUT
+    slots: int = 0
+    """0: the layers take the whole observation. Else they score each of so many jobs, whose numbers follow the
+    cluster's, and `waiting` scores the last action by the cluster's alone.
+    """
+    waiting: tuple[Layer, ...] = ()
 
     @property
     def inputs(self) -> int:
         """Numbers of an observation."""
-        return int(self.layers[0].weights.shape[1])
+        taken = int(self.layers[0].weights.shape[1])
+        if not self.slots:
+            return taken
+        cluster = int(self.waiting[0].weights.shape[1])
+        return cluster + self.slots * (taken - cluster)
 
     @property
     def outputs(self) -> int:
         """Scores."""
-        return int(self.layers[-1].weights.shape[0])
+        return self.slots + 1 if self.slots else int(self.layers[-1].weights.shape[0])
 
     def scores(self, observation: npt.NDArray[np.floating]) -> Integers:
         """Return the score of each action in 2^-20; equal on every machine.
@@ -82,7 +91,17 @@ class Network:
             seen = np.clip((seen - self.centre) * self.per_deviation, -self.cut, self.cut)
         # Products by a power of two and rounding to even are exact by IEEE 754.
         values = np.rint(np.clip(seen, -LARGEST_INPUT, LARGEST_INPUT) * ONE).astype(np.int64)
-        for layer in self.layers:
+        if not self.slots:
+            return self._through(values, self.layers)
+        cluster = values[..., : self.waiting[0].weights.shape[1]]
+        jobs = values[..., cluster.shape[-1] :].reshape(*values.shape[:-1], self.slots, -1)
+        beside = np.broadcast_to(cluster[..., None, :], (*jobs.shape[:-1], cluster.shape[-1]))
+        of_slots = self._through(np.concatenate([beside, jobs], axis=-1), self.layers)
+        of_waiting = self._through(cluster, self.waiting)
+        return np.concatenate([of_slots[..., 0], of_waiting], axis=-1)
+
+    def _through(self, values: Integers, layers: Sequence[Layer]) -> Integers:
+        for layer in layers:
             values = ((values @ layer.weights.T + HALF) >> FRACTION_BITS) + layer.bias
             values = self._activated(values, layer.activation)
         return values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from bus.errors import InputError
+from lab.learning.comparison.benchmark import Arm
+from lab.learning.comparison.learned_rule import LearnedRule, View
 from lab.learning.evaluation.episodes import Mask, Observation, Policy
 from lab.learning.training import learners
-from lab.learning.training.environments import read_statistics
+from lab.learning.training.environments import ADMISSION, read_statistics
 from lab.learning.training.run import BEST, read_outcome, read_plan
 from services.learned_policy.choice import LearnedPolicy
 from services.learned_policy.file import SUFFIX, read_policy
@@ -92,3 +94,30 @@ def exported(path: Path) -> Contestant:
 def is_exported(word: str) -> bool:
     """Say whether a word names a policy's file."""
     return word.endswith(SUFFIX)
+
+
+def learned_arm(name: str, contestants: Sequence[Contestant]) -> Arm:
+    """Return the arm of a training's seeds.
+
+    Raises:
+        InputError: one was trained in another environment than Kueue's admission.
+    """
+    made = []
+    for one in contestants:
+        if one.environment != ADMISSION:
+            raise InputError(
+                "policy", name, f"it was trained in {one.environment}, not in {ADMISSION}"
+            )
+        view = View.of(one.arguments)
+        rule = LearnedRule(
+            one.policy, view, masked=one.masked, priorities=view.variant == "continuous"
+        )
+        made.append(lambda rule=rule: rule)
+    return Arm(
+        name,
+        tuple(made),
+        learned=True,
+        steps=sum(one.cost_steps for one in contestants),
+        seconds=sum(one.cost_seconds for one in contestants),
+        cpu_seconds=sum(one.cost_cpu_seconds for one in contestants),
+    )

@@ -102,6 +102,18 @@ def probability_of_improvement(
     return _interval(float(np.mean(chances)), np.mean(drawn, axis=0), confidence)
 
 
+def two_way_mean(values: Floats, seed: int, confidence: float = CONFIDENCE) -> Interval:
+    """Return the mean over seeds x episodes; both are resampled, and a rule without seeds has one row."""
+    seeds, episodes = values.shape
+    if episodes < 2:
+        return Interval(float(values.mean()), math.nan, math.nan)
+    random = _random(seed)
+    rows = random.integers(0, seeds, (RESAMPLES, seeds))
+    columns = random.integers(0, episodes, (RESAMPLES, episodes))
+    drawn = values[rows[:, :, None], columns[:, None, :]].mean(axis=(1, 2))
+    return _interval(float(values.mean()), drawn, confidence)
+
+
 def relative_gain(
     ours: Floats, theirs: Floats, seed: int, confidence: float = CONFIDENCE
 ) -> Interval:

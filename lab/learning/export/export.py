@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from bus.errors import InputError
+from lab.learning.comparison.learned_rule import View
 from lab.learning.export.agreement import STATES, agreement, met_states
 from lab.learning.export.quantise import network_of
 from lab.learning.libraries import library
 from lab.learning.training import learners
-from lab.learning.training.environments import make_environment, read_statistics
+from lab.learning.training.environments import ADMISSION, make_environment, read_statistics
 from lab.learning.training.recipes import MASKED
 from lab.learning.training.run import BEST, read_outcome, read_plan
 from services.learned_policy.card import PolicyCard
@@ -53,7 +55,7 @@ def export_run(folder: Path, name: str, states: int = STATES) -> LearnedPolicy:
         preset=plan["recipe"]["preset"],
         environment=plan["environment"],
         arguments=plan["arguments"],
-        observation=observation_name(make()),
+        observation=observation_name(plan["environment"], plan["arguments"]),
         observation_count=network.inputs,
         kind="choice" if _is_choice(make()) else "priorities",
         action_count=network.outputs,
@@ -79,11 +81,9 @@ def export_run(folder: Path, name: str, states: int = STATES) -> LearnedPolicy:
     return replace(policy, card=card.model_copy(update={"agreement": compared}))
 
 
-def observation_name(environment: Any) -> str:
-    """Return name and version of what an environment shows; its own word where it has one."""
-    if environment.has_wrapper_attr("observation_version"):
-        return str(environment.get_wrapper_attr("observation_version"))
-    return str(environment.spec.id)
+def observation_name(environment: str, arguments: Mapping[str, Any]) -> str:
+    """Return name and version of what a policy sees; environments of others have their id for it."""
+    return View.of(arguments).name if environment == ADMISSION else environment
 
 
 def data_digests(arguments: dict[str, Any]) -> dict[str, str]:

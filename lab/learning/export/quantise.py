@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,21 +37,25 @@ def network_of(algorithm: str, learner: Any, statistics: Any = None) -> Network:
     Raises:
         InputError: the network has a layer that is not read here, or numbers too large for whole ones.
     """
-    layers = _layers(list(_modules(algorithm, learner.policy)))
     tanh = tanh_table()
+    extractor: Any = getattr(learner.policy, "mlp_extractor", None)
+    by_slot = hasattr(extractor, "waiting")
+    layers = _layers(extractor.slots if by_slot else list(_modules(algorithm, learner.policy)))
+    waiting = _layers(extractor.waiting) if by_slot else ()
+    slots = extractor.latent_dim_pi - 1 if by_slot else 0
     try:
         check(layers, tanh)
     except ValueError as error:
         raise InputError(
             "model", algorithm, f"it cannot be written in whole numbers: {error}"
         ) from error
-    if statistics is None:
-        return Network(layers, tanh)
+    network = Network(layers, tanh, slots=slots, waiting=waiting)
+    if statistics is None or not statistics.norm_obs:
+        return network
     seen = statistics.obs_rms
-    return Network(
-        layers, tanh, seen.mean.astype(np.float64),
-        1.0 / np.sqrt(seen.var.astype(np.float64) + EPSILON), float(statistics.clip_obs),
-    )  # fmt: skip
+    per_deviation = 1.0 / np.sqrt(seen.var.astype(np.float64) + EPSILON)
+    centre, cut = seen.mean.astype(np.float64), float(statistics.clip_obs)
+    return replace(network, centre=centre, per_deviation=per_deviation, cut=cut)
 
 
 def tanh_table() -> Integers:
@@ -72,7 +77,7 @@ def _modules(algorithm: str, policy: Any) -> Iterator[Any]:
         yield from (*policy.mlp_extractor.policy_net, policy.action_net)
 
 
-def _layers(modules: Sequence[Any]) -> tuple[Layer, ...]:
+def _layers(modules: Any) -> tuple[Layer, ...]:
     layers: list[Layer] = []
     activations: dict[str, Activation] = {"NoneType": "tanh", "ReLU": "relu", "Tanh": "tanh"}
     for module in modules:

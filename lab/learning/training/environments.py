@@ -9,11 +9,16 @@ from typing import Any
 
 from bus.errors import InputError
 from lab.learning.libraries import library
-from lab.learning.workloads.sources import stream_source
-from lab.learning.workloads.splits import SPLITS
+from lab.learning.observation import CLUSTER_NUMBERS, SLOTS, WIDE_CLUSTER_NUMBERS
+from lab.learning.training.fast_vector import HIDDEN, fast_environments
+from lab.learning.workloads.sources import SourceOptions, stream_source
 
 STATISTICS = ".statistics.pkl"
 """Ends the name of what observations are normalised by, beside the weights'."""
+SOURCE_OPTIONS = ("count", "data_dir", "first_hour", "length_seconds")
+"""Arguments that belong to the source of streams."""
+ADMISSION = "Foresail/KueueAdmission-v1"
+"""The environment that is stepped many times at once."""
 OWN_IDS = "Foresail/"
 CLIPPED_OBSERVATION = 10.0
 """Deviations beyond which a normalised observation is cut."""
@@ -26,13 +31,23 @@ def make_environment(name: str, arguments: Mapping[str, Any]) -> Any:
         InputError: there is none of that id, or it takes no such arguments.
     """
     gymnasium = library("gymnasium")
-    made_with = own_arguments(arguments) if name.startswith(OWN_IDS) else arguments
+    made_with = own_arguments(arguments) if name.startswith(OWN_IDS) else dict(arguments)
+    hidden = list(made_with.pop(HIDDEN, ()))
     try:
-        return gymnasium.make(name, **made_with)
+        environment = gymnasium.make(name, **made_with)
     except gymnasium.error.Error as error:
         raise InputError("--env", name, str(error)) from error
     except TypeError as error:
         raise InputError("--env-argument", dict(arguments), str(error)) from error
+    if not hidden:
+        return environment
+
+    def shown(observation: Any) -> Any:
+        observation[hidden] = 0.0
+        return observation
+
+    wrapper = library("gymnasium.wrappers").TransformObservation
+    return wrapper(environment, shown, environment.observation_space)
 
 
 def own_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,9 +55,17 @@ def own_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     library("lab.learning.environments")  # registers them
     made_with = dict(arguments)
     workload, split = made_with.pop("workload", "uniform"), made_with.pop("split", "train")
-    if split not in SPLITS:
-        raise InputError("split", split, f"give one of {', '.join(SPLITS)}")
-    return {**made_with, "workload": stream_source(workload, split=split)}
+    options = {name: made_with.pop(name) for name in SOURCE_OPTIONS if name in made_with}
+    data = options.pop("data_dir", None)
+    source = SourceOptions(split=split, data_dir=None if data is None else Path(data), **options)
+    return {**made_with, "workload": stream_source(workload, source)}
+
+
+def observation_shape(arguments: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many numbers of our observation are the cluster's, and how many slots follow."""
+    wide = arguments.get("variant", "skrueue") != "skrueue"
+    numbers = WIDE_CLUSTER_NUMBERS if wide else CLUSTER_NUMBERS
+    return numbers, int(arguments.get("slots", SLOTS))
 
 
 def on_split(name: str, arguments: Mapping[str, Any], split: str) -> dict[str, Any]:
@@ -51,20 +74,35 @@ def on_split(name: str, arguments: Mapping[str, Any], split: str) -> dict[str, A
 
 
 def side_by_side(
-    name: str, arguments: Mapping[str, Any], count: int, seed: int, *, normalise: bool
+    name: str, arguments: Mapping[str, Any], count: int, seed: int, *, normalise: bool, scale: bool
 ) -> Any:
-    """Return `count` environments as Stable-Baselines3's vector, seeded one after the other."""
+    """Return `count` environments as Stable-Baselines3's vector.
+
+    Args:
+        name: Gymnasium's id.
+        arguments: what each is made with.
+        count: how many.
+        seed: of the first; the others follow.
+        normalise: whether observations are brought to mean 0 and deviation 1.
+        scale: whether rewards are divided by the deviation of their discounted sum.
+    """
     vector = library("stable_baselines3.common.vec_env")
     monitor = library("stable_baselines3.common.monitor").Monitor
 
     def make_one() -> Any:
         return monitor(make_environment(name, arguments))
 
-    environments = vector.DummyVecEnv([make_one] * count)
-    environments.seed(seed)
-    if not normalise:
+    if name == ADMISSION:
+        made_with = own_arguments(arguments)
+        environments = fast_environments(made_with, count, seed, make_environment(name, arguments))
+    else:
+        environments = vector.DummyVecEnv([make_one] * count)
+        environments.seed(seed)
+    if not (normalise or scale):
         return environments
-    return vector.VecNormalize(environments, norm_reward=False, clip_obs=CLIPPED_OBSERVATION)
+    return vector.VecNormalize(
+        environments, norm_obs=normalise, norm_reward=scale, clip_obs=CLIPPED_OBSERVATION
+    )
 
 
 def with_statistics(environments: Any, path: Path) -> Any:

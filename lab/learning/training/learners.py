@@ -13,6 +13,7 @@ from bus.errors import InputError
 from lab.learning.evaluation.episodes import Mask, Observation
 from lab.learning.libraries import library
 from lab.learning.training.recipes import CONTINUOUS, MASKED, OFF_POLICY, Recipe
+from lab.learning.training.slot_network import slot_policy
 
 NOT_SET_BY_HAND = frozenset(
     {"self", "policy", "env", "seed", "device", "verbose", "tensorboard_log", "policy_kwargs"}
@@ -48,7 +49,9 @@ def check_spaces(algorithm: str, environment: Any) -> None:
         raise InputError("--algorithm", algorithm, remedy)
 
 
-def build(recipe: Recipe, environments: Any, seed: int, tensorboard: Path) -> Any:
+def build(
+    recipe: Recipe, environments: Any, seed: int, tensorboard: Path, shape: tuple[int, int]
+) -> Any:
     """Return an untrained learner.
 
     Args:
@@ -56,15 +59,20 @@ def build(recipe: Recipe, environments: Any, seed: int, tensorboard: Path) -> An
         environments: Stable-Baselines3's vector of environments.
         seed: of its weights and of what it tries.
         tensorboard: folder of its logs.
+        shape: numbers of the cluster in an observation, and slots; of the network `slots` alone.
 
     Raises:
         InputError: a hyper-parameter has a value that the library refuses.
     """
+    policy: Any = "MlpPolicy"
+    if recipe.network == "slots":
+        policy = slot_policy(recipe.algorithm in MASKED, *shape, recipe.layers)
     values = {name: _value(value, environments) for name, value in recipe.hyper_parameters.items()}
-    networks = {"net_arch": list(recipe.layers)} if recipe.layers else None
+    flat = recipe.layers and recipe.network == "flat"
+    networks = {"net_arch": list(recipe.layers)} if flat else None
     try:
         return learner_class(recipe.algorithm)(
-            "MlpPolicy", environments, seed=seed, device="cpu", policy_kwargs=networks,
+            policy, environments, seed=seed, device="cpu", policy_kwargs=networks,
             tensorboard_log=str(tensorboard), **values,
         )  # fmt: skip
     except (AssertionError, TypeError, ValueError) as error:

@@ -36,6 +36,10 @@ class Recipe:
     """Hidden units of each layer; none: the library's own networks."""
     hyper_parameters: Mapping[str, Any]
     """As the library's class takes them; `linear:X` falls from X to 0, `normal:X` is noise of that deviation."""
+    network: str = "flat"
+    """`flat`: one over all numbers; `slots`: a small one that scores every job (`slot_network`)."""
+    scale_rewards: bool = False
+    """Whether learners see rewards divided by the deviation of their discounted sum."""
 
 
 def _skrueue_layers(observations: int) -> tuple[int, ...]:
@@ -97,7 +101,7 @@ _OWN_PPO = {
 }  # fmt: skip
 _OWN: dict[str, Recipe] = {
     "PPO": Recipe("foresail", "PPO", 500_000, 32, (128, 128), _OWN_PPO),
-    "MaskablePPO": Recipe("foresail", "MaskablePPO", 500_000, 32, (128, 128), _OWN_PPO),
+    "MaskablePPO": Recipe("foresail", "MaskablePPO", 500_000, 32, (32, 16), _OWN_PPO, "slots"),
     "A2C": Recipe("foresail", "A2C", 500_000, 32, (128, 128), {"ent_coef": 0.003, "gamma": 0.995}),
     "DQN": Recipe(
         "foresail", "DQN", 200_000, 8, (128, 128),
@@ -149,7 +153,9 @@ def recipe(preset: str, algorithm: str, observations: int) -> Recipe:
         return Recipe(preset, algorithm, SKRUEUE_STEPS, 1, layers, _SKRUEUE[algorithm])
     if preset not in PRESETS:
         raise InputError("--preset", preset, f"give one of {', '.join(PRESETS)}")
-    return (_REFERENCE if preset == "reference" else _OWN)[algorithm]
+    if preset == "reference":
+        return _REFERENCE[algorithm]
+    return replace(_OWN[algorithm], scale_rewards=True)
 
 
 def with_values(chosen: Recipe, words: list[str], accepted: frozenset[str]) -> Recipe:

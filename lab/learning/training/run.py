@@ -24,6 +24,7 @@ from lab.learning.training import learners
 from lab.learning.training.environments import (
     STATISTICS,
     make_environment,
+    observation_shape,
     on_split,
     side_by_side,
     with_statistics,
@@ -145,6 +146,7 @@ class _Run:
 
     def __init__(self, plan: Plan, folder: Path, clock: Clock, report: Report) -> None:
         self._plan, self._folder, self._report = plan, folder, report
+        self._keeps_statistics = plan.normalise or plan.recipe.scale_rewards
         self._clock, self._began = clock, clock.monotonic()
         self._cpu_began = _cpu_seconds()
         self._evaluations = read_curve(folder)
@@ -188,16 +190,20 @@ class _Run:
         plan, checkpoints = self._plan, self._folder / CHECKPOINTS
         environments = side_by_side(
             plan.environment, plan.arguments, plan.recipe.environments, plan.seed,
-            normalise=plan.normalise,
+            normalise=plan.normalise, scale=plan.recipe.scale_rewards,
         )  # fmt: skip
         kept = sorted(checkpoints.glob("*.json"), key=lambda path: int(path.stem))
         if not kept:
             learner = learners.build(
-                plan.recipe, environments, plan.seed, self._folder / TENSORBOARD
+                plan.recipe,
+                environments,
+                plan.seed,
+                self._folder / TENSORBOARD,
+                observation_shape(plan.arguments),
             )
             return learner, environments, {"resumed": 0, "seconds": 0.0, "cpu_seconds": 0.0}
         newest = kept[-1]
-        if plan.normalise:
+        if self._keeps_statistics:
             environments = with_statistics(environments, newest.with_suffix(STATISTICS))
         learner = learners.load(plan.recipe.algorithm, newest.with_suffix(".zip"), environments)
         if learners.has_memory(plan.recipe.algorithm):
@@ -245,7 +251,7 @@ class _Run:
 
     def _save(self, path: Path) -> None:
         self._learner.save(path)
-        if self._plan.normalise:
+        if self._keeps_statistics:
             self._environments.save(str(path.with_suffix(STATISTICS)))
 
     def _checkpoint(self) -> None:
