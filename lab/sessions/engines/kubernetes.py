@@ -68,6 +68,8 @@ class _Submitted:
 
     attempt: Attempt
     name: str
+    uid: str = ""
+    """Of the Job; empty until the cluster has said it."""
     verdict: JobVerdict | None = None
     pod: PodEnd | None = None
     ending: bool = False
@@ -131,7 +133,8 @@ class KubernetesEngine:
         self._by_job[name] = attempt.name
         created = round(self._clock.wall_ns() / 1e9)
         try:
-            await self._create(name, job_manifest(attempt, self._session, self._template, created))
+            manifest = job_manifest(attempt, self._session, self._template, created)
+            await self._create(self._submitted[attempt.name], manifest)
         except BaseException:
             del self._submitted[attempt.name], self._by_job[name]
             raise
@@ -157,22 +160,22 @@ class KubernetesEngine:
         return read_result_file(Path(attempt.output_json))
 
     async def close(self) -> None:
-        """Delete the Jobs that still run, and let go of the cluster."""
-        for submitted in list(self._submitted.values()):
-            with suppress(ClusterUnavailable, ClusterRefused):
-                await self._delete(submitted.name)
+        """Let go of the cluster and delete the Jobs that run, so that a later runner begins them anew."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for submitted in list(self._submitted.values()):
+            with suppress(ClusterUnavailable, ClusterRefused):
+                await self._delete(submitted.name)
         await self._transport.close()
 
     # ---- creating and deleting
 
-    async def _create(self, name: str, manifest: Json) -> None:
+    async def _create(self, submitted: _Submitted, manifest: Json) -> None:
         wait = FIRST_WAIT_SECONDS
         for number in range(SUBMIT_TRIES):
             try:
-                await self._transport.request("POST", self._jobs, body=manifest)
+                answer = await self._transport.request("POST", self._jobs, body=manifest)
             except ClusterUnavailable as error:
                 if number + 1 == SUBMIT_TRIES:
                     raise EngineLost(f"the cluster does not answer ({error})") from error
@@ -181,13 +184,15 @@ class KubernetesEngine:
             except ClusterRefused as error:
                 if error.status != 409:
                     raise NotSubmitted(f"the cluster refuses the Job: {error.message}") from error
-                await self._take_up(name, manifest)
+                await self._take_up(submitted, manifest)
                 return
             else:
+                submitted.uid = json.loads(answer.body)["metadata"]["uid"]
                 return
 
-    async def _take_up(self, name: str, manifest: Any) -> None:
+    async def _take_up(self, submitted: _Submitted, manifest: Any) -> None:
         """Accept a Job that is there already, if it is the one that we would create."""
+        name = submitted.name
         answer = await self._transport.request("GET", f"{self._jobs}/{name}")
         job = json.loads(answer.body)
         labels = job["metadata"].get("labels") or {}
@@ -200,6 +205,7 @@ class KubernetesEngine:
         pods = json.loads((await self._transport.request("GET", self._pods, query)).body)
         for pod in pods["items"]:
             self._take_pod("ADDED", pod)
+        submitted.uid = job["metadata"]["uid"]
         self._take_job("ADDED", job)
 
     async def _delete(self, name: str) -> None:
@@ -219,6 +225,9 @@ class KubernetesEngine:
     def _take_job(self, kind: str, job: Mapping[str, Any]) -> None:
         submitted = self._of(job["metadata"]["name"])
         if submitted is None:
+            return
+        # An earlier runner's Job of the same name may still be going.
+        if submitted.uid and job["metadata"]["uid"] != submitted.uid:
             return
         submitted.verdict = job_verdict(job)
         if kind == GONE and submitted.verdict is None:
