@@ -11,6 +11,7 @@ from rich.table import Table
 from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from foresail.verbs import Verb
+from projections.figures import signed_score
 from schemas.wording import count_text
 
 VERB = Verb(
@@ -72,7 +73,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         print_json({"file": arguments.out.name, **asdict(played)})
         return ExitCode.GOOD
     out = console()
-    mean = "" if played.reward_mean is None else f", mean reward {played.reward_mean:+.3f}"
+    mean = "" if played.reward_mean is None else f", mean reward {signed_score(played.reward_mean)}"
     out.print(f"{count_text(played.rows, 'row')} played{mean}: {arguments.out.name}", markup=False)
     table = Table("decided", "times", box=None, pad_edge=False)
     for kind, count in played.decisions.items():

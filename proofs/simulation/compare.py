@@ -18,6 +18,7 @@ from schemas.decision import ClosedBy
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, OutcomeExecution, OutcomeForecast
 from schemas.reasons import Reason
+from schemas.stimulus import Stimulus
 from schemas.subjects import parse
 
 NAMED = frozenset(
@@ -53,6 +54,8 @@ UNCOMPARED_FIELDS = frozenset(
     {"repeat_count", "cluster_time_seconds", "lag_seconds", "mean_total", "scored", "text"}
 )
 """They count or time what was done before; judged by the events that are counted."""
+WHAT_BECAME_OF_IT = frozenset({"decided", "executed", "verified", "given_back"})
+"""Of a stimulus: what was decided and done during its phase, which are events of their own."""
 
 
 @dataclass
@@ -120,7 +123,9 @@ def _view(event: Event[Any], data: Any) -> Any:
             for operation in data.get("operations", ())
         ]
         return data["phase"], data["action"], data.get("reason"), operations
-    return {name: value for name, value in data.items() if name not in UNCOMPARED_FIELDS}
+    counted = WHAT_BECAME_OF_IT if isinstance(event.data, Stimulus) else frozenset()
+    uncompared = UNCOMPARED_FIELDS | counted
+    return {name: value for name, value in data.items() if name not in uncompared}
 
 
 def _explains(event: Event[Any], explained: set[str], *, history: bool) -> bool:

@@ -161,6 +161,8 @@ def _settings(seed: int, mode: str) -> StackSettings:
         "run.speed": 1.0,
         "run.workload": "openb",
         "run.exercise": True,
+        # A phase that waits for what it intends would make the world follow from the faults.
+        "exerciser.patience_cycles": 0,
         "run.mode": mode,
     }
     return fill_dependent(resolve(None, {}, flags))

@@ -36,6 +36,7 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "effects": ("effects --recording {run}",),
     "report": ("report --recording {run}",),
     "doctor": ("doctor",),
+    "run-trace": ("run-trace {trace} episode.fslog",),
     "rbac": ("rbac --actions replicate --namespaces shop --json",),
     "twin": ("twin workloads", "twin validate {csv}"),
     "forecast": ("forecast inspect --model {model}",),
@@ -46,7 +47,9 @@ SCREENS: dict[str, tuple[str, ...]] = {
 OF_A_STACK = {"status", "kill", "pause", "resume", "undo", "rearm", "reset", "replay", "trace"}
 OF_SESSIONS = {"session", "tune"}
 """They begin processes of their own; `tests/lab/sessions` reads what they print."""
-NO_NUMBERS = {"completion"}
+OF_QUEUES = {"learn", "queue"}
+"""They train, or ask a cluster; `tests/lab/learning` and `tests/lab/queue` read what they print."""
+NO_NUMBERS = {"completion", "architecture"}
 
 Print = Callable[[str], str]
 
@@ -61,6 +64,7 @@ def printed(
     names = {
         "run": "run.fslog",
         "csv": CSV,
+        "trace": ROOT / "examples/predecessor/trace.jsonl",
         "model": ROOT / "services/inference/shipped/small-risk",
     }
 
@@ -78,7 +82,7 @@ def test_every_verb_has_its_screens() -> None:
     covered = {
         name.split("-")[0] if name.startswith(("explain", "tap")) else name for name in SCREENS
     }
-    assert covered | OF_A_STACK | OF_SESSIONS | NO_NUMBERS == set(verbs())
+    assert covered | OF_A_STACK | OF_SESSIONS | OF_QUEUES | NO_NUMBERS == set(verbs())
 
 
 @pytest.mark.slow
