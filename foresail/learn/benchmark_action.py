@@ -177,7 +177,7 @@ def _print(report: Report) -> None:
         if section.kind != "effect":
             continue
         table = Table(box=None, title=f"{section.title}: {section.about}", title_justify="left")
-        shown = (0, 1, 2, 3, 5, 7, 8, 9)
+        shown = (0, 1, 2, 3, 5, 7, 8, 9, 10)
         for place in shown:
             table.add_column(section.table.columns[place])
         for row in section.table.rows:

@@ -41,7 +41,7 @@ class Figure(DataModel):
 
 
 class Gate(DataModel):
-    """The answer of `foresail experiment gate` about an arm in which this policy acted."""
+    """The answer of `foresail learn gate` about this policy."""
 
     experiment: str
     split: str
@@ -98,7 +98,7 @@ class PolicyCard(DataModel):
     def why_not(self) -> str:
         """Return why the policy may only be watched; empty where it may act."""
         if self.gate is None:
-            return "its card holds no result of `foresail experiment gate`"
+            return "its card holds no result of `foresail learn gate`"
         if not self.gate.passes:
             return f"the gate of {self.gate.experiment} did not pass: {self.gate.first_reason}"
         if self.gate.weights_sha256 != self.weights_sha256:

@@ -25,7 +25,9 @@ KNOWING_RULES = ("sjf-truth+fit",)
 """Rules that know how long a job really takes; no policy is compared with them."""
 DRAWN_RULES = ("random", "untrained")
 """Rules with seeds."""
-MEASURES = ("slowdown", "wait_minutes", "completed", "unfinished", "utilization_percent")
+MEASURES = (
+    "slowdown", "wait_minutes", "longest_wait_hours", "completed", "unfinished", "utilization_percent"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ def _play(rule: Rule, stream: JobStream, until_seconds: float) -> dict[str, floa
     return {
         "slowdown": mean_slowdown(cluster),
         "wait_minutes": _mean_wait(cluster) / 60.0,
+        "longest_wait_hours": max(map(cluster.wait_seconds, _come(cluster))) / 3_600.0,
         "completed": float(result.states["completed"]),
         "unfinished": float(result.states["pending"] + result.states["running"]),
         "utilization_percent": 100.0 * result.cpu_utilization,

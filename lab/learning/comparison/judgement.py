@@ -105,8 +105,10 @@ def statement(judgements: Sequence[WorkloadJudgement]) -> list[str]:
         for standing in one.learned():
             gain = standing.gain
             assert gain is not None
+            rule = next(each for each in one.standings if each.played.arm.name == one.best_rule)
+            verdict = _verdict(gain, one.best_rule)
             lines.append(
-                f"On {one.workload}, {standing.played.arm.name} {_verdict(gain, one.best_rule)}."
+                f"On {one.workload}, {standing.played.arm.name} {verdict}. {_waits(standing, rule)}"
             )
     return lines or ["No learned policy was played."]
 
@@ -126,6 +128,16 @@ def _verdict(gain: Interval, rule: str) -> str:
 def _profile(values: Floats, reference: Floats) -> tuple[float, ...]:
     ratios = values / reference[None, :]
     return tuple(float((ratios <= threshold).mean()) for threshold in THRESHOLDS)
+
+
+def _waits(ours: Standing, rule: Standing) -> str:
+    """Return what a smaller slowdown may have been bought with: a few long jobs can wait for all others."""
+    mine, theirs = totals(ours), totals(rule)
+    return (
+        f"Mean wait {mine['wait_minutes']:.0f} min (the rule's {theirs['wait_minutes']:.0f}), "
+        f"longest {mine['longest_wait_hours']:.0f} h ({theirs['longest_wait_hours']:.0f}), "
+        f"cpu in use {mine['utilization_percent']:.0f} % ({theirs['utilization_percent']:.0f})."
+    )
 
 
 def totals(standing: Standing) -> Mapping[str, float]:

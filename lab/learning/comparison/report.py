@@ -70,7 +70,7 @@ def _percent(interval: Interval | None) -> str:
 def _figures(one: WorkloadJudgement) -> Section:
     columns = (
         "arm", "seeds", "mean slowdown", "95 % interval", "interquartile mean over seeds", f"below {one.best_rule}",
-        "likely better", "wait, min", "completed", "unfinished", "cpu, %",
+        "likely better", "wait, min", "longest wait, h", "completed", "unfinished", "cpu, %",
     )  # fmt: skip
     rows = []
     for standing in one.standings:
@@ -82,7 +82,8 @@ def _figures(one: WorkloadJudgement) -> Section:
             f"{number(middle.value)} ({_limits(middle)})" if seeds > 1 else "",
             _percent(standing.gain),
             "" if standing.improvement is None else f"{standing.improvement.value:.0%}",
-            number(mean["wait_minutes"]), number(mean["completed"]), number(mean["unfinished"]),
+            number(mean["wait_minutes"]),
+                number(mean["longest_wait_hours"]), number(mean["completed"]), number(mean["unfinished"]),
             number(mean["utilization_percent"]),
         ))  # fmt: skip
     about = (

@@ -98,7 +98,7 @@ def test_without_a_passed_gate_it_may_only_be_watched(
     path.write_bytes(policy_bytes(_policy(best=0, masked=True)))
     words = ["queue", "inference", "--model", str(path), "--kubeconfig", "none", "--mode", "active"]
     assert main(words) == 2
-    assert "its card holds no result of `foresail experiment gate`" in capsys.readouterr().err
+    assert "its card holds no result of `foresail learn gate`" in capsys.readouterr().err
 
 
 class _WorldClock(ManualClock):

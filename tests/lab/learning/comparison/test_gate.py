@@ -12,19 +12,25 @@ from services.learned_policy.card import PolicyCard
 
 
 def _workload(
-    factor: float, *, streams: int = 40, unfinished: float = 0.0, noise: float = 0.02
+    factor: float,
+    *,
+    streams: int = 40,
+    unfinished: float = 0.0,
+    longest: float = 20.0,
+    noise: float = 0.02,
 ) -> WorkloadJudgement:
     draws = np.random.default_rng(5)
     rule = draws.uniform(4.0, 6.0, (1, streams))
     ours = factor * rule * draws.normal(1.0, noise, (1, streams))
-    others = {name: np.zeros_like(rule) for name in ("wait_minutes", "completed", "utilization_percent")}  # fmt: skip
+    zeros = np.zeros_like(rule)
+    others = dict.fromkeys(("wait_minutes", "completed", "utilization_percent"), zeros)
+    of_rule = {"unfinished": zeros, "longest_wait_hours": zeros + 20.0, **others}
+    of_ours = {"unfinished": zeros + unfinished, "longest_wait_hours": zeros + longest, **others}
+    nobody = (lambda: lambda cluster: None,)
     played = [
-        Played(Arm("sjf+fit", (lambda: lambda cluster: None,)), {"slowdown": rule, "unfinished": 0.0 * rule, **others}),
-        Played(
-            Arm("ours", (lambda: lambda cluster: None,), learned=True),
-            {"slowdown": ours, "unfinished": np.full_like(rule, unfinished), **others},
-        ),
-    ]  # fmt: skip
+        Played(Arm("sjf+fit", nobody), {"slowdown": rule, **of_rule}),
+        Played(Arm("ours", nobody, learned=True), {"slowdown": ours, **of_ours}),
+    ]
     return judge_workload(f"jobs-{factor:g}", "sjf+fit", played, 0)
 
 
@@ -41,6 +47,7 @@ def test_a_gain_passes() -> None:
         ([_workload(1.0, noise=0.3)], "shown on no workload"),
         ([_workload(0.9), _workload(1.2)], "jobs-1.2: slowdown above"),
         ([_workload(0.9, unfinished=1.0)], "jobs unfinished"),
+        ([_workload(0.5, longest=40.0)], "longest wait, h 40, 20 by sjf+fit"),
         ([_workload(0.9, streams=5)], "20 are asked for"),
     ],
 )

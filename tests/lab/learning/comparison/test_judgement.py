@@ -27,7 +27,13 @@ def _played(
 ) -> Played:
     values = np.array(slowdown)
     seeds = tuple(lambda: lambda cluster: None for _ in slowdown)
-    others = ("wait_minutes", "completed", "unfinished", "utilization_percent")
+    others = (
+        "wait_minutes",
+        "longest_wait_hours",
+        "completed",
+        "unfinished",
+        "utilization_percent",
+    )
     zeros = {measure: np.zeros_like(values) for measure in others}
     return Played(
         Arm(name, seeds, learned=learned, knows_truth=truth), {"slowdown": values, **zeros}
