@@ -43,7 +43,8 @@ SAYS = {
     "foresail tap decision --since 1m": "AgentA:replicate",
     "foresail tap proposal": "replicate",
     "foresail recording record": "messages in run.fslog",
-    "foresail explain last": "WINS",
+    # Where the machine stalls the last decision may be nobody's; that of `+6m` is agent A's.
+    "foresail explain last": "SIGNALS",
     "foresail explain +6m": "AgentA:replicate",
     "foresail timeline --list": "node failure",
     "foresail timeline rack-2": "is not ready any more",
