@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from schemas.actions import Action, Evidence
@@ -31,6 +31,8 @@ class PolicyInput:
     settings: ValueSettings
     foreseen: Foreseen = NOTHING_FORESEEN
     """Empty while nothing is known, and where `agents.value.forecast` is off."""
+    places: dict[tuple[float | None, int | None], int] = field(default_factory=dict, compare=False)
+    """How many more pods of a size (cores, bytes) fit, of those asked for so far: counting walks all machines."""
 
 
 class Band(NamedTuple):

@@ -33,6 +33,9 @@ def pods_that_fit(situation: PolicyInput, cores: float | None, memory_bytes: int
 
     Pods that wait for capacity, and a spare share for work that is still to come, go before them.
     """
+    size = (cores, memory_bytes)
+    if (known := situation.places.get(size)) is not None:
+        return known
     nodes = situation.view.nodes
     fitting = -pods_without_capacity(situation)
     if cores:
@@ -49,6 +52,7 @@ def pods_that_fit(situation: PolicyInput, cores: float | None, memory_bytes: int
         by_cores = math.floor(free_cores / cores + ROUNDING) if cores else MOST_PODS
         by_memory = math.floor(free_bytes / memory_bytes + ROUNDING) if memory_bytes else MOST_PODS
         fitting += min(by_cores, by_memory, MOST_PODS)
+    situation.places[size] = fitting
     return fitting
 
 

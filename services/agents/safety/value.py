@@ -21,11 +21,7 @@ from collections.abc import Iterator
 from schemas.actions import Evidence
 from schemas.numbers import rounded
 from schemas.observation import ObservedServices
-from services.agents.appraisal import (
-    Appraisal,
-    Candidate,
-    PolicyInput,
-)
+from services.agents.appraisal import Appraisal, Candidate, PolicyInput
 from services.agents.effects import HOUR, MINUTE, effect_of, share_with_spread
 from services.agents.memory import GROWN_STEPS, ServiceMemory
 from services.agents.safety.draining import drains
