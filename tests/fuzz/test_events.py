@@ -17,13 +17,14 @@ from jsonschema import Draft202012Validator
 from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
-from schemas.actions import ActionKind
+from schemas.actions import ActionKind, NoopAction
 from schemas.capabilities import MissingCapability, OutcomeCapabilities
 from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.history import FilledSeries, HistoryFilled
 from schemas.imported import ImportedNodes, ImportedRow
+from schemas.learned import LearnedChoice, LearnedRank, OutcomeLearned
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.queue import (
@@ -196,6 +197,36 @@ QUEUE = (
     ),
 )
 """`foresail queue` alone makes these."""
+LEARNED = (
+    LearnedChoice(
+        cycle=9,
+        cluster_time_seconds=100.0,
+        agent="admission",
+        policy="p",
+        weights_sha256="ab",
+        acts=True,
+        seen=(0.5,),
+        ranks=(LearnedRank(action="admission:admit", allowed=True, score=0.5),),
+        choice=0,
+        action=NoopAction(),
+        rules=NoopAction(),
+    ),
+    OutcomeLearned(
+        cycle=9,
+        cluster_time_seconds=115.0,
+        agent="admission",
+        policy="p",
+        acts=True,
+        same=True,
+        policy_reward=1.0,
+        rules_reward=1.0,
+        scored=1,
+        agreed=1,
+        policy_total=1.0,
+        rules_total=1.0,
+    ),
+)
+"""Of runs with a learned policy alone."""
 FRAMED = [kind.TYPE for kind in EVENT_TYPES if "frame" in kind.model_fields]
 
 
@@ -227,6 +258,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         FILLED,
         *SESSION,
         *QUEUE,
+        *LEARNED,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))
     return found
