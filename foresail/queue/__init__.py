@@ -21,6 +21,7 @@ ACTIONS = {
     "collect": "record what the Jobs of a cluster do, and submit a workload of the predecessors' templates",
     "monitor": "look every 30 s, and raise alerts about the queue and about kills for want of memory",
     "inference": "what an exported policy would admit now, and why; it acts only after a passed gate",
+    "explain": "what a policy could choose when a Job waited: slots, mask, scores, the runner-up",
     "test": "send one small Job through a prepared cluster's queue, and check every step",
     "benchmark": "who decides best about the same jobs: plain Kubernetes, Kueue, rules; on equal clusters",
     "export": "write a recording as the predecessors' SQLite database or CSV of training data",
