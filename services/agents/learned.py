@@ -6,7 +6,7 @@ until the deadline; where they do not come, or the rules could not judge, the ru
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,10 +26,40 @@ from services.agents.learned_actions import KINDS, action_of, number_of
 from services.agents.learned_observation import agent_observation
 from services.agents.policy import Judgement
 from services.agents.registration import Agent
-from services.agents.service import AgentHandler
 from services.agents.settings import AgentSettings
 from services.agents.state import AgentState
 from services.learned_policy.choice import LearnedPolicy
+
+
+class AgentByRules(Protocol):
+    """An agent's own handler, `services.agents.service.AgentHandler`."""
+
+    @property
+    def name(self) -> str:
+        """The process."""
+        ...
+
+    @property
+    def reads(self) -> tuple[tuple[str, ...], ...]:
+        """Subject patterns."""
+        ...
+
+    @property
+    def deadline_seconds(self) -> float | None:
+        """Wall seconds to wait for a prediction."""
+        ...
+
+    def initial(self) -> AgentState:
+        """Return the state before any event."""
+        ...
+
+    def evolve(self, state: AgentState, event: Event[Any]) -> AgentState:
+        """Return the state after one stored event."""
+        ...
+
+    def decide(self, state: AgentState, *, overdue: bool) -> tuple[NewEvent, ...]:
+        """Return the proposals to publish."""
+        ...
 
 
 class KeptPrediction(DataModel):
@@ -52,13 +82,13 @@ class LearnedState(DataModel):
 
 
 class LearnedAgent:
-    """An agent's handler around `AgentHandler`; see `bus.follow.Handler`."""
+    """An agent's handler around the one that its rules have; see `bus.follow.Handler`."""
 
     state_version = 101
     """Not that of an agent alone, whose checkpoints it cannot begin with."""
 
     def __init__(
-        self, agent: Agent, own: AgentHandler, policy: LearnedPolicy, settings: AgentSettings
+        self, agent: Agent, own: AgentByRules, policy: LearnedPolicy, settings: AgentSettings
     ) -> None:
         """Stand beside an agent's rules; whether it acts, `settings.learned` says."""
         self._agent, self._own, self._policy, self._settings = agent, own, policy, settings
