@@ -26,7 +26,15 @@ from schemas.history import FilledSeries, HistoryFilled
 from schemas.imported import ImportedNodes, ImportedRow
 from schemas.model import EventData
 from schemas.observation import Observation
-from schemas.queue import QueueAlert, QueueJob, QueueJobs, QueueState
+from schemas.queue import (
+    QueueAlert,
+    QueueChoice,
+    QueueJob,
+    QueueJobs,
+    QueuePolicy,
+    QueueScore,
+    QueueState,
+)
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
 from schemas.run import RunArtifact, RunError, RunTrial
 from schemas.session import (
@@ -154,6 +162,37 @@ QUEUE = (
     QueueState(**_FIGURES, missing=("usage",)),
     QueueAlert(
         cluster_time_seconds=100.0, alert="high_oom_rate", state="firing", value=6.0, limit=5.0
+    ),
+    QueuePolicy(cluster_time_seconds=100.0, name="p", weights_sha256="ab", file_base64="eA=="),
+    QueueChoice(
+        look=1,
+        place=0,
+        cluster_time_seconds=100.0,
+        policy="p",
+        weights_sha256="ab",
+        means="active",
+        quota_cpu_cores=8.0,
+        quota_memory_bytes=2**30,
+        left_out=("other",),
+        slots=("j",),
+        allowed=(True, False),
+        scores=(0.5, 0.25),
+        action=0,
+        runner_up=1,
+        admits="j",
+    ),
+    QueueScore(
+        look=1,
+        cluster_time_seconds=100.0,
+        policy="p",
+        acts=False,
+        jobs=1,
+        acted_slowdown=2.0,
+        policy_slowdown=1.5,
+        acted_wait_seconds=60.0,
+        policy_wait_seconds=30.0,
+        acted_admitted=1,
+        policy_admitted=1,
     ),
 )
 """`foresail queue` alone makes these."""
