@@ -11,6 +11,8 @@ from schemas.wording import count_text
 
 QueueJobStatus = Literal["Succeeded", "Failed", "Running", "Suspended", "Pending", "Unknown"]
 """Suspended: held back by a queue, or by hand. Pending: may run, and no pod of it does. Both wait."""
+QueueMeans = Literal["queue", "priority", "active"]
+"""By which a policy acts on Kueue: another LocalQueue of a Job, a Workload's priority, or its `spec.active`."""
 AlertName = Literal["high_oom_rate", "queue_congestion"]
 
 
@@ -161,3 +163,121 @@ class QueueAlert(EventData):
         """Return the alert with its figures."""
         relation = "above" if self.state == "firing" else "no longer above"
         return f"{self.severity} {self.alert} {self.state}: {number(self.value)} is {relation} {number(self.limit)}"
+
+
+class QueuePolicy(EventData):
+    """The policy that begins to decide about a queue, with its whole file, so that its choices can be made again."""
+
+    TYPE: ClassVar[str] = "foresail.queue.policy.v1"
+    WRITER: ClassVar[str] = "operator"
+    PATTERN: ClassVar[tuple[str, ...]] = ("queue", "policy")
+
+    cluster_time_seconds: Seconds
+    name: str
+    weights_sha256: str
+    means: QueueMeans | None = None
+    """By which it acts; None: it is in shadow, and Kueue decides alone."""
+    why_not: str = ""
+    """Why it may not act; empty: its card holds a passed gate of these weights."""
+    file_base64: str
+
+    def key(self) -> str:
+        """Return whose weights, and when it began."""
+        return f"{self.weights_sha256[:16]}/{self.cluster_time_seconds:.6f}"
+
+    def line(self) -> str:
+        """Return the policy, and whether it acts."""
+        how = "in shadow" if self.means is None else f"acts by {self.means}"
+        return f"{self.name} {how}" + (f": {self.why_not}" if self.why_not else "")
+
+
+class QueueChoice(EventData):
+    """What a policy chose at one look, with everything it could choose; it chooses until it waits."""
+
+    TYPE: ClassVar[str] = "foresail.queue.choice.v1"
+    WRITER: ClassVar[str] = "operator"
+    PATTERN: ClassVar[tuple[str, ...]] = ("queue", "choice")
+
+    look: Count
+    """Running number of the look at the Jobs that it saw."""
+    place: Count
+    """Which of its choices at that look."""
+    cluster_time_seconds: Seconds
+    policy: str
+    weights_sha256: str
+    means: QueueMeans | None = None
+    """By which it acts; None: in shadow."""
+    quota_cpu_cores: Rounded
+    """Of the ClusterQueue, less what others hold of it."""
+    quota_memory_bytes: Count
+    left_out: tuple[str, ...] = ()
+    """Jobs that somebody else holds back."""
+    slots: tuple[str, ...]
+    """Jobs that it could choose, in Kueue's order; an action beyond them is to wait, or means nothing."""
+    allowed: tuple[bool, ...]
+    """The mask, an entry for each action."""
+    scores: tuple[Rounded, ...]
+    """One for each action."""
+    action: Count
+    runner_up: Count | None = None
+    """The best of the other actions that might have been taken; None: nothing else might."""
+    admits: str | None = None
+    """The Job that it admits; None: it waits."""
+
+    def key(self) -> str:
+        """Return look, time and place."""
+        return f"{self.look}/{self.cluster_time_seconds:.6f}/{self.place}"
+
+    def name_of(self, action: int) -> str:
+        """Return an action in words: the Job in its slot, or waiting."""
+        return self.slots[action] if action < len(self.slots) else "waiting"
+
+    def line(self) -> str:
+        """Return whom it admits, by how much, and whom it could have."""
+        verb = "would admit" if self.means is None else "admits"
+        what = "waits" if self.admits is None else f"{verb} {self.admits}"
+        margin = ""
+        if self.runner_up is not None:
+            ahead = number(self.scores[self.action] - self.scores[self.runner_up])
+            margin = f", {ahead} ahead of {self.name_of(self.runner_up)}"
+        waiting = ", ".join(self.slots)
+        return f"{self.policy} {what}{margin}; in its slots: {waiting}"
+
+
+class QueueScore(EventData):
+    """What a policy would have made of the Jobs so far, beside what became of them under whoever acted.
+
+    The policy plays the same Jobs, at the times they came, in the model that it was trained in: with the times that
+    they truly took where they have ended, with their users' estimates elsewhere. Every Job counts, one that still waits
+    with its wait until now.
+    """
+
+    TYPE: ClassVar[str] = "foresail.queue.score.v1"
+    WRITER: ClassVar[str] = "operator"
+    PATTERN: ClassVar[tuple[str, ...]] = ("queue", "score")
+
+    look: Count
+    cluster_time_seconds: Seconds
+    policy: str
+    acts: bool
+    """Whether it is the policy itself that acted."""
+    jobs: Count
+    acted_slowdown: Rounded
+    """Mean bounded slowdown."""
+    policy_slowdown: Rounded
+    acted_wait_seconds: Rounded
+    """Mean."""
+    policy_wait_seconds: Rounded
+    acted_admitted: Count
+    policy_admitted: Count
+
+    def key(self) -> str:
+        """Return look and time."""
+        return f"{self.look}/{self.cluster_time_seconds:.6f}"
+
+    def line(self) -> str:
+        """Return both figures."""
+        return (
+            f"of {count_text(self.jobs, 'job')}: slowdown {number(self.acted_slowdown)} as it went, "
+            f"{number(self.policy_slowdown)} by {self.policy} in the model"
+        )

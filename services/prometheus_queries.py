@@ -34,6 +34,7 @@ OF_REQUESTS = ("namespace", "service", "code")
 OF_DURATIONS = ("namespace", "service", "le")
 WORKLOAD = ("namespace", "kind", "workload")
 WORKLOAD_CPU, WORKLOAD_MEMORY = "workload_cpu_cores", "workload_memory_bytes"
+REQUESTED = "requested_cores"
 POD_CPU, POD_MEMORY, POD_SAMPLE = "pod_cpu_cores", "pod_memory_bytes", "pod_sample_seconds"
 
 
@@ -251,6 +252,19 @@ PURPOSES: Mapping[str, Purpose] = {
         ),
         WORKLOAD,
         cost="nothing is known of the memory that workloads use",
+        optional=True,
+    ),
+    REQUESTED: Purpose(
+        "cores",
+        "CPU that pods on nodes request",
+        Query(
+            # Pods that have ended request nothing more, though they are still told of.
+            query='sum (kube_pod_container_resource_requests{resource="cpu",node!=""}'
+            " * on (namespace, pod) group_left ()"
+            ' (max by (namespace, pod) (kube_pod_status_phase{phase=~"Pending|Running"}) == 1))'
+        ),
+        (),
+        cost="at a start nothing is known of what was requested before",
         optional=True,
     ),
     POD_CPU: Purpose(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from features.demand.features import Described, walked
-from features.demand.past import STRIDE_SECONDS, Ints
+from features.demand.past import DAY_SECONDS, STRIDE_SECONDS, Ints
 from features.demand.rules import bands_from_errors
 from features.demand.walks import Followed, Walks
 from features.series.quantiles import Floats
@@ -30,6 +30,8 @@ class Together:
         self._seen: dict[str, tuple[int, Floats]] = {}
         self._walks: dict[int, Walks] = {}
         """By what is left of an origin's time after whole strides."""
+        self._told_s: dict[str, int] = {}
+        """When each was told last."""
         self._room = 0
 
     def describe(self, names: Sequence[str], followed: Followed) -> tuple[Described, Floats]:
@@ -39,7 +41,7 @@ class Together:
             names: of the series, each once.
             followed: the series, in this order.
         """
-        self._make_room(names)
+        self._make_room(names, followed.origin_s)
         walks, rows = self._walks_of(names, followed)
         self._begin_late(walks, rows, followed)
         described, errors = walks.advance(rows, followed)
@@ -76,12 +78,18 @@ class Together:
             walks.begin(int(rows[place]), walked(past, before), before)
             walks.newest_s[rows[place]] = before_s
 
-    def _make_room(self, names: Sequence[str]) -> None:
-        """Give each series a row; where there are too few, all begin anew with some to spare."""
+    def _make_room(self, names: Sequence[str], origin_s: int) -> None:
+        """Give each series a row; where there are too few, all begin anew with some to spare.
+
+        Series come in turns, so those that others are told without keep theirs for a day.
+        """
+        self._told_s |= dict.fromkeys(names, origin_s)
         new = [name for name in names if name not in self._rows]
         if len(self._rows) + len(new) > self._room:
+            told = self._told_s.items()
+            self._told_s = {name: at for name, at in told if at >= origin_s - DAY_SECONDS}
             self._rows, self._seen = {}, {}
-            new = list(names)
+            new = list(self._told_s)
             self._room = max(FEWEST_ROWS, len(new) + len(new) // 4)
             self._walks.clear()
         for name in new:

@@ -7,11 +7,9 @@ metrics and how far results are.
 
 from __future__ import annotations
 
-import argparse
-from importlib import import_module
-
 from bus.exit_codes import ExitCode
-from foresail.verbs import Verb, set_texts
+from foresail.actions import Actions
+from foresail.verbs import Verb
 
 VERB = Verb(
     185, "compare arms fairly: the same simulated worlds with and without us, HPA or Karpenter"
@@ -29,37 +27,21 @@ EXIT_CODES = {
     "command goes on; `reward-audit`: the recording ends too early",
 }
 
-ACTIONS = {
-    "run": "play every trial that has no result yet, over all cores; the same command resumes",
-    "report": "write what the results say, as a page and as Markdown: what helps, harms, costs, and lacks",
-    "gate": "say by its exit code whether the arm under test may be taken into use: 0 yes, 1 no",
-    "suite": "ask the gates of several experiments that a file names: one table, one exit code",
-    "reward-audit": "say of a recording whether the baseline's reward followed the outcome score",
-    "live": "give two real clusters the same load at the same moment, and compare what each makes of it",
-    "baseline-cluster": "set up, surge, reset or remove the predecessors' workload and autoscaler on real clusters",
-    "traps": "play scripted situations that tempt a controller, and check what it must and must not do",
-    "worlds": "play random small worlds beside the same worlds untouched, and show which acting made worse",
-    "calibrate": "play worlds with and without single actions, and hold what came of them against what was expected",
-    "list": "show arms, metrics, or how far the results of an experiment are",
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions and their arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for action, text in ACTIONS.items():
-        sub = actions.add_parser(action, help=text)
-        module = import_module(_module(action))
-        set_texts(sub, text, module.EXAMPLES)
-        module.add_arguments(sub)
-        sub.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
-def main(arguments: argparse.Namespace) -> ExitCode:
-    """Run one action in the main thread, where Ctrl-C interrupts a computation at once."""
-    code: ExitCode = import_module(_module(arguments.action)).run(arguments)
-    return code
-
-
-def _module(action: str) -> str:
-    return f"foresail.experiment.{action.replace('-', '_')}_action"
+ACTIONS = Actions(
+    __name__,
+    {
+        "run": "play every trial that has no result yet, over all cores; the same command resumes",
+        "report": "write what the results say, as a page and as Markdown: what helps, harms, costs, and lacks",
+        "gate": "say by its exit code whether the arm under test may be taken into use: 0 yes, 1 no",
+        "suite": "ask the gates of several experiments that a file names: one table, one exit code",
+        "reward-audit": "say of a recording whether the baseline's reward followed the outcome score",
+        "live": "give two real clusters the same load at the same moment, and compare what each makes of it",
+        "baseline-cluster": "set up, surge, reset or remove the predecessors' workload and autoscaler on real clusters",
+        "traps": "play scripted situations that tempt a controller, and check what it must and must not do",
+        "worlds": "play random small worlds beside the same worlds untouched, and show which acting made worse",
+        "calibrate": "play worlds with and without single actions, and hold what came against what was expected",
+        "list": "show arms, metrics, or how far the results of an experiment are",
+    },
+)
+add_arguments = ACTIONS.add_arguments
+main = ACTIONS.main

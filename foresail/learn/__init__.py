@@ -7,11 +7,9 @@ file says of itself. Nothing here touches a cluster.
 
 from __future__ import annotations
 
-import argparse
-from importlib import import_module
-
 from bus.exit_codes import ExitCode
-from foresail.verbs import Verb, set_texts
+from foresail.actions import Actions
+from foresail.verbs import Verb
 
 VERB = Verb(155, "train policies of admission, judge them against simple rules, export them")
 
@@ -19,32 +17,16 @@ EXIT_CODES = {
     ExitCode.DIFFERS: "`gate`: no gain over the best simple rule is shown, something is harmed, or too few streams",
 }
 
-ACTIONS = {
-    "train": "train a policy; the same command goes on where an earlier one ended",
-    "evaluate": "play policies on the same episodes, which nothing was chosen by",
-    "benchmark": "play policies and simple rules on the same jobs, and say whether learning was worth it",
-    "export": "write a trained policy as one small file that agents read without any learning library",
-    "gate": "say by its exit code whether a policy's file may act, and write the answer into its card",
-    "card": "show what a policy's file says of itself, and whether it may act",
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions and their arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for action, text in ACTIONS.items():
-        sub = actions.add_parser(action, help=text)
-        module = import_module(_module(action))
-        set_texts(sub, text, module.EXAMPLES)
-        module.add_arguments(sub)
-        sub.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
-def main(arguments: argparse.Namespace) -> ExitCode:
-    """Run one action in the main thread, where Ctrl-C interrupts a computation at once."""
-    code: ExitCode = import_module(_module(arguments.action)).run(arguments)
-    return code
-
-
-def _module(action: str) -> str:
-    return f"foresail.learn.{action}_action"
+ACTIONS = Actions(
+    __name__,
+    {
+        "train": "train a policy; the same command goes on where an earlier one ended",
+        "evaluate": "play policies on the same episodes, which nothing was chosen by",
+        "benchmark": "play policies and simple rules on the same jobs, and say whether learning was worth it",
+        "export": "write a trained policy as one small file that agents read without any learning library",
+        "gate": "say by its exit code whether a policy's file may act, and write the answer into its card",
+        "card": "show what a policy's file says of itself, and whether it may act",
+    },
+)
+add_arguments = ACTIONS.add_arguments
+main = ACTIONS.main

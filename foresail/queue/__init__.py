@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
-from importlib import import_module
-
 from bus.exit_codes import ExitCode
-from foresail.verbs import Verb, set_texts
+from foresail.actions import Actions
+from foresail.verbs import Verb
 
 VERB = Verb(189, "prepare a cluster for Kueue's queues, collect what its Jobs do, watch, export")
 
@@ -16,33 +14,18 @@ EXIT_CODES = {
     ExitCode.NOTHING_COMPARED: "`export`: the recording tells of no Job and no look at a cluster",
 }
 
-ACTIONS = {
-    "setup": "check a cluster and prepare it: namespaces, queues, the least rights; a dry run unless told otherwise",
-    "collect": "record what the Jobs of a cluster do, and submit a workload of the predecessors' templates",
-    "monitor": "look every 30 s, and raise alerts about the queue and about kills for want of memory",
-    "inference": "what an exported policy would admit now, and why; it acts only after a passed gate",
-    "test": "send one small Job through a prepared cluster's queue, and check every step",
-    "benchmark": "who decides best about the same jobs: plain Kubernetes, Kueue, rules; on equal clusters",
-    "export": "write a recording as the predecessors' SQLite database or CSV of training data",
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions and their arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for action, text in ACTIONS.items():
-        sub = actions.add_parser(action, help=text)
-        module = import_module(_module(action))
-        set_texts(sub, text, module.EXAMPLES)
-        module.add_arguments(sub)
-        sub.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
-def main(arguments: argparse.Namespace) -> ExitCode:
-    """Run one action; it owns its loop, if it needs one."""
-    code: ExitCode = import_module(_module(arguments.action)).run(arguments)
-    return code
-
-
-def _module(action: str) -> str:
-    return f"foresail.queue.{action}_action"
+ACTIONS = Actions(
+    __name__,
+    {
+        "setup": "check and prepare a cluster: namespaces, queues, the least rights; a dry run unless told otherwise",
+        "collect": "record what the Jobs of a cluster do, and submit a workload of the predecessors' templates",
+        "monitor": "look every 30 s, and raise alerts about the queue and about kills for want of memory",
+        "inference": "what an exported policy would admit now, and why; it acts only after a passed gate",
+        "explain": "what a policy could choose when a Job waited: slots, mask, scores, the runner-up",
+        "test": "send one small Job through a prepared cluster's queue, and check every step",
+        "benchmark": "who decides best about the same jobs: plain Kubernetes, Kueue, rules; on equal clusters",
+        "export": "write a recording as the predecessors' SQLite database or CSV of training data",
+    },
+)
+add_arguments = ACTIONS.add_arguments
+main = ACTIONS.main

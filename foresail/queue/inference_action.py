@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bus.clock import SystemClock
@@ -12,26 +14,29 @@ from foresail import stopping
 from foresail.flags import seconds
 from foresail.output import console, print_json, print_note
 from foresail.queue.cluster import add_cluster, connected, named_namespaces
-from lab.queue.capacity import offered
-from lab.queue.deciding import Consideration, considerations
+from foresail.queue.watching import recording_sink, stack_sink
+from lab.learning.comparison.learned_rule import ExportedRule, read_rule
+from lab.queue.decider import QueueDecider, QueuePlace
 from lab.queue.manifests import LOCAL_QUEUE
-from lab.queue.objects import QUEUE_LABEL
-from lab.queue.policies import read_admission_policy
-from lab.queue.reading import kueue_version, read_queues
-from lab.queue.samples import QueueLedger, take_sample
-from projections.figures import number
-from services.cluster import MERGE_PATCH, ClusterRefused, ClusterUnavailable, Transport
-from services.learned_policy.choice import LearnedPolicy
+from lab.queue.reading import kueue_version
+from lab.queue.sinks import Sink
+from schemas.queue import QueueChoice, QueueMeans
+from services.cluster import ClusterRefused, ClusterUnavailable
 
 SHADOW, ACTIVE = "shadow", "active"
+MEANS: tuple[QueueMeans, ...] = ("queue", "priority", "active")
 EXAMPLES = (
     (
         "queue inference --model ppo.policy --kubeconfig FILE --once",
         "what it would admit now, and why",
     ),
     (
-        "queue inference --model ppo.policy --kubeconfig FILE --mode active",
-        "let it admit; refused without a passed gate",
+        "queue inference --model ppo.policy --kubeconfig FILE --record choices.fslog",
+        "in shadow, recorded beside what Kueue did; `foresail verify` makes its choices again",
+    ),
+    (
+        "queue inference --model ppo.policy --kubeconfig FILE --mode active --means priority",
+        "let it act; refused without a passed gate",
     ),
 )
 
@@ -43,76 +48,78 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser, "the one namespace whose Jobs it decides about (default: %(default)s)")
     parser.add_argument("--mode", choices=(SHADOW, ACTIVE), default=SHADOW,
                         help="shadow: say what it would do; active: do it (default: shadow)")  # fmt: skip
+    parser.add_argument("--means", choices=MEANS, default=MEANS[0],
+                        help="active: move Jobs out of the LocalQueue that holds them, let Workloads go first by "
+                        "priority, or deactivate who is to wait (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--queue", default=LOCAL_QUEUE, metavar="NAME",
+                        help="LocalQueue whose ClusterQueue's quota is handed out (default: %(default)s)")  # fmt: skip
     parser.add_argument("--interval", type=seconds, default=5.0, metavar="DURATION",
                         help="from one decision to the next (default: 5s)")  # fmt: skip
     parser.add_argument("--once", action="store_true", help="decide once and end")
+    parser.add_argument("--record", type=Path, metavar="FILE",
+                        help="a new recording of Jobs, choices and scores")  # fmt: skip
+    parser.add_argument("--state", default=".foresail", metavar="FOLDER",
+                        help="of a running stack, whose log takes them else (default: %(default)s)")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Decide until Ctrl-C, or once.
 
     Raises:
-        InputError: the policy cannot be used, or may not act.
+        InputError: the policy cannot be used, or may not act; or there is no such queue.
         ConfigError: the cluster cannot be reached.
     """
     namespaces = named_namespaces(arguments.namespaces)
     if len(namespaces) > 1:
         raise InputError("--namespaces", arguments.namespaces, "give one")
-    policy = read_admission_policy(arguments.model)
-    if arguments.mode == ACTIVE and not policy.card.may_act:
-        remedy = f"it may only be watched: {policy.card.why_not()}; leave out --mode active"
+    rule = read_rule(arguments.model)
+    if arguments.mode == ACTIVE and not rule.policy.card.may_act:
+        remedy = f"it may only be watched: {rule.policy.card.why_not()}; leave out --mode active"
         raise InputError("--model", arguments.model, remedy)
-    stopping.run(_decide(arguments, policy, namespaces[0]))
+    stopping.run(_decide(arguments, rule, namespaces[0]))
     return ExitCode.GOOD
 
 
-async def _decide(arguments: argparse.Namespace, policy: LearnedPolicy, namespace: str) -> None:
+async def _decide(arguments: argparse.Namespace, rule: ExportedRule, namespace: str) -> None:
     clock = SystemClock()
-    async with connected(arguments) as transport:
+    means = arguments.means if arguments.mode == ACTIVE else None
+    async with connected(arguments) as transport, _sink(arguments) as sink:
         version = await kueue_version(transport)
         if version is None:
             raise InputError("--kubeconfig", arguments.kubeconfig, "it serves no Kueue")
-        quota = await offered(transport)
-        ledger = QueueLedger()
-        while True:
-            try:
-                reads = await read_queues(transport, version, (namespace,), machines=False)
-                ledger, _ = take_sample(ledger, reads)
-                for one in considerations(policy, ledger, quota, reads.time_seconds):
-                    _tell(arguments, one)
-                    if one.admits is not None and arguments.mode == ACTIVE:
-                        await _admit(transport, namespace, one.admits)
-            except (ClusterUnavailable, ClusterRefused) as error:
+        place = QueuePlace(transport, version, namespace, arguments.queue)
+        decider = QueueDecider(rule, place, sink, means)
+        try:
+            while True:
+                try:
+                    for choice in await decider.decide():
+                        _tell(arguments, choice)
+                except (ClusterUnavailable, ClusterRefused) as error:
+                    if arguments.once:
+                        raise
+                    print_note(f"no decision: {error}")
                 if arguments.once:
-                    raise
-                print_note(f"no decision: {error}")
-            if arguments.once:
-                return
-            await clock.sleep(arguments.interval)
+                    return
+                await clock.sleep(arguments.interval)
+        finally:
+            if not arguments.once:
+                await decider.end()
 
 
-async def _admit(transport: Transport, namespace: str, name: str) -> None:
-    path = f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
-    patch = {"metadata": {"labels": {QUEUE_LABEL: LOCAL_QUEUE}}}
-    await transport.request("PATCH", path, None, patch, MERGE_PATCH)
+@asynccontextmanager
+async def _sink(arguments: argparse.Namespace) -> AsyncIterator[Sink]:
+    """Return the recording that was asked for, or the log of the stack that runs, if one does."""
+    opened = (
+        stack_sink(arguments.state)
+        if arguments.record is None
+        else recording_sink(arguments.record)
+    )
+    async with opened as sink:
+        yield sink
 
 
-def _tell(arguments: argparse.Namespace, one: Consideration) -> None:
-    choice = one.choice
+def _tell(arguments: argparse.Namespace, choice: QueueChoice) -> None:
     if arguments.json:
-        print_json({
-            "slots": one.slots, "allowed": choice.allowed, "scores": choice.scores, "action": choice.action,
-            "runner_up": choice.runner_up, "admits": one.admits, "mode": arguments.mode,
-        })  # fmt: skip
-        return
-    verb = "admits" if arguments.mode == ACTIVE else "would admit"
-    what = "waits" if one.admits is None else f"{verb} {one.admits}"
-    margin = "" if choice.margin is None else f", {number(choice.margin)} ahead of {_name(one)}"
-    waiting = ", ".join(one.slots)
-    console().print(f"{what}{margin}; in its slots: {waiting}", markup=False)
-
-
-def _name(one: Consideration) -> str:
-    """Return the runner-up in words."""
-    place = one.choice.runner_up
-    return one.slots[place] if place is not None and place < len(one.slots) else "waiting"
+        print_json(choice.model_dump(mode="json"))
+    else:
+        console().print(choice.line(), markup=False)

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def main(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> ExitCode:
     """Cut a part out."""
     window = _window(arguments)
     made = cut_recording(arguments.file, arguments.out, window, past_damage=arguments.past_damage)

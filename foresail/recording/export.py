@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", type=Path, help="a new file of JSON Lines")
 
 
-def main(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> ExitCode:
     """Write rows, and say how many.
 
     Raises:

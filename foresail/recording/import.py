@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="what its cluster is called (default: %(default)s)")  # fmt: skip
 
 
-def main(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> ExitCode:
     """Import, and say what was carried over and what was not.
 
     Raises:

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def main(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> ExitCode:
     """Redact.
 
     Raises:

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="FOLDER", type=Path, help="a new folder")
 
 
-def main(arguments: argparse.Namespace) -> ExitCode:
+def run(arguments: argparse.Namespace) -> ExitCode:
     """Write tables."""
     from lab.recordings.tables import write_tables  # noqa: PLC0415 - loads polars
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bus.errors import InputError
 from lab.learning.baselines.rules import Rule, rule_names, rule_of
+from lab.learning.comparison.learned_rule import read_rule
 from lab.queue.manifests import HELD_QUEUE, LOCAL_QUEUE, Strategy
-from lab.queue.policies import read_admission_policy, rule_of_policy
 
 PLAIN = "kubernetes"
 """What the predecessors called kueue-default: Jobs that no queue holds."""
@@ -47,8 +47,8 @@ def arm_of(name: str, seed: int) -> QueueArm:
     if name == PLAIN:
         return QueueArm(name, None)
     if name.startswith(POLICY):
-        policy = read_admission_policy(Path(name.removeprefix(POLICY)))
-        return QueueArm(f"{POLICY}{policy.card.name}", HELD_QUEUE, rule=rule_of_policy(policy))
+        rule = read_rule(Path(name.removeprefix(POLICY)))
+        return QueueArm(f"{POLICY}{rule.policy.card.name}", HELD_QUEUE, rule=rule)
     if name in KUEUE:
         return QueueArm(name, LOCAL_QUEUE, KUEUE[name])
     try:

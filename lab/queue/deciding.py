@@ -1,4 +1,4 @@
-"""A policy that decides about a cluster's own queue: what it would admit, and doing it.
+"""A policy that decides about a cluster's own queue: what it would admit. Pure.
 
 The stream is what the cluster holds: every Job of the namespace that waits, runs or has ended is one of its jobs, with
 what its user says of it; nobody knows how long it truly takes.
@@ -6,18 +6,32 @@ what its user says of it; nobody knows how long it truly takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from lab.learning.comparison.learned_rule import ExportedRule
 from lab.learning.jobs import MILLICORES_PER_CORE, Amounts, Job, JobStream
-from lab.queue.policies import choice_of
-from lab.queue.samples import QueueLedger
 from lab.queue.view import QueueView
-from schemas.queue import QueueJob
-from services.learned_policy.choice import Choice, LearnedPolicy
+from schemas.queue import QueueChoice, QueueJob, QueueMeans
+from services.learned_policy.choice import Choice
 
 UNKNOWN_SECONDS = 1_800.0
 """Of a Job whose user gives no estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a policy is asked at one look, beside the Jobs."""
+
+    look: int
+    now_seconds: float
+    """The cluster's time."""
+    quota: Amounts
+    """What the queue may hand out (`capacity.quota_left`)."""
+    means: QueueMeans | None = None
+    """By which it acts; None: it is in shadow."""
+    left_out: tuple[str, ...] = ()
+    """Names of Jobs that somebody else holds back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +75,54 @@ def stream_of(rows: Iterable[QueueJob], quota: Amounts, begin_seconds: float) ->
 
 
 def considerations(
-    policy: LearnedPolicy, ledger: QueueLedger, quota: Amounts, now_seconds: float
-) -> list[Consideration]:
-    """Return what a policy chooses now, one after the other until it waits; the last one is the wait.
+    rule: ExportedRule, jobs: Iterable[QueueJob], asked: Asked
+) -> Iterator[Consideration]:
+    """Yield what a policy chooses now, one after the other until it waits; the last one is the wait.
 
     Args:
-        policy: trained to admit jobs.
-        ledger: of the newest sample.
-        quota: of the ClusterQueue.
-        now_seconds: the cluster's time of that sample.
+        rule: of the policy.
+        jobs: rows of the newest look.
+        asked: what else it has to know.
     """
-    rows = {row.name: row for row in ledger.jobs.values()}
-    stream = stream_of(rows.values(), quota, 0.0)
-    view = QueueView(stream, rows, now_seconds, 0.0)
-    made = []
+    rows = {row.name: row for row in jobs if row.name not in asked.left_out}
+    stream = stream_of(rows.values(), asked.quota, 0.0)
+    view = QueueView(stream, rows, asked.now_seconds, 0.0, moves=asked.means == "queue")
     while view.pending_count:
-        count = policy.card.action_count - (policy.card.kind == "choice")
-        slots = view.slots(count)
-        choice = choice_of(policy, view)
-        chosen = slots[choice.action] if choice.action < len(slots) else None
-        names = tuple(stream.jobs[index].name for index in slots)
-        if chosen is None or not view.admit(chosen):
-            made.append(Consideration(names, choice, None))
-            break
-        made.append(Consideration(names, choice, stream.jobs[chosen].name))
-    return made
+        considered = rule.consider(view)
+        names = tuple(stream.jobs[index].name for index in considered.jobs)
+        admits = considered.admits
+        if admits is None or not view.admit(admits):
+            yield Consideration(names, considered.choice, None)
+            return
+        yield Consideration(names, considered.choice, stream.jobs[admits].name)
+
+
+def choices_of(rule: ExportedRule, jobs: Iterable[QueueJob], asked: Asked) -> list[QueueChoice]:
+    """Return what a policy chooses now, as events."""
+    card = rule.policy.card
+    return [
+        QueueChoice(
+            look=asked.look,
+            place=place,
+            cluster_time_seconds=asked.now_seconds,
+            policy=card.name,
+            weights_sha256=card.weights_sha256,
+            means=asked.means,
+            quota_cpu_cores=asked.quota.cpu_millicores / MILLICORES_PER_CORE,
+            quota_memory_bytes=asked.quota.memory_bytes,
+            left_out=asked.left_out,
+            slots=one.slots,
+            allowed=one.choice.allowed,
+            scores=one.choice.scores,
+            action=one.choice.action,
+            runner_up=one.choice.runner_up,
+            admits=one.admits,
+        )
+        for place, one in enumerate(considerations(rule, jobs, asked))
+    ]
+
+
+def asked_again(choice: QueueChoice) -> Asked:
+    """Return what the policy was asked when it made a stored choice."""
+    quota = Amounts(round(MILLICORES_PER_CORE * choice.quota_cpu_cores), choice.quota_memory_bytes)
+    return Asked(choice.look, choice.cluster_time_seconds, quota, choice.means, choice.left_out)

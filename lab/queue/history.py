@@ -8,7 +8,7 @@ from typing import Literal
 
 from bus.events import read_entry
 from bus.port import StoredMessage
-from schemas.queue import QueueAlert, QueueJob, QueueJobs, QueueState
+from schemas.queue import QueueAlert, QueueChoice, QueueJob, QueueJobs, QueueScore, QueueState
 
 EventType = Literal["admitted", "scheduled", "completed", "failed", "rejected"]
 
@@ -33,6 +33,8 @@ class QueueHistory:
     states: list[QueueState] = field(default_factory=list)
     events: list[JobEvent] = field(default_factory=list)
     alerts: list[QueueAlert] = field(default_factory=list)
+    choices: list[QueueChoice] = field(default_factory=list)
+    scores: list[QueueScore] = field(default_factory=list)
     unreadable: int = 0
     """Messages that are no events which this version knows."""
 
@@ -46,6 +48,10 @@ class QueueHistory:
             self.states.append(data)
         elif isinstance(data, QueueAlert):
             self.alerts.append(data)
+        elif isinstance(data, QueueChoice):
+            self.choices.append(data)
+        elif isinstance(data, QueueScore):
+            self.scores.append(data)
 
 
 def read_history(messages: Iterable[StoredMessage]) -> QueueHistory:

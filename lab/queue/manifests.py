@@ -34,12 +34,15 @@ READS: tuple[Right, ...] = (
     Right("list", "nodes", why="what there is"),
     Right("list", "nodes", "metrics.k8s.io", why="what is used"),
     Right("list", "workloads", GROUP, why="who was admitted, and when"),
+    Right("get", "clusterqueues", GROUP, why="how much quota there is"),
+    Right("get", "localqueues", GROUP, why="whose quota that is"),
 )
 """Of `collect`, `monitor` and `inference`."""
 WRITES: tuple[Right, ...] = (
     Right("create", "jobs", "batch", RightScope.NAMED, "`collect` submits a workload"),
     Right("delete", "jobs", "batch", RightScope.NAMED, "and takes it away again"),
     Right("patch", "jobs", "batch", RightScope.NAMED, "`inference` moves one from queue to queue"),
+    Right("patch", "workloads", GROUP, RightScope.NAMED, "or lets it go first, or holds it back"),
 )
 """In the namespaces that were named, and nowhere else."""
 

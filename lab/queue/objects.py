@@ -18,6 +18,10 @@ USER = "foresail.dev/user"
 """Annotation of a Job: whose it is."""
 USER_LABEL = "user"
 """The predecessors' label for the same."""
+HELD_BY = "foresail.dev/held-by"
+"""Annotation of a Workload that a policy has deactivated."""
+OWN_PRIORITY = "foresail.dev/own-priority"
+"""Annotation of a Workload that a policy has let go first: the priority that it had before."""
 JOBS_PATH = "/apis/batch/v1/jobs"
 PODS_PATH = "/api/v1/pods"
 NODES_PATH = "/api/v1/nodes"
@@ -93,6 +97,16 @@ class Workload(KubeStruct, frozen=True):
         """Say whether a condition is true."""
         found = self.condition(kind)
         return found is not None and found.status == "True"
+
+    @property
+    def waits(self) -> bool:
+        """Say whether no quota is reserved for it, and it has not ended."""
+        return not self.holds("QuotaReserved") and not self.holds("Finished")
+
+    @property
+    def own_priority(self) -> int:
+        """Return the priority that its user gave it."""
+        return int(self.metadata.annotations.get(OWN_PRIORITY, self.spec.priority))
 
     @property
     def job(self) -> str:

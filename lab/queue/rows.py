@@ -57,7 +57,7 @@ def job_row(
         memory_request_bytes=_bytes(job, "requests"),
         cpu_limit_cores=_cores(job, "limits"),
         memory_limit_bytes=_bytes(job, "limits"),
-        priority=spec.template.spec.priority if workload is None else workload.spec.priority,
+        priority=spec.template.spec.priority if workload is None else workload.own_priority,
         user_name=notes.get(USER) or labels.get(USER_LABEL, ""),
         queue_name=labels.get(QUEUE_LABEL, ""),
         job_type=notes.get(TYPE_ANNOTATION) or labels.get(TYPE_LABEL, ""),

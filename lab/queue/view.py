@@ -20,7 +20,13 @@ class QueueView(Cluster):
     """What is known at one moment; `admit` notes the choice, and others bring it to the cluster."""
 
     def __init__(
-        self, stream: JobStream, rows: Mapping[str, QueueJob], now_seconds: float, begin: float
+        self,
+        stream: JobStream,
+        rows: Mapping[str, QueueJob],
+        now_seconds: float,
+        begin: float,
+        *,
+        moves: bool = True,
     ) -> None:
         """Show a stream's jobs.
 
@@ -29,10 +35,13 @@ class QueueView(Cluster):
             rows: of the cluster's Jobs, by name.
             now_seconds: since the stream's beginning.
             begin: the cluster's time of that beginning.
+            moves: whoever decides moves Jobs into the queue that admits, so all that are there have been admitted.
         """
         super().__init__(JobStream(stream.name, (), stream.quota))
         self.stream, self.now = stream, now_seconds
-        self.records = [_record(job, rows.get(job.name), begin, now_seconds) for job in stream.jobs]
+        self.records = [
+            _record(job, rows.get(job.name), begin, now_seconds, moves=moves) for job in stream.jobs
+        ]
         for index, (job, record) in enumerate(zip(stream.jobs, self.records, strict=True)):
             if record.state is State.PENDING:
                 insort(self._queue, (-job.priority, index))
@@ -82,11 +91,11 @@ def chosen_now(view: QueueView, rule: Rule) -> Sequence[Job]:
     return chosen
 
 
-def _record(job: Job, row: QueueJob | None, begin: float, now: float) -> JobRecord:
+def _record(job: Job, row: QueueJob | None, begin: float, now: float, *, moves: bool) -> JobRecord:
     if row is None:
         return JobRecord()
     admitted = row.admission_time_seconds is not None
-    moved = row.queue_name == LOCAL_QUEUE  # Kueue admits it in a moment
+    moved = moves and row.queue_name == LOCAL_QUEUE  # Kueue admits it in a moment
     if row.status in {"Succeeded", "Failed"}:
         state = State.COMPLETED if row.status == "Succeeded" else State.FAILED
     else:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bus.events import read_entry
 from bus.port import StoredMessage
 from bus.recording import Recording, open_recording
+from lab.queue.rerun import ChoiceCheck
 from lab.rerun.causes import Link, chain_of
 from lab.rerun.compare import (
     FieldDifference,
@@ -21,6 +23,9 @@ from lab.rerun.compare import (
 from lab.rerun.engine import LAYERS, Plan, Rerun
 from lab.rerun.garbage import rare_collections
 from lab.rerun.stage import Pair
+
+QUEUE = "queue"
+"""Layer of a policy's choices about Kueue's queues."""
 
 
 @dataclass(slots=True)
@@ -113,10 +118,16 @@ def verify(
     """
     recording = open_recording(path)
     rerun = Rerun(recording.header, Plan(layers, models=models or {}))
-    report = Report(path.name, {name: LayerCount() for name in LAYERS if name in layers})
+    queue_alone = recording.header.get("layers") == [QUEUE]
+    names = () if queue_alone else [name for name in LAYERS if name in layers]
+    report = Report(path.name, {name: LayerCount() for name in names})
+    choices = ChoiceCheck()
+    messages = _with_choices(_messages_with_progress(recording, on_message), choices)
     with rare_collections():
-        first, close = _count_pairs(
-            rerun.pairs(_messages_with_progress(recording, on_message)), rerun, report
+        first, close = _count_pairs(rerun.pairs(messages), rerun, report)
+    if queue_alone or choices.seen:
+        report.layers[QUEUE] = LayerCount(
+            choices.equal, choices.different, ungrounded=choices.ungrounded
         )
     report.messages, report.damage = rerun.messages, recording.damage
     report.recorded_seconds = (rerun.last_ns - rerun.first_ns) / 1e9
@@ -125,6 +136,18 @@ def verify(
     if difference is not None:
         report.first = _difference(recording, difference, rerun)
     return report
+
+
+def _with_choices(
+    messages: Iterator[StoredMessage], choices: ChoiceCheck
+) -> Iterator[StoredMessage]:
+    """Yield messages on; those about queues are told to who makes choices again."""
+    for message in messages:
+        if message.subject.split(".", 3)[2:3] == [QUEUE]:  # a subject's layer, unescaped
+            entry = read_entry(message)
+            if entry.event is not None:
+                choices.take(entry.event.data)
+        yield message
 
 
 def _count_pairs(

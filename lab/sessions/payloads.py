@@ -19,6 +19,7 @@ from lab.experiments.arms import CHANGEABLE
 from lab.experiments.spec import SCORE, Split
 from lab.rerun.changes import known_settings
 from lab.rerun.what_if import WINDOW_SECONDS
+from lab.sessions.field_errors import field_error
 from projections.session_state import Direction
 from schemas.expressions import ExpressionError, compile_expression
 from schemas.model import DataModel
@@ -114,10 +115,7 @@ def read_payload(field: str, value: object) -> WhatIfPayload | ExperimentPayload
     try:
         payload: WhatIfPayload | ExperimentPayload | CommandPayload = _READER.validate_python(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join((field, *(str(part) for part in first["loc"][1:])))
-        message = first["msg"].removeprefix("Value error, ")
-        raise InputError(where, repr(first["input"])[:120], message) from error
+        raise field_error(field, error, skip=1) from error
     return payload
 
 

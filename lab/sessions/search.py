@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 from bus.errors import InputError
 from inputs.limited_files import BadFile, read_limited
 from inputs.limited_yaml import MOST_BYTES, BadYaml, load_yaml
+from lab.sessions.field_errors import field_error
 from lab.sessions.payloads import ExperimentPayload, Payload, known_names, unknown_name
 from projections.session_state import Direction
 from schemas.expressions import ExpressionError, compile_expression
@@ -137,10 +138,7 @@ def read_search(path: Path) -> Search:
     try:
         return Search.model_validate(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "search"
-        message = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{path}: {where}", repr(first["input"])[:80], message) from error
+        raise field_error(f"{path}: ", error) from error
 
 
 def names_of(result: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:

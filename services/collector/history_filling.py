@@ -11,6 +11,7 @@ import structlog
 
 from bus.events import event_of
 from bus.port import Bus
+from features.live.machine_sizes import ALL_NODES
 from schemas import subjects
 from schemas.envelope import NewEvent
 from schemas.history import HistoryFilled
@@ -33,6 +34,7 @@ from services.collector.usage_reading import UsageReader
 from services.prometheus import PrometheusRefused, PrometheusServer
 from services.prometheus_queries import (
     OF_REQUESTS,
+    REQUESTED,
     REQUESTS,
     WORKLOAD,
     WORKLOAD_CPU,
@@ -44,6 +46,7 @@ ASKED = (
     (REQUESTS, "service", OF_REQUESTS),
     (WORKLOAD_CPU, "cpu", WORKLOAD),
     (WORKLOAD_MEMORY, "memory", WORKLOAD),
+    (REQUESTED, ALL_NODES, ()),
 )
 """What a Prometheus is asked of the past: a purpose, the kind of its series, and the labels that name them."""
 MOST_SECONDS = 60.0
@@ -138,11 +141,11 @@ class WorkloadEvents:
         points: dict[str, list[tuple[float, float]]],
     ) -> None:
         purpose, kind, keys = asked
-        query = server.queries[purpose]
+        query, watched = server.queries[purpose], self._settings.namespaces
         sums: dict[tuple[str, float], float] = defaultdict(float)
         for labels, values in await server.ask_range(query, *span, STEP_SECONDS):
             key = [labels.get(query.labels.get(name, name), "") for name in keys]
-            if not all(key[: len(keys)]) or not is_watched(key[0], self._settings.namespaces):
+            if not all(key) or not all(is_watched(one, watched) for one in key[:1]):
                 continue
             name = "/".join((kind, *(key[:2] if kind == "service" else key)))
             for at, value in values:

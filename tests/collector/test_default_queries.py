@@ -129,6 +129,26 @@ def test_containers_are_without_pause_sums_and_their_former_selves() -> None:
     assert answer == {"container=c,namespace=shop,pod=web": 0.5}
 
 
+def test_requested_cores_are_those_of_pods_that_hold_them() -> None:
+    """A pod that has ended, and one without a node, request nothing of a machine."""
+    phases = {"web": "Running", "starts": "Pending", "done": "Succeeded", "waits": "Pending"}
+    series = {
+        f'kube_pod_status_phase{{namespace="shop",pod="{pod}",phase="{phase}"}}': steady(
+            float(phase == phases[pod])
+        )
+        for pod in phases
+        for phase in ("Pending", "Running", "Succeeded")
+    }
+    amount = "kube_pod_container_resource_requests"
+    for pod, cores in (("web", 2.0), ("starts", 0.5), ("done", 4.0), ("waits", 8.0)):
+        node = "" if pod == "waits" else "n1"
+        labels = f'namespace="shop",pod="{pod}",container="c",node="{node}"'
+        series[f'{amount}{{{labels},resource="cpu"}}'] = steady(cores)
+        series[f'{amount}{{{labels},resource="memory"}}'] = steady(1e9)
+
+    assert ask("requested_cores", series) == {"": 2.5}
+
+
 def test_requests_without_a_service_are_nobodys() -> None:
     """A metric of that name from elsewhere does not make the answer one without labels."""
     answer = ask(

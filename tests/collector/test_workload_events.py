@@ -162,7 +162,10 @@ def test_a_prometheus_is_asked_for_the_past_once() -> None:
             "http_requests_total": [
                 {"metric": {**labels, "code": code}, "values": [[at, value] for at in times]}
                 for code, value in (("200", "4"), ("500", "1"))
-            ]
+            ],
+            "kube_pod_container_resource_requests": [
+                {"metric": {}, "values": [[at, "12.5"] for at in times]}
+            ],
         }
         settings = CollectorSettings(prometheus=PrometheusSettings(url=served.url))
         log = collected(settings, cluster, 1)
@@ -177,7 +180,8 @@ def test_a_prometheus_is_asked_for_the_past_once() -> None:
             ("prometheus", newest - 900)
         ]
         assert [(one.id, one.values) for one in told[0].series] == [
-            ("service/shop/web", (5.0, 5.0, 5.0))
+            ("nodes/all", (12.5, 12.5, 12.5)),
+            ("service/shop/web", (5.0, 5.0, 5.0)),
         ]
 
         served.forms.clear()

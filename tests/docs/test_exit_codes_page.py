@@ -15,8 +15,8 @@ from foresail.forecast import actions_by_file
 from foresail.verbs import verbs
 
 ACTIONS = {
-    "recording": tuple(recording.ACTIONS),
-    "twin": tuple(twin.ACTIONS),
+    "recording": tuple(recording.ACTIONS.help),
+    "twin": tuple(twin.ACTIONS.help),
     "forecast": tuple(actions_by_file()),
 }
 KNOWN = tuple(f"{verb} {action}".strip() for verb in verbs() for action in ACTIONS.get(verb, ("",)))

@@ -17,16 +17,25 @@ from jsonschema import Draft202012Validator
 from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
-from schemas.actions import ActionKind
+from schemas.actions import ActionKind, NoopAction
 from schemas.capabilities import MissingCapability, OutcomeCapabilities
 from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.history import FilledSeries, HistoryFilled
 from schemas.imported import ImportedNodes, ImportedRow
+from schemas.learned import LearnedChoice, LearnedRank, OutcomeLearned
 from schemas.model import EventData
 from schemas.observation import Observation
-from schemas.queue import QueueAlert, QueueJob, QueueJobs, QueueState
+from schemas.queue import (
+    QueueAlert,
+    QueueChoice,
+    QueueJob,
+    QueueJobs,
+    QueuePolicy,
+    QueueScore,
+    QueueState,
+)
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
 from schemas.run import RunArtifact, RunError, RunTrial
 from schemas.session import (
@@ -155,8 +164,69 @@ QUEUE = (
     QueueAlert(
         cluster_time_seconds=100.0, alert="high_oom_rate", state="firing", value=6.0, limit=5.0
     ),
+    QueuePolicy(cluster_time_seconds=100.0, name="p", weights_sha256="ab", file_base64="eA=="),
+    QueueChoice(
+        look=1,
+        place=0,
+        cluster_time_seconds=100.0,
+        policy="p",
+        weights_sha256="ab",
+        means="active",
+        quota_cpu_cores=8.0,
+        quota_memory_bytes=2**30,
+        left_out=("other",),
+        slots=("j",),
+        allowed=(True, False),
+        scores=(0.5, 0.25),
+        action=0,
+        runner_up=1,
+        admits="j",
+    ),
+    QueueScore(
+        look=1,
+        cluster_time_seconds=100.0,
+        policy="p",
+        acts=False,
+        jobs=1,
+        acted_slowdown=2.0,
+        policy_slowdown=1.5,
+        acted_wait_seconds=60.0,
+        policy_wait_seconds=30.0,
+        acted_admitted=1,
+        policy_admitted=1,
+    ),
 )
 """`foresail queue` alone makes these."""
+LEARNED = (
+    LearnedChoice(
+        cycle=9,
+        cluster_time_seconds=100.0,
+        agent="admission",
+        policy="p",
+        weights_sha256="ab",
+        acts=True,
+        seen=(0.5,),
+        ranks=(LearnedRank(action="admission:admit", allowed=True, score=0.5),),
+        choice=0,
+        action=NoopAction(),
+        rules=NoopAction(),
+    ),
+    OutcomeLearned(
+        cycle=9,
+        cluster_time_seconds=115.0,
+        agent="admission",
+        policy="p",
+        acts=True,
+        same=True,
+        policy_reward=1.0,
+        rules_reward=1.0,
+        scored=1,
+        agreed=1,
+        policy_total=1.0,
+        rules_total=1.0,
+    ),
+)
+"""Of runs with a learned policy alone."""
 FRAMED = [kind.TYPE for kind in EVENT_TYPES if "frame" in kind.model_fields]
 
 
@@ -188,6 +258,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         FILLED,
         *SESSION,
         *QUEUE,
+        *LEARNED,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))
     return found

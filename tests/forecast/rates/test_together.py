@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from features.demand import together
+from features.demand.features import walked
 from features.demand.follow import Follower
 from features.demand.past import Past, origins_of
 from lab.forecast.rates.table import RateTable
@@ -146,3 +148,27 @@ def test_real_rates_by_the_shipped_model() -> None:
             values = one.values[: length * times].reshape(-1, times).mean(axis=1)
             series[f"{file} {number}"] = np.resize(values, length)
     step_through(RateModel(), series, 300)
+
+
+def test_series_told_in_turns_are_walked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inference tells many series a part at a time: none of them costs the others what was carried along."""
+    step, names = 3600, [f"series {place}" for place in range(60)]
+    times = START + np.arange(5 * 24) * step
+    table = np.stack([daily(5.0, step, 100.0, place) for place in range(60)])
+    live = DemandForecaster(Shifted(), step)
+    through: list[int] = []
+
+    def counted(past: Past, origins: Any) -> Any:
+        through.append(len(origins))
+        return walked(past, origins)
+
+    monkeypatch.setattr(together, "walked", counted)
+    counts = []
+    for end in range(len(times) - 3, len(times)):
+        for begin in range(0, 60, 20):
+            turn = slice(begin, begin + 20)
+            live.forecast_many(names[turn], times[:end], table[turn, :end], int(times[end - 1]))
+        counts.append(len(through))
+
+    assert counts[0] == 60
+    assert counts[2] == counts[1]

@@ -32,11 +32,19 @@ class World:
     ledger: QueueLedger = field(default_factory=QueueLedger)
 
     async def setup(
-        self, *, dry_run: bool = False, namespaces: Sequence[str] = (NAMESPACE,)
+        self,
+        *,
+        dry_run: bool = False,
+        namespaces: Sequence[str] = (NAMESPACE,),
+        quota_ratio: float = 1.0,
     ) -> list[AppliedStep]:
         """Prepare the cluster."""
         there = await offered(self.transport)
-        asked = QueueSetup(namespaces, there.cpu_millicores, there.memory_bytes)
+        asked = QueueSetup(
+            namespaces,
+            round(quota_ratio * there.cpu_millicores),
+            round(quota_ratio * there.memory_bytes),
+        )
         return await apply(self.transport, list(manifests(asked)), dry_run=dry_run)
 
     async def submit(self, manifest: Any) -> None:

@@ -6,43 +6,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from bus.errors import InputError
 from foresail.__main__ import main
 from foresail.queue.test_action import PROBE, check_queue
 from inputs.clock import ManualClock
+from lab.learning.comparison.learned_rule import ExportedRule, read_rule
 from lab.learning.jobs import Amounts, Job
-from lab.queue.deciding import considerations, stream_of
+from lab.queue.deciding import Asked, Consideration, considerations, stream_of
 from lab.queue.manifests import HELD_QUEUE
-from lab.queue.policies import ENVIRONMENT, read_admission_policy, rule_of_policy
 from lab.queue.submitting import job_manifest
 from lab.queue.view import QueueView, chosen_now
-from services.learned_policy.card import PolicyCard
 from services.learned_policy.choice import LearnedPolicy
-from services.learned_policy.file import arrays_of, policy_bytes, weights_digest
-from services.learned_policy.network import ONE, TANH_POINTS, Layer, Network
+from services.learned_policy.file import policy_bytes
 from tests.lab.queue.conftest import GIB, NAMESPACE, World
+from tests.lab.queue.policies import liking_policy
 
 MakeWorld = Callable[..., World]
 QUOTA = Amounts(8_000, 32 * GIB)
 JOB = Job("one", 0.0, Amounts(5_000, 4 * GIB), 120.0, 90.0, priority=5, kind="ml", pods=5)
-
-
-def _policy(*, best: int, masked: bool, environment: str = ENVIRONMENT) -> LearnedPolicy:
-    """Return a policy that likes one action best, then the lower ones, whatever it sees."""
-    bias = -ONE * np.arange(11, dtype=np.int64)
-    bias[best] = ONE
-    layer = Layer(np.zeros((11, 67), dtype=np.int64), bias, "none")
-    tanh = np.round(np.tanh(np.arange(TANH_POINTS) / 1_024) * ONE).astype(np.int64)
-    network = Network((layer,), tanh)
-    card = PolicyCard(
-        name="likes", algorithm="PPO", preset="none", environment=environment, observation="skrueue",
-        observation_count=67, kind="choice", action_count=11, masked=masked, seed=0, steps=0,
-        weights_sha256=weights_digest(arrays_of(network)),
-    )  # fmt: skip
-    return LearnedPolicy(card, network)
 
 
 async def _held(world: World, names: tuple[str, ...]) -> None:
@@ -52,11 +35,16 @@ async def _held(world: World, names: tuple[str, ...]) -> None:
     await world.look(2.0)
 
 
+def _considered(world: World, policy: LearnedPolicy) -> list[Consideration]:
+    asked = Asked(1, world.engine.now, QUOTA, "queue")
+    return list(considerations(ExportedRule(policy), world.ledger.jobs.values(), asked))
+
+
 async def test_it_chooses_until_nobody_fits(make_world: MakeWorld) -> None:
     """Of two Jobs of five cores on eight it admits one, and then waits; the slots and the mask are told."""
     world = make_world()
     await _held(world, ("one", "two"))
-    made = considerations(_policy(best=0, masked=True), world.ledger, QUOTA, world.engine.now)
+    made = _considered(world, liking_policy(best=0, masked=True))
     assert [(one.slots, one.admits) for one in made] == [(("one", "two"), "one"), (("two",), None)]
     assert made[0].choice.allowed == (True, True, *(False,) * 9)  # nothing runs: no reason to wait
     assert made[1].choice.allowed == (False,) * 10 + (True,)
@@ -64,30 +52,33 @@ async def test_it_chooses_until_nobody_fits(make_world: MakeWorld) -> None:
 
 
 async def test_an_action_that_means_nothing_admits_nobody(make_world: MakeWorld) -> None:
-    """Theirs admitted the first job when a prediction failed, and had no mask (2.e.9)."""
+    """Theirs admitted the first job when a prediction failed, and had no mask (2.e.9); ours does so only where nothing
+    runs, and waiting would change nothing.
+    """
     world = make_world()
     await _held(world, ("one", "two"))
-    (made,) = considerations(_policy(best=7, masked=False), world.ledger, QUOTA, world.engine.now)
-    assert (made.choice.action, made.admits) == (7, None)
+    first, second = _considered(world, liking_policy(best=7, masked=False))
+    assert (first.choice.action, first.admits) == (7, "one")
+    assert (second.choice.action, second.admits) == (7, None)
 
 
 async def test_as_a_rule_it_chooses_the_same(make_world: MakeWorld) -> None:
     """The arm of a benchmark and `inference` decide by one code."""
     world = make_world()
     await _held(world, ("one", "two"))
-    policy = _policy(best=0, masked=True)
+    policy = liking_policy(best=0, masked=True)
     rows = {row.name: row for row in world.ledger.jobs.values()}
     stream = stream_of(rows.values(), QUOTA, 0.0)
     view = QueueView(stream, rows, world.engine.now, 0.0)
-    assert [job.name for job in chosen_now(view, rule_of_policy(policy))] == ["one"]
+    assert [job.name for job in chosen_now(view, ExportedRule(policy))] == ["one"]
 
 
 def test_a_policy_of_another_environment_is_refused(tmp_path: Path) -> None:
     """Its numbers would mean something else."""
     path = tmp_path / "other.policy"
-    path.write_bytes(policy_bytes(_policy(best=0, masked=True, environment="CartPole-v1")))
+    path.write_bytes(policy_bytes(liking_policy(best=0, masked=True, environment="CartPole-v1")))
     with pytest.raises(InputError, match="trained in CartPole-v1"):
-        read_admission_policy(path)
+        read_rule(path)
 
 
 def test_without_a_passed_gate_it_may_only_be_watched(
@@ -95,7 +86,7 @@ def test_without_a_passed_gate_it_may_only_be_watched(
 ) -> None:
     """Active mode is refused before the cluster is asked for anything."""
     path = tmp_path / "new.policy"
-    path.write_bytes(policy_bytes(_policy(best=0, masked=True)))
+    path.write_bytes(policy_bytes(liking_policy(best=0, masked=True)))
     words = ["queue", "inference", "--model", str(path), "--kubeconfig", "none", "--mode", "active"]
     assert main(words) == 2
     assert "its card holds no result of `foresail learn gate`" in capsys.readouterr().err

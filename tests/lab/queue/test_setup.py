@@ -62,14 +62,14 @@ async def test_an_object_of_others_is_left_alone(make_world: MakeWorld) -> None:
 
 
 def test_the_account_may_write_jobs_in_its_namespaces_alone() -> None:
-    """Cluster-wide it lists, and nothing else; no rule has a wildcard."""
+    """Cluster-wide it reads, and nothing else; no rule has a wildcard."""
     made = list(manifests(QueueSetup(("a", "b"), 1_000, 2**30)))
     (reader,) = [one for one in made if one["kind"] == "ClusterRole"]
-    assert {verb for rule in reader["rules"] for verb in rule["verbs"]} == {"list"}
+    assert {verb for rule in reader["rules"] for verb in rule["verbs"]} == {"get", "list"}
     writers = [one for one in made if one["kind"] == "Role"]
     assert [one["metadata"]["namespace"] for one in writers] == ["a", "b"]
     written = {(rule["resources"][0], *rule["verbs"]) for rule in writers[0]["rules"]}
-    assert written == {("jobs", "create", "delete", "patch")}
+    assert written == {("jobs", "create", "delete", "patch"), ("workloads", "patch")}
 
 
 async def test_every_namespace_gets_its_queue(make_world: MakeWorld) -> None:

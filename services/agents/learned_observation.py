@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import log1p
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ DEAR_PRICE = 0.2
 NODE_WATTS = 240.0
 """Of a node that is full by the baseline's power model."""
 LONG_QUEUE, LONG_SECONDS = 1_000.0, 3_600.0
+AGENTS = ("safety", "efficiency", "admission")
+"""The predecessors' A, B and C."""
 BASELINE = ("queue", "price", "max_risk", "max_demand", "mean_cpu", "mean_memory")
 FULL = (
     "unhealthy",
@@ -44,6 +46,25 @@ FULL = (
 def names_of(variant: Variant) -> tuple[str, ...]:
     """Return what each number is."""
     return BASELINE if variant == "baseline" else (*BASELINE, *FULL)
+
+
+def observation_name(arguments: Mapping[str, Any]) -> str:
+    """Return name and version of what a policy sees that was trained with these arguments."""
+    shared = "-shared" if arguments.get("shared") else ""
+    return f"agents-{arguments.get('variant', 'baseline')}{shared}.v1"
+
+
+def agent_observation(
+    agent: str, view: ObservationView, risks: Ratios, demands: Ratios, arguments: Mapping[str, Any]
+) -> NDArray[np.float32]:
+    """Return what an agent's policy sees of a cycle; one that all agents share sees whose turn it is, too."""
+    seen = observation_of(view, risks, demands, arguments.get("variant", "baseline"))
+    return np.concatenate([seen, whose_turn(agent)]) if arguments.get("shared") else seen
+
+
+def whose_turn(agent: str) -> NDArray[np.float32]:
+    """Return three numbers, 1 for the agent's place among the predecessors' A, B and C."""
+    return np.array([name == agent for name in AGENTS], dtype=np.float32)
 
 
 def observation_of(
