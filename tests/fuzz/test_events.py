@@ -52,7 +52,7 @@ from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
 from tests.builders import make_control, stamp_event
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
-from tests.score_events import make_breaker_change, make_foresight, make_judgement
+from tests.score_events import make_breaker_change, make_foresight, make_judgement, make_mismatch
 
 ROOT = Path(__file__).parents[2]
 NO_EVICTION = MissingCapability(
@@ -64,15 +64,10 @@ CAPACITY = PredictionCapacity(
     latency_seconds=0.5,
     bad_ratio=0.01,
     workloads=CapacityTable(
-        ids=("shop/Deployment/web",),
-        version=("7",),
-        replica_rate=(48.0,),
-        low=(44.0,),
-        high=(None,),
-        windows=(12.5,),
-        source=("borne",),
+        ids=("shop/Deployment/web",), version=("7",), replica_rate=(48.0,), low=(44.0,), high=(None,),
+        windows=(12.5,), source=("borne",),
     ),
-)
+)  # fmt: skip
 FILLED = HistoryFilled(
     cycle=0,
     cluster_time_seconds=1_800.0,
@@ -252,6 +247,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         make_breaker_change(),
         make_judgement(),
         make_foresight(),
+        make_mismatch(),
         OutcomeCapabilities(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
         IMPORTED,
         CAPACITY,
