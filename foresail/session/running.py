@@ -20,9 +20,8 @@ from foresail.session.place import SessionTaken, folder_of, owned_log
 from foresail.session.summary import header_of, progress_text, run_summary, summary_text
 from lab.sessions.attempts import JobStart
 from lab.sessions.engines.port import Engine
-from lab.sessions.jobs_file import AnyPayload
 from lab.sessions.limits import Limits
-from lab.sessions.payloads import check_files, read_payload
+from lab.sessions.payloads import AnyPayload, check_files, read_payload
 from lab.sessions.runner import SessionRunner
 from projections.session_state import FINAL, SessionState
 from schemas.session import PlannedJob

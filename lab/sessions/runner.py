@@ -13,8 +13,8 @@ from bus.clock import Clock
 from bus.errors import InputError
 from lab.sessions.attempts import JobStart, attempt_of, change_of
 from lab.sessions.engines.port import Attempt, Ending, Engine, NoResult, NotSubmitted
-from lab.sessions.jobs_file import AnyPayload
 from lab.sessions.limits import Limits
+from lab.sessions.payloads import AnyPayload
 from lab.sessions.results import read_result
 from lab.sessions.session_log import SessionLog
 from projections.session_state import FINAL, SessionState, runner_counts

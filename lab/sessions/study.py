@@ -140,6 +140,9 @@ class StudyRunner:
             remedy = f"give a URL that Optuna takes, as sqlite:///study.db ({error})"
             raise InputError("--storage", storage, remedy) from error
         self._check_same(study)
+        if search.sampler == "grid" and not study.trials:
+            for combination in search.grid():
+                study.enqueue_trial(combination)
         return study
 
     def _check_same(self, study: Any) -> None:
@@ -157,6 +160,8 @@ class StudyRunner:
         """Fail the trials that an earlier run was killed over: nobody plays them."""
         for trial in self.study.get_trials(states=(self._optuna.trial.TrialState.RUNNING,)):
             self.study.tell(trial.number, state=self._optuna.trial.TrialState.FAIL)
+            if self._search.sampler == "grid":
+                self.study.enqueue_trial(trial.params)
 
     def _left(self) -> int:
         return self._search.trials - self.state.done - len(self._running)
@@ -318,7 +323,7 @@ def sampler_of(search: Search) -> Any:
             return samplers.CmaEsSampler(seed=seed)
         case "nsga-ii":
             return samplers.NSGAIISampler(seed=seed, population_size=12)
-        case "random":
+        case "random" | "grid":  # a grid's combinations wait in the study already
             return samplers.RandomSampler(seed=seed)
 
 
