@@ -24,6 +24,7 @@ from foresail.output import console, print_error, print_json
 from foresail.progress import doing_shares
 from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, add_place, folder_of, owned_log
+from foresail.session.ray_notes import ray_noted
 from foresail.verbs import Verb
 from lab.learning.libraries import check_installed
 from lab.sessions.attempts import JobStart
@@ -175,7 +176,8 @@ async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
                 shutil.rmtree(folder / "ended", ignore_errors=True)  # of a study that is no more
             try:
                 await engine.open()
-                state = await runner.run()
+                async with ray_noted(log, engine, lambda: runner.state.trainings):
+                    state = await runner.run()
             except Permanent as error:
                 await _note(log, runner.state, arguments.engine, "failed", str(error))
                 raise

@@ -257,7 +257,8 @@ class SessionRunner:
             result = read_result(await self._engine.collect(attempt), self._payload.rank_by)
         except NoResult as error:
             return change.model_copy(update={"state": "failed", "why": str(error)})
-        return change.model_copy(update={"value": result.value, "sha256": result.sha256})
+        found = {"value": result.value, "sha256": result.sha256, "training": result.training}
+        return change.model_copy(update=found)
 
     def _back_off(self, number: int) -> float:
         most = min(LONGEST_BACK_OFF_SECONDS, BACK_OFF_SECONDS * 2.0 ** (number - 1))

@@ -17,7 +17,7 @@ from lab.sessions.payloads import ExperimentPayload
 from lab.sessions.results import figure_of, read_result
 from lab.sessions.search import LEAST_FAILED, Dimension, Search, names_of
 from schemas.expressions import compile_expression
-from schemas.session import EndedTrial, PlannedJob
+from schemas.session import EndedTrial, JobTraining, PlannedJob
 
 BASELINE = "baseline"
 HELD = "constraints_hold"
@@ -49,6 +49,8 @@ class StudyState:
     baseline: dict[str, Any] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     """Why trials failed, in order."""
+    trainings: list[JobTraining] = field(default_factory=list)
+    """What the trials of this run that trained came to."""
     history: list[EndedTrial] = field(default_factory=list)
     """Trials that have ended since `on_change` was told before."""
 
@@ -219,11 +221,13 @@ class StudyRunner:
             return
         try:
             data = await self._engine.collect(attempt)
-            content = read_result(data, self._search.objectives[0].figure).content
+            result = read_result(data, self._search.objectives[0].figure)
         except NoResult as error:
             self._fail(trial, str(error))
             return
-        names = names_of(content, self.state.baseline)
+        if result.training is not None:
+            self.state.trainings.append(result.training)
+        names = names_of(result.content, self.state.baseline)
         values = [figure_of(names, objective.figure) for objective in self._search.objectives]
         missing = [
             objective.figure

@@ -45,6 +45,7 @@ from schemas.session import (
     SessionClaimed,
     SessionEnded,
     SessionPlanned,
+    SessionRay,
     SessionStudy,
 )
 from schemas.switchback import OutcomeSwitchback, SwitchbackPair
@@ -135,6 +136,7 @@ SESSION = (
     SessionAdvanced(**_SESSION, changes=(JobChange(job_id="j", state="failed", log_tail=("x",)),)),
     SessionEnded(**_SESSION, status="complete", counts={"failed": 1}, exit_code=1),
     SessionCancelRequested(**_SESSION, why="enough"),
+    SessionRay(**_SESSION, status="complete", nodes=2, cpus=6, train_iters=8, reward_mean=-1.5),
     SessionStudy(
         **_SESSION,
         status="running",

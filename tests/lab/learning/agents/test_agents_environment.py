@@ -160,7 +160,7 @@ def _is_own_run(env: AgentsEnv, kinds: list[str]) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*A Box observation space:UserWarning")
 def test_one_policy_for_all_is_paid_as_the_rules_are(make_env: Callable[..., AgentsEnv]) -> None:
-    """Its reward is the weighted sum of the agents' own, whoever acts, and the mean of the rules is that of episodes."""
+    """Its reward is the weighted sum of the agents' own, and the total of the rules is a mean over episodes."""
     weights = {"A": 2.0, "B": 0.0, "C": 1.0}
     env = OnePolicyEnv(make_env(), weights)
     check_env(env, skip_render_check=True)
