@@ -14,6 +14,7 @@ from schemas.capacity import PredictionCapacity
 from schemas.decision import Decision
 from schemas.effect import Effect
 from schemas.envelope import Event
+from schemas.learned import LearnedChoice, OutcomeLearned
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.outcome import (
@@ -29,7 +30,7 @@ from schemas.proposal import Proposal
 from schemas.reasons import Reason
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 
-CYCLE_SUBJECTS = ("observation", "prediction.>", "proposal.*", "decision", "outcome.*")
+CYCLE_SUBJECTS = ("observation", "prediction.>", "proposal.*", "learned.*", "decision", "outcome.*")
 """Subjects of the events that a record holds."""
 TABLES = ("nodes", "pods", "frame", "risk_table", "demand_table")
 """Fields that hold whole tables; `as_json` leaves them to `tap --json`."""
@@ -44,6 +45,8 @@ ONE_A_CYCLE: Mapping[type[EventData], str] = {
 SEVERAL_A_CYCLE: Mapping[type[EventData], str] = {
     Prediction: "predictions",
     Proposal: "proposals",
+    LearnedChoice: "learned",
+    OutcomeLearned: "learned_scores",
     OutcomeExecution: "executions",
     OutcomeVerification: "verifications",
     OutcomeForecast: "forecasts",
@@ -113,6 +116,9 @@ class CycleRecord:
     predictions: tuple[Event[Prediction], ...] = ()
     """Risk and demand first, then those of shadow models."""
     proposals: tuple[Event[Proposal], ...] = ()
+    learned: tuple[Event[LearnedChoice], ...] = ()
+    """What learned policies chose."""
+    learned_scores: tuple[Event[OutcomeLearned], ...] = ()
     decision: Event[Decision] | None = None
     executions: tuple[Event[OutcomeExecution], ...] = ()
     """Every phase of the execution, and of its rollback."""
@@ -222,9 +228,11 @@ class CycleRecord:
             yield self.capacity
         yield from self.predictions
         yield from self.proposals
+        yield from self.learned
         yield from self.executions
         yield from self.verifications
         yield from self.forecasts
+        yield from self.learned_scores
         yield from self.breakers
         yield from (event for event in self.counterfactuals if event.cycle == self.cycle)
 
@@ -236,6 +244,8 @@ class CycleRecord:
             "observation": _event_json(self.observation),
             "predictions": [_event_json(event) for event in self.predictions],
             "proposals": [_event_json(event) for event in self.proposals],
+            "learned": [_event_json(event) for event in self.learned],
+            "learned_scores": [_event_json(event) for event in self.learned_scores],
             "late": [event.id for event in self.late],
             "executions": [_event_json(event) for event in self.executions],
             "verifications": [_event_json(event) for event in self.verifications],

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from foresail.explanation.foresight import foresight_sections
 from foresail.explanation.inputs import input_sections
+from foresail.explanation.learned import learned_sections
 from foresail.explanation.outcomes import outcome_sections
 from foresail.explanation.proposals import proposal_sections
 from foresail.explanation.section import Section
@@ -49,6 +50,7 @@ def screen(record: CycleRecord, *, recording: str = "", foresight: Sequence[Sett
     table.add_column(ratio=1, overflow="fold")
     sections = (
         *proposal_sections(record),
+        *learned_sections(record),
         *foresight_sections(record.cycle, foresight),
         *input_sections(record),
         *outcome_sections(record),

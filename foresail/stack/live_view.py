@@ -25,6 +25,7 @@ from projections.times import WALL, cluster_clock
 from schemas.actions import ActionKind
 from schemas.agents import action_label, letter_of
 from schemas.decision import is_noop, noop_reason
+from schemas.mismatch import mismatch_text
 from schemas.observation import UNHEALTHY_PODS
 from schemas.outcome import OutcomeReward
 from schemas.score import difference_text, score_text, verdict_in
@@ -58,6 +59,7 @@ def view(
         _cluster(overview),
         *_score(overview),
         *(Text(text, style="bold red") for text in standing_texts(overview.breakers)),
+        *(Text(f"warning: {mismatch_text(one)}", style="yellow") for one in overview.mismatches),
         *_standing(overview),
         *([] if overview.models is None else [Text("\n".join(driving_texts(overview.models)))]),
         *(

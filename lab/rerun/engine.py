@@ -270,7 +270,7 @@ def _agent(
     def build(config: Config) -> Any:
         return build_agent(agent_settings(agent, config, changes), origin, agent)
 
-    writes = (("proposal", agent),)
+    writes = (("proposal", agent), ("learned", agent))
     return AnsweringStage(
         f"agent-{agent}", "proposal", writes, build, origin, from_start=from_start
     )

@@ -18,6 +18,8 @@ from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.foresight import OutcomeForesight
 from schemas.identity import Origin
+from schemas.learned import OutcomeLearned
+from schemas.mismatch import OutcomeMismatch
 from schemas.outcome import OutcomeForecast, OutcomeReward
 from schemas.promotion import OutcomeModels
 from schemas.score import OutcomeCounterfactual, OutcomeScore
@@ -45,6 +47,8 @@ class ScoringStage:
         OutcomeBreaker.PATTERN,
         OutcomeModels.PATTERN,
         OutcomeForesight.PATTERN,
+        OutcomeLearned.PATTERN,
+        OutcomeMismatch.PATTERN,
     )
 
     def __init__(self, changes: Changes, origin: Origin, *, from_start: bool) -> None:

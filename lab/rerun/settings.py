@@ -24,7 +24,7 @@ BEFORE_THERE_WERE: Mapping[str, Changes] = {
         "workload_history": False,
         "replica_capacity": False,
     },
-    "scoreboard": {"foresight": {"enabled": False}},
+    "scoreboard": {"foresight": {"enabled": False}, "mismatch": {"enabled": False}},
 }
 """What a recording meant that announces no such settings."""
 
@@ -61,6 +61,7 @@ def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentS
             "random_seed": settings.get("random_seed", 0),
             # Before there was a draw nothing was left untouched, and before there were forecasts none was waited for.
             "value": {"untouched_ratio": 0.0, "forecast": False, **settings.get("value", {})},
+            "learned": settings.get("learned", {}),
             agent: settings["thresholds"],
             "signal_limit_intervals": settings["signal_limit_intervals"],
         }

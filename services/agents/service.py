@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bus.follow import Handler
 from schemas.actions import AgentName
 from schemas.envelope import Event, NewEvent
 from schemas.foresight import OutcomeForesight
@@ -116,7 +117,14 @@ class AgentHandler:
         )
 
 
-def build(settings: AgentSettings, origin: Origin, agent: AgentName) -> AgentHandler:
+def build(settings: AgentSettings, origin: Origin, agent: AgentName) -> Handler[Any]:
     """Return the handler of one agent; the same one live, in re-runs and in simulation."""
     del origin  # events get their origin when they are stamped
-    return AgentHandler(agents_by_name()[agent], settings)
+    registered = agents_by_name()[agent]
+    own = AgentHandler(registered, settings)
+    policy = settings.learned.policy(agent)
+    if policy is None:
+        return own
+    from services.agents.learned import LearnedAgent  # noqa: PLC0415 - numpy, for a policy alone
+
+    return LearnedAgent(registered, own, policy, settings)

@@ -13,6 +13,7 @@ from pydantic import Field, create_model, model_validator
 from schemas.actions import AgentName
 from schemas.agents import BadRegistration, agent_names
 from schemas.model import DataModel
+from services.agents.learned_settings import LearnedPolicies
 from services.agents.profiles import (
     FORECAST,
     FORESAIL,
@@ -62,6 +63,8 @@ class CommonSettings(DataModel):
 
     Three tolerates two failed reads. A signal's own limit also holds.
     """
+    learned: LearnedPolicies = LearnedPolicies()
+    """Learned policies beside the agents' rules."""
     wall_interval_seconds: float = Field(default=5.0, gt=0)
     """Wall seconds between two cycles, as the collector paces them."""
     deadline_share_ratio: float = Field(default=0.35, gt=0, lt=1)
@@ -89,6 +92,7 @@ class CommonSettings(DataModel):
         check_profile(self.profile, self.model_thresholds)
         for agent in agent_names():
             check_order(f"agents.{agent}", self.thresholds(agent))
+        self.learned.check(agent_names(), self.profile)
         return self
 
     @property
@@ -129,6 +133,7 @@ class CommonSettings(DataModel):
             **self._announced_thresholds(),
             "signal_limit_intervals": self.signal_limit_intervals,
             "deadline_seconds": self.deadline_seconds,
+            **self.learned.announced(agent),
         }
 
     def _announced_thresholds(self) -> dict[str, Any]:

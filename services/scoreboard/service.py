@@ -6,9 +6,12 @@ from typing import Any
 
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
+from schemas.learned import LearnedChoice
 from schemas.prediction import PredictionDemand
 from services.scoreboard.breakers import breakers_after
 from services.scoreboard.foresight import ForesightScores
+from services.scoreboard.learned import LearnedScores
+from services.scoreboard.mismatches import Mismatches
 from services.scoreboard.promotion import promotion_after
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState, evolve
@@ -22,12 +25,16 @@ class ScoreboardHandler:
     reads: tuple[tuple[str, ...], ...] = (
         ("observation",),
         ("proposal", "*"),
+        ("learned", "*"),
         ("prediction", "*"),
         ("prediction", "shadow", "*"),
         ("decision",),
         ("outcome", "*"),
         ("untouched", "observation"),
         ("control",),
+        ("snapshot", "workloads"),
+        ("stimulus",),
+        ("run", "stage", "*"),
     )
     state_version = 3
     deadline_seconds: float | None = None
@@ -45,12 +52,20 @@ class ScoreboardHandler:
         """Return the state after one stored event."""
         settled, settings = evolve(state, event, self._settings), self._settings
         settled = _with_foresight(settled, event, settings)
+        if settled.learned is not None or isinstance(event.data, LearnedChoice):
+            learned = (settled.learned or LearnedScores()).after(event, settled.view, settings)
+            settled = settled.model_copy(update={"learned": learned})
         if settings.promotion.enabled:
             promotion = promotion_after(settled.promotion, event, settled.view, settings.promotion)
             settled = settled.model_copy(update={"promotion": promotion})
         if settings.breaker.enabled:
             breakers = breakers_after(state.breakers, event, settled.view, settings.breaker)
             settled = settled.model_copy(update={"breakers": breakers})
+        if settings.mismatch.enabled:
+            before = settled.mismatches or Mismatches()
+            after = before.after(event, settled.view, settings.mismatch)
+            if after is not before:
+                settled = settled.model_copy(update={"mismatches": after})
         return settled
 
     def open_cycle(self, state: ScoreboardState) -> int | None:
@@ -63,8 +78,12 @@ class ScoreboardHandler:
             cycles += [owed.judgement.cycle for owed in state.promotion.owed]
         if state.foresight is not None:
             cycles += [owed.judgement.cycle for owed in state.foresight.owed]
+        if state.learned is not None:
+            cycles += [owed.outcome.cycle for owed in state.learned.owed]
         if state.switched is not None:
             cycles += [owed.estimate.cycle for owed in state.switched.owed]
+        if state.mismatches is not None:
+            cycles += [owed.change.cycle for owed in state.mismatches.owed]
         return max(cycles, default=None)
 
     def decide(self, state: ScoreboardState, *, overdue: bool) -> tuple[NewEvent, ...]:
@@ -80,6 +99,8 @@ class ScoreboardHandler:
             *changes,
             *judgements,
             *(() if state.foresight is None else state.foresight.new_events()),
+            *(() if state.mismatches is None else state.mismatches.new_events()),
+            *(() if state.learned is None else state.learned.new_events()),
         )
 
 

@@ -41,6 +41,8 @@ from services.scoreboard.breakers import Breakers
 from services.scoreboard.capacity import ScoredCapacity, with_statement
 from services.scoreboard.forecast import RunningSums, score_forecast
 from services.scoreboard.foresight import ForesightScores
+from services.scoreboard.learned import LearnedScores
+from services.scoreboard.mismatches import Mismatches
 from services.scoreboard.pending import (
     PendingForecast,
     failing,
@@ -99,8 +101,12 @@ class ScoreboardState(DataModel):
     """Bands of a trained model's steps, raises that rest on a forecast, and how models of demand stand; None, and not
     in the checkpoint, as long as no band was published.
     """
+    learned: LearnedScores | None = Field(default=None, exclude_if=lambda scores: scores is None)
+    """Learned policies beside their agents' rules; None, and not in the checkpoint, as long as none chose."""
     capacity: ScoredCapacity | None = Field(default=None, exclude_if=lambda scored: scored is None)
     """What replicas bear; None, and not in the checkpoint, as long as nothing was said of it."""
+    mismatches: Mismatches | None = Field(default=None, exclude_if=lambda found: found is None)
+    """What does not fit; None, and not in the checkpoint, where nobody looks for it."""
 
 
 def evolve(

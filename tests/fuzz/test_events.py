@@ -17,13 +17,14 @@ from jsonschema import Draft202012Validator
 from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
-from schemas.actions import ActionKind
+from schemas.actions import ActionKind, NoopAction
 from schemas.capabilities import MissingCapability, OutcomeCapabilities
 from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.history import FilledSeries, HistoryFilled
 from schemas.imported import ImportedNodes, ImportedRow
+from schemas.learned import LearnedChoice, LearnedRank, OutcomeLearned
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.queue import (
@@ -52,7 +53,7 @@ from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
 from tests.builders import make_control, stamp_event
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
-from tests.score_events import make_breaker_change, make_foresight, make_judgement
+from tests.score_events import make_breaker_change, make_foresight, make_judgement, make_mismatch
 
 ROOT = Path(__file__).parents[2]
 NO_EVICTION = MissingCapability(
@@ -64,15 +65,10 @@ CAPACITY = PredictionCapacity(
     latency_seconds=0.5,
     bad_ratio=0.01,
     workloads=CapacityTable(
-        ids=("shop/Deployment/web",),
-        version=("7",),
-        replica_rate=(48.0,),
-        low=(44.0,),
-        high=(None,),
-        windows=(12.5,),
-        source=("borne",),
+        ids=("shop/Deployment/web",), version=("7",), replica_rate=(48.0,), low=(44.0,), high=(None,),
+        windows=(12.5,), source=("borne",),
     ),
-)
+)  # fmt: skip
 FILLED = HistoryFilled(
     cycle=0,
     cluster_time_seconds=1_800.0,
@@ -138,18 +134,10 @@ SESSION = (
     SessionCancelRequested(**_SESSION, why="enough"),
     SessionRay(**_SESSION, status="complete", nodes=2, cpus=6, train_iters=8, reward_mean=-1.5),
     SessionStudy(
-        **_SESSION,
-        status="running",
-        study="s",
-        trials=2,
-        completed_trials=1,
-        failed_trials=0,
-        pruned_trials=0,
-        trial=0,
-        best_score=(1.5,),
-        best_params={"x": 1},
+        **_SESSION, status="running", study="s", trials=2, completed_trials=1, failed_trials=0,
+        pruned_trials=0, trial=0, best_score=(1.5,), best_params={"x": 1},
     ),
-)
+)  # fmt: skip
 """No run of a stack makes any."""
 _FIGURES = {
     name: 1
@@ -198,6 +186,36 @@ QUEUE = (
     ),
 )
 """`foresail queue` alone makes these."""
+LEARNED = (
+    LearnedChoice(
+        cycle=9,
+        cluster_time_seconds=100.0,
+        agent="admission",
+        policy="p",
+        weights_sha256="ab",
+        acts=True,
+        seen=(0.5,),
+        ranks=(LearnedRank(action="admission:admit", allowed=True, score=0.5),),
+        choice=0,
+        action=NoopAction(),
+        rules=NoopAction(),
+    ),
+    OutcomeLearned(
+        cycle=9,
+        cluster_time_seconds=115.0,
+        agent="admission",
+        policy="p",
+        acts=True,
+        same=True,
+        policy_reward=1.0,
+        rules_reward=1.0,
+        scored=1,
+        agreed=1,
+        policy_total=1.0,
+        rules_total=1.0,
+    ),
+)
+"""Of runs with a learned policy alone."""
 FRAMED = [kind.TYPE for kind in EVENT_TYPES if "frame" in kind.model_fields]
 
 
@@ -223,12 +241,14 @@ def examples() -> Mapping[str, list[Encoded]]:
         make_breaker_change(),
         make_judgement(),
         make_foresight(),
+        make_mismatch(),
         OutcomeCapabilities(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
         IMPORTED,
         CAPACITY,
         FILLED,
         *SESSION,
         *QUEUE,
+        *LEARNED,
     ):
         found[made.TYPE].append(encode(stamp_event(made)))
     return found

@@ -13,11 +13,11 @@ from queue import Queue
 from typing import Any
 
 from bus.follow import Handler
-from lab.learning.agents.actions import KINDS, action_of, number_of
 from schemas.envelope import Event, NewEvent
 from schemas.numbers import rounded
 from schemas.prediction import PredictionDemand, PredictionRisk
 from schemas.view import ObservationView
+from services.agents.learned_actions import KINDS, action_of, number_of
 from services.agents.policy import Judgement, NodePrediction
 from services.agents.registration import Agent
 from services.agents.registry import agents_by_name

@@ -1,7 +1,7 @@
 """`Foresail/Agents-v1`: the three agents as a parallel environment of PettingZoo, over the product's own chain.
 
-Each step is a cycle: all three see the same numbers (`lab.learning.agents.observation`), each says by a number what it
-wants (`lab.learning.agents.actions`), and referee, guard rails, executor and scoreboard do what they always do.
+Each step is a cycle: all three see the same numbers (`services.agents.learned_observation`), each says by a number
+what it wants (`services.agents.learned_actions`), and referee, guard rails, executor and scoreboard do as ever.
 Rewards are the scoreboard's own, of what was observed afterwards: `own` gives each agent its terms, `total` gives
 everybody the weighted total. The total of an episode is the same number for every policy, learned or not
 (`AgentsEnv.episode_total`), so two of them are never compared on different scales.
@@ -19,12 +19,12 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from lab.learning.agents.actions import KINDS, LETTERS
-from lab.learning.agents.observation import Variant, names_of, observation_of
 from lab.learning.agents.steering import PlayWorld, Question, Steering, WorldClosed
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.outcome import OutcomeReward
+from services.agents.learned_actions import KINDS, LETTERS
+from services.agents.learned_observation import Variant, names_of, observation_of
 from services.agents.settings import AgentSettings
 
 AGENTS_V1 = "Foresail/Agents-v1"

@@ -17,11 +17,11 @@ from bus.errors import InputError
 from foresail.learn.agents_world import PROFILE, SPARE_CYCLES, agents_env
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
-from lab.learning.agents.observation import names_of
 from lab.learning.environments.agents import AgentsEnv
 from lab.learning.environments.one_policy import OnePolicyEnv, rules_total
 from schemas.decision import Decision
 from schemas.outcome import OutcomeReward
+from services.agents.learned_observation import names_of
 
 STEPS = 12
 Policy = Callable[[Mapping[str, Any]], Mapping[str, int]]
