@@ -15,7 +15,7 @@ from contextlib import (
     nullcontext,
 )
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bus.port import StoredMessage
 from bus.recording.footer import stated_messages
@@ -123,7 +123,7 @@ async def reading_source(source: Counted, doing: str) -> AsyncIterator[None]:
 def doing_shares(what: str) -> Iterator[Callable[[str, float], None]]:
     """Show steps in words and the share of all that is done; yields what to tell both to."""
     with stage(what) as told, _bars() as progress:
-        task = progress.add_task(what, total=1.0)
+        task: Any = progress.add_task(what, total=1.0)
 
         def advance(text: str, share: float) -> None:
             progress.update(task, description=text, completed=share)
@@ -136,7 +136,7 @@ def doing_shares(what: str) -> Iterator[Callable[[str, float], None]]:
 def doing_stages(what: str) -> Iterator[Callable[[str, int, int], None]]:
     """Show stages of which each counts anew; yields what to tell stage, done and all (0: not known)."""
     with _bars() as progress, ExitStack() as stages:
-        task = progress.add_task(what, total=None)
+        task: Any = progress.add_task(what, total=None)
         told: StageLog | None = None
 
         def advance(text: str, done: int, all_: int) -> None:
@@ -165,7 +165,7 @@ def bar(what: str, total: float | None) -> Iterator[Advance]:
 @contextmanager
 def _one_bar(what: str, total: float | None) -> Iterator[Advance]:
     with _bars() as progress:
-        task = progress.add_task(what, total=total)
+        task: Any = progress.add_task(what, total=total)
         yield lambda reached: progress.update(task, completed=reached)
 
 
