@@ -46,6 +46,7 @@ from schemas.session import (
     SessionClaimed,
     SessionEnded,
     SessionPlanned,
+    SessionRay,
     SessionStudy,
 )
 from schemas.switchback import OutcomeSwitchback, SwitchbackPair
@@ -129,19 +130,12 @@ SESSION = (
     SessionAdvanced(**_SESSION, changes=(JobChange(job_id="j", state="failed", log_tail=("x",)),)),
     SessionEnded(**_SESSION, status="complete", counts={"failed": 1}, exit_code=1),
     SessionCancelRequested(**_SESSION, why="enough"),
+    SessionRay(**_SESSION, status="complete", nodes=2, cpus=6, train_iters=8, reward_mean=-1.5),
     SessionStudy(
-        **_SESSION,
-        status="running",
-        study="s",
-        trials=2,
-        completed_trials=1,
-        failed_trials=0,
-        pruned_trials=0,
-        trial=0,
-        best_score=(1.5,),
-        best_params={"x": 1},
+        **_SESSION, status="running", study="s", trials=2, completed_trials=1, failed_trials=0,
+        pruned_trials=0, trial=0, best_score=(1.5,), best_params={"x": 1},
     ),
-)
+)  # fmt: skip
 """No run of a stack makes any."""
 _FIGURES = {
     name: 1
