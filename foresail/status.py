@@ -25,12 +25,12 @@ from foresail.replay_place import replay_beside, replay_position
 from foresail.run_status import show_run
 from foresail.stack.disk_space import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
+from foresail.status_warnings import warnings
 from foresail.verbs import Verb
 from inputs.limited_json import BadJson, load_json
 from projections.breaker.text import standing_text
 from projections.demotion.text import foresight_standing
 from projections.figures import duration, percent, size
-from projections.mismatch.silent_stage import silent_stage_text
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
 from projections.promotion.text import driving_texts
@@ -43,12 +43,11 @@ from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.capabilities import OutcomeCapabilities
 from schemas.control import Control
 from schemas.foresight import OutcomeForesight
-from schemas.mismatch import Mismatch, OutcomeMismatch, mismatch_text
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.promotion import OutcomeModels
 from schemas.registry import EVENT_TYPES
-from schemas.run import RunManifest, RunStage
+from schemas.run import RunManifest
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes
 from schemas.switchback import OutcomeSwitchback
@@ -166,19 +165,6 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
             "max_age_seconds": info.max_age_seconds,
         },
     }
-
-
-async def warnings(bus: Bus, stack: StackFile, now_ns: int) -> list[str]:
-    """Return what does not fit: nothing is broken by it, and somebody should look."""
-    newest = await newest_content(bus, stack.cluster, OutcomeMismatch)
-    standing = [Mismatch.model_validate(one) for one in (newest or {}).get("standing", ())]
-    stage = await bus.last(subjects.build(stack.cluster, (*RunStage.PATTERN[:2], "stack")))
-    seen = await bus.last(subjects.build(stack.cluster, Observation.PATTERN))
-    silent = None
-    if stack.running and stage is not None and stack.mode != "replay":
-        ages = [None if one is None else (now_ns - one.time_ns) / 1e9 for one in (stage, seen)]
-        silent = silent_stage_text("live", ages[0] or 0.0, ages[1])
-    return [*map(mismatch_text, standing), *([] if silent is None else [silent])]
 
 
 async def newest_ages(bus: Bus, cluster: str, now_ns: int) -> dict[str, Any]:
