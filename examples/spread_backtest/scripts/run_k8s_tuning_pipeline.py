@@ -1,4 +1,4 @@
-"""`python -m scripts.run_k8s_tuning_pipeline`: `foresail session pipeline`, under the name of the predecessors' guide."""
+"""`python -m scripts.run_k8s_tuning_pipeline`: `foresail session pipeline`, under the name of the guide."""
 
 from __future__ import annotations
 
