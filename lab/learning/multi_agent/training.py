@@ -17,7 +17,7 @@ from lab.learning.multi_agent.plan import AgentsPlan, Stage
 from lab.learning.multi_agent.worlds import MakeEnv, shared_view
 from services.agents.learned_actions import LETTERS
 
-INSTALL = "install it: pip install 'foresail[rllib]'"
+INSTALL = "install it: pip install 'foresail[learn,rllib]'"
 SHARED = "shared"
 MOST_WORKERS, WORLDS_A_WORKER = 100, 1_000
 CURVE = "curve.jsonl"

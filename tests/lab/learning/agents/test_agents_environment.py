@@ -132,25 +132,16 @@ def test_whoever_does_what_the_rules_want_gets_what_the_rules_get(
 ) -> None:
     """Referee, guard rails and outcomes are the product's: its own run decides and earns the same.
 
-    What the rules want is known only when a cycle has been judged, so the game is played twice: the second time
-    with what they wanted in the first, until nothing differs any more.
+    Once the agents are left to their rules, and once they are told in each cycle what those wanted in it.
     """
     env = make_env()
-    wanted: list[Mapping[str, int]] = []
-    for _ in range(STEPS + 1):
-        env.reset(seed=5)
-        rules, kinds = [], []
-        while env.agents:
-            place = len(rules)
-            infos = env.step(wanted[place] if place < len(wanted) else NOTHING)[4]
-            rules.append({name: infos[name]["rule_action"] for name in "ABC"})
-            kinds.append(infos["A"]["resolved_action"])
-        if rules == wanted:
-            break
-        same = next(
-            (i for i, (a, b) in enumerate(zip(wanted, rules, strict=False)) if a != b), len(wanted)
-        )
-        wanted = rules[: same + 1]
+    left = _play(env, {})
+    wanted = [{name: step[4][name]["rule_action"] for name in "ABC"} for step in left]
+    env.reset(seed=5)
+    told = [env.step(numbers) for numbers in wanted]
+    kinds = [step[4]["A"]["resolved_action"] for step in left]
+    assert [step[1] for step in told] == [step[1] for step in left]
+    assert [step[4]["A"]["resolved_action"] for step in told] == kinds
     decided, paid = _own_run(5)
     assert len(set(decided)) > 1
     assert kinds == decided
