@@ -27,7 +27,7 @@ from lab.learning.evaluation.episodes import DEVELOPMENT_SEED, TEST_SEED
 from lab.learning.export.export import write_policy
 from lab.learning.multi_agent.export import export_agents, met_observations
 from lab.learning.multi_agent.plan import AgentsPlan
-from lab.learning.multi_agent.training import Cluster, Iteration, train_agents
+from lab.learning.multi_agent.training import Cluster, Iteration, read_curve, train_agents
 from lab.learning.multi_agent.worlds import (
     AgentsEpisode,
     by_draw,
@@ -73,21 +73,21 @@ def train_and_judge(asked: AgentsRun, *, as_json: bool) -> ExitCode:
             raise InputError(f"--{name}", getattr(asked, name), "give more")
     plan, clock = asked.plan, SystemClock()
     make = partial(make_agents_env, dict(plan.world))
-    iterations: list[Iteration] = []
     total = sum(stage.train_iters for stage in plan.stages)
     with doing_shares("training") as progress:
 
         def report(one: Iteration) -> None:
-            iterations.append(one)
-            progress("training", len(iterations) / total)
+            before = sum(stage.train_iters for stage in plan.stages[: one.stage])
+            progress("training", (before + one.iteration + 1) / total)
 
         cluster = Cluster(asked.workers, asked.ray_address)
         modules = train_agents(plan, make, asked.folder, cluster, clock, report)
+        last = read_curve(asked.folder)[-1]
         env = make(TEST_SEED)
         try:
             seeds = range(DEVELOPMENT_SEED, DEVELOPMENT_SEED + MET_EPISODES)
             met = met_observations(env, by_draw(Random(plan.seed)), seeds, Random(plan.seed))
-            policies = dict(export_agents(plan, modules, met, iterations[-1].steps, asked.states))
+            policies = dict(export_agents(plan, modules, met, last.steps, asked.states))
             files = _write(asked.folder, policies)
             progress("playing", 1.0)
             played = _play(env, policies, asked.episodes, plan.seed)
@@ -95,8 +95,8 @@ def train_and_judge(asked: AgentsRun, *, as_json: bool) -> ExitCode:
             env.close()
     outcome = {
         "plan": plan.as_json(),
-        "steps": iterations[-1].steps,
-        "seconds": round(iterations[-1].seconds, 1),
+        "steps": last.steps,
+        "seconds": round(last.seconds, 1),
         "files": files,
         "agreement": {name: _agreement(one) for name, one in policies.items()},
         "totals": {name: [one.total for one in episodes] for name, episodes in played.items()},
@@ -105,7 +105,7 @@ def train_and_judge(asked: AgentsRun, *, as_json: bool) -> ExitCode:
     if as_json:
         print_json(outcome)
     else:
-        _print(asked, iterations, played)
+        _print(asked, last, played)
     return ExitCode.GOOD
 
 
@@ -132,11 +132,9 @@ def _agreement(policy: LearnedPolicy) -> dict[str, Any] | None:
 
 
 def _print(
-    asked: AgentsRun,
-    iterations: Sequence[Iteration],
-    played: Mapping[str, Sequence[AgentsEpisode]],
+    asked: AgentsRun, last: Iteration, played: Mapping[str, Sequence[AgentsEpisode]]
 ) -> None:
-    out, last = console(), iterations[-1]
+    out = console()
     out.print(
         f"{last.steps} cycles in {duration(last.seconds)}; files in {asked.folder}", markup=False
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from services.agents.learned_actions import LETTERS
 INSTALL = "install it: pip install 'foresail[learn,rllib]'"
 SHARED = "shared"
 MOST_WORKERS, WORLDS_A_WORKER = 100, 1_000
-CURVE = "curve.jsonl"
+CURVE, PLAN = "curve.jsonl", "plan.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +67,37 @@ def train_agents(
 ) -> dict[str, Any]:
     """Train, and return the modules by agent's letter, or one as `shared`; the curve goes to `folder`.
 
+    A stage that has ended lies there whole, and is not trained again.
+
     Raises:
-        InputError: RLlib is not installed, or no Ray cluster answers.
+        InputError: RLlib is not installed, no Ray cluster answers, or the folder has another training.
     """
-    begin, steps = clock.monotonic(), 0
-    folder.mkdir(parents=True, exist_ok=True)
+    _claim(folder, plan)
+    kept = [one for one in read_curve(folder) if stage_folder(folder, one.stage).is_dir()]
+    begin, steps = clock.monotonic() - _last(kept).seconds, _last(kept).steps
+    curve_text = "".join(json.dumps(asdict(one)) + "\n" for one in kept)
+    (folder / CURVE).write_text(curve_text, encoding="utf-8")
     weights: Mapping[str, Any] | None = None
     modules: dict[str, Any] = {}
-    with _connected(cluster), (folder / CURVE).open("w", encoding="utf-8") as curve:
+    with _connected(cluster), (folder / CURVE).open("a", encoding="utf-8") as curve:
         rllib("ray.tune.registry").register_env(
             AGENTS_V1,
             lambda context: _environment(plan, make, getattr(context, "worker_index", 0)),
         )
         for number, stage in enumerate(plan.stages):
             algorithm = _config(plan, stage, cluster).build_algo()
+            stored = stage_folder(folder, number)
+            is_stored = stored.is_dir()
             try:
-                if weights is not None:
+                if is_stored:
+                    algorithm.restore_from_path(str(stored))
+                elif weights is not None:
                     algorithm.learner_group.set_weights(weights)
                     algorithm.env_runner_group.sync_weights(
                         from_worker_or_learner_group=algorithm.learner_group, inference_only=True
                     )
-                for iteration in range(stage.train_iters):
+                done = steps
+                for iteration in range(0 if is_stored else stage.train_iters):
                     result = algorithm.train()
                     played = result["env_runners"]
                     done = steps + int(result["num_env_steps_sampled_lifetime"])
@@ -99,12 +109,43 @@ def train_agents(
                     curve.write(json.dumps(asdict(one)) + "\n")
                     curve.flush()
                     report(one)
+                if not is_stored:
+                    unfinished = stored.with_suffix(".partial")
+                    algorithm.save_to_path(str(unfinished))
+                    unfinished.rename(stored)
                 steps = done
                 weights = algorithm.learner_group.get_weights()
                 modules = {name: algorithm.get_module(name) for name in _policies(plan)}
             finally:
                 algorithm.stop()
     return modules
+
+
+def stage_folder(folder: Path, number: int) -> Path:
+    """Return where a stage lies that has ended."""
+    return folder.absolute() / f"stage-{number}"
+
+
+def read_curve(folder: Path) -> list[Iteration]:
+    """Return every update that a training has stored."""
+    path = folder / CURVE
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [Iteration(**json.loads(line)) for line in lines]
+
+
+def _last(iterations: Sequence[Iteration]) -> Iteration:
+    return iterations[-1] if iterations else Iteration(0, 0, 0, None, 0.0)
+
+
+def _claim(folder: Path, plan: AgentsPlan) -> None:
+    """Note whose folder it is; raises InputError where another training has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path, text = folder / PLAN, json.dumps(plan.as_json(), indent=1) + "\n"
+    if not path.exists():
+        path.write_text(text, encoding="utf-8")
+    elif path.read_text(encoding="utf-8") != text:
+        remedy = "it holds another training; give another name, or the same arguments"
+        raise InputError("--name", folder, remedy)
 
 
 def _policies(plan: AgentsPlan) -> tuple[str, ...]:
