@@ -29,6 +29,7 @@ from inputs.limited_json import BadJson, load_json
 from projections.breaker.text import standing_text
 from projections.demotion.text import foresight_standing
 from projections.figures import duration, percent, size
+from projections.mismatch.silent_stage import silent_stage_text
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
 from projections.promotion.text import driving_texts
@@ -41,10 +42,12 @@ from schemas.breaker import Breaker, BreakerState, OutcomeBreaker
 from schemas.capabilities import OutcomeCapabilities
 from schemas.control import Control
 from schemas.foresight import OutcomeForesight
+from schemas.mismatch import Mismatch, OutcomeMismatch, mismatch_text
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.promotion import OutcomeModels
 from schemas.registry import EVENT_TYPES
+from schemas.run import RunStage
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes
 from schemas.switchback import OutcomeSwitchback
@@ -141,6 +144,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
             *([] if stale is None or outage is not None else [stale]),
             *tripped,
         ],
+        "warnings": await warnings(bus, stack, now_ns),
         "newest": await newest_ages(bus, stack.cluster, now_ns),
         "log": {
             "stream": stack.stream,
@@ -152,6 +156,19 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
             "max_age_seconds": info.max_age_seconds,
         },
     }
+
+
+async def warnings(bus: Bus, stack: StackFile, now_ns: int) -> list[str]:
+    """Return what does not fit: nothing is broken by it, and somebody should look."""
+    newest = await newest_content(bus, stack.cluster, OutcomeMismatch)
+    standing = [Mismatch.model_validate(one) for one in (newest or {}).get("standing", ())]
+    stage = await bus.last(subjects.build(stack.cluster, (*RunStage.PATTERN[:2], "stack")))
+    seen = await bus.last(subjects.build(stack.cluster, Observation.PATTERN))
+    silent = None
+    if stack.running and stage is not None and stack.mode != "replay":
+        ages = [None if one is None else (now_ns - one.time_ns) / 1e9 for one in (stage, seen)]
+        silent = silent_stage_text("live", ages[0] or 0.0, ages[1])
+    return [*map(mismatch_text, standing), *([] if silent is None else [silent])]
 
 
 async def newest_ages(bus: Bus, cluster: str, now_ns: int) -> dict[str, Any]:
@@ -362,6 +379,8 @@ def _print(status: dict[str, Any]) -> None:
         out.print(f"  {name} last ended with {how} ({WALL})", markup=False)
     for line in status["troubles"]:
         out.print(f"trouble: {line}", style="red", markup=False)
+    for line in status["warnings"]:
+        out.print(f"warning: {line}", style="yellow", markup=False)
     for name, newest in status["newest"].items():
         out.print(
             f"  {name:<22} newest {duration(newest['age_seconds']):>12} ago ({WALL})   seq {newest['seq']}"

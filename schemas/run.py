@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from schemas.model import EVERY_PROCESS, EventData, Retention
 from schemas.numbers import Count, JsonObject, Ratio, Rounded
 
@@ -38,6 +40,8 @@ class RunStage(RunData):
     status: Literal["started", "running", "complete", "skipped", "failed"]
     progress_ratio: Ratio = 0.0
     detail: str = ""
+    samples: Count | None = Field(default=None, exclude_if=lambda samples: samples is None)
+    """What it has read or made so far: rows, trials, events; None where it counts nothing."""
 
     def line(self) -> str:
         """Return the stage and how far it is."""

@@ -13,7 +13,8 @@ from foresail.notifier import Send, add_channel, sender
 from foresail.output import console, print_json
 from foresail.session.place import SessionTaken, add_place, any_log, folder_of
 from foresail.session.running import Work, add_running, run_session
-from lab.sessions.jobs_file import AnyPayload, read_jobs_file
+from lab.sessions.jobs_file import read_jobs_file
+from lab.sessions.payloads import AnyPayload
 from lab.sessions.pipeline import (
     Mode,
     PipelineResult,
@@ -43,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument("--jobs-dir", required=True, metavar="DIR",
                         help="folder of session files (.yaml, .json) and jobs files (.jsonl)")  # fmt: skip
-    parser.add_argument("--label-selector", metavar="NAME=VALUE",
-                        help="take only jobs whose configuration has this value")  # fmt: skip
+    parser.add_argument("--label-selector", metavar="NAME=VALUE,...",
+                        help="take only jobs whose configuration has these values")  # fmt: skip
     parser.add_argument("--history-file", default="outputs/pipeline_history.jsonl", metavar="FILE",
                         help="one JSON line for each run that applied (default: %(default)s)")  # fmt: skip
     parser.add_argument(
@@ -116,11 +117,26 @@ def _jobs(arguments: argparse.Namespace) -> tuple[AnyPayload, tuple[PlannedJob, 
         raise InputError(
             "--jobs-dir", other, f"its payload is not that of {files[0]}; use two folders"
         )
-    name, _, value = (arguments.label_selector or "").partition("=")
-    jobs = [job for _, some in read for job in some]
-    if name:
-        jobs = [job for job in jobs if str(job.config.get(name)) == value]
-    return payload, tuple(jobs)
+    jobs = tuple(job for _, some in read for job in some)
+    if arguments.label_selector is not None:
+        jobs = _selected(arguments.label_selector, jobs)
+    return payload, jobs
+
+
+def _selected(selector: str, jobs: tuple[PlannedJob, ...]) -> tuple[PlannedJob, ...]:
+    """Return the jobs whose configuration has every `name=value` of a selector; raises InputError where none has."""
+    pairs = [word.partition("=") for word in selector.split(",")]
+    if not all(name and sign for name, sign, _ in pairs):
+        raise InputError("--label-selector", selector, "write it as NAME=VALUE,NAME=VALUE")
+    wanted = {name: value for name, _, value in pairs}
+    chosen = tuple(
+        job
+        for job in jobs
+        if all(str(job.config.get(name)) == value for name, value in wanted.items())
+    )
+    if not chosen:
+        raise InputError("--label-selector", selector, f"none of the {len(jobs)} jobs has this")
+    return chosen
 
 
 def _apply(

@@ -56,15 +56,15 @@ def runner_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{SystemClock().wall_ns():x}"
 
 
-def session_name(path: Path, given: str | None) -> str:
-    """Return what a session is called: as given, or after its jobs file and what is in it.
+def session_name(path: Path, given: str | None, chosen: str = "") -> str:
+    """Return what a session is called: as given, or after its file, what is in it, and what is `chosen` of it.
 
     Raises:
         InputError: the name cannot be that of a folder.
     """
     if given is None:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
-        return f"{path.stem[:LONGEST_NAME]}-{digest}"
+        return "-".join(filter(None, (path.stem[:LONGEST_NAME], digest, chosen)))
     if not given or len(given) > LONGEST_NAME or given != Path(given).name or given[0] == ".":
         raise InputError(
             "--session", given, "give a name without slashes, of 80 characters at most"

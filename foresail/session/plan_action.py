@@ -7,9 +7,10 @@ from pathlib import Path
 
 from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
+from lab.sessions.field_errors import FLAG
 from lab.sessions.jobs_file import write_jobs_file
 from lab.sessions.planner import plan_jobs
-from lab.sessions.session_file import CHOICES, SessionFile, read_session_file
+from lab.sessions.session_file import CHOICES, SessionFile, checked_session, read_session_file
 from schemas.wording import count_text
 
 EXAMPLES = (
@@ -53,7 +54,7 @@ def session_of(arguments: argparse.Namespace) -> SessionFile:
     session = read_session_file(Path(arguments.session_file))
     given = {name: getattr(arguments, name) for name in ("max_jobs", "choose", "seed")}
     changed = {name: value for name, value in given.items() if value is not None}
-    return SessionFile.model_validate({**dict(session), **changed}) if changed else session
+    return checked_session(FLAG, {**dict(session), **changed}) if changed else session
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

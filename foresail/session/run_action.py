@@ -21,7 +21,8 @@ from foresail.session.running import Work, add_running, limits_of, run_session, 
 from lab.sessions.attempts import attempt_of
 from lab.sessions.engines.job_manifest import job_manifest, result_path
 from lab.sessions.engines.port import Attempt
-from lab.sessions.jobs_file import AnyPayload, read_jobs_file
+from lab.sessions.jobs_file import read_jobs_file
+from lab.sessions.payloads import AnyPayload
 from lab.sessions.planner import plan_jobs
 from schemas.session import PlannedJob
 
@@ -56,17 +57,37 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if (arguments.jobs_file is None) == (arguments.session_file is None):
         raise InputError("--jobs-file", arguments.jobs_file, "give it or --session-file")
     path = Path(arguments.jobs_file or arguments.session_file)
-    if arguments.jobs_file is not None:
-        payload, jobs = read_jobs_file(path)
-    else:
-        planned = session_of(arguments)
-        payload, jobs = planned.payload, plan_jobs(planned)
+    payload, jobs = _work_of(arguments, path)
     if arguments.dry_run:
         return _show(arguments, payload, jobs)
-    session = session_name(path, arguments.session)
+    session = _session_of(arguments)
     if arguments.no_wait:
         return _detach(arguments, session)
     return stopping.run(run_session(arguments, Work(session, payload, jobs)))
+
+
+def _work_of(
+    arguments: argparse.Namespace, path: Path
+) -> tuple[AnyPayload, tuple[PlannedJob, ...]]:
+    """Return what is to be done: the jobs of a jobs file, its first `--max-jobs`, or those of a session file."""
+    if arguments.jobs_file is None:
+        planned = session_of(arguments)
+        return planned.payload, plan_jobs(planned)
+    for flag in ("choose", "seed"):
+        if (value := getattr(arguments, flag)) is not None:
+            raise InputError(f"--{flag}", value, "its jobs are chosen already; give --session-file")
+    if arguments.max_jobs is not None and arguments.max_jobs < 1:
+        raise InputError("--max-jobs", arguments.max_jobs, "give 1 or more")
+    payload, jobs = read_jobs_file(path)
+    return payload, jobs[: arguments.max_jobs]
+
+
+def _session_of(arguments: argparse.Namespace) -> str:
+    """Return the session's name; the first jobs of a file are another session than all of them."""
+    path = Path(arguments.jobs_file or arguments.session_file)
+    chosen = [f"{name}{value}" for name in ("max_jobs", "choose", "seed")
+              if (value := getattr(arguments, name)) is not None]  # fmt: skip
+    return session_name(path, arguments.session, "-".join(chosen).replace("_jobs", ""))
 
 
 def _show(
@@ -89,9 +110,7 @@ def _show(
 def _shown(arguments: argparse.Namespace, attempt: Attempt) -> dict[str, Any]:
     """Return what would be handed to the engine."""
     if arguments.engine == "kubernetes":
-        session = session_name(
-            Path(arguments.jobs_file or arguments.session_file), arguments.session
-        )
+        session = _session_of(arguments)
         created = SystemClock().wall_ns() // 1_000_000_000
         return job_manifest(attempt, session, template_of(arguments), created)
     return {

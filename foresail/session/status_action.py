@@ -54,5 +54,12 @@ def _as_json(session: str, state: SessionState, *, running: bool) -> dict[str, A
         "total": state.total,
         "states": state.counts,
         "best": summary.best,
+        "study": None if state.study is None else state.study.model_dump(mode="json"),
+        "ray": None if state.ray is None else state.ray.model_dump(mode="json"),
+        "trainings": {
+            job_id: change.training.model_dump(mode="json")
+            for job_id, change in state.jobs.items()
+            if change.training is not None
+        },
         "failures": [change.model_dump(mode="json") for change in state.failures()],
     }

@@ -16,6 +16,7 @@ from bus.errors import InputError
 from inputs.limited_files import BadFile, read_limited
 from inputs.limited_json import BadJson, load_json
 from inputs.limited_yaml import MOST_BYTES, BadYaml, load_yaml
+from lab.sessions.field_errors import field_error
 from lab.sessions.payloads import BACKTEST, Payload, read_payload
 from schemas.model import DataModel
 
@@ -65,14 +66,15 @@ def read_session_file(path: Path) -> SessionFile:
         given["payload"] = read_payload("payload", given["payload"])
     else:
         given = _with_backtest(given)
+    return checked_session(f"{path}: ", given)
+
+
+def checked_session(where: str, given: Mapping[str, Any]) -> SessionFile:
+    """Return a session from its values; raises InputError, `where` in front of the field."""
     try:
-        session = SessionFile.model_validate(given)
+        return SessionFile.model_validate(given)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{path}: {where}", repr(first["input"])[:120], message) from error
-    return session
+        raise field_error(where, error) from error
 
 
 def _with_backtest(given: Mapping[str, Any]) -> dict[str, Any]:

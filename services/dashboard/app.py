@@ -46,6 +46,8 @@ SAFE_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
+PAGES = ("overview",)
+"""Addresses of the page, which is one; it shows what its address says."""
 SEQ_DIGITS = 18
 """Digits of a position or cycle in an address; more fit no counter of the log."""
 PATH_SHOWN = 100
@@ -180,6 +182,7 @@ def make_app(hub: Hub) -> Starlette:
     return Starlette(
         routes=[
             Route("/", routes.index),
+            *(Route(f"/{page}", routes.index) for page in PAGES),
             Route("/api/state", routes.state),
             Route("/api/stream", routes.stream),
             Route("/api/events/{seq}", routes.event),

@@ -54,12 +54,14 @@ class Hub:
         on_progress: Progress | None = None,
         replay_text: Callable[[], str] | None = None,
         errors: ItemErrors | None = None,
+        file: str = "",
     ) -> None:
         self.errors = errors or ItemErrors("dashboard")
         self.settings = settings
         self._bus = bus
         self._clock = clock
         self._origin = origin
+        self._file = file
         self._replay_text = replay_text or (lambda: "")
         self._on_progress = on_progress or (lambda _state, _seq: None)
         self._pattern = subjects.pattern(origin.cluster, (">",))
@@ -79,7 +81,8 @@ class Hub:
     async def follow(self) -> None:
         """Read the newest history and then the tail until cancelled."""
         info = await self._bus.info()
-        start = max(info.first_seq, info.last_seq - self.settings.history_messages + 1, 1)
+        recent = 0 if self._file else info.last_seq - self.settings.history_messages + 1
+        start = max(info.first_seq, recent, 1)
         self._report("catching_up" if info.last_seq >= start else "live")
         if start > info.first_seq:
             await self._read_operating_state(start)
@@ -144,7 +147,7 @@ class Hub:
 
     def now(self) -> Json:
         """Return the whole state, as the page gets it at first."""
-        sections = sections_of(self._page, self._origin, self._replay_text())
+        sections = sections_of(self._page, self._origin, self._replay_text(), self._file)
         return {"now_ms": self._now_ms(), "seq": self._page.overview.seq, "sections": sections}
 
     def cycle(self, cycle: int) -> Json | None:
@@ -184,7 +187,7 @@ class Hub:
         version = self._rendered.version + 1
         before = self._rendered.sections
         after: dict[str, tuple[int, bytes]] = {}
-        for name, value in sections_of(self._page, self._origin, replay).items():
+        for name, value in sections_of(self._page, self._origin, replay, self._file).items():
             data = to_json(value)
             old = before.get(name)
             after[name] = old if old is not None and old[1] == data else (version, data)

@@ -42,8 +42,9 @@ async def run(
     on_progress: Callable[[str, int], None] | None = None,
     replay_text: Callable[[], str] | None = None,
     errors: ItemErrors | None = None,
+    file: str = "",
 ) -> None:
-    """Serve the page until cancelled; `replay_text` says how far a replay is.
+    """Serve the page until cancelled; `replay_text` says how far a replay is, `file` names a recording that is shown.
 
     An event that cannot be shown, and a request that cannot be answered, end nothing; `errors` counts them.
 
@@ -52,7 +53,7 @@ async def run(
         BusUnavailable: the log cannot be read.
     """
     listening = listen(settings)
-    hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors)
+    hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors, file)
     address, port = listening.getsockname()[:2]
     structlog.get_logger("dashboard").info("serving", url=f"http://{address}:{port}")
     tasks = [

@@ -31,6 +31,7 @@ INSIDE = {
     "tests/collector/test_work_metrics.py": "it reads what the twin's exporters write",
     "tests/executor/api_server.py": "its API server patches as the twin does",
     "tests/executor/test_taints.py": "patches are applied as the twin does",
+    "tests/lab/sessions/kubelet.py": "its containers are started as the twin starts its own",
     "tests/fuzz/test_hostile_files.py": "it lowers a limit of the twin's reader",
 }
 """Who may know the inside of the twin, and why."""

@@ -27,7 +27,7 @@ from services.agents.state import AgentState
 from services.agents.thresholds import Thresholds
 
 Answers = Mapping[str, int]
-"""Number of each agent's action; who is left out follows its own rules."""
+"""Number of each agent's action; one that is left out judges by its own rules."""
 Ratios = Mapping[str, float]
 KEPT_CYCLES = 8
 

@@ -25,11 +25,13 @@ from lab.sessions.engines.job_manifest import (
     job_name,
     result_path,
 )
+from lab.sessions.engines.log_follow import LogFollower
 from lab.sessions.engines.object_watch import GONE, object_changes
 from lab.sessions.engines.pod_reading import (
     DEADLINE,
     JobVerdict,
     PodEnd,
+    is_running,
     job_verdict,
     pod_end,
     read_message,
@@ -72,6 +74,8 @@ class _Submitted:
     """Of the Job; empty until the cluster has said it."""
     verdict: JobVerdict | None = None
     pod: PodEnd | None = None
+    log: LogFollower | None = None
+    """Takes a large result home while it is printed."""
     ending: bool = False
 
 
@@ -165,6 +169,8 @@ class KubernetesEngine:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for submitted in list(self._submitted.values()):
+            if submitted.log is not None:
+                submitted.log.close()
             with suppress(ClusterUnavailable, ClusterRefused):
                 await self._delete(submitted.name)
         await self._transport.close()
@@ -243,8 +249,13 @@ class KubernetesEngine:
         submitted = self._of(
             str(labels.get("batch.kubernetes.io/job-name") or labels.get("job-name"))
         )
+        if submitted is None:
+            return
         end = pod_end(pod)
-        if submitted is None or end is None:
+        if end is None:
+            if submitted.log is None and is_running(pod):
+                path = f"{self._pods}/{pod['metadata']['name']}/log"
+                submitted.log = LogFollower(self._transport, path)
             return
         submitted.pod = end
         if end.exit_code is None:
@@ -278,6 +289,8 @@ class KubernetesEngine:
             self._known.write(ending)
         except OSError as error:
             self._problems[attempt.name] = f"its ending cannot be kept ({error.strerror})"
+        if submitted.log is not None:
+            submitted.log.close()
         del self._submitted[attempt.name], self._by_job[submitted.name]
         self._endings.put_nowait(ending)
         with suppress(ClusterUnavailable):  # its time to live ends it
@@ -288,7 +301,7 @@ class KubernetesEngine:
         assert verdict is not None
         timed_out = verdict.reason == DEADLINE
         if verdict.succeeded:
-            problem = await self._bring_home(attempt, pod)
+            problem = await self._bring_home(attempt, pod, submitted.log)
             if problem:
                 self._problems[attempt.name] = problem
             return Ending(attempt.name, 0, verdict.seconds)
@@ -310,14 +323,18 @@ class KubernetesEngine:
             log_tail=tail,
         )
 
-    async def _bring_home(self, attempt: Attempt, pod: PodEnd | None) -> str:
+    async def _bring_home(
+        self, attempt: Attempt, pod: PodEnd | None, log: LogFollower | None
+    ) -> str:
         """Write the result of an attempt that ended well; return why there is none."""
         if pod is None:
             return "its pod is gone, and its result with it"
         try:
             told = read_message(pod.message)
-            log = "" if "gzip" in told else await self._log(pod.pod, {})
-            data = result_in_log(told, log) if log else result_in_message(told)
+            if "gzip" in told:
+                data = result_in_message(told)
+            else:
+                data = await self._printed_result(told, pod, log)
         except NoResult as error:
             return str(error)
         path = Path(attempt.output_json)
@@ -328,6 +345,15 @@ class KubernetesEngine:
         except OSError as error:
             return f"{path}: {error.strerror}"
         return ""
+
+    async def _printed_result(
+        self, told: Mapping[str, Any], pod: PodEnd, log: LogFollower | None
+    ) -> bytes:
+        """Return a result that was printed: as it came while it was, else as the log has it now; raises NoResult."""
+        if log is not None:
+            with suppress(NoResult):
+                return result_in_log(told, await log.text())
+        return result_in_log(told, await self._log(pod.pod, {}))
 
     async def _log(self, pod: str, query: Mapping[str, str]) -> str:
         with suppress(ClusterUnavailable, ClusterRefused):

@@ -81,6 +81,12 @@ def pod_end(pod: Mapping[str, Any]) -> PodEnd | None:
     return None
 
 
+def is_running(pod: Mapping[str, Any]) -> bool:
+    """Return whether a pod's container runs now."""
+    containers = (pod.get("status") or {}).get("containerStatuses") or ()
+    return any((container.get("state") or {}).get("running") for container in containers)
+
+
 def read_message(message: str) -> dict[str, Any]:
     """Return what `pod_script` left as the termination message.
 
@@ -99,8 +105,6 @@ def read_message(message: str) -> dict[str, Any]:
 
 def result_in_message(told: Mapping[str, Any]) -> bytes:
     """Return the result that a termination message holds; raises NoResult."""
-    if "gzip" not in told:
-        raise NoResult("its pod's log is gone, and its result with it")
     return _checked(str(told["gzip"]), str(told["sha256"]))
 
 
@@ -110,6 +114,8 @@ def result_in_log(told: Mapping[str, Any], log: str) -> bytes:
     Raises:
         NoResult: pieces are missing, or it is not what was sent.
     """
+    if not log:
+        raise NoResult("its pod's log is gone, and its result with it")
     head = f"{MARKER} {told['sha256']} "
     pieces: dict[int, str] = {}
     for line in log.splitlines():

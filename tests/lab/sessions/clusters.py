@@ -1,18 +1,30 @@
-"""A twin that really runs commands, as a process, for the Jobs of sessions."""
+"""Clusters that really run commands, for the Jobs of sessions: a twin, and a real control plane where there is one."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
 from kubernetes import client, config
 
+from bus.clock import SystemClock
+from lab.fidelity.real.processes import CONTROL_PLANE, ControlPlane
+from proofs.real_programs.processes import Missing, program
+from tests.lab.sessions.kubelet import Kubelet
 from tests.patience import HANGS_SECONDS
+
+CONTROLLERS = (
+    *("job-controller", "ttl-after-finished-controller", "garbage-collector-controller"),
+    *("namespace-controller", "resourcequota-controller"),
+)
+"""What the Jobs of a session need of kube-controller-manager."""
 
 
 @contextmanager
@@ -50,3 +62,20 @@ def until_nothing_left(kubeconfig: Path, session: str) -> None:
             return
         time.sleep(0.1)
     assert left_of(kubeconfig, session) == []
+
+
+@contextmanager
+def serving_real_cluster(folder: Path) -> Iterator[Path]:
+    """Run a real control plane with one node; yields its kubeconfig, skips where its programs are not to be found."""
+    try:
+        binaries = {program(name).parent for name in CONTROL_PLANE}
+    except Missing as missing:
+        pytest.skip(str(missing))
+    plane = ControlPlane(binaries.pop(), folder / "plane", CONTROLLERS)
+    with ExitStack() as stack:
+        stack.callback(plane.close)
+        cluster = asyncio.run(plane.start(SystemClock()))
+        kubelet = Kubelet(cluster, folder / "kubelet")
+        kubelet.start()
+        stack.callback(kubelet.close)
+        yield plane.kubeconfig

@@ -16,13 +16,14 @@ from lab.sessions.engines.port import Engine
 from lab.sessions.engines.ray_tasks import RayEngine
 from lab.sessions.names import object_name
 from services.official_client import OfficialClientTransport
-from tests.lab.sessions.clusters import serving_twin
+from tests.lab.sessions.clusters import serving_real_cluster, serving_twin
 from tests.lab.sessions.harness import Harness, OpenEngine
 
 KINDS = [
     pytest.param("local", id="local"),
     pytest.param("ray", id="ray"),
     pytest.param("kubernetes", id="kubernetes", marks=pytest.mark.twin),
+    pytest.param("real-cluster", id="real-cluster"),
 ]
 
 
@@ -38,7 +39,8 @@ def opened(
         with two_ray_nodes() as address:
             yield on_ray(address)
         return
-    with serving_twin(tmp_path_factory.mktemp("twin")) as kubeconfig:
+    serve = serving_twin if request.param == "kubernetes" else serving_real_cluster
+    with serve(tmp_path_factory.mktemp("cluster")) as kubeconfig:
         yield on_cluster(kubeconfig)
 
 
@@ -46,7 +48,7 @@ def opened(
 def harness(request: pytest.FixtureRequest, opened: OpenEngine, tmp_path: Path) -> Harness:
     """Run sessions on each engine in turn; names keep sessions of one cluster apart."""
     kind = request.node.callspec.params["opened"]
-    if kind != "kubernetes":
+    if kind in {"local", "ray"}:
         return Harness(kind, tmp_path, opened)
     test = request.node.originalname.removeprefix("test_")
     return Harness(

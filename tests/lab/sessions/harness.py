@@ -37,16 +37,17 @@ if do == "hang":
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
     print("hanging", child.pid, flush=True)
     time.sleep(300)
-if do == "sleep":
-    time.sleep(config["seconds"])
+time.sleep(config.get("seconds", 0))
 if do == "fail" or (do == "fail-once" and open(config["diary"]).read().count(os.environ["JOB_ID"]) < 2):
     print("first line"); sys.exit("it went wrong")
 if do == "nothing":
     sys.exit(0)
 result = {"status": "success", "config": config, "metrics": {"score": config.get("score", 1)}}
+if "training" in config:
+    result["training"] = config["training"]
 text = {"text": "no json", "list": "[1]", "large": " " * (17 << 20)}.get(do, json.dumps(result))
 if do == "megabyte":
-    text = json.dumps({**result, "more": "x" * 1_000_000})
+    text = json.dumps({**result, "more": os.urandom(500_000).hex()})
 os.makedirs(os.path.dirname(output) or ".", exist_ok=True)
 open(output, "w").write(text)
 with open(config["diary"], "a") as diary:

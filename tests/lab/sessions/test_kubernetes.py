@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +18,30 @@ import pytest
 import yaml
 from kubernetes import client, config
 
+from bus.clock import SystemClock
 from lab.sessions.attempts import JobStart, attempt_of
 from lab.sessions.engines.job_manifest import JobTemplate, job_manifest
+from lab.sessions.engines.kubernetes import KubernetesEngine
 from lab.sessions.engines.pod_reading import read_message, result_in_log, result_in_message
 from lab.sessions.engines.pod_script import main as run_in_pod
-from lab.sessions.engines.port import RESULT_BYTES, NoResult
+from lab.sessions.engines.port import RESULT_BYTES, Ending, NoResult
 from lab.sessions.jobs_file import write_jobs_file
 from lab.sessions.limits import Limits
-from tests.lab.sessions.clusters import serving_twin, until_nothing_left
+from services.cluster import ClusterRefused
+from services.official_client import OfficialClientTransport
+from tests.lab.sessions.clusters import serving_real_cluster, serving_twin, until_nothing_left
 from tests.lab.sessions.conftest import on_cluster
 from tests.lab.sessions.harness import Harness, payload_of, states
 
 pytestmark = [pytest.mark.slow, pytest.mark.twin]
 
 
-@pytest.fixture(scope="module")
-def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Serve one cluster for all tests of this file."""
-    with serving_twin(tmp_path_factory.mktemp("twin")) as path:
+@pytest.fixture(scope="module", params=[serving_twin, serving_real_cluster], ids=["twin", "real"])
+def kubeconfig(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """Serve one cluster for all tests of this file, simulated and, where there is one, real."""
+    with request.param(tmp_path_factory.mktemp("cluster")) as path:
         yield path
 
 
@@ -86,6 +93,44 @@ async def test_nothing_of_a_session_stays_in_the_cluster(kubeconfig: Path, tmp_p
 
     assert list(states(state).values()) == ["succeeded", "failed", "timed-out"]
     await asyncio.to_thread(until_nothing_left, kubeconfig, "nothing-stays")
+
+
+class PodDeletingEngine(KubernetesEngine):
+    """Somebody deletes each pod once its Job has ended, before anything of it is read."""
+
+    async def _read_ending(self, submitted: Any) -> Ending:
+        path = f"{self._pods}/{submitted.pod.pod}"
+        await self._transport.request("DELETE", path, {"gracePeriodSeconds": "0"})
+        with suppress(ClusterRefused):  # until it is gone
+            while await self._transport.request("GET", path):
+                await asyncio.sleep(0.1)
+        return await super()._read_ending(submitted)
+
+
+@pytest.mark.parametrize("do", ["succeed", "megabyte"])
+async def test_a_result_comes_home_from_a_pod_that_is_gone(
+    do: str, kubeconfig: Path, tmp_path: Path
+) -> None:
+    """A small one was in its status, and a large one was taken from its log while it was printed; the hash is right."""
+
+    @asynccontextmanager
+    async def open_engine(session: str, folder: Path) -> AsyncIterator[PodDeletingEngine]:
+        transport = OfficialClientTransport(kubeconfig)
+        engine = PodDeletingEngine(transport, session, folder, JobTemplate(), SystemClock())
+        await engine.open()
+        yield engine
+        await engine.close()
+
+    harness = Harness(
+        "kubernetes", tmp_path, open_engine, python="python", session=f"gone-{do}", prefix=f"gone-{do}"
+    )  # fmt: skip
+    (job,) = harness.jobs([{"do": do, "seconds": 2}])
+
+    state, code = await harness.run([job])
+
+    assert (code, state.counts["succeeded"]) == (0, 1), state.failures()
+    data = await asyncio.to_thread(Path(job.output_json).read_bytes)
+    assert hashlib.sha256(data).hexdigest() == state.jobs[job.job_id].sha256
 
 
 async def test_an_image_that_cannot_be_pulled_fails_its_job_by_name(

@@ -89,3 +89,12 @@ def test_a_folder_without_jobs_is_an_input_error(tmp_path: Path) -> None:
 
     assert main(["session", "pipeline", "--jobs-dir", str(tmp_path / "none")]) == 2
     assert main([*command, "--enable-alerts", "--channel-type", "webhook"]) == 2
+
+
+@pytest.mark.parametrize("selector", ["do", "do=nothing", "do=fail,score=3"])
+def test_a_selector_that_takes_no_job_is_an_input_error(selector: str, tmp_path: Path) -> None:
+    """A run of nothing is no success."""
+    command = prepared(tmp_path, ["succeed", "fail"])
+
+    assert main([*command, "--label-selector", selector]) == 2
+    assert main([*command, "--label-selector", "do=fail"]) == 0

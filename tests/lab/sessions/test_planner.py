@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from bus.errors import InputError
+from foresail.__main__ import main
+from foresail.session.place import session_name
 from lab.sessions.jobs_file import read_jobs_file, write_jobs_file
 from lab.sessions.names import object_name
 from lab.sessions.payloads import BACKTEST, CommandPayload, words_of
@@ -93,6 +95,7 @@ def test_a_choice_is_spread_over_the_grid_and_repeats(choose: str) -> None:
         ({"grids": [{"name": "slippage_bps", "values": [1, 1]}]}, "grids.slippage_bps"),
         ({"grids": [{"name": "slippage_bps", "values": [1]}] * 2}, "grids = slippage_bps"),
         ({"max_jobs": 0}, "max_jobs"),
+        ({"grids": 3}, "grids = 3: give a list"),
         ({"choose": "best"}, "choose"),
         ({"data_file": None}, "data_file"),
         ({"payload": {"kind": "shell"}}, "payload"),
@@ -138,6 +141,20 @@ def test_jobs_come_back_from_their_file_as_they_were(tmp_path: Path) -> None:
     assert read_jobs_file(path) == (BACKTEST, jobs)
     line = json.loads(path.read_text().splitlines()[0])
     assert list(line) == ["job_id", "config", "output_json"]
+
+
+def test_the_first_jobs_of_a_file_are_a_session_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--max-jobs` of the predecessors' runner takes so many lines; what only planning knows is refused."""
+    path = tmp_path / "jobs.jsonl"
+    write_jobs_file(path, BACKTEST, plan_jobs(session_from(tmp_path, BACKTEST_FILE)))
+    run = ["session", "run", "--jobs-file", str(path), "--dry-run", "--max-jobs"]
+
+    assert main([*run, "2"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert main([*run, "0"]) == main([*run, "2", "--seed", "1"]) == 2
+    assert len({session_name(path, None, chosen) for chosen in ("", "max2", "max3")}) == 3
 
 
 GOOD = '{"job_id": "a_1", "config": {}, "output_json": "o/1.json"}'

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("pettingzoo", reason="needs the extra `learn`")
 
+from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
 
 from bus.errors import InputError
@@ -17,6 +18,7 @@ from foresail.learn.agents_world import PROFILE, SPARE_CYCLES, agents_env
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
 from lab.learning.environments.agents import AgentsEnv
+from lab.learning.environments.one_policy import OnePolicyEnv, rules_total
 from schemas.decision import Decision
 from schemas.outcome import OutcomeReward
 from services.agents.learned_observation import names_of
@@ -132,22 +134,45 @@ def test_whoever_does_what_the_rules_want_gets_what_the_rules_get(
 ) -> None:
     """Referee, guard rails and outcomes are the product's: its own run decides and earns the same.
 
-    Once the agents are left to their rules, and once they are told in each cycle what those wanted in it.
+    Once nobody is told anything, so that all judge by their rules, and once they are told what these wanted.
     """
     env = make_env()
-    left = _play(env, {})
-    wanted = [{name: step[4][name]["rule_action"] for name in "ABC"} for step in left]
-    env.reset(seed=5)
-    told = [env.step(numbers) for numbers in wanted]
-    kinds = [step[4]["A"]["resolved_action"] for step in left]
-    assert [step[1] for step in told] == [step[1] for step in left]
-    assert [step[4]["A"]["resolved_action"] for step in told] == kinds
+    told: list[Mapping[str, int]] = [{}] * STEPS
+    for _ in range(2):
+        env.reset(seed=5)
+        rules, kinds = [], []
+        while env.agents:
+            infos = env.step(told[len(rules)])[4]
+            rules.append({name: infos[name]["rule_action"] for name in "ABC"})
+            kinds.append(infos["A"]["resolved_action"])
+        _is_own_run(env, kinds)
+        told = rules
+
+
+def _is_own_run(env: AgentsEnv, kinds: list[str]) -> None:
     decided, paid = _own_run(5)
     assert len(set(decided)) > 1
     assert kinds == decided
     earned = {one.cycle: one.observed.total for one in env._rewards if one.observed is not None}
     assert len(earned) >= STEPS - 1
     assert earned == {cycle: paid[cycle] for cycle in earned}
+
+
+@pytest.mark.filterwarnings("ignore:.*A Box observation space:UserWarning")
+def test_one_policy_for_all_is_paid_as_the_rules_are(make_env: Callable[..., AgentsEnv]) -> None:
+    """Its reward is the weighted sum of the agents' own, and the total of the rules is a mean over episodes."""
+    weights = {"A": 2.0, "B": 0.0, "C": 1.0}
+    env = OnePolicyEnv(make_env(), weights)
+    check_env(env, skip_render_check=True)
+
+    agents = make_env()
+    agents.reset(seed=5)
+    paid = [fsum(weights[name] * one for name, one in agents.step({})[1].items())]
+    while agents.agents:
+        paid.append(fsum(weights[name] * one for name, one in agents.step({})[1].items()))
+
+    assert rules_total(lambda: env, [5, 5]) == pytest.approx(fsum(paid))
+    assert fsum(paid) != 0.0
 
 
 def test_a_world_that_cannot_be_played_says_so(make_env: Callable[..., AgentsEnv]) -> None:

@@ -1,0 +1,9 @@
+import { mount } from "svelte";
+import App from "./App.svelte";
+import "./app.css";
+import { address } from "./lib/address.svelte";
+import { feed } from "./lib/feed.svelte";
+
+address.start();
+feed.start();
+mount(App, { target: document.body });
