@@ -14,7 +14,7 @@ Sharing = Literal["separate", "shared"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class TrainingStage:
     """A part of training with hyper-parameters of its own; the predecessors' names."""
 
     train_iters: int
@@ -36,14 +36,14 @@ class Stage:
             raise InputError("--stage minibatch_size", self.minibatch_size, f"give {limit}")
 
 
-CURRICULA: Mapping[str, tuple[Stage, ...]] = {
+CURRICULA: Mapping[str, tuple[TrainingStage, ...]] = {
     "baseline": (
-        Stage(1, 3e-4, 32),
-        Stage(3, 2e-4, 64),
+        TrainingStage(1, 3e-4, 32),
+        TrainingStage(3, 2e-4, 64),
     ),
     "foresail": (
-        Stage(20, 1e-3, 240, 120, 6, 60),
-        Stage(20, 3e-4, 480, 240, 6, 60),
+        TrainingStage(20, 1e-3, 240, 120, 6, 60),
+        TrainingStage(20, 3e-4, 480, 240, 6, 60),
     ),
 }
 """By preset: the predecessors' example, which is 224 cycles in all, and ours."""
@@ -54,7 +54,7 @@ class AgentsPlan:
     """Everything that a training depends on but the machine."""
 
     sharing: Sharing = "separate"
-    stages: tuple[Stage, ...] = CURRICULA["foresail"]
+    stages: tuple[TrainingStage, ...] = CURRICULA["foresail"]
     seed: int = 0
     hidden: tuple[int, ...] = (64, 64)
     discount: float = 0.9
@@ -73,13 +73,13 @@ class AgentsPlan:
         return plain
 
 
-def stage_of(word: str) -> Stage:
+def stage_of(word: str) -> TrainingStage:
     """Return the stage that `name=value,...` says.
 
     Raises:
         InputError: a name is unknown, or a value is no number that makes sense.
     """
-    names = list(Stage.__dataclass_fields__)
+    names = list(TrainingStage.__dataclass_fields__)
     values: dict[str, Any] = {}
     for pair in word.split(","):
         name, _, text = pair.partition("=")
@@ -89,6 +89,6 @@ def stage_of(word: str) -> Stage:
             values[name] = float(text) if name == "learning_rate" else int(text)
         except ValueError:
             raise InputError(f"--stage {name}", text or "(nothing)", "give a number") from None
-    stage = Stage(**{"train_iters": 1, **values})
+    stage = TrainingStage(**{"train_iters": 1, **values})
     stage.check()
     return stage

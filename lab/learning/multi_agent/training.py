@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from bus.errors import InputError
 from inputs.clock import Clock
 from lab.learning.environments.agents import AGENTS_V1
 from lab.learning.evaluation.episodes import DEVELOPMENT_SEED
-from lab.learning.multi_agent.plan import AgentsPlan, Stage
+from lab.learning.multi_agent.plan import AgentsPlan, TrainingStage
 from lab.learning.multi_agent.worlds import MakeEnv, shared_view
 from services.agents.learned_actions import LETTERS
 
@@ -77,48 +77,61 @@ def train_agents(
     begin, steps = clock.monotonic() - _last(kept).seconds, _last(kept).steps
     curve_text = "".join(json.dumps(asdict(one)) + "\n" for one in kept)
     (folder / CURVE).write_text(curve_text, encoding="utf-8")
-    weights: Mapping[str, Any] | None = None
+    learnt: Any = None
     modules: dict[str, Any] = {}
     with _connected(cluster), (folder / CURVE).open("a", encoding="utf-8") as curve:
         rllib("ray.tune.registry").register_env(
             AGENTS_V1,
             lambda context: _environment(plan, make, getattr(context, "worker_index", 0)),
         )
+
+        def note(one: Iteration) -> None:
+            nonlocal steps
+            whole = replace(
+                one, steps=before + one.steps, seconds=round(clock.monotonic() - begin, 3)
+            )
+            curve.write(json.dumps(asdict(whole)) + "\n")
+            curve.flush()
+            steps = whole.steps
+            report(whole)
+
         for number, stage in enumerate(plan.stages):
+            before = steps
             algorithm = _config(plan, stage, cluster).build_algo()
-            stored = stage_folder(folder, number)
-            is_stored = stored.is_dir()
             try:
-                if is_stored:
-                    algorithm.restore_from_path(str(stored))
-                elif weights is not None:
-                    algorithm.learner_group.set_weights(weights)
-                    algorithm.env_runner_group.sync_weights(
-                        from_worker_or_learner_group=algorithm.learner_group, inference_only=True
-                    )
-                done = steps
-                for iteration in range(0 if is_stored else stage.train_iters):
-                    result = algorithm.train()
-                    played = result["env_runners"]
-                    done = steps + int(result["num_env_steps_sampled_lifetime"])
-                    mean = played.get("episode_return_mean")
-                    one = Iteration(
-                        number, iteration, done, None if mean is None else float(mean),
-                        clock.monotonic() - begin,
-                    )  # fmt: skip
-                    curve.write(json.dumps(asdict(one)) + "\n")
-                    curve.flush()
-                    report(one)
-                if not is_stored:
-                    unfinished = stored.with_suffix(".partial")
-                    algorithm.save_to_path(str(unfinished))
-                    unfinished.rename(stored)
-                steps = done
-                weights = algorithm.learner_group.get_weights()
+                _play_stage(algorithm, stage_folder(folder, number), number, stage, learnt, note)
+                learnt = algorithm.learner_group.get_weights()
                 modules = {name: algorithm.get_module(name) for name in _policies(plan)}
             finally:
                 algorithm.stop()
     return modules
+
+
+def _play_stage(
+    algorithm: Any,
+    stored: Path,
+    number: int,
+    stage: TrainingStage,
+    learnt: Any,
+    note: Callable[[Iteration], None],
+) -> None:
+    """Train one stage from the weights of the one before, and store it; or take it as it is stored."""
+    if stored.is_dir():
+        algorithm.restore_from_path(str(stored))
+        return
+    if learnt is not None:
+        algorithm.learner_group.set_weights(learnt)
+        algorithm.env_runner_group.sync_weights(
+            from_worker_or_learner_group=algorithm.learner_group, inference_only=True
+        )
+    for iteration in range(stage.train_iters):
+        result = algorithm.train()
+        mean = result["env_runners"].get("episode_return_mean")
+        steps = int(result["num_env_steps_sampled_lifetime"])
+        note(Iteration(number, iteration, steps, None if mean is None else float(mean), 0.0))
+    unfinished = stored.with_suffix(".partial")
+    algorithm.save_to_path(str(unfinished))
+    unfinished.rename(stored)
 
 
 def stage_folder(folder: Path, number: int) -> Path:
@@ -159,7 +172,7 @@ def _environment(plan: AgentsPlan, make: MakeEnv, worker: int) -> Any:
     return wrapper(shared_view(env) if plan.sharing == "shared" else env)
 
 
-def _config(plan: AgentsPlan, stage: Stage, cluster: Cluster) -> Any:
+def _config(plan: AgentsPlan, stage: TrainingStage, cluster: Cluster) -> Any:
     ppo = rllib("ray.rllib.algorithms.ppo")
     module = rllib("ray.rllib.core.rl_module.rl_module")
     multi = rllib("ray.rllib.core.rl_module.multi_rl_module")

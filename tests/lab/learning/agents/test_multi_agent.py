@@ -10,7 +10,7 @@ pytest.importorskip("pettingzoo", reason="needs the extra `learn`")
 
 from bus.errors import InputError
 from foresail.learn.agents_training import gain, make_agents_env
-from lab.learning.multi_agent.plan import CURRICULA, Stage, stage_of
+from lab.learning.multi_agent.plan import CURRICULA, TrainingStage, stage_of
 from lab.learning.multi_agent.worlds import shared_view
 
 WORLD = {"nodes": 4, "workload": "google2011", "steps": 8}
@@ -44,8 +44,10 @@ def test_a_stage_that_makes_no_sense_is_refused(word: str, words: str) -> None:
 
 def test_the_predecessors_curriculum() -> None:
     """One update of 32 cycles at 3e-4, then three of 64 at 2e-4."""
-    assert CURRICULA["baseline"] == (Stage(1, 3e-4, 32), Stage(3, 2e-4, 64))
-    assert stage_of("train_iters=3,learning_rate=0.0002,train_batch_size=64") == Stage(3, 2e-4, 64)
+    assert CURRICULA["baseline"] == (TrainingStage(1, 3e-4, 32), TrainingStage(3, 2e-4, 64))
+    assert stage_of("train_iters=3,learning_rate=0.0002,train_batch_size=64") == TrainingStage(
+        3, 2e-4, 64
+    )
 
 
 def test_an_unknown_setting_of_the_world_is_named() -> None:
