@@ -29,8 +29,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     Raises:
         InputError: there is no such session.
     """
+    return stopping.run(show(arguments))
+
+
+async def show(arguments: argparse.Namespace) -> ExitCode:
+    """Read and print it, in a loop that runs already; raises as `run`."""
     session = known_session(arguments)
-    state, running = stopping.run(_read(arguments.state, session))
+    state, running = await _read(arguments.state, session)
     if arguments.json:
         print_json(_as_json(session, state, running=running))
     else:

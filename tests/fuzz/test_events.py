@@ -37,7 +37,7 @@ from schemas.queue import (
     QueueState,
 )
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
-from schemas.run import RunArtifact, RunError, RunTrial
+from schemas.run import RunArtifact, RunError, RunManifest, RunTrial
 from schemas.session import (
     JobChange,
     PlannedJob,
@@ -56,9 +56,7 @@ from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutatio
 from tests.score_events import make_breaker_change, make_foresight, make_judgement, make_mismatch
 
 ROOT = Path(__file__).parents[2]
-NO_EVICTION = MissingCapability(
-    kind=ActionKind.MIGRATE, needs="create pods/eviction", why="forbidden"
-)
+NO_EVICTION = MissingCapability(kind=ActionKind.MIGRATE, needs="evict", why="forbidden")
 CAPACITY = PredictionCapacity(
     cycle=4,
     cluster_time_seconds=100.0,
@@ -233,7 +231,8 @@ def examples() -> Mapping[str, list[Encoded]]:
             found[attributes_of(message.headers)["type"]].append(encoded)
     about = {"run_id": "r", "process": "lab"}
     for made in (
-        RunArtifact(**about, label="model", file_name="m.json"),
+        RunArtifact(**about, label="model", file_name="m.json", kind="model"),
+        RunManifest(**about, arguments=("verify", "f"), code_version="c", python="3.11.7"),
         RunTrial(**about, study="s", trial=1, value=0.5, parameters={"depth": 3, "list": [1.5]}),
         RunError(**about, text="it broke"),
         make_control(),
