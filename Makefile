@@ -28,7 +28,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 	--no-emit-package foresail-twin --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev test test-twin test-ray test-learn test-all quick lint format bench prove size lock sbom audit clean
+.PHONY: web help setup run dev test test-twin test-ray test-learn test-all quick lint format bench prove size lock sbom audit clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -75,6 +75,11 @@ lint: $(DEV_DONE) ## Check style, types and who imports whom
 format: $(DEV_DONE) ## Rewrite files to the formatter's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+web: ## Build the dashboard's page from web/ into services/dashboard/static (needs node; nothing else does)
+	npm --prefix web ci --silent
+	npm --prefix web run --silent check
+	npm --prefix web run --silent build
 
 bench: $(DEV_DONE) ## Run the benchmarks and print their figures. FLAGS="--json" goes to them
 	$(BIN)/python -m benchmarks $(FLAGS)

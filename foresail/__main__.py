@@ -16,6 +16,7 @@ from bus.exit_codes import ExitCode
 from foresail import stopping
 from foresail.first_steps import first_steps
 from foresail.output import print_error
+from foresail.run_log import run_log_of
 from foresail.verbs import make_parser, verb_module, verbs
 from inputs.close_matches import remedy_for
 
@@ -39,13 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> ExitCode:
         print_error(str(error))
         return ExitCode.BAD_INPUT
     parsed = parser.parse_args(words)
-    return _run(parsed)
+    return _run(parsed, words)
 
 
-def _run(parsed: argparse.Namespace) -> ExitCode:
+def _run(parsed: argparse.Namespace, words: Sequence[str]) -> ExitCode:
     try:
-        with stopping.stopping_by_signal():
-            code = _verb(parsed)
+        with stopping.stopping_by_signal(), run_log_of(parsed, words) as outcome:
+            code = outcome.code = _verb(parsed)
         sys.stdout.flush()
     except InputError as error:
         print_error(str(error))

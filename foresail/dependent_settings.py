@@ -63,6 +63,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "breaker": breaker_of(settings),
             "promotion": promotion_of(settings),
             "foresight": settings.foresight,
+            "mismatch": settings.mismatch,
         },
         "switchback": {"seed": run.seed},
     }

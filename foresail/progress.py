@@ -1,16 +1,25 @@
-"""Progress bars with the time that is left, on stderr, only when somebody looks at it."""
+"""Progress bars with the time that is left, on stderr, only when somebody looks at it; and a run's stages, where it is
+written (`foresail.run_log`).
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bus.port import StoredMessage
 from bus.recording.footer import stated_messages
+from foresail.run_log import StageLog, stage
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -18,6 +27,16 @@ if TYPE_CHECKING:
 EVERY_MESSAGES = 500
 OnMessage = Callable[[StoredMessage], None]
 Advance = Callable[[float], None]
+
+
+class _NoBars:
+    """Progress that no terminal shows."""
+
+    def add_task(self, what: str, total: float | None = None) -> None:
+        """Take a task."""
+
+    def update(self, task: object, **fields: object) -> None:
+        """Take a change of it."""
 
 
 class Counted(Protocol):
@@ -32,14 +51,21 @@ class Counted(Protocol):
 
 @contextmanager
 def reading(path: Path, doing: str, *more: Path) -> Iterator[OnMessage | None]:
-    """Show how much of one or more recordings was read; yields None when stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
+    """Show how much of one or more recordings was read; yields None when nobody sees it."""
+    with stage(doing) as told:
+        if not sys.stderr.isatty() and not told.written:
+            yield None
+            return
+        with _counting(path, doing, more, told) as on_message:
+            yield on_message
+
+
+@contextmanager
+def _counting(path: Path, doing: str, more: Iterable[Path], told: StageLog) -> Iterator[OnMessage]:
     stated = [stated_messages(one) for one in (path, *more)]
     known = [count for count in stated if count is not None]
     total = sum(known) if len(known) == len(stated) else None
-    with bar(f"{doing} {path.name}", total) as advance_to:
+    with _one_bar(f"{doing} {path.name}", total) as advance_to:
         seen = 0
 
         def on_message(message: StoredMessage) -> None:
@@ -48,8 +74,10 @@ def reading(path: Path, doing: str, *more: Path) -> Iterator[OnMessage | None]:
             seen += 1
             if seen % EVERY_MESSAGES == 0:
                 advance_to(seen)
+                told.advance(seen / total if total else 0.0, path.name, seen)
 
         yield on_message
+        told.advance(1.0, path.name, seen)
 
 
 def each(
@@ -94,41 +122,56 @@ async def reading_source(source: Counted, doing: str) -> AsyncIterator[None]:
 @contextmanager
 def doing_shares(what: str) -> Iterator[Callable[[str, float], None]]:
     """Show steps in words and the share of all that is done; yields what to tell both to."""
-    if not sys.stderr.isatty():
-        yield _watched_by_nobody
-        return
-    with _bars() as progress:
-        task = progress.add_task(what, total=1.0)
-        yield lambda text, share: progress.update(task, description=text, completed=share)
+    with stage(what) as told, _bars() as progress:
+        task: Any = progress.add_task(what, total=1.0)
+
+        def advance(text: str, share: float) -> None:
+            progress.update(task, description=text, completed=share)
+            told.advance(share, text)
+
+        yield advance
 
 
 @contextmanager
 def doing_stages(what: str) -> Iterator[Callable[[str, int, int], None]]:
     """Show stages of which each counts anew; yields what to tell stage, done and all (0: not known)."""
-    if not sys.stderr.isatty():
-        yield _watched_by_nobody
-        return
-    with _bars() as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda stage, done, all_: progress.update(
-            task, description=stage, completed=done, total=all_ or None
-        )
+    with _bars() as progress, ExitStack() as stages:
+        task: Any = progress.add_task(what, total=None)
+        told: StageLog | None = None
+
+        def advance(text: str, done: int, all_: int) -> None:
+            nonlocal told
+            progress.update(task, description=text, completed=done, total=all_ or None)
+            if told is None or told.name != text:
+                stages.pop_all().close()
+                told = stages.enter_context(stage(text))
+            told.advance(done / all_ if all_ else 0.0, samples=done)
+
+        yield advance
 
 
 @contextmanager
 def bar(what: str, total: float | None) -> Iterator[Advance]:
     """Show a bar; yields what brings it to a number out of `total` (None: not known)."""
+    with stage(what) as told, _one_bar(what, total) as advance_to:
+
+        def advance(reached: float) -> None:
+            advance_to(reached)
+            told.advance(reached / total if total else 0.0, samples=int(reached))
+
+        yield advance
+
+
+@contextmanager
+def _one_bar(what: str, total: float | None) -> Iterator[Advance]:
     with _bars() as progress:
-        task = progress.add_task(what, total=total)
+        task: Any = progress.add_task(what, total=total)
         yield lambda reached: progress.update(task, completed=reached)
 
 
-def _watched_by_nobody(*progress: object) -> None:
-    """Take what no terminal shows."""
-    del progress
-
-
-def _bars() -> Progress:
+def _bars() -> AbstractContextManager[Progress | _NoBars]:
+    if not sys.stderr.isatty():
+        return nullcontext(_NoBars())
     from rich.console import Console  # noqa: PLC0415 - 50 ms that only a terminal needs
     from rich.progress import (  # noqa: PLC0415
         BarColumn,
@@ -149,7 +192,6 @@ def _bars() -> Progress:
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
-        disable=not sys.stderr.isatty(),  # else it ends with an empty line
     )
 
 

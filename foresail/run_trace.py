@@ -10,6 +10,7 @@ from rich.table import Table
 
 from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
+from foresail.run_log import add_run, note_artifact, stage
 from foresail.verbs import Verb
 from projections.figures import signed_score
 from schemas.wording import count_text
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cluster", default="trace", metavar="NAME",
                         help="what its cluster is called (default: %(default)s)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_run(parser)
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:
@@ -68,7 +70,10 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         offset=arguments.offset,
         cluster=arguments.cluster,
     )
-    played = play_trace(arguments.file, arguments.out, episode)
+    with stage("episode") as told:
+        played = play_trace(arguments.file, arguments.out, episode)
+        told.advance(1.0, samples=played.rows)
+    note_artifact(arguments.out, "recording")
     if arguments.json:
         print_json({"file": arguments.out.name, **asdict(played)})
         return ExitCode.GOOD

@@ -29,6 +29,7 @@ from foresail.settings_sources import (
 )
 from projections.breaker.settings import BreakerSettings
 from projections.demotion.settings import ForesightSettings
+from projections.mismatch.settings import MismatchSettings
 from projections.promotion.settings import PromotionSettings
 from projections.score.prices import ScorePrices
 from projections.switchback.schedule import SwitchbackSettings
@@ -64,6 +65,7 @@ class StackSettings(BaseSettings):
     breaker: BreakerSettings = Field(default_factory=BreakerSettings)
     promotion: PromotionSettings = Field(default_factory=PromotionSettings)
     foresight: ForesightSettings = Field(default_factory=ForesightSettings)
+    mismatch: MismatchSettings = Field(default_factory=MismatchSettings)
     exerciser: ExerciserSettings = Field(default_factory=ExerciserSettings)
     dashboard: DashboardSettings = Field(default_factory=DashboardSettings)
 

@@ -22,8 +22,10 @@ from foresail.log_source import connect
 from foresail.output import console, print_json
 from foresail.remote import add_remote, remote_of
 from foresail.replay_place import replay_beside, replay_position
+from foresail.run_status import show_run
 from foresail.stack.disk_space import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
+from foresail.status_warnings import warnings
 from foresail.verbs import Verb
 from inputs.limited_json import BadJson, load_json
 from projections.breaker.text import standing_text
@@ -45,6 +47,7 @@ from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.promotion import OutcomeModels
 from schemas.registry import EVENT_TYPES
+from schemas.run import RunManifest
 from schemas.score import OutcomeCounterfactual, OutcomeScore
 from schemas.snapshot import SnapshotNodes
 from schemas.switchback import OutcomeSwitchback
@@ -53,8 +56,10 @@ VERB = Verb(70, "show whether the stack is well: processes, layers, log, dashboa
 EXAMPLES = (
     ("status", "is everything well?"),
     ("status --nats", "how any NATS client can read the log"),
+    ("status --run train.fslog", "how far is a training that writes its run?"),
 )
 
+STACK_MANIFEST = (*RunManifest.PATTERN[:2], "stack")
 HEARTBEAT_BYTES = 16_384
 """Bytes of a heartbeat; one of ours has three hundred."""
 LISTEN_SECONDS = 1.6
@@ -75,11 +80,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nats", action="store_true", help="print how any NATS client can read the log"
     )
+    parser.add_argument(
+        "--run", metavar="FILE|SESSION",
+        help="how a run stands: of the file of a verb's --run, of a recording, or a session",
+    )  # fmt: skip
     add_remote(parser)
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the status."""
+    if arguments.run is not None:
+        return await show_run(arguments.run, arguments.state, as_json=arguments.json)
     state = StateFolder(Path(arguments.state))
     stack = remote_of(arguments) or state.read()
     if arguments.nats:
@@ -121,6 +132,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
             "reason": operating.reason,
             "text": operating.hold_text(),
         },
+        "manifest": await newest_content(bus, stack.cluster, RunManifest, STACK_MANIFEST),
         "score": await newest_content(bus, stack.cluster, OutcomeScore),
         "counterfactual": await newest_content(bus, stack.cluster, OutcomeCounterfactual),
         "switchback": await newest_content(bus, stack.cluster, OutcomeSwitchback),
@@ -141,6 +153,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
             *([] if stale is None or outage is not None else [stale]),
             *tripped,
         ],
+        "warnings": await warnings(bus, stack, now_ns),
         "newest": await newest_ages(bus, stack.cluster, now_ns),
         "log": {
             "stream": stack.stream,
@@ -212,9 +225,11 @@ async def stale_signals(bus: Bus, cluster: str) -> str | None:
     return None if event is None else stale_text(event.data.signals)
 
 
-async def newest_content(bus: Bus, cluster: str, kind: type[EventData]) -> dict[str, Any] | None:
+async def newest_content(
+    bus: Bus, cluster: str, kind: type[EventData], tokens: tuple[str, ...] = ()
+) -> dict[str, Any] | None:
     """Return the newest event of a kind as JSON values, with a line of text; None where there is none."""
-    stored = await bus.last(subjects.build(cluster, kind.PATTERN))
+    stored = await bus.last(subjects.build(cluster, tokens or kind.PATTERN))
     event = None if stored is None else read_entry(stored).event
     if event is None:
         return None
@@ -362,6 +377,8 @@ def _print(status: dict[str, Any]) -> None:
         out.print(f"  {name} last ended with {how} ({WALL})", markup=False)
     for line in status["troubles"]:
         out.print(f"trouble: {line}", style="red", markup=False)
+    for line in status["warnings"]:
+        out.print(f"warning: {line}", style="yellow", markup=False)
     for name, newest in status["newest"].items():
         out.print(
             f"  {name:<22} newest {duration(newest['age_seconds']):>12} ago ({WALL})   seq {newest['seq']}"

@@ -24,7 +24,9 @@ from foresail.output import console, print_error, print_json
 from foresail.progress import doing_shares
 from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, add_place, folder_of, owned_log
+from foresail.session.ray_notes import ray_noted
 from foresail.verbs import Verb
+from lab.learning.libraries import check_installed
 from lab.sessions.attempts import JobStart
 from lab.sessions.limits import Limits
 from lab.sessions.payloads import check_files
@@ -32,6 +34,7 @@ from lab.sessions.presets import PRESETS, preset
 from lab.sessions.search import Search, read_search
 from lab.sessions.session_log import SessionLog
 from lab.sessions.study import StudyRunner, StudyState, load_optuna, parameters_text
+from lab.sessions.training_payloads import PolicyPayload
 from projections.figures import number
 from schemas.wording import count_text
 
@@ -50,6 +53,11 @@ EXAMPLES = (
         "and the stack that runs here shadows it, then uses it",
     ),
     ("tune --preset reward-search --recording run.fslog", "the predecessors' search of weights"),
+    (
+        "tune --preset policy-search --trials 5",
+        "theirs of weights and PPO; needs foresail[learn], too",
+    ),
+    ("tune --preset booster-profiles --dataset mine", "their four boosters of failure risk"),
 )
 EXIT_CODES = {
     ExitCode.DIFFERS: "too many trials failed, none held every constraint, or the gate of `--confirm` does not pass",
@@ -65,7 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--preset", choices=tuple(PRESETS), help="a search of the predecessors' instead"
     )
-    parser.add_argument("--recording", metavar="FILE", help="with --preset: what it is searched on")
+    parser.add_argument("--recording", metavar="FILE", help="what reward-search is searched on")
+    parser.add_argument("--dataset", metavar="NAME",
+                        help="what booster-profiles trains on, of `foresail forecast dataset`")  # fmt: skip
     parser.add_argument("--trials", type=int, metavar="N", help="instead of the file's")
     parser.add_argument("--storage", metavar="URL",
                         help="of the study, as Optuna takes it (default: SQLite in the state folder)")  # fmt: skip
@@ -96,6 +106,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     load_optuna()
     search = _search_of(arguments)
     check_files(search.payload)
+    if isinstance(search.payload, PolicyPayload) and arguments.engine == "local":
+        check_installed()
     if arguments.confirm is not None and search.circular:
         raise InputError("--confirm", arguments.confirm, f"nothing to confirm: {search.circular}")
     if (arguments.profile_out is None) != (arguments.confirm is None):
@@ -130,12 +142,14 @@ def _search_of(arguments: argparse.Namespace) -> Search:
     search = (
         read_search(Path(arguments.file))
         if arguments.preset is None
-        else preset(arguments.preset, arguments.recording)
+        else preset(arguments.preset, arguments.recording, arguments.dataset)
     )
     if arguments.trials is None:
         return search
     if arguments.trials < 1:
         raise InputError("--trials", arguments.trials, "give 1 or more")
+    if search.sampler == "grid" and arguments.trials > len(search.grid()):
+        raise InputError("--trials", arguments.trials, f"the grid has {len(search.grid())}")
     return search.model_copy(update={"trials": arguments.trials})
 
 
@@ -162,7 +176,8 @@ async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
                 shutil.rmtree(folder / "ended", ignore_errors=True)  # of a study that is no more
             try:
                 await engine.open()
-                state = await runner.run()
+                async with ray_noted(log, engine, lambda: runner.state.trainings):
+                    state = await runner.run()
             except Permanent as error:
                 await _note(log, runner.state, arguments.engine, "failed", str(error))
                 raise

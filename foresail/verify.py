@@ -13,6 +13,7 @@ from bus.exit_codes import ExitCode, verdict
 from foresail.flags import add_partial
 from foresail.output import console, not_events, print_json
 from foresail.progress import reading
+from foresail.run_log import add_run
 from foresail.verbs import Verb
 from lab.rerun.engine import LAYERS
 from lab.rerun.verify import Difference, Report, as_json, verify
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of a model that the recording names and that is not shipped; repeatable",
     )
     add_partial(parser)
+    add_run(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 

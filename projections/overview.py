@@ -14,6 +14,7 @@ from schemas.breaker import Breaker, OutcomeBreaker
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.foresight import OutcomeForesight
+from schemas.mismatch import Mismatch, OutcomeMismatch
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import PredictionDemand, PredictionRisk
@@ -93,6 +94,8 @@ class Overview:
     """What was done for real and has not been taken back."""
     breakers: tuple[Breaker, ...] = ()
     """Those that are not closed now."""
+    mismatches: tuple[Mismatch, ...] = ()
+    """What does not fit now."""
     models: OutcomeModels | None = None
     """The newest judgement of risk models; None where nobody judges them."""
     foresight: OutcomeForesight | None = None
@@ -133,8 +136,8 @@ class Overview:
                 return after if of_demand else replace(after, forecast=event.data)
             case OutcomeScore() | OutcomeCounterfactual() | OutcomeSwitchback() as worth:
                 return _after_worth(after, worth)
-            case OutcomeBreaker(standing=standing):
-                return replace(after, breakers=standing, cycles=self.cycles.after(event))
+            case OutcomeBreaker() | OutcomeMismatch() as alarm:
+                return _after_alarm(after, alarm, self.cycles.after(event))
             case OutcomeForesight() | OutcomeModels() as judged:
                 return _after_judgement(after, judged, self.cycles.after(event))
             case Reaction(reactions=items):
@@ -151,6 +154,14 @@ def _after_prediction(
     if isinstance(prediction, PredictionRisk):
         return replace(overview, risk=prediction)
     return replace(overview, demand=prediction)
+
+
+def _after_alarm(
+    overview: Overview, alarm: OutcomeBreaker | OutcomeMismatch, cycles: CycleRecords
+) -> Overview:
+    if isinstance(alarm, OutcomeMismatch):
+        return replace(overview, mismatches=alarm.standing)
+    return replace(overview, breakers=alarm.standing, cycles=cycles)
 
 
 def _after_judgement(

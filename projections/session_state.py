@@ -10,12 +10,14 @@ from schemas.envelope import Event
 from schemas.session import (
     JobChange,
     JobState,
+    JobTraining,
     PlannedJob,
     SessionAdvanced,
     SessionCancelRequested,
     SessionClaimed,
     SessionEnded,
     SessionPlanned,
+    SessionRay,
     SessionStudy,
 )
 
@@ -41,6 +43,8 @@ class SessionState:
     """How its newest runner left it; None while one runs it, or has died."""
     study: SessionStudy | None = None
     """How its search stands, where it is one."""
+    ray: SessionRay | None = None
+    """How its Ray cluster fares, where it runs on one."""
     cancel: SessionCancelRequested | None = None
     """Somebody wants it to end."""
 
@@ -58,6 +62,8 @@ class SessionState:
                 self.ended = ended
             case SessionStudy() as study:
                 self.study = study
+            case SessionRay() as ray:
+                self.ray = ray
             case SessionCancelRequested() as cancel:
                 self.cancel = cancel
             case _:
@@ -92,6 +98,10 @@ class SessionState:
             for change in self.jobs.values()
             if change.state in FINAL and change.state != "succeeded"
         ]
+
+    def trainings(self) -> list[JobTraining]:
+        """Return what the jobs that trained came to."""
+        return [change.training for change in self.jobs.values() if change.training is not None]
 
     def best(self, direction: Direction = "maximize") -> JobChange | None:
         """Return the succeeded job with the best value; None as long as none has one."""

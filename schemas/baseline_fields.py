@@ -29,7 +29,8 @@ _PART = f"{_DECISION}:parts"
 _EXECUTION = "foresail.outcome.execution.v1"
 _REWARD = "foresail.outcome.reward.v2"
 _STAGE = "foresail.run.stage.v1"
-_TRIAL = "foresail.run.trial.v1"
+_STUDY = "foresail.run.session.study.v1"
+_RAY = "foresail.run.session.ray.v1"
 _SOURCE = "foresail.run.data_source.v1"
 
 BASELINE_FIELDS: tuple[BaselineField, ...] = (
@@ -130,11 +131,20 @@ BASELINE_FIELDS: tuple[BaselineField, ...] = (
     BaselineField("state.reward_summary.count", f"{_REWARD}:scored"),
     BaselineField("state.reward_summary.last_total", f"{_REWARD}:observed.total"),
     BaselineField("state.reward_summary.average_total", f"{_REWARD}:mean_total"),
-    BaselineField("state.optuna.study", f"{_TRIAL}:study"),
-    BaselineField("state.optuna.trial", f"{_TRIAL}:trial"),
-    BaselineField("state.optuna.best_score", f"{_TRIAL}:value", "the best of the trials so far"),
-    BaselineField("state.optuna.best_params", f"{_TRIAL}:parameters"),
-    BaselineField("state.ray.status", f"{_STAGE}:status", "a stage like every other"),
+    BaselineField("state.optuna.status", f"{_STUDY}:status"),
+    BaselineField("state.optuna.study", f"{_STUDY}:study"),
+    BaselineField("state.optuna.trial", f"{_STUDY}:trial"),
+    BaselineField("state.optuna.best_score", f"{_STUDY}:best_score"),
+    BaselineField("state.optuna.best_params", f"{_STUDY}:best_params"),
+    BaselineField("state.optuna.history", f"{_STUDY}:history", "the event's time is the trial's"),
+    BaselineField("state.optuna.history_scope", f"{_STUDY}:history_scope"),
+    BaselineField("state.optuna.completed_trials", f"{_STUDY}:completed_trials"),
+    BaselineField("state.optuna.reason", f"{_STUDY}:why"),
+    BaselineField("state.ray.status", f"{_RAY}:status"),
+    BaselineField("state.ray.train_iters", f"{_RAY}:train_iters"),
+    BaselineField("state.ray.reward_mean", f"{_RAY}:reward_mean"),
+    BaselineField("state.ray.checkpoint", f"{_RAY}:checkpoint"),
+    BaselineField("state.ray.reason", f"{_RAY}:why"),
     BaselineField("state.cluster.max_risk", f"{_RISK}:nodes.risk_ratio", "its maximum"),
     BaselineField("state.cluster.min_demand", f"{_DEMAND}:nodes.demand_ratio", "its minimum"),
     BaselineField("state.cluster.avg_cpu", f"{_TOTALS}.cpu_requested_ratio"),

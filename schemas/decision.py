@@ -4,8 +4,11 @@ Published by the referee: one event per cycle, with one part for each action.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import groupby
 from typing import ClassVar, Final
 
 from pydantic import Field
@@ -164,6 +167,8 @@ class Decision(EventData):
         return decision_line(self)
 
 
+LEAST_FOLDED = 3
+"""Actions alike beside the first that are not told one by one."""
 RULES = {
     RefereeRule.NO_PROPOSALS: "nobody proposed anything",
     RefereeRule.ALL_NOOP: "nobody wants anything done",
@@ -207,5 +212,36 @@ def decision_line(decision: Decision, results: Sequence[str] = ()) -> str:
     if is_noop(decision):
         return f"{noop_text(decision)}{missing}"
     over = f"; over {losers}" if losers else ""
-    done = "".join(f"; {result}" for result in results)
-    return f"cycle {decision.cycle:>4}  {decision.rationale}{over}{missing}{done}"
+    done = "".join(f"; {text}" for text in counted_texts(results))
+    return f"cycle {decision.cycle:>4}  {short_rationale(decision)}{over}{missing}{done}"
+
+
+_WON = re.compile(r"(?P<wish>Agent\w+:\S+) on (?P<target>\S+).*")
+
+
+def short_rationale(decision: Decision) -> str:
+    """Return what won and why; of many alike that follow one another the first, and the names of some others."""
+    told: list[str] = []
+    for wish, alike in groupby(decision.rationale.split("; "), _wish):
+        first, *others = alike
+        told.append(first)
+        if wish is None or len(others) < LEAST_FOLDED:
+            told += others
+            continue
+        names = [found["target"].rstrip(":") for one in others if (found := _WON.fullmatch(one))]
+        shown = ", ".join(names[:LEAST_FOLDED])
+        dots = ", ..." if len(names) > LEAST_FOLDED else ""
+        told.append(f"and on {len(names)} more ({shown}{dots})")
+    return "; ".join(told)
+
+
+def _wish(text: str) -> str | None:
+    found = _WON.fullmatch(text)
+    return None if found is None else found["wish"]
+
+
+def counted_texts(texts: Sequence[str]) -> list[str]:
+    """Return texts in order, those that are alike once, with how often they came."""
+    return [
+        text if times == 1 else f"{times} times {text}" for text, times in Counter(texts).items()
+    ]

@@ -21,6 +21,7 @@ from schemas.foresight_score import AheadScore, AheadTotals, ahead_text
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.reasons import Reason
+from schemas.wording import count_text
 
 
 class Mode(StrEnum):
@@ -161,10 +162,10 @@ class OutcomeExecution(EventData):
             case ExecutionPhase.REFUSED:
                 return f"not executed ({self.reason})"
             case ExecutionPhase.STARTED:
-                return f"executing {len(self.operations)} operations"
+                return f"executing {count_text(len(self.operations), 'operation')}"
             case _:
                 done = "done" if self.succeeded else "failed"
-                return f"{done} ({self.mode}, {len(self.operations)} operations)"
+                return f"{done} ({self.mode}, {count_text(len(self.operations), 'operation')})"
 
     def line(self) -> str:
         """Return the cycle, with the part as `undo` names it, and what became of it."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from schemas.model import EVERY_PROCESS, EventData, Retention
 from schemas.numbers import Count, JsonObject, Ratio, Rounded
 
@@ -38,6 +40,8 @@ class RunStage(RunData):
     status: Literal["started", "running", "complete", "skipped", "failed"]
     progress_ratio: Ratio = 0.0
     detail: str = ""
+    samples: Count | None = Field(default=None, exclude_if=lambda samples: samples is None)
+    """What it has read or made so far: rows, trials, events; None where it counts nothing."""
 
     def line(self) -> str:
         """Return the stage and how far it is."""
@@ -60,6 +64,30 @@ class RunDataSource(RunData):
         return f"{self.kind} {self.name}"
 
 
+class RunManifest(RunData):
+    """What a run was started with: enough to do it again."""
+
+    TYPE: ClassVar[str] = "foresail.run.manifest.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "manifest", "*")
+    RETENTION: ClassVar[Retention] = Retention.STANDING
+
+    arguments: tuple[str, ...]
+    """The words behind `foresail`, without passwords."""
+    code_version: str
+    git_revision: str = ""
+    """Commit of the code, `+changed` behind it where files differed; empty outside a repository."""
+    python: str
+    packages: dict[str, str] = {}
+    """Version by installed package, of those that can change a result."""
+    seeds: dict[str, int] = {}
+    """Every seed in force, by its argument."""
+
+    def line(self) -> str:
+        """Return what was run with which code."""
+        revision = f" at {self.git_revision}" if self.git_revision else ""
+        return f"foresail {' '.join(self.arguments)}: {self.code_version}{revision}, Python {self.python}"
+
+
 class RunArtifact(RunData):
     """A file that a run made."""
 
@@ -69,6 +97,12 @@ class RunArtifact(RunData):
     label: str
     file_name: str
     sha256: str = ""
+    kind: str = Field(default="", exclude_if=lambda kind: not kind)
+    """What it is: `dataset`, `model`, `report`, `recording`, `trial`, `plot`."""
+
+    def line(self) -> str:
+        """Return the file, what it is, and the beginning of its hash."""
+        return f"{self.kind or self.label} {self.file_name} {self.sha256[:12]}".rstrip()
 
 
 class RunTrial(RunData):
@@ -81,6 +115,12 @@ class RunTrial(RunData):
     trial: Count
     value: Rounded | None
     parameters: JsonObject
+
+    def line(self) -> str:
+        """Return the trial and its value."""
+        return (
+            f"{self.study} trial {self.trial}: {'no value' if self.value is None else self.value}"
+        )
 
 
 class RunError(RunData):

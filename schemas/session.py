@@ -99,6 +99,16 @@ class SessionClaimed(SessionData):
         return f"{self.session} run by {self.runner} on {self.engine}"
 
 
+class JobTraining(DataModel):
+    """What a job that trained a policy came to."""
+
+    train_iters: Count
+    reward_mean: Rounded
+    """Of an episode, at the end."""
+    checkpoint: str
+    """File of the best weights."""
+
+
 class JobChange(DataModel):
     """A job is somewhere else than before."""
 
@@ -118,6 +128,8 @@ class JobChange(DataModel):
     """Of the result's bytes."""
     running_as: str = ""
     """Name of the process, Kubernetes Job or Ray task."""
+    training: JobTraining | None = Field(default=None, exclude_if=lambda one: one is None)
+    """Of a job that trained and succeeded."""
 
 
 class SessionAdvanced(SessionData):
@@ -196,6 +208,33 @@ class SessionStudy(SessionData):
         """Return how far it is."""
         ended = self.completed_trials + self.failed_trials + self.pruned_trials
         return f"{self.study} {self.status}: {ended} of {count_text(self.trials, 'trial')}"
+
+
+class SessionRay(SessionData):
+    """How a session's Ray cluster fares, and what was trained there."""
+
+    TYPE: ClassVar[str] = "foresail.run.session.ray.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "session", "*")
+
+    status: Literal["running", "complete", "failed"]
+    nodes: Count = 0
+    """Machines of the cluster."""
+    cpus: Count = 0
+    """Of all of them; as many jobs can run at once."""
+    train_iters: Count = 0
+    """Of all jobs that trained."""
+    reward_mean: Rounded | None = None
+    """The best of them; None: none trained."""
+    checkpoint: str = ""
+    """The best one's weights."""
+    why: str = ""
+    """Why it failed."""
+
+    def line(self) -> str:
+        """Return the cluster's size, and how far training is."""
+        size = f"{count_text(self.nodes, 'node')}, {count_text(self.cpus, 'CPU')}"
+        trained = count_text(self.train_iters, "iteration") if self.train_iters else ""
+        return ", ".join(filter(None, (f"Ray {self.status}: {size}", trained, self.why)))
 
 
 class SessionCancelRequested(SessionData):

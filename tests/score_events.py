@@ -8,6 +8,7 @@ from projections.promotion.text import evidence_text
 from projections.score.money import UNITS
 from schemas.breaker import Breaker, BreakerCause, BreakerState, OutcomeBreaker
 from schemas.foresight import DemandModelEvidence, DemotionCause, OutcomeForesight, shadows_text
+from schemas.mismatch import Mismatch, MismatchKind, OutcomeMismatch
 from schemas.promotion import ModelEvidence, ModelState, OutcomeModels, PromotionCause, driving_text
 from schemas.score import ComponentDifference, OutcomeCounterfactual
 from tests.builders import START_SECONDS, cycle_time
@@ -129,3 +130,27 @@ def make_foresight(*, cycle: int = 1, **fields: Any) -> OutcomeForesight:
         "text": shadows_text((), ()),
     }
     return OutcomeForesight(**{**default, **fields})
+
+
+def make_mismatch(*, cycle: int = 1) -> OutcomeMismatch:
+    """Return the event of a stimulus that has not moved the queue."""
+    standing = Mismatch(
+        kind=MismatchKind.STIMULUS_WITHOUT_EFFECT,
+        about="admission-queue",
+        since_cycle=cycle,
+        since_seconds=cycle_time(cycle),
+        measured=0,
+        limit=0,
+        unit="pods",
+        text="stimulus admission-queue is on for 5 cycles, but the queue is flat at 0",
+        remedy="see whether its pods exist",
+    )
+    return OutcomeMismatch(
+        cycle=cycle,
+        cluster_time_seconds=cycle_time(cycle),
+        number=1,
+        kind=standing.kind,
+        state="begun",
+        text=standing.text,
+        standing=(standing,),
+    )

@@ -17,10 +17,12 @@ from foresail.experiment.trial import estimate_cpu_seconds, run_task
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.progress import bar
+from foresail.run_log import add_run, note_artifact, note_trial
 from lab.experiments.engine import ENGINES, Task
 from lab.experiments.results import ResultFolder, TrialCost, TrialResult
 from lab.experiments.run import RECORDINGS, Plan
 from lab.experiments.run import run as run_plan
+from lab.experiments.spec import SCORE
 from projections.figures import duration, number
 from schemas.wording import count_text
 
@@ -49,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="processes of this machine, or a Ray cluster (default: local)")  # fmt: skip
     parser.add_argument("--ray-address", metavar="HOST:PORT",
                         help="head of the Ray cluster (default: one of this machine alone)")  # fmt: skip
+    add_run(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -96,10 +99,18 @@ def _play(plan: Plan, arguments: argparse.Namespace) -> int:
     deadline = math.inf if limit_seconds is None else clock.monotonic() + limit_seconds
     finished = 0
     with bar("playing", len(tasks)) as advance:
-        for _ in run_plan(plan, run_task, lambda: clock.monotonic() >= deadline):
+        for result in run_plan(plan, run_task, lambda: clock.monotonic() >= deadline):
             finished += 1
             advance(finished)
+            note_trial(
+                plan.experiment.name, finished, result.metrics.get(SCORE), _parameters(result)
+            )
+    note_artifact(plan.folder, "trial")
     return finished
+
+
+def _parameters(result: TrialResult) -> dict[str, str | int]:
+    return {"workload": result.workload, "arm": result.arm, "seed": result.seed}
 
 
 def _estimate_cpu_hours(tasks: Sequence[Task], results: ResultFolder) -> float:

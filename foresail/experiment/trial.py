@@ -217,6 +217,9 @@ def idle_services(trial: Trial) -> tuple[str, ...]:
 def add_writers(engine: Engine, trial: Trial) -> None:
     """Let everybody write who looks after the cluster in this arm beside Foresail's own services."""
     arm = trial.arm
+    if trial.world.rented:
+        for node in tuple(engine.store.records("nodes")):
+            engine.store.delete("nodes", "", node.name)
     DeploymentControllers(engine, arm)
     if arm.ahead is not None:
         ScalesAhead(engine, arm.ahead, history_of(trial), trial.seed)

@@ -17,6 +17,7 @@ from typing import Any
 
 from bus.exit_codes import ExitCode
 from foresail.arguments import Parser
+from foresail.run_log import add_run
 from foresail.verbs import Verb, set_texts
 
 VERB = Verb(150, "build datasets from traces; train, evaluate and inspect models")
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         text = _first_line(path)
         sub = actions.add_parser(name, help=f"{text[0].lower()}{text[1:]}".replace("%", "%%"))
         sub.add_argument("--json", action="store_true", help="print the result as JSON")
+        add_run(sub)
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

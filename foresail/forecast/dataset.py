@@ -16,6 +16,7 @@ from bus.exit_codes import ExitCode
 from foresail.flags import seconds
 from foresail.output import console, print_json, print_note
 from foresail.progress import doing_stages
+from foresail.run_log import note_artifact
 from foresail.workspace import workspace
 from lab.forecast.dataset_build import ANCHORS, DatasetPlan, build_dataset
 from lab.forecast.labels import LabelChoice
@@ -106,6 +107,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         print_note(f"interrupted; the same command goes on with what {plan.name} has so far")
         raise
     folder = place.processed / plan.name
+    note_artifact(folder, "dataset")
     if arguments.json:
         print_json({"folder": str(folder), "built_before": there, **manifest})
         return ExitCode.GOOD

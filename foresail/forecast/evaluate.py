@@ -20,6 +20,7 @@ from foresail.forecast._cost import cost, cost_text
 from foresail.forecast._horizons import horizons_of
 from foresail.output import console, print_json
 from foresail.progress import doing_shares
+from foresail.run_log import note_artifact
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of, write_text
 from lab.forecast.dataset import Dataset, open_dataset
@@ -81,6 +82,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         written = (
             write_report(report, report_file, plots=not arguments.no_plots) if report_file else []
         )
+    for file in written:
+        note_artifact(Path(file), "report")
     if arguments.json:
         print_json({**report, **cost()})
     else:
@@ -118,6 +121,8 @@ def _run_ages(
         write_text(report_file, text)
         content = {"model_id": report.model_id, "dataset": report.dataset, **report.figures}
         write_text(report_file.with_suffix(".json"), json.dumps(content, indent=1) + "\n")
+        for file in (report_file, report_file.with_suffix(".json")):
+            note_artifact(file, "report")
     if arguments.json:
         print_json({"model_id": report.model_id, **report.figures, **cost()})
     else:

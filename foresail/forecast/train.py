@@ -21,6 +21,7 @@ from foresail.forecast._horizons import horizons_of
 from foresail.forecast.evaluate import model_name
 from foresail.output import console, print_json
 from foresail.progress import doing_shares
+from foresail.run_log import note_artifact
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of
 from lab.forecast.dataset import open_dataset
@@ -108,6 +109,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             sha256_of(dataset.folder / MANIFEST),
             progress,
         )
+    note_artifact(place.models / name, "model")
     if arguments.json:
         print_json({**_describe(trained), **cost()})
     else:

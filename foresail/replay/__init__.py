@@ -34,6 +34,8 @@ from foresail.output import console, print_json
 from foresail.replay.keys import HELP, reading_keys
 from foresail.replay.player import FASTER, Player
 from foresail.replay.stage import ReplayLog, ReplayTarget, open_stage, run_name
+from foresail.run_log import add_run
+from foresail.run_log import stage as run_stage
 from foresail.spans import moment
 from foresail.verbs import Verb
 from inputs.plain_numbers import parse_number
@@ -100,6 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="state folder of the stack (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_run(parser)
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:
@@ -173,9 +176,13 @@ def _part(arguments: argparse.Namespace) -> LocatedWindow:
 
 
 def _messages(part: LocatedWindow) -> Iterator[StoredMessage]:
-    for kept in part.lines():
-        if kept is not None:
-            yield kept[0]
+    with run_stage("replaying") as told:
+        played = 0
+        for kept in part.lines():
+            if kept is not None:
+                yield kept[0]
+                played += 1
+                told.advance(kept[0].seq / max(1, part.last_seq), samples=played)
 
 
 async def _until_end(

@@ -1,4 +1,4 @@
-"""`foresail session job`: what one job of a what-if or experiment session does; engines start it."""
+"""`foresail session job`: what one job of a session does that is no command of its own; engines start it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
+from foresail.session.training_jobs import score_booster, train_policy
 from inputs.limited_json import BadJson, load_json
 from lab.rerun.changes import full_name, read_rules
 from lab.rerun.what_if import what_if
 from lab.sessions.arm_settings import arm_settings
-from lab.sessions.payloads import ExperimentPayload, WhatIfPayload, read_payload
+from lab.sessions.payloads import (
+    CommandPayload,
+    ExperimentPayload,
+    WhatIfPayload,
+    read_payload,
+)
+from lab.sessions.training_payloads import BoosterPayload, PolicyPayload
 
 EXAMPLES = (
     (
@@ -45,12 +52,18 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("--config", arguments.config[:60], "give an object")
     result: dict[str, Any] = {"status": "success", "config": config}
     try:
-        if isinstance(payload, WhatIfPayload):
-            result |= _what_if(payload, config)
-        elif isinstance(payload, ExperimentPayload):
-            result |= play_experiment(payload, config)
-        else:
-            raise InputError("--payload", payload.kind, "a command is started as it stands")
+        match payload:
+            case WhatIfPayload():
+                result |= _what_if(payload, config)
+            case ExperimentPayload():
+                result |= play_experiment(payload, config)
+            case PolicyPayload():
+                folder = Path(arguments.output_json).with_suffix(".training")
+                result |= train_policy(payload, config, folder)
+            case BoosterPayload():
+                result |= score_booster(payload, config)
+            case CommandPayload():
+                raise InputError("--payload", payload.kind, "a command is started as it stands")
     except InputError as error:
         result |= {"status": "error", "error": str(error)}
         _write(Path(arguments.output_json), result)

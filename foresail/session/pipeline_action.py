@@ -13,7 +13,8 @@ from foresail.notifier import Send, add_channel, sender
 from foresail.output import console, print_json
 from foresail.session.place import SessionTaken, add_place, any_log, folder_of
 from foresail.session.running import Work, add_running, run_session
-from lab.sessions.jobs_file import AnyPayload, read_jobs_file
+from lab.sessions.jobs_file import read_jobs_file
+from lab.sessions.payloads import AnyPayload
 from lab.sessions.pipeline import (
     Mode,
     PipelineResult,

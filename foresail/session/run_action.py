@@ -21,7 +21,8 @@ from foresail.session.running import Work, add_running, limits_of, run_session, 
 from lab.sessions.attempts import attempt_of
 from lab.sessions.engines.job_manifest import job_manifest, result_path
 from lab.sessions.engines.port import Attempt
-from lab.sessions.jobs_file import AnyPayload, read_jobs_file
+from lab.sessions.jobs_file import read_jobs_file
+from lab.sessions.payloads import AnyPayload
 from lab.sessions.planner import plan_jobs
 from schemas.session import PlannedJob
 

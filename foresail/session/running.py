@@ -17,13 +17,14 @@ from foresail.output import console, print_error, print_json, print_note
 from foresail.progress import doing_shares
 from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, folder_of, owned_log
+from foresail.session.ray_notes import ray_noted
 from foresail.session.summary import header_of, progress_text, run_summary, summary_text
 from lab.sessions.attempts import JobStart
 from lab.sessions.engines.port import Engine
-from lab.sessions.jobs_file import AnyPayload
 from lab.sessions.limits import Limits
-from lab.sessions.payloads import check_files, read_payload
+from lab.sessions.payloads import AnyPayload, check_files, read_payload
 from lab.sessions.runner import SessionRunner
+from lab.sessions.session_log import SessionLog
 from projections.session_state import FINAL, SessionState
 from schemas.session import PlannedJob
 
@@ -111,7 +112,7 @@ async def run_session(arguments: argparse.Namespace, work: Work) -> ExitCode:
                     start=start_of(arguments),
                     on_change=_shown(show, limits),
                 )  # fmt: skip
-                code = await _run(runner, engine)
+                code = await _run(runner, engine, log)
     except (SessionTaken, AnotherWriter) as error:
         print_error(f"{error}; nothing of this run goes on")
         return ExitCode.ANOTHER_WRITER
@@ -120,14 +121,15 @@ async def run_session(arguments: argparse.Namespace, work: Work) -> ExitCode:
     return CODES[code]
 
 
-async def _run(runner: SessionRunner, engine: Engine) -> int:
+async def _run(runner: SessionRunner, engine: Engine, log: SessionLog) -> int:
     try:
         await engine.open()
-        try:
-            return await runner.run(socket.gethostname())
-        except asyncio.CancelledError:
-            await runner.interrupt()
-            raise
+        async with ray_noted(log, engine, runner.state.trainings):
+            try:
+                return await runner.run(socket.gethostname())
+            except asyncio.CancelledError:
+                await runner.interrupt()
+                raise
     finally:
         await engine.close()
 

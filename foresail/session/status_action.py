@@ -29,8 +29,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     Raises:
         InputError: there is no such session.
     """
+    return stopping.run(show(arguments))
+
+
+async def show(arguments: argparse.Namespace) -> ExitCode:
+    """Read and print it, in a loop that runs already; raises as `run`."""
     session = known_session(arguments)
-    state, running = stopping.run(_read(arguments.state, session))
+    state, running = await _read(arguments.state, session)
     if arguments.json:
         print_json(_as_json(session, state, running=running))
     else:
@@ -54,5 +59,12 @@ def _as_json(session: str, state: SessionState, *, running: bool) -> dict[str, A
         "total": state.total,
         "states": state.counts,
         "best": summary.best,
+        "study": None if state.study is None else state.study.model_dump(mode="json"),
+        "ray": None if state.ray is None else state.ray.model_dump(mode="json"),
+        "trainings": {
+            job_id: change.training.model_dump(mode="json")
+            for job_id, change in state.jobs.items()
+            if change.training is not None
+        },
         "failures": [change.model_dump(mode="json") for change in state.failures()],
     }

@@ -11,7 +11,7 @@ from foresail.output import console
 from lab.sessions.names import object_name
 from projections.figures import duration, number
 from projections.session_state import FINAL, STATES, SessionState, runner_counts
-from schemas.session import JobChange
+from schemas.session import JobChange, SessionRay
 
 RULE = "=" * 70
 SHOWN_ERRORS = 10
@@ -106,6 +106,13 @@ def summary_text(summary: RunSummary, header: str) -> str:
     return "\n".join([*lines, "", RULE])
 
 
+def _ray_text(ray: SessionRay) -> str:
+    """Return how the Ray cluster fares, and the best that was trained."""
+    if ray.reward_mean is None:
+        return ray.line()
+    return f"{ray.line()}, best mean reward {number(ray.reward_mean)} ({ray.checkpoint})"
+
+
 def _listed(title: str, entries: list[str], most: int, what: str) -> list[str]:
     if not entries:
         return []
@@ -141,6 +148,8 @@ def print_state(session: str, state: SessionState, *, running: bool) -> None:
     """Print a session as it stands: jobs by state, failures with their last lines, the best so far."""
     out = console()
     claimed, ended = state.claimed, state.ended
+    if state.ray is not None:
+        out.print(_ray_text(state.ray), markup=False)
     if state.study is not None:
         out.print(f"{session}: {state.study.line()}", markup=False)
         if state.study.trial is not None:

@@ -24,7 +24,8 @@ from projections.stale import stale_text
 from projections.times import WALL, cluster_clock
 from schemas.actions import ActionKind
 from schemas.agents import action_label, letter_of
-from schemas.decision import is_noop, noop_reason
+from schemas.decision import counted_texts, is_noop, noop_reason, short_rationale
+from schemas.mismatch import mismatch_text
 from schemas.observation import UNHEALTHY_PODS
 from schemas.outcome import OutcomeReward
 from schemas.score import difference_text, score_text, verdict_in
@@ -58,6 +59,7 @@ def view(
         _cluster(overview),
         *_score(overview),
         *(Text(text, style="bold red") for text in standing_texts(overview.breakers)),
+        *(Text(f"warning: {mismatch_text(one)}", style="yellow") for one in overview.mismatches),
         *_standing(overview),
         *([] if overview.models is None else [Text("\n".join(driving_texts(overview.models)))]),
         *(
@@ -160,11 +162,10 @@ def _decision(overview: Overview) -> Panel:
         name = f"[{COLOURS[letter]}]{letter} {proposal.agent}[/]"
         aim = f"{proposal.kind} {proposal.target.name}"
         table.add_row(name, aim, score(proposal.score), mark, proposal.rule)
-    lines = [Text(noop_reason(decision) if idle else decision.rationale)]
-    for part in record.parts:
-        newest = part.rollback or part.execution
-        if newest is not None:
-            lines.append(Text(newest.result, style="italic"))
+    lines = [Text(noop_reason(decision) if idle else short_rationale(decision))]
+    done = [part.rollback or part.execution for part in record.parts]
+    results = counted_texts([one.result for one in done if one is not None])
+    lines += [Text(result, style="italic") for result in results]
     lines += [_reward(reward) for reward in overview.rewards[-1:] if reward.observed is not None]
     wanted = ", ".join(f"{action_label(one)} {one.aim}" for one in decision.actions)
     wanted = "nothing to do" if idle else wanted

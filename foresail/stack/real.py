@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +35,7 @@ from foresail.stack.preflight import check_alone, check_before_start, check_port
 from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
 from foresail.stack.real_cluster import check_cluster, early_label, early_note
 from foresail.stack.recording import open_writer, seal_or_say
-from foresail.stack.run_events import announce_start, run_complete, run_error
+from foresail.stack.run_events import announce_manifest, announce_start, run_complete, run_error
 from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.stack.supervised_processes import ServiceProcess
@@ -177,6 +178,7 @@ async def _bring_up(
     cleanup.push_async_callback(bus.close)
     settings = with_history(plant.settings_in_force(settings), workload, folder / "workload")
     await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
+    await announce_manifest(bus, origin, settings, sys.argv[1:], clock.wall_ns() / 1e9)
     writer = _open_recording(settings, origin, workload, cleanup)
 
     stack = RunningStack(

@@ -4,17 +4,19 @@ the end of the run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from bus.follow import Publisher
 from bus.port import Bus
+from foresail.run_log import manifest_of
 from foresail.settings import StackSettings
 from foresail.stack.workload import ChosenWorkload
 from schemas.config import CODE_VERSION, Config, config_hash
 from schemas.envelope import NewEvent
 from schemas.identity import Origin
-from schemas.run import RunComplete, RunDataSource, RunError, RunStage
+from schemas.run import RunComplete, RunDataSource, RunError, RunManifest, RunStage
 
 PRODUCER = "stack"
 LOCAL_ONLY = {
@@ -82,6 +84,17 @@ async def announce_start(
     stage = RunStage(run_id=origin.incarnation, process=PRODUCER, stage="live", status="started")
     await publisher.publish([NewEvent(source, 0, time_seconds)])
     await publisher.publish([NewEvent(stage, 0, time_seconds)])
+
+
+async def announce_manifest(
+    bus: Bus, origin: Origin, settings: StackSettings, words: Sequence[str], time_seconds: float
+) -> None:
+    """Publish what a run in real time was started with; a virtual run's log depends on its settings alone."""
+    groups = {name: getattr(group, "seed", None) for name, group in settings.groups.items()}
+    seeds = {f"{name}.seed": seed for name, seed in groups.items() if type(seed) is int}
+    fields = {**manifest_of(words, {}), "seeds": seeds}
+    data = RunManifest(run_id=origin.incarnation, process=PRODUCER, **fields)
+    await Publisher(bus, origin, PRODUCER).publish([NewEvent(data, 0, time_seconds)])
 
 
 async def run_error(

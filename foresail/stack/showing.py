@@ -22,6 +22,7 @@ from schemas.breaker import OutcomeBreaker
 from schemas.decision import Decision, decision_line, is_noop
 from schemas.envelope import Event
 from schemas.foresight import OutcomeForesight, foresight_texts
+from schemas.mismatch import OutcomeMismatch
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution
 from schemas.promotion import OutcomeModels, judgement_texts
@@ -117,6 +118,10 @@ class LinePrinter:
                 yield from self._signals_lines(observed)
             case OutcomeBreaker() as change:
                 yield change.text
+            case OutcomeMismatch(state="begun", text=text):
+                yield f"warning: {text}"
+            case OutcomeMismatch(text=text):
+                yield text
             case OutcomeModels() as judged:
                 yield from _driving_lines(judged)
             case OutcomeForesight(before=before_shadows, shadows=shadows) as demand:

@@ -101,7 +101,9 @@ class Arm(DataModel):
     autoscaling: Autoscaling | None = None
     """Whether every Deployment has an HPA; unset: those of the workload and scenario alone."""
     vertical: bool = False
-    """Whether every Deployment has a VerticalPodAutoscaler that evicts and resizes."""
+    """Whether every Deployment and Job has a VerticalPodAutoscaler that resizes in place, else evicts, also its only
+    pod.
+    """
     provisioner: Provisioner = "none"
     """Who rents machines."""
     queues: Queueing | None = None

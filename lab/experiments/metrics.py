@@ -72,6 +72,16 @@ METRICS: Mapping[str, Metric] = {
     "replicas_changed": Metric("pods", "lower", "replicas added or removed, each way"),
     "evictions": Metric("pods", "lower", "pods evicted, preempted or taken by taints"),
     "restarts": Metric("containers", "lower", "containers started again in their pod"),
+    "memory_kills": Metric("containers", "lower", "killed for lack of memory"),
+    "starved_pod_minutes": Metric(
+        "pod min", "lower", "pods that got less of their machine's cores than they wanted"
+    ),
+    "requested_core_hours": Metric("core h", "lower", "requested by running pods"),
+    "requested_gib_hours": Metric("GiB h", "lower", "requested by running pods"),
+    "cpu_slack_ratio": Metric("ratio", "lower", "of the cores that running pods request: not used"),
+    "memory_slack_ratio": Metric(
+        "ratio", "lower", "of the memory that running pods request: not used"
+    ),
     "writes": Metric(
         "actions", "lower", "writes to the cluster by Foresail that changed something"
     ),

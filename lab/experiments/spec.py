@@ -56,6 +56,10 @@ class World(DataModel):
     """How much goes wrong by itself."""
     machines: str | None = None
     """File of machines that can be rented; unset: the built-in table."""
+    rented: bool = False
+    """Whether the workload's own machines are gone before anything runs, so that somebody has rented each that there
+    is and can give it back; `nodes` then says how much work there is.
+    """
 
 
 class Workload(DataModel):
@@ -148,6 +152,12 @@ class Experiment(DataModel):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise ValueError(f"{what}: {', '.join(twice)} stands twice; give each its own name")
+        fixed = [arm.name for arm in self.arms if arm.provisioner == "none"]
+        if self.world.rented and fixed:
+            raise ValueError(
+                f"world.rented: nobody rents a machine in arm {fixed[0]!r}, so it would have none; give it a "
+                "provisioner, or leave out rented"
+            )
         arms = [arm.name for arm in self.arms]
         for field in ("arm", "against"):
             name = getattr(self.hypothesis, field)

@@ -14,6 +14,7 @@ from lab.experiments.pressure_samples import PressureSamples
 from lab.experiments.recovery import OWNERS, Recovery
 from lab.experiments.results import Burden
 from lab.experiments.served import ServedRequests
+from lab.experiments.sizes import PodSizes
 from lab.experiments.waiting import Waiting
 from twin.port.engine import Change, Engine
 from twin.port.objects import (
@@ -47,6 +48,7 @@ class GroundTruth:
         self._recovery = Recovery(engine.now)
         self._pressure = PressureSamples(engine.now)
         self._served = ServedRequests()
+        self._sizes = PodSizes()
         self._counts: Counter[str] = Counter()
         self._node_seconds = self._joules = 0.0
         self._job_seconds: list[float] = []
@@ -77,6 +79,7 @@ class GroundTruth:
         waiting, counts = self._waiting, self._counts
         values = {
             **self._served.metrics(),
+            **self._sizes.metrics(),
             **self._recovery.metrics(engine.now),
             "cpu_seconds_done": done,
             "cpu_seconds_lost": lost,
@@ -138,6 +141,7 @@ class GroundTruth:
 
     def _follow_pod(self, pod: PodRecord, before: PodRecord) -> None:
         self._counts["restarts"] += pod.restart_count > before.restart_count
+        self._sizes.follow(pod, before)
         if pod.disruption and not before.disruption:
             self._counts["evictions"] += 1
             self._waiting.payers.count(payer_of(pod, "pods"), "evictions")
@@ -212,6 +216,7 @@ class GroundTruth:
         self._counts["activations"] += len(self._asleep - asleep)
         self._asleep = asleep
         self._served.look(engine.serving.accounts(), seconds)
+        self._sizes.look(engine, seconds)
 
     def _count_from_now(self) -> None:
         """End the warm-up."""
@@ -221,6 +226,7 @@ class GroundTruth:
         self._recovery.reset(self._engine.now)
         self._pressure.reset(self._engine.now)
         self._served.reset()
+        self._sizes = PodSizes()
         jobs = self._counts["jobs"]
         self._counts = Counter(jobs=jobs)  # one that came in the warm-up may end after it
         self._node_seconds = self._joules = 0.0

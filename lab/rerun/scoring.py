@@ -19,6 +19,7 @@ from schemas.config import Config
 from schemas.foresight import OutcomeForesight
 from schemas.identity import Origin
 from schemas.learned import OutcomeLearned
+from schemas.mismatch import OutcomeMismatch
 from schemas.outcome import OutcomeForecast, OutcomeReward
 from schemas.promotion import OutcomeModels
 from schemas.score import OutcomeCounterfactual, OutcomeScore
@@ -47,6 +48,7 @@ class ScoringStage:
         OutcomeModels.PATTERN,
         OutcomeForesight.PATTERN,
         OutcomeLearned.PATTERN,
+        OutcomeMismatch.PATTERN,
     )
 
     def __init__(self, changes: Changes, origin: Origin, *, from_start: bool) -> None:

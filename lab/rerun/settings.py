@@ -24,7 +24,7 @@ BEFORE_THERE_WERE: Mapping[str, Changes] = {
         "workload_history": False,
         "replica_capacity": False,
     },
-    "scoreboard": {"foresight": {"enabled": False}},
+    "scoreboard": {"foresight": {"enabled": False}, "mismatch": {"enabled": False}},
 }
 """What a recording meant that announces no such settings."""
 

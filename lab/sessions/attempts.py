@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lab.sessions.engines.port import Attempt, Ending
-from lab.sessions.jobs_file import AnyPayload
 from lab.sessions.limits import Limits
-from lab.sessions.payloads import words_of
+from lab.sessions.payloads import AnyPayload, words_of
 from schemas.session import JobChange, JobState, PlannedJob
 
 LONGEST_REASON = 500

@@ -17,9 +17,7 @@ from inputs.limited_json import BadJson, load_json
 from lab.sessions.names import object_name
 from lab.sessions.payloads import (
     BACKTEST,
-    CommandPayload,
-    ExperimentPayload,
-    WhatIfPayload,
+    AnyPayload,
     known_names,
     read_payload,
     unknown_name,
@@ -28,7 +26,6 @@ from schemas.session import PlannedJob
 
 FILE_BYTES = 256 * 1024**2
 LINE_BYTES = 128 * 1024
-AnyPayload = WhatIfPayload | ExperimentPayload | CommandPayload
 
 
 def write_jobs_file(path: Path, payload: AnyPayload, jobs: Iterable[PlannedJob]) -> None:

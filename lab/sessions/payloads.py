@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError
 
 from bus.errors import InputError
 from inputs.close_matches import remedy_for
@@ -19,9 +19,14 @@ from lab.experiments.arms import CHANGEABLE
 from lab.experiments.spec import SCORE, Split
 from lab.rerun.changes import known_settings
 from lab.rerun.what_if import WINDOW_SECONDS
+from lab.sessions.base_payload import BasePayload
 from lab.sessions.field_errors import field_error
-from projections.session_state import Direction
-from schemas.expressions import ExpressionError, compile_expression
+from lab.sessions.training_payloads import (
+    BOOSTER_NAMES,
+    POLICY_NAMES,
+    BoosterPayload,
+    PolicyPayload,
+)
 from schemas.model import DataModel
 from services.agents.value_settings import ValueSettings
 from services.executor.settings import Caps
@@ -45,23 +50,7 @@ LONGEST_WORD_BYTES = 128 * 1024 - 1
 _FIELD = re.compile(r"\{(python|job_id|config|output_json|config\.([^{}]+))\}")
 
 
-class _Payload(DataModel):
-    """Common fields: what results are ranked by."""
-
-    rank_by: str
-    """A figure of the result's JSON, as an expression."""
-    direction: Direction = "maximize"
-
-    @model_validator(mode="after")
-    def _check_rank(self) -> Self:
-        try:
-            compile_expression(self.rank_by)
-        except ExpressionError as error:
-            raise ValueError(f"rank_by: {error}") from error
-        return self
-
-
-class WhatIfPayload(_Payload):
+class WhatIfPayload(BasePayload):
     """Decisions of a recording, computed again with other settings; the names of a job are settings."""
 
     kind: Literal["what-if"]
@@ -73,7 +62,7 @@ class WhatIfPayload(_Payload):
     rank_by: str = "metrics.reward"
 
 
-class ExperimentPayload(_Payload):
+class ExperimentPayload(BasePayload):
     """An arm with other settings in the worlds of an experiment; the names of a job are `arm` and settings."""
 
     kind: Literal["experiment"]
@@ -84,7 +73,7 @@ class ExperimentPayload(_Payload):
     rank_by: str = f"metrics.{SCORE}"
 
 
-class CommandPayload(_Payload):
+class CommandPayload(BasePayload):
     """A program: each `{...}` in its words is filled in, and each word stays one word."""
 
     kind: Literal["command"]
@@ -95,7 +84,8 @@ class CommandPayload(_Payload):
     rank_by: str = "metrics.score"
 
 
-Payload = Annotated[WhatIfPayload | ExperimentPayload | CommandPayload, Field(discriminator="kind")]
+AnyPayload = WhatIfPayload | ExperimentPayload | CommandPayload | PolicyPayload | BoosterPayload
+Payload = Annotated[AnyPayload, Field(discriminator="kind")]
 _READER: TypeAdapter[Any] = TypeAdapter(Payload)
 BACKTEST = CommandPayload(
     kind="command",
@@ -106,21 +96,21 @@ BACKTEST = CommandPayload(
 """What a session file or jobs file without a payload means."""
 
 
-def read_payload(field: str, value: object) -> WhatIfPayload | ExperimentPayload | CommandPayload:
+def read_payload(field: str, value: object) -> AnyPayload:
     """Return a payload from JSON values.
 
     Raises:
         InputError: it is none.
     """
     try:
-        payload: WhatIfPayload | ExperimentPayload | CommandPayload = _READER.validate_python(value)
+        payload: AnyPayload = _READER.validate_python(value)
     except ValidationError as error:
         raise field_error(field, error, skip=1) from error
     return payload
 
 
 def known_names(
-    payload: WhatIfPayload | ExperimentPayload | CommandPayload,
+    payload: AnyPayload,
 ) -> Sequence[str] | None:
     """Return the names that a job of a payload may have; None: any."""
     match payload:
@@ -130,6 +120,10 @@ def known_names(
             changeable = (name for name in known_settings() if name.partition(".")[0] in CHANGEABLE)
             inner = (f"{table}.{field}" for table, kind in TABLES for field in kind.model_fields)
             return ("arm", *changeable, *inner)
+        case PolicyPayload():
+            return POLICY_NAMES
+        case BoosterPayload():
+            return BOOSTER_NAMES
         case CommandPayload(names=names):
             return names
 
@@ -142,7 +136,7 @@ def unknown_name(names: Iterable[str], known: Sequence[str] | None) -> str:
     return "" if unknown is None else f"{unknown}: {remedy_for(unknown, known)}"
 
 
-def check_files(payload: WhatIfPayload | ExperimentPayload | CommandPayload) -> None:
+def check_files(payload: AnyPayload) -> None:
     """Refuse a payload whose own file is not there; raises InputError."""
     files = {
         "what-if": ("payload.recording", getattr(payload, "recording", None)),
@@ -154,7 +148,7 @@ def check_files(payload: WhatIfPayload | ExperimentPayload | CommandPayload) -> 
 
 
 def words_of(
-    payload: WhatIfPayload | ExperimentPayload | CommandPayload,
+    payload: AnyPayload,
     job_id: str,
     config: Mapping[str, Any],
     output_json: str,

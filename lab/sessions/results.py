@@ -7,9 +7,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from inputs.limited_json import BadJson, load_json
 from lab.sessions.engines.port import RESULT_BYTES, NoResult
 from schemas.expressions import compile_expression
+from schemas.session import JobTraining
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class JobResult:
     value: float | None
     """What it is ranked by; None: it has no such figure."""
     sha256: str
+    training: JobTraining | None = None
+    """What it says of a training, where it was one."""
 
 
 def read_result(data: bytes, rank_by: str) -> JobResult:
@@ -37,7 +42,15 @@ def read_result(data: bytes, rank_by: str) -> JobResult:
     if content.get("status") == "error":
         raise NoResult(f"its result says: {str(content.get('error', 'an error'))[:200]}")
     value = figure_of(content, rank_by)
-    return JobResult(content, value, hashlib.sha256(data).hexdigest())
+    return JobResult(content, value, hashlib.sha256(data).hexdigest(), _training(content))
+
+
+def _training(content: dict[str, Any]) -> JobTraining | None:
+    """Return the part `training` of a result; None where it has none that can be read."""
+    try:
+        return JobTraining.model_validate(content.get("training"))
+    except ValidationError:
+        return None
 
 
 def figure_of(content: dict[str, Any], expression: str) -> float | None:

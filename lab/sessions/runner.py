@@ -13,8 +13,8 @@ from bus.clock import Clock
 from bus.errors import InputError
 from lab.sessions.attempts import JobStart, attempt_of, change_of
 from lab.sessions.engines.port import Attempt, Ending, Engine, NoResult, NotSubmitted
-from lab.sessions.jobs_file import AnyPayload
 from lab.sessions.limits import Limits
+from lab.sessions.payloads import AnyPayload
 from lab.sessions.results import read_result
 from lab.sessions.session_log import SessionLog
 from projections.session_state import FINAL, SessionState, runner_counts
@@ -257,7 +257,8 @@ class SessionRunner:
             result = read_result(await self._engine.collect(attempt), self._payload.rank_by)
         except NoResult as error:
             return change.model_copy(update={"state": "failed", "why": str(error)})
-        return change.model_copy(update={"value": result.value, "sha256": result.sha256})
+        found = {"value": result.value, "sha256": result.sha256, "training": result.training}
+        return change.model_copy(update=found)
 
     def _back_off(self, number: int) -> float:
         most = min(LONGEST_BACK_OFF_SECONDS, BACK_OFF_SECONDS * 2.0 ** (number - 1))

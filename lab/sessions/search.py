@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -13,15 +14,18 @@ from inputs.limited_files import BadFile, read_limited
 from inputs.limited_yaml import MOST_BYTES, BadYaml, load_yaml
 from lab.sessions.field_errors import field_error
 from lab.sessions.payloads import ExperimentPayload, Payload, known_names, unknown_name
+from lab.sessions.training_payloads import PolicyPayload
 from projections.session_state import Direction
 from schemas.expressions import ExpressionError, compile_expression
 from schemas.model import DataModel
 
-Sampler = Literal["tpe", "cma-es", "nsga-ii", "random"]
-SAMPLERS: tuple[Sampler, ...] = ("tpe", "cma-es", "nsga-ii", "random")
+Sampler = Literal["tpe", "cma-es", "nsga-ii", "random", "grid"]
+SAMPLERS: tuple[Sampler, ...] = get_args(Sampler)
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,60}$"
 WEIGHTS = ("scoreboard.",)
 """Settings of the reward itself: who searches them and ranks by the reward finds the largest weights."""
+POLICY_WEIGHTS = ("alpha", "beta", "gamma")
+"""The same, of the reward that a policy learns."""
 LEAST_FAILED = 3
 """Failed trials that end no study, whatever their share."""
 
@@ -96,7 +100,8 @@ class Search(DataModel):
         texts = [*self.constraints, *(objective.figure for objective in self.objectives)]
         for text in texts:
             self._check_expression(text)
-        weights = next((name for name in names if name.startswith(WEIGHTS)), None)
+        own = POLICY_WEIGHTS if isinstance(self.payload, PolicyPayload) else ()
+        weights = next((name for name in names if name.startswith(WEIGHTS) or name in own), None)
         if weights is not None and not self.circular:
             raise ValueError(
                 f"space: {weights} is part of the reward that ranks; say why in `circular`, or leave it out"
@@ -107,9 +112,20 @@ class Search(DataModel):
             raise ValueError("rungs: give growing numbers of seeds, as 2, 5, 10")
         if isinstance(self.payload, ExperimentPayload) and self.payload.split != "development":
             raise ValueError("payload.split: a search sees the development split alone")
-        if len(self.objectives) > 1 and self.sampler not in {"nsga-ii", "tpe", "random"}:
+        if self.sampler == "grid":
+            if not all(dimension.choices for dimension in self.space):
+                raise ValueError("sampler: a grid takes choices alone; give them to each dimension")
+            if self.trials > len(self.grid()):
+                raise ValueError(f"trials: the grid has {len(self.grid())} combinations")
+        if len(self.objectives) > 1 and self.sampler == "cma-es":
             raise ValueError(f"sampler: {self.sampler} knows one objective; use nsga-ii or tpe")
         return self
+
+    def grid(self) -> list[dict[str, Any]]:
+        """Return every combination of the choices, the last dimension changing fastest."""
+        names = [dimension.name for dimension in self.space]
+        rows = product(*(dimension.choices for dimension in self.space))
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _check_expression(self, text: str) -> None:
         try:

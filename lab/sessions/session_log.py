@@ -32,6 +32,7 @@ from schemas.session import (
     SessionClaimed,
     SessionEnded,
     SessionPlanned,
+    SessionRay,
     SessionStudy,
 )
 
@@ -102,6 +103,10 @@ class SessionLog:
     async def note_study(self, **fields: Any) -> None:
         """Store how a search stands; fields as of `SessionStudy`."""
         await self._publish(SessionStudy, **fields)
+
+    async def note_ray(self, **fields: Any) -> None:
+        """Store how the Ray cluster fares; fields as of `SessionRay`."""
+        await self._publish(SessionRay, **fields)
 
     async def request_cancel(self, reason: str) -> None:
         """Ask whoever runs the session to end it."""

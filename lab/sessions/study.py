@@ -17,7 +17,7 @@ from lab.sessions.payloads import ExperimentPayload
 from lab.sessions.results import figure_of, read_result
 from lab.sessions.search import LEAST_FAILED, Dimension, Search, names_of
 from schemas.expressions import compile_expression
-from schemas.session import EndedTrial, PlannedJob
+from schemas.session import EndedTrial, JobTraining, PlannedJob
 
 BASELINE = "baseline"
 HELD = "constraints_hold"
@@ -49,6 +49,8 @@ class StudyState:
     baseline: dict[str, Any] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     """Why trials failed, in order."""
+    trainings: list[JobTraining] = field(default_factory=list)
+    """What the trials of this run that trained came to."""
     history: list[EndedTrial] = field(default_factory=list)
     """Trials that have ended since `on_change` was told before."""
 
@@ -140,6 +142,9 @@ class StudyRunner:
             remedy = f"give a URL that Optuna takes, as sqlite:///study.db ({error})"
             raise InputError("--storage", storage, remedy) from error
         self._check_same(study)
+        if search.sampler == "grid" and not study.trials:
+            for combination in search.grid():
+                study.enqueue_trial(combination)
         return study
 
     def _check_same(self, study: Any) -> None:
@@ -157,6 +162,8 @@ class StudyRunner:
         """Fail the trials that an earlier run was killed over: nobody plays them."""
         for trial in self.study.get_trials(states=(self._optuna.trial.TrialState.RUNNING,)):
             self.study.tell(trial.number, state=self._optuna.trial.TrialState.FAIL)
+            if self._search.sampler == "grid":
+                self.study.enqueue_trial(trial.params)
 
     def _left(self) -> int:
         return self._search.trials - self.state.done - len(self._running)
@@ -214,11 +221,13 @@ class StudyRunner:
             return
         try:
             data = await self._engine.collect(attempt)
-            content = read_result(data, self._search.objectives[0].figure).content
+            result = read_result(data, self._search.objectives[0].figure)
         except NoResult as error:
             self._fail(trial, str(error))
             return
-        names = names_of(content, self.state.baseline)
+        if result.training is not None:
+            self.state.trainings.append(result.training)
+        names = names_of(result.content, self.state.baseline)
         values = [figure_of(names, objective.figure) for objective in self._search.objectives]
         missing = [
             objective.figure
@@ -318,7 +327,7 @@ def sampler_of(search: Search) -> Any:
             return samplers.CmaEsSampler(seed=seed)
         case "nsga-ii":
             return samplers.NSGAIISampler(seed=seed, population_size=12)
-        case "random":
+        case "random" | "grid":  # a grid's combinations wait in the study already
             return samplers.RandomSampler(seed=seed)
 
 

@@ -14,7 +14,7 @@ from projections.measure_names import measure_name
 from projections.noop_text import same_noop
 from schemas.actions import Action, ActionKind, AgentName, Evidence
 from schemas.agents import action_label, letter_of
-from schemas.decision import Considered, Decision, Override, is_noop, noop_reason
+from schemas.decision import Considered, Decision, Override, is_noop, noop_reason, short_rationale
 from schemas.outcome import (
     GuardCheck,
     OutcomeExecution,
@@ -43,7 +43,7 @@ def cycle_json(record: CycleRecord) -> Json | None:
             for decided, part in zip(data.parts, record.parts, strict=False)
         ],
         "rule": data.rule,
-        "rationale": noop_reason(data) if is_noop(data) else data.rationale,
+        "rationale": noop_reason(data) if is_noop(data) else short_rationale(data),
         "closed_by": data.closed_by,
         "score": data.score,
         "reason": data.reason,

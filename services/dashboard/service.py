@@ -42,8 +42,9 @@ async def run(
     on_progress: Callable[[str, int], None] | None = None,
     replay_text: Callable[[], str] | None = None,
     errors: ItemErrors | None = None,
+    file: str = "",
 ) -> None:
-    """Serve the page until cancelled; `replay_text` says how far a replay is.
+    """Serve the page until cancelled; `replay_text` says how far a replay is, `file` names a recording that is shown.
 
     An event that cannot be shown, and a request that cannot be answered, end nothing; `errors` counts them.
 
@@ -52,13 +53,14 @@ async def run(
         BusUnavailable: the log cannot be read.
     """
     listening = listen(settings)
-    hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors)
+    hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors, file)
     address, port = listening.getsockname()[:2]
     structlog.get_logger("dashboard").info("serving", url=f"http://{address}:{port}")
     tasks = [
         asyncio.create_task(hub.follow(), name="dashboard-follow"),
         asyncio.create_task(hub.render(), name="dashboard-render"),
     ]
+    remembering = asyncio.create_task(hub.remember(), name="dashboard-remember")
     server = PageServer(
         uvicorn.Config(
             make_app(hub),
@@ -79,7 +81,7 @@ async def run(
         for task in done:
             task.result()
     finally:
-        await _stop(hub, server, serving, tasks)
+        await _stop(hub, server, serving, [*tasks, remembering])
         listening.close()
 
 

@@ -11,6 +11,7 @@ from schemas.prediction import PredictionDemand
 from services.scoreboard.breakers import breakers_after
 from services.scoreboard.foresight import ForesightScores
 from services.scoreboard.learned import LearnedScores
+from services.scoreboard.mismatches import Mismatches
 from services.scoreboard.promotion import promotion_after
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState, evolve
@@ -31,6 +32,9 @@ class ScoreboardHandler:
         ("outcome", "*"),
         ("untouched", "observation"),
         ("control",),
+        ("snapshot", "workloads"),
+        ("stimulus",),
+        ("run", "stage", "*"),
     )
     state_version = 3
     deadline_seconds: float | None = None
@@ -57,6 +61,11 @@ class ScoreboardHandler:
         if settings.breaker.enabled:
             breakers = breakers_after(state.breakers, event, settled.view, settings.breaker)
             settled = settled.model_copy(update={"breakers": breakers})
+        if settings.mismatch.enabled:
+            before = settled.mismatches or Mismatches()
+            after = before.after(event, settled.view, settings.mismatch)
+            if after is not before:
+                settled = settled.model_copy(update={"mismatches": after})
         return settled
 
     def open_cycle(self, state: ScoreboardState) -> int | None:
@@ -73,6 +82,8 @@ class ScoreboardHandler:
             cycles += [owed.outcome.cycle for owed in state.learned.owed]
         if state.switched is not None:
             cycles += [owed.estimate.cycle for owed in state.switched.owed]
+        if state.mismatches is not None:
+            cycles += [owed.change.cycle for owed in state.mismatches.owed]
         return max(cycles, default=None)
 
     def decide(self, state: ScoreboardState, *, overdue: bool) -> tuple[NewEvent, ...]:
@@ -88,6 +99,7 @@ class ScoreboardHandler:
             *changes,
             *judgements,
             *(() if state.foresight is None else state.foresight.new_events()),
+            *(() if state.mismatches is None else state.mismatches.new_events()),
             *(() if state.learned is None else state.learned.new_events()),
         )
 

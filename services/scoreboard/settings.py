@@ -10,6 +10,7 @@ from bus.errors import ConfigError
 from projections.breaker.settings import OFF as OFF_BREAKER
 from projections.breaker.settings import BreakerSettings
 from projections.demotion.settings import ForesightSettings
+from projections.mismatch.settings import MismatchSettings
 from projections.promotion.settings import OFF as OFF_PROMOTION
 from projections.promotion.settings import PromotionSettings
 from projections.score.prices import ScorePrices
@@ -70,6 +71,8 @@ class ScoreboardSettings(DataModel):
     """When a shadow model of risk drives by itself; `promotion.*` sets it."""
     foresight: ForesightSettings = ForesightSettings()
     """How acting on forecasts of demand is judged; `foresight.*` sets it."""
+    mismatch: MismatchSettings = MismatchSettings()
+    """When things that belong together do not fit; `mismatch.*` sets it."""
     forecast_cycles: int = Field(default=25, ge=1)
     """Predictions of one model that wait for their horizon at once; of a model that looks further
     ahead than so many cycles every n-th is scored.
@@ -107,5 +110,7 @@ class ScoreboardSettings(DataModel):
             hidden.add("promotion")
         if not self.foresight.enabled:
             hidden.add("foresight")
+        if not self.mismatch.enabled:
+            hidden.add("mismatch")
         settings = self.model_dump(mode="json", exclude=hidden)
         return {"weights": dict(weights), **settings, "scale": scale_of(weights)}

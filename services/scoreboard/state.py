@@ -42,6 +42,7 @@ from services.scoreboard.capacity import ScoredCapacity, with_statement
 from services.scoreboard.forecast import RunningSums, score_forecast
 from services.scoreboard.foresight import ForesightScores
 from services.scoreboard.learned import LearnedScores
+from services.scoreboard.mismatches import Mismatches
 from services.scoreboard.pending import (
     PendingForecast,
     failing,
@@ -104,6 +105,8 @@ class ScoreboardState(DataModel):
     """Learned policies beside their agents' rules; None, and not in the checkpoint, as long as none chose."""
     capacity: ScoredCapacity | None = Field(default=None, exclude_if=lambda scored: scored is None)
     """What replicas bear; None, and not in the checkpoint, as long as nothing was said of it."""
+    mismatches: Mismatches | None = Field(default=None, exclude_if=lambda found: found is None)
+    """What does not fit; None, and not in the checkpoint, where nobody looks for it."""
 
 
 def evolve(

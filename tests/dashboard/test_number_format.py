@@ -13,7 +13,7 @@ import pytest
 from projections.figures import number, number_beside
 from tests.patience import HANGS_SECONDS
 
-MODULE = Path(__file__).parents[2] / "services" / "dashboard" / "static" / "format.js"
+MODULE = Path(__file__).parents[2] / "web" / "src" / "lib" / "format.js"
 NODE = shutil.which("node")
 VALUES = (
     0, 1e-9, -1e-9, 5e-5, -5e-5, 0.00034, 0.0123, 0.5, 0.8301, 1, 1.005, 2.5, 9.999, 11.8722, 62.45,

@@ -43,7 +43,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.GOOD if lines >= arguments.at_least else ExitCode.DIFFERS
 '''
 DOCUMENTED = (
-    "up", "tap", "recording", "replay", "run-trace", "explain", "timeline", "switchback", "effects", "report",
+    "up", "tap", "recording", "replay", "dashboard", "run-trace", "explain", "timeline", "switchback", "effects",
+    "report",
     "status", "trace", "kill", "pause", "resume", "undo", "rearm", "doctor", "architecture", "rbac", "reset", "twin",
     "forecast", "learn", "verify", "what-if", "sweep", "experiment", "session", "tune", "queue", "diff", "completion",
 )  # fmt: skip

@@ -37,7 +37,7 @@ from schemas.queue import (
     QueueState,
 )
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
-from schemas.run import RunArtifact, RunError, RunTrial
+from schemas.run import RunArtifact, RunError, RunManifest, RunTrial
 from schemas.session import (
     JobChange,
     PlannedJob,
@@ -46,33 +46,27 @@ from schemas.session import (
     SessionClaimed,
     SessionEnded,
     SessionPlanned,
+    SessionRay,
     SessionStudy,
 )
 from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
 from tests.builders import make_control, stamp_event
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
-from tests.score_events import make_breaker_change, make_foresight, make_judgement
+from tests.score_events import make_breaker_change, make_foresight, make_judgement, make_mismatch
 
 ROOT = Path(__file__).parents[2]
-NO_EVICTION = MissingCapability(
-    kind=ActionKind.MIGRATE, needs="create pods/eviction", why="forbidden"
-)
+NO_EVICTION = MissingCapability(kind=ActionKind.MIGRATE, needs="evict", why="forbidden")
 CAPACITY = PredictionCapacity(
     cycle=4,
     cluster_time_seconds=100.0,
     latency_seconds=0.5,
     bad_ratio=0.01,
     workloads=CapacityTable(
-        ids=("shop/Deployment/web",),
-        version=("7",),
-        replica_rate=(48.0,),
-        low=(44.0,),
-        high=(None,),
-        windows=(12.5,),
-        source=("borne",),
+        ids=("shop/Deployment/web",), version=("7",), replica_rate=(48.0,), low=(44.0,), high=(None,),
+        windows=(12.5,), source=("borne",),
     ),
-)
+)  # fmt: skip
 FILLED = HistoryFilled(
     cycle=0,
     cluster_time_seconds=1_800.0,
@@ -136,19 +130,12 @@ SESSION = (
     SessionAdvanced(**_SESSION, changes=(JobChange(job_id="j", state="failed", log_tail=("x",)),)),
     SessionEnded(**_SESSION, status="complete", counts={"failed": 1}, exit_code=1),
     SessionCancelRequested(**_SESSION, why="enough"),
+    SessionRay(**_SESSION, status="complete", nodes=2, cpus=6, train_iters=8, reward_mean=-1.5),
     SessionStudy(
-        **_SESSION,
-        status="running",
-        study="s",
-        trials=2,
-        completed_trials=1,
-        failed_trials=0,
-        pruned_trials=0,
-        trial=0,
-        best_score=(1.5,),
-        best_params={"x": 1},
+        **_SESSION, status="running", study="s", trials=2, completed_trials=1, failed_trials=0,
+        pruned_trials=0, trial=0, best_score=(1.5,), best_params={"x": 1},
     ),
-)
+)  # fmt: skip
 """No run of a stack makes any."""
 _FIGURES = {
     name: 1
@@ -244,7 +231,8 @@ def examples() -> Mapping[str, list[Encoded]]:
             found[attributes_of(message.headers)["type"]].append(encoded)
     about = {"run_id": "r", "process": "lab"}
     for made in (
-        RunArtifact(**about, label="model", file_name="m.json"),
+        RunArtifact(**about, label="model", file_name="m.json", kind="model"),
+        RunManifest(**about, arguments=("verify", "f"), code_version="c", python="3.11.7"),
         RunTrial(**about, study="s", trial=1, value=0.5, parameters={"depth": 3, "list": [1.5]}),
         RunError(**about, text="it broke"),
         make_control(),
@@ -252,6 +240,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         make_breaker_change(),
         make_judgement(),
         make_foresight(),
+        make_mismatch(),
         OutcomeCapabilities(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
         IMPORTED,
         CAPACITY,

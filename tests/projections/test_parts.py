@@ -15,9 +15,10 @@ from bus.port import StoredMessage
 from bus.recording import open_recording
 from foresail.explanation import screen
 from foresail.stack.showing import LinePrinter
-from foresail.tap_filter import TapFilter, condition
+from foresail.tap_filter import TapFilter
 from lab.rerun.what_if import change_between, class_of, decision_text
 from projections.cycle_record import CycleRecord
+from projections.event_condition import condition
 from projections.log_audit import Auditor
 from projections.policy_totals import PolicyTotals
 from projections.run_totals import RunTotals
@@ -25,7 +26,7 @@ from projections.spans import attributes_of_data
 from proofs.faults.log_check import check
 from proofs.simulation.log_monitor import LogMonitor
 from schemas.actions import Action, ActionKind
-from schemas.decision import MOST_PARTS, Decision, DecisionPart, decision_line
+from schemas.decision import MOST_PARTS, Decision, DecisionPart, decision_line, short_rationale
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase
 from schemas.reasons import Reason
@@ -143,6 +144,25 @@ def test_no_selected_proposal_is_lost_or_loses() -> None:
     assert decision_line(decision()).endswith("; over C admission")
     verdicts = {one["agent"]: one["verdict"] for one in record_json()["agents"]}
     assert verdicts == {"safety": "won", "admission": "lost", "efficiency": "won"}
+
+
+def test_actions_alike_are_told_once() -> None:
+    """Ten machines that sleep are one line that can be read; three are told one by one."""
+    won = [
+        f"AgentB:power_state:sleep on n{number}: cores free {number} >= 1" for number in range(9)
+    ]
+    migrated = "AgentA:migrate on n9: drains n9 soon = 1"
+
+    def told(*texts: str) -> str:
+        rationale = "; ".join((*texts, "it gains most"))
+        return short_rationale(decision().model_copy(update={"rationale": rationale}))
+
+    assert told(*won, migrated) == (
+        f"{won[0]}; and on 8 more (n1, n2, n3, ...); {migrated}; it gains most"
+    )
+    assert told(*won[:3]) == "; ".join((*won[:3], "it gains most"))
+    line = decision_line(decision(), ["done (active, 1 operation)"] * 3 + ["not executed (cap)"])
+    assert line.endswith("; 3 times done (active, 1 operation); not executed (cap)")
 
 
 def record() -> CycleRecord:

@@ -27,7 +27,7 @@ from services.agents.state import AgentState
 from services.agents.thresholds import Thresholds
 
 Answers = Mapping[str, int]
-"""Number of each agent's action."""
+"""Number of each agent's action; one that is left out judges by its own rules."""
 Ratios = Mapping[str, float]
 KEPT_CYCLES = 8
 
@@ -111,8 +111,8 @@ class Steering:
             return own
         question, answers = self._answer_for(view)
         self.rules.setdefault(view.cycle, {})[agent.name] = number_of(agent.name, own.action)
-        number = answers[agent.name]
-        if number == number_of(agent.name, own.action):
+        number = answers.get(agent.name)
+        if number is None or number == number_of(agent.name, own.action):
             return own
         action = action_of(
             agent.name, number, view, question.risks, question.demands, self.settings

@@ -96,10 +96,11 @@ class AgentsEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]
     def step(
         self, actions: Mapping[str, int]
     ) -> tuple[Seen, dict[str, float], dict[str, bool], dict[str, bool], Infos]:
-        """Let all three act in this cycle, and go on to the next."""
+        """Let all three act in this cycle, by their own rules where `actions` does not name them, and go on."""
         agents = self.agents
         cycle = self._question.view.cycle
-        self._steering.answer({LETTERS[name]: int(actions[name]) for name in agents})
+        told = {LETTERS[name]: int(actions[name]) for name in agents if name in actions}
+        self._steering.answer(told)
         question = self._next_question()
         self._step += 1
         over = question is None or self._step >= self._steps

@@ -52,6 +52,12 @@ class RayEngine:
         self._ray = await asyncio.to_thread(connect_ray, self._address)
         self._remote = self._ray.remote(num_cpus=1, max_retries=0)(run_ray_job)
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Nodes that are alive, and their CPUs together; once it is open."""
+        nodes = sum(node["Alive"] for node in self._ray.nodes())
+        return nodes, int(self._ray.cluster_resources().get("CPU", 0))
+
     async def submit(self, attempt: Attempt) -> str:
         """Hand a job to Ray, or out how it ended under an earlier runner; see `Engine.submit`."""
         known = self._known.find(attempt.name) if attempt.name in self._earlier else None

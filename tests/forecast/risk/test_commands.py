@@ -6,12 +6,15 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from foresail.__main__ import main
 from lab.forecast.dataset import open_dataset
+from lab.forecast.risk.booster_profiles import PROFILES
+from lab.forecast.risk.booster_scoring import score_profile
 from lab.forecast.risk.options import Options
 from lab.forecast.risk.rows import read_rows
 from lab.forecast.risk.run_training import train_model
@@ -292,3 +295,20 @@ def test_attempts_of_every_age_are_learned_and_judged_by_age(
     assert not elsewhere["same_dataset"]
     assert ["new-jobs"] == list(elsewhere["splits"])
     assert elsewhere["rows"] > 300
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_predecessors_profiles_are_scored_as_they_were(place: Path, name: str) -> None:
+    """The score is average precision with shares of recall and precision, and a booster stops early."""
+    dataset = open_dataset(place / "processed" / "made")
+    profile = replace(PROFILES[name], early_stopping_rounds=5)
+
+    found = score_profile(DatasetSource(dataset), (5, 5), profile)
+
+    assert found["score"] == pytest.approx(
+        found["average_precision"]
+        + 0.2 * found["recall_at_1_percent"]
+        + 0.05 * found["precision_at_1_percent"]
+    )
+    assert found["average_precision"] > 0.3
+    assert 1 <= found["trees"] < profile.n_estimators

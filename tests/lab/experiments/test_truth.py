@@ -219,3 +219,20 @@ def test_measuring_changes_nothing() -> None:
             for engine in (measured, alone)
         )
         assert ours == theirs
+
+
+def test_slack_is_what_pods_request_and_do_not_use() -> None:
+    """Four replicas that use a fifth of a core and half of a GiB each: the rest of what they request is slack."""
+    _, truth = _play(_service("shop", 10.0, 4), seconds=4 * 3_600.0, warm_up=3_600.0)
+    metrics = truth.metrics()
+    assert metrics["requested_core_hours"] == pytest.approx(12.0, rel=0.01)
+    assert metrics["requested_gib_hours"] == pytest.approx(12.0, rel=0.01)
+    assert metrics["cpu_slack_ratio"] == pytest.approx(0.8, abs=0.05)
+    assert metrics["memory_slack_ratio"] == pytest.approx(0.5, abs=0.05)
+    assert metrics["memory_kills"] == metrics["starved_pod_minutes"] == 0.0
+
+
+def test_pods_that_want_more_than_their_machine_has_starve() -> None:
+    """Two Jobs that want all they request of a machine that is full, and one machine less: each minute counts."""
+    _, truth = _play(_task("a", 0.0, cores=2), _task("b", 0.0, cores=2), seconds=600.0)
+    assert truth.metrics()["starved_pod_minutes"] > 0.0

@@ -196,3 +196,20 @@ def test_harm_is_noticed_on_every_workload(workload: str) -> None:
     }
     assert scores["replicate-without-end"] < scores["none"]
     assert scores["shrink-demand"] < scores["none"]
+
+
+def test_in_a_rented_world_every_machine_can_be_given_back() -> None:
+    """The workload's own machines are gone before anything runs: what runs stands on machines that were rented."""
+    rented = WORLD.model_copy(update={"rented": True, "length": 300.0})
+    trial = Trial(rented, MIXED, Arm.model_validate(arm_of("karpenter")), 1)
+    metrics = run_trial(trial, "", None).result.metrics
+    assert metrics["activations"] > 0
+    assert metrics["price_dollars"] > 0.0
+    assert metrics["node_hours"] < 4 * 300 / 3_600
+
+
+def test_a_rented_world_is_refused_for_an_arm_that_rents_nothing() -> None:
+    """Nothing would ever run there, which looks cheap."""
+    content = experiment().model_dump(mode="json")
+    with pytest.raises(ValueError, match=r"nobody rents a machine in arm 'none'"):
+        Experiment.model_validate({**content, "world": {"rented": True}})

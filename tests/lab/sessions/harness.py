@@ -43,6 +43,8 @@ if do == "fail" or (do == "fail-once" and open(config["diary"]).read().count(os.
 if do == "nothing":
     sys.exit(0)
 result = {"status": "success", "config": config, "metrics": {"score": config.get("score", 1)}}
+if "training" in config:
+    result["training"] = config["training"]
 text = {"text": "no json", "list": "[1]", "large": " " * (17 << 20)}.get(do, json.dumps(result))
 if do == "megabyte":
     text = json.dumps({**result, "more": os.urandom(500_000).hex()})

@@ -19,6 +19,7 @@ from lab.experiments.spec import read_experiment
 from lab.sessions.arm_settings import arm_settings
 from lab.sessions.attempts import JobStart
 from lab.sessions.limits import Limits
+from lab.sessions.presets import PRESETS, preset
 from lab.sessions.search import Search, read_search
 from lab.sessions.study import Best, StudyRunner, StudyState, TooManyFailed
 from schemas.session import EndedTrial
@@ -74,6 +75,10 @@ async def searched(
         ({"payload": {**EXPERIMENT, "split": "test"}, "fixed": {}, "space": [
             {"name": "executor.cool_down_seconds", "low": 1.0, "high": 9.0}]}, "development split"),
         ({"rungs": [1, 2]}, "only an experiment"),
+        ({"sampler": "grid"}, "choices alone"),
+        ({"sampler": "grid", "space": [{"name": "x", "choices": [1, 2]}]}, "2 combinations"),
+        ({"payload": {"kind": "policy"}, "fixed": {}, "space": [
+            {"name": "beta", "low": 0.1, "high": 2.0}]}, "part of the reward"),
         ({"trials": 0}, "trials"),
     ],
 )  # fmt: skip
@@ -140,6 +145,21 @@ async def test_two_objectives_give_a_front(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+async def test_a_grid_plays_each_combination_once(tmp_path: Path) -> None:
+    """Six combinations in two runs, four trials and then the rest."""
+    grid = {"sampler": "grid", "space": [
+        {"name": "x", "choices": [1.0, 3.0, 5.0]}, {"name": "y", "choices": [True, False]}]}  # fmt: skip
+    told: list[EndedTrial] = []
+    await searched(tmp_path, told, **grid, trials=4)
+
+    state = await searched(tmp_path, told, **grid)
+
+    assert state.completed == 6
+    assert len({tuple(sorted(one.params.items())) for one in told}) == 6
+    assert state.best[0].parameters["x"] == 3.0
+
+
+@pytest.mark.slow
 async def test_another_search_of_that_name_is_refused(tmp_path: Path) -> None:
     """Trials of other spaces say nothing of this one."""
     await searched(tmp_path)
@@ -163,6 +183,19 @@ def test_the_predecessors_reward_search_shows_that_it_is_circular(
     assert "reward-search complete: 2 of 2 trials\nbest so far: trial " in capsys.readouterr().out
     confirm = ["--confirm", "experiments/short.toml", "--profile-out", str(tmp_path / "p.toml")]
     assert main([*words, *place, *confirm]) == 2
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_declared_and_says_why_it_is_circular(name: str) -> None:
+    """What it is searched on has to be given, and nothing else."""
+    needed = {"reward-search": ("r.fslog", None), "booster-profiles": (None, "made")}
+    search = preset(name, *needed.get(name, (None, None)))
+
+    assert Search.model_validate(search.model_dump()) == search
+    assert search.circular
+    for wrong in {("r.fslog", "made"), (None, None)} - {needed.get(name, (None, None))}:
+        with pytest.raises(InputError, match=name):
+            preset(name, *wrong)
 
 
 def test_the_winner_meets_the_arm_that_it_came_from_on_the_test_split() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("pettingzoo", reason="needs the extra `learn`")
 
+from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
 
 from bus.errors import InputError
@@ -17,6 +18,7 @@ from foresail.learn.agents_world import PROFILE, SPARE_CYCLES, agents_env
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
 from lab.learning.environments.agents import AgentsEnv
+from lab.learning.environments.one_policy import OnePolicyEnv, rules_total
 from schemas.decision import Decision
 from schemas.outcome import OutcomeReward
 from services.agents.learned_observation import names_of
@@ -132,31 +134,45 @@ def test_whoever_does_what_the_rules_want_gets_what_the_rules_get(
 ) -> None:
     """Referee, guard rails and outcomes are the product's: its own run decides and earns the same.
 
-    What the rules want is known only when a cycle has been judged, so the game is played twice: the second time
-    with what they wanted in the first, until nothing differs any more.
+    Once nobody is told anything, so that all judge by their rules, and once they are told what these wanted.
     """
     env = make_env()
-    wanted: list[Mapping[str, int]] = []
-    for _ in range(STEPS + 1):
+    told: list[Mapping[str, int]] = [{}] * STEPS
+    for _ in range(2):
         env.reset(seed=5)
         rules, kinds = [], []
         while env.agents:
-            place = len(rules)
-            infos = env.step(wanted[place] if place < len(wanted) else NOTHING)[4]
+            infos = env.step(told[len(rules)])[4]
             rules.append({name: infos[name]["rule_action"] for name in "ABC"})
             kinds.append(infos["A"]["resolved_action"])
-        if rules == wanted:
-            break
-        same = next(
-            (i for i, (a, b) in enumerate(zip(wanted, rules, strict=False)) if a != b), len(wanted)
-        )
-        wanted = rules[: same + 1]
+        _is_own_run(env, kinds)
+        told = rules
+
+
+def _is_own_run(env: AgentsEnv, kinds: list[str]) -> None:
     decided, paid = _own_run(5)
     assert len(set(decided)) > 1
     assert kinds == decided
     earned = {one.cycle: one.observed.total for one in env._rewards if one.observed is not None}
     assert len(earned) >= STEPS - 1
     assert earned == {cycle: paid[cycle] for cycle in earned}
+
+
+@pytest.mark.filterwarnings("ignore:.*A Box observation space:UserWarning")
+def test_one_policy_for_all_is_paid_as_the_rules_are(make_env: Callable[..., AgentsEnv]) -> None:
+    """Its reward is the weighted sum of the agents' own, and the total of the rules is a mean over episodes."""
+    weights = {"A": 2.0, "B": 0.0, "C": 1.0}
+    env = OnePolicyEnv(make_env(), weights)
+    check_env(env, skip_render_check=True)
+
+    agents = make_env()
+    agents.reset(seed=5)
+    paid = [fsum(weights[name] * one for name, one in agents.step({})[1].items())]
+    while agents.agents:
+        paid.append(fsum(weights[name] * one for name, one in agents.step({})[1].items()))
+
+    assert rules_total(lambda: env, [5, 5]) == pytest.approx(fsum(paid))
+    assert fsum(paid) != 0.0
 
 
 def test_a_world_that_cannot_be_played_says_so(make_env: Callable[..., AgentsEnv]) -> None:

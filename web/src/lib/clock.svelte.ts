@@ -1,0 +1,26 @@
+// The server's wall clock, so that ages are right when the browser's clock is not.
+
+const TICK_MS = 250;
+
+class Clock {
+  #offset = 0;
+  /** Server time in milliseconds, four times a second. */
+  now = $state(0);
+
+  set(nowMs: number): void {
+    this.#offset = nowMs - performance.now();
+    this.tick();
+  }
+
+  tick(): void {
+    this.now = performance.now() + this.#offset;
+  }
+
+  /** Seconds since a server time stamp; null without one. */
+  since(milliseconds: number | null | undefined): number | null {
+    return milliseconds ? Math.max(0, (this.now - milliseconds) / 1000) : null;
+  }
+}
+
+export const clock = new Clock();
+setInterval(() => clock.tick(), TICK_MS);

@@ -1,0 +1,8 @@
+// The pages, in the order of the bar, each with the key that follows `g`.
+
+export const PAGES = [
+  { name: "overview", title: "Overview", key: "o" },
+  { name: "decisions", title: "Decisions", key: "d" },
+  { name: "log", title: "Log", key: "l" },
+  { name: "help", title: "Help", key: "h" },
+] as const;
