@@ -22,10 +22,11 @@ from foresail.known_names import check_agent, check_cycle, check_node
 from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import console, print_json, print_note
 from foresail.remote import add_remote, remote_of
-from foresail.tap_filter import TapFilter, condition, event_json, find_agent
-from foresail.tap_rows import TableRebuilder, full_data, row_lines
+from foresail.tap_filter import TapFilter, event_json, find_agent
+from foresail.tap_rows import TableRebuilder, row_lines
 from foresail.tap_subject import foreign_agent, kinds_on, tap_pattern
 from foresail.verbs import Verb
+from projections.event_condition import condition, full_data
 from projections.event_text import HEADING, event_line
 from schemas.envelope import Event
 from schemas.frames import FramedData

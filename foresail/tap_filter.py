@@ -4,34 +4,26 @@ holds.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import UnionType
-from typing import Any, Union, get_args, get_origin
-
-from pydantic import BaseModel
+from typing import Any
 
 from bus.errors import InputError
 from bus.events import cycle_of_message
 from bus.port import StoredMessage
-from foresail.tap_rows import full_data
 from inputs.limited_json import BadJson, load_json
+from projections.event_condition import names_of
 from projections.figures import cell, number
 from projections.frame_states import FrameStates
-from schemas.actions import Action, AgentName, BaseAction
+from schemas.actions import Action, AgentName
 from schemas.agents import agent_manifests
-from schemas.decision import Decision, DecisionPart
+from schemas.decision import Decision
 from schemas.envelope import Event, attributes_of
-from schemas.expressions import Expression, ExpressionError, compile_expression
+from schemas.expressions import Expression
 from schemas.frames import FramedData
-from schemas.model import DataModel, EventData
+from schemas.model import EventData
 from schemas.prediction import Prediction, prediction_table
 from schemas.reaction import Reaction
-from schemas.subjects import parse
-
-ENVELOPE = ("seq", "id", "type", "time", "layer", "subject", "producer", "cycle", "data")
-"""Names that every event has, beside the fields of its data."""
 
 
 @dataclass
@@ -105,26 +97,6 @@ def actions_of(data: EventData) -> tuple[Action, ...]:
     return () if action is None else (action,)
 
 
-def names_of(event: Event[Any]) -> dict[str, Any]:
-    """Return what an expression can ask of an event: its data's fields, of a decision also those of its first
-    part, and the envelope's.
-    """
-    data = full_data(event) or event.data.model_dump(mode="json")
-    first = data["parts"][0] if isinstance(event.data, Decision) else {}
-    envelope = {
-        "seq": event.seq,
-        "id": event.id,
-        "type": event.type,
-        "time": event.time,
-        "layer": parse(event.subject).layer,
-        "subject": event.subject,
-        "producer": event.producer,
-        "cycle": event.cycle,
-        "data": data,
-    }
-    return {**envelope, **first, **data}
-
-
 def find_agent(text: str) -> AgentName:
     """Return an agent by its name or letter.
 
@@ -137,61 +109,6 @@ def find_agent(text: str) -> AgentName:
             return agent.name
     known = ", ".join(f"{agent.letter} or {agent.name}" for agent in agents)
     raise InputError("--agent", text, f"give one of {known}")
-
-
-def condition(text: str, kinds: Sequence[type[DataModel]]) -> Expression:
-    """Read `--where`, and see that some event of these kinds has every field it names.
-
-    Raises:
-        InputError: it cannot be read, or names a field that no such event has.
-    """
-    try:
-        expression = compile_expression(text)
-    except ExpressionError as error:
-        raise InputError("--where", text, str(error)) from error
-    kinds = (*kinds, DecisionPart) if Decision in kinds else kinds
-    for path in expression.paths():
-        parts = [part for part in path.parts if isinstance(part, str)]
-        parts = parts[1:] if parts[0] == "data" and len(parts) > 1 else parts
-        if parts[0] not in ENVELOPE and not any(_has(kind, parts) for kind in kinds):
-            raise InputError("--where", text, f"no event here has `{path}`; {_near(parts, kinds)}")
-    return expression
-
-
-def _near(parts: Sequence[str], kinds: Sequence[type[DataModel]]) -> str:
-    known = sorted({name for kind in kinds for name in kind.model_fields} | set(ENVELOPE))
-    near = difflib.get_close_matches(parts[0], known, n=3, cutoff=0.6)
-    return f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
-
-
-def _has(kind: Any, parts: Sequence[str]) -> bool:
-    """Say whether a value of this type can have something under a path."""
-    if not parts:
-        return True
-    return any(_below(choice, parts) for choice in _choices(kind))
-
-
-def _below(kind: Any, parts: Sequence[str]) -> bool:
-    if isinstance(kind, type) and issubclass(kind, BaseAction) and parts[0] == "parameters":
-        return len(parts) == 1 or parts[1] in kind.parameter_names()
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        model_field = kind.model_fields.get(parts[0])
-        return model_field is not None and _has(model_field.annotation, parts[1:])
-    if get_origin(kind) is dict:
-        return _has(get_args(kind)[1], parts[1:])
-    return kind is Any
-
-
-def _choices(kind: Any) -> Iterator[Any]:
-    """Yield the types a value may have; of a list, those of its elements."""
-    origin = get_origin(kind)
-    if origin in (Union, UnionType, tuple, list):
-        for argument in get_args(kind):
-            yield from _choices(argument)
-    elif hasattr(kind, "__metadata__"):
-        yield from _choices(get_args(kind)[0])
-    else:
-        yield kind
 
 
 def event_json(message: StoredMessage, data: Any = None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,17 +53,6 @@ class TableRebuilder:
                     self._states.add(entry.event)
 
 
-def full_data(event: Event[Any]) -> dict[str, Any] | None:
-    """Return an event's data as JSON values with its tables whole; None when it carries no state."""
-    state = event.data.full_state if isinstance(event.data, FramedData) else None
-    if state is None:
-        return None
-    data: dict[str, Any] = event.data.model_dump(mode="json")
-    for name, table in state.tables.items():
-        data[name] = _columns(table)
-    return data
-
-
 def row_lines(event: Event[Any]) -> Iterator[str]:
     """Yield one line for each row of the full tables, with every cell."""
     state = event.data.full_state if isinstance(event.data, FramedData) else None
@@ -75,10 +64,6 @@ def row_lines(event: Event[Any]) -> Iterator[str]:
                 if column != "ids"
             )
             yield f"{'':>9}{name}  {row_id}  {' '.join(cells)}"
-
-
-def _columns(table: Any) -> Mapping[str, Any]:
-    return {name: list(getattr(table, name)) for name in type(table).model_fields}
 
 
 def _short(value: object) -> str:

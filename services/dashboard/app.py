@@ -13,7 +13,6 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
@@ -35,6 +34,7 @@ from inputs.limited_json import BadJson, load_json
 from schemas.envelope import attributes_of
 from schemas.registry import to_json
 from services.dashboard.hub import Hub
+from services.dashboard.past_routes import NUMBER_DIGITS, PastRoutes, number_of
 
 STATIC = Path(__file__).with_name("static")
 SAFE_HEADERS = {
@@ -46,10 +46,8 @@ SAFE_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
-PAGES = ("overview",)
+PAGES = ("overview", "decisions", "log", "help")
 """Addresses of the page, which is one; it shows what its address says."""
-SEQ_DIGITS = 18
-"""Digits of a position or cycle in an address; more fit no counter of the log."""
 PATH_SHOWN = 100
 """Characters of a path that a line of the log shows."""
 NOT_KEPT = {"cache-control": "no-store"}
@@ -118,7 +116,7 @@ class DashboardRoutes:
         if self._hub.pages >= self._hub.settings.max_pages:
             return PlainTextResponse("too many open pages\n", 503, {"retry-after": "10"})
         last = request.headers.get("last-event-id", "")
-        known = last.isascii() and last.isdecimal() and len(last) <= SEQ_DIGITS
+        known = last.isascii() and last.isdecimal() and len(last) <= NUMBER_DIGITS
         return StreamingResponse(
             self._hub.updates(int(last) if known else 0),
             media_type="text/event-stream",
@@ -127,7 +125,7 @@ class DashboardRoutes:
 
     async def event(self, request: Request) -> Response:
         """Return one stored event, whole."""
-        seq = _number(request.path_params["seq"])
+        seq = number_of(request.path_params["seq"])
         try:
             message = await self._hub.stored_message(seq)
         except BusUnavailable as error:
@@ -135,30 +133,16 @@ class DashboardRoutes:
         if message is None:
             return JSONResponse({"error": f"the log holds no event {seq}"}, 404)
         # Up to a megabyte from anybody who may write the log: other clients are not kept waiting.
-        content = await asyncio.to_thread(_event_json, message)
+        links = await self._hub.past.links(message)
+        content = await asyncio.to_thread(_event_json, message, links)
         return Response(content, media_type="application/json", headers=NOT_KEPT)
-
-    async def cycle(self, request: Request) -> Response:
-        """Return one cycle's decision, who lost to it, and what came of it."""
-        number = _number(request.path_params["cycle"])
-        content = self._hub.cycle(number)
-        if content is None:
-            return JSONResponse({"error": f"no decision of cycle {number} is kept"}, 404)
-        return JSONResponse(content, headers=NOT_KEPT)
 
     async def health(self, _: Request) -> Response:
         """Return how far the reader is."""
         return JSONResponse(self._hub.health(), headers=NOT_KEPT)
 
 
-def _number(text: str) -> int:
-    """Return a position or cycle from an address; raises 404 for what is none."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= SEQ_DIGITS):
-        raise HTTPException(404, "no such number")
-    return int(text)
-
-
-def _event_json(message: StoredMessage) -> bytes:
+def _event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:
     """Return a stored message as JSON; data that is no JSON comes as text."""
     data: Any
     try:
@@ -171,6 +155,8 @@ def _event_json(message: StoredMessage) -> bytes:
             "recorded_ns": message.time_ns,
             "subject": message.subject,
             "attributes": attributes_of(message.headers),
+            "causes": links[0],
+            "effects": links[1],
             "data": data,
         }
     )
@@ -186,7 +172,7 @@ def make_app(hub: Hub) -> Starlette:
             Route("/api/state", routes.state),
             Route("/api/stream", routes.stream),
             Route("/api/events/{seq}", routes.event),
-            Route("/api/cycles/{cycle}", routes.cycle),
+            *PastRoutes(hub).routes(),
             Route("/healthz", routes.health),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],

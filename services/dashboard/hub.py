@@ -21,8 +21,9 @@ from schemas.control import Control
 from schemas.identity import Origin
 from schemas.registry import LAYERS, to_json
 from services.dashboard.arrival import arrival_of
-from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
+from services.dashboard.cycle_json import MILLISECOND_NS, Json
 from services.dashboard.page import Page, evolve, with_operating_state
+from services.dashboard.past import Past
 from services.dashboard.sections import age_seconds, row_json, sections_of
 from services.dashboard.settings import DashboardSettings
 
@@ -65,6 +66,8 @@ class Hub:
         self._replay_text = replay_text or (lambda: "")
         self._on_progress = on_progress or (lambda _state, _seq: None)
         self._pattern = subjects.pattern(origin.cluster, (">",))
+        self.past = Past(bus, origin.cluster, settings.tail_rows, self.errors)
+        self._started = asyncio.Event()
         self._page = Page(tail_rows=settings.tail_rows)
         self._rendered = Rendered(self._page)
         self._changed = asyncio.Event()
@@ -84,15 +87,27 @@ class Hub:
         recent = 0 if self._file else info.last_seq - self.settings.history_messages + 1
         start = max(info.first_seq, recent, 1)
         self._report("catching_up" if info.last_seq >= start else "live")
-        if start > info.first_seq:
+        self.past.whole = start <= max(info.first_seq, 1)
+        self._started.set()
+        if not self.past.whole:
             await self._read_operating_state(start)
         async with aclosing(self._bus.read([self._pattern], start_seq=start)) as messages:
             async for message in messages:
+                if message.seq <= self._page.overview.seq:
+                    continue  # read from the beginning meanwhile
                 with self.errors.item(f"read {_layer(message)}", message.seq):
-                    self._page = evolve(self._page, arrival_of(message))
+                    self._page = evolve(self._page, arrival := arrival_of(message))
+                    if self.past.whole:
+                        self.past.archive.add(self._page, arrival)
                 self._report("live" if message.seq >= info.last_seq else "catching_up")
                 if len(message.data) > LARGE_BYTES:
                     await asyncio.sleep(0)  # pages are served between two large messages
+
+    async def remember(self) -> None:
+        """Read what lies before the newest history, so that any moment can be shown; ends when that is done."""
+        await self._started.wait()
+        if not self.past.whole:
+            self._page = await self.past.fill(lambda: self._page.overview.seq)
 
     async def _read_operating_state(self, before_seq: int) -> None:
         """Take what the operator commanded before the history that is read: a hold may be old."""
@@ -150,10 +165,25 @@ class Hub:
         sections = sections_of(self._page, self._origin, self._replay_text(), self._file)
         return {"now_ms": self._now_ms(), "seq": self._page.overview.seq, "sections": sections}
 
-    def cycle(self, cycle: int) -> Json | None:
-        """Return one cycle as JSON; None when it is not among those kept."""
-        record = self._page.overview.cycles.by_cycle.get(cycle)
-        return None if record is None else cycle_json(record)
+    @property
+    def incarnation(self) -> str:
+        """The run that is shown."""
+        return self._origin.incarnation
+
+    async def moment(self, seq: int) -> Json:
+        """Return the whole state as it was at a position."""
+        page = await self.past.page_at(min(seq, self._page.overview.seq))
+        return {
+            "seq": page.overview.seq,
+            "recorded_ms": page.overview.recorded_ns // MILLISECOND_NS,
+            "sections": sections_of(page, self._origin, self._replay_text(), self._file),
+            "rows": [row_json(row) for row in page.rows],
+        }
+
+    async def cycle(self, cycle: int, at_seq: int | None) -> Json | None:
+        """Return one cycle as JSON, now or as it stood at a position; None when the log does not hold its decision."""
+        page = self._page if at_seq is None else await self.past.page_at(at_seq)
+        return await self.past.cycle(cycle, page, page.overview.seq)
 
     def health(self) -> Json:
         """Return how far the reader is and how old the newest event is."""

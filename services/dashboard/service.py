@@ -60,6 +60,7 @@ async def run(
         asyncio.create_task(hub.follow(), name="dashboard-follow"),
         asyncio.create_task(hub.render(), name="dashboard-render"),
     ]
+    remembering = asyncio.create_task(hub.remember(), name="dashboard-remember")
     server = PageServer(
         uvicorn.Config(
             make_app(hub),
@@ -80,7 +81,7 @@ async def run(
         for task in done:
             task.result()
     finally:
-        await _stop(hub, server, serving, tasks)
+        await _stop(hub, server, serving, [*tasks, remembering])
         listening.close()
 
 

@@ -15,9 +15,10 @@ from bus.port import StoredMessage
 from bus.recording import open_recording
 from foresail.explanation import screen
 from foresail.stack.showing import LinePrinter
-from foresail.tap_filter import TapFilter, condition
+from foresail.tap_filter import TapFilter
 from lab.rerun.what_if import change_between, class_of, decision_text
 from projections.cycle_record import CycleRecord
+from projections.event_condition import condition
 from projections.log_audit import Auditor
 from projections.policy_totals import PolicyTotals
 from projections.run_totals import RunTotals

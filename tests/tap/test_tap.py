@@ -10,8 +10,8 @@ import pytest
 
 from bus.exit_codes import ExitCode
 from foresail.__main__ import main
-from foresail.tap_filter import condition
 from foresail.tap_subject import kinds_on
+from projections.event_condition import condition
 from projections.event_text import HEADING
 from schemas.registry import EVENT_TYPES
 from tests.builders import make_proposal, stamp_event

@@ -2,4 +2,7 @@
 
 export const PAGES = [
   { name: "overview", title: "Overview", key: "o" },
+  { name: "decisions", title: "Decisions", key: "d" },
+  { name: "log", title: "Log", key: "l" },
+  { name: "help", title: "Help", key: "h" },
 ] as const;

@@ -2,24 +2,26 @@
 
 import { clock } from "./clock.svelte";
 import { feed } from "./feed.svelte";
+import { moment } from "./moment.svelte";
 import type { Agent, Row, Sections } from "./sections";
 
 class View {
   /** Whether new events are to be expected: not of a file, nor of a moment of the past. */
   get isLive(): boolean {
-    return !feed.sections.head?.file;
+    return moment.at === null && !feed.sections.head?.file;
   }
 
   get sections(): Partial<Sections> {
-    return feed.sections;
+    return moment.at === null ? feed.sections : (moment.loaded?.sections ?? {});
   }
 
+  /** Newest first. */
   get rows(): Row[] {
-    return feed.rows;
+    return moment.at === null ? feed.rows : (moment.loaded?.rows.toReversed() ?? []);
   }
 
   agent(letter: string): Agent | undefined {
-    return this.sections.agents?.find((one) => one.letter === letter);
+    return feed.sections.agents?.find((one) => one.letter === letter);
   }
 
   /** Wall seconds between a stamp and the moment that is shown. */

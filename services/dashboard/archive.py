@@ -1,0 +1,185 @@
+"""The archive: what the page needs to show any moment of the log. Pure, and of bounded size but for one pair of
+numbers per message.
+
+States are kept every so many messages; one in between is made from the nearest before it by the same reducer
+that makes the newest. When there are too many, every second one goes and the distance doubles.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from typing import Any
+
+from projections.outage import outage_of
+from schemas.breaker import OutcomeBreaker
+from schemas.config import Config
+from schemas.control import Control
+from schemas.decision import Decision, is_noop, noop_reason
+from schemas.observation import Observation
+from schemas.outcome import OutcomeExecution, OutcomeReward, OutcomeVerification
+from schemas.run import RunError
+from schemas.snapshot import SnapshotNodes
+from schemas.stimulus import Stimulus
+from services.dashboard.arrival import ReceivedMessage
+from services.dashboard.cycle_json import MILLISECOND_NS, Json
+from services.dashboard.decision_list import DecisionEntry, entry_of, note_outcome
+from services.dashboard.page import Page
+
+EVERY_MESSAGES = 64
+"""Messages between two kept states, at first."""
+MOST_STATES = 160
+MOST_DECISIONS = 50_000
+"""Decisions that are listed, the newest ones."""
+MOST_MARKS = 4_000
+MARK_TEXT = 120
+
+
+@dataclass(slots=True)
+class Archive:
+    """Everything read so far, oldest first."""
+
+    seqs: array[int] = field(default_factory=lambda: array("q"))
+    """Positions of every message,"""
+    times_ns: array[int] = field(default_factory=lambda: array("q"))
+    """and when each was recorded."""
+    cycle_numbers: array[int] = field(default_factory=lambda: array("q"))
+    """Cycles that were observed, in order,"""
+    cycle_seqs: array[int] = field(default_factory=lambda: array("q"))
+    """and the position of each one's observation."""
+    states: list[Page] = field(default_factory=list)
+    """Kept states, by position."""
+    every: int = EVERY_MESSAGES
+    decisions: dict[int, DecisionEntry] = field(default_factory=dict)
+    """By cycle."""
+    marks: list[Json] = field(default_factory=list)
+    """Moments worth a mark on the scrubber."""
+    outage: bool = False
+
+    def add(self, page: Page, arrival: ReceivedMessage) -> None:
+        """Take in one message and the state after it."""
+        self.seqs.append(arrival.seq)
+        self.times_ns.append(arrival.recorded_ns)
+        if (len(self.seqs) - 1) % self.every == 0:
+            self.states.append(page)
+            if len(self.states) > MOST_STATES:
+                self.states = self.states[::2]
+                self.every *= 2
+        if arrival.event is None:
+            return
+        match arrival.event.data:
+            case Observation(cycle=cycle):
+                self.cycle_numbers.append(cycle)
+                self.cycle_seqs.append(arrival.seq)
+            case Decision(cycle=cycle):
+                self._add_decision(page, cycle)
+            case OutcomeExecution() | OutcomeVerification() | OutcomeReward():
+                self._add_outcome(page, arrival.event.cycle, arrival.seq)
+            case _:
+                pass
+        self._mark(arrival)
+
+    def state_before(self, seq: int) -> Page | None:
+        """Return the newest kept state that is not after a position."""
+        place = bisect_right(self.states, seq, key=lambda page: page.overview.seq)
+        return self.states[place - 1] if place else None
+
+    def seq_at(self, time_ns: int) -> int | None:
+        """Return the position of the newest message recorded by a time, or of the first one of all."""
+        if not self.seqs:
+            return None
+        return self.seqs[max(0, bisect_right(self.times_ns, time_ns) - 1)]
+
+    def end_of_cycle(self, cycle: int) -> int | None:
+        """Return the last position before the next cycle's observation; None when the cycle is not known."""
+        place = bisect_left(self.cycle_numbers, cycle)
+        if place == len(self.cycle_numbers) or self.cycle_numbers[place] != cycle:
+            return None
+        if place + 1 == len(self.cycle_numbers):
+            return self.seqs[-1]
+        return self.seqs[bisect_left(self.seqs, self.cycle_seqs[place + 1]) - 1]
+
+    def begin_of_cycle(self, cycle: int) -> int:
+        """Return a position not behind a cycle's observation."""
+        place = bisect_left(self.cycle_numbers, cycle)
+        if place == len(self.cycle_numbers):
+            return self.seqs[0] if self.seqs else 1
+        return self.cycle_seqs[place]
+
+    def outline(self, after_seq: int) -> Json:
+        """Return the ends of the log, and the marks behind a position."""
+        if not self.seqs:
+            return {"first_seq": 0, "last_seq": 0, "marks": []}
+        return {
+            "first_seq": self.seqs[0],
+            "last_seq": self.seqs[-1],
+            "first_ms": self.times_ns[0] // MILLISECOND_NS,
+            "last_ms": self.times_ns[-1] // MILLISECOND_NS,
+            "first_cycle": self.cycle_numbers[0] if self.cycle_numbers else None,
+            "last_cycle": self.cycle_numbers[-1] if self.cycle_numbers else None,
+            "marks": [mark for mark in self.marks if mark["seq"] > after_seq],
+        }
+
+    def _add_decision(self, page: Page, cycle: int) -> None:
+        record = page.overview.cycles.by_cycle.get(cycle)
+        entry = None if record is None else entry_of(record)
+        if entry is None:
+            return
+        self.decisions[cycle] = entry
+        if len(self.decisions) > MOST_DECISIONS:
+            del self.decisions[next(iter(self.decisions))]
+
+    def _add_outcome(self, page: Page, cycle: int, seq: int) -> None:
+        record, entry = page.overview.cycles.by_cycle.get(cycle), self.decisions.get(cycle)
+        if record is not None and entry is not None:
+            note_outcome(entry, record, seq)
+
+    def _mark(self, arrival: ReceivedMessage) -> None:
+        assert arrival.event is not None
+        told = mark_of(arrival.event.data)
+        if isinstance(arrival.event.data, SnapshotNodes):
+            outage = outage_of(arrival.event.data)
+            told = None
+            if (outage is not None) != self.outage:
+                self.outage = outage is not None
+                text = "the cluster can be read again" if outage is None else outage.text()
+                told = ("fault", "", text)
+        if told is None:
+            return
+        kind, agent, text = told
+        self.marks.append(
+            {
+                "seq": arrival.seq,
+                "ms": arrival.recorded_ns // MILLISECOND_NS,
+                "kind": kind,
+                "agent": agent,
+                "cycle": arrival.event.cycle,
+                "text": text[:MARK_TEXT],
+            }
+        )
+        if len(self.marks) > MOST_MARKS:
+            del self.marks[: MOST_MARKS // 4]
+
+
+def mark_of(data: Any) -> tuple[str, str, str] | None:
+    """Return what kind of mark an event is, whose, and what it says; None for most events."""
+    match data:
+        case Decision() if not is_noop(data):
+            return "decision", str(data.action.agent or ""), data.line()
+        case Decision(missing=missing) if missing:
+            return (
+                "fault",
+                "",
+                f"cycle {data.cycle}: {noop_reason(data)}; no proposal of {', '.join(missing)}",
+            )
+        case OutcomeBreaker() | RunError():
+            return "fault", "", data.line()
+        case Control():
+            return "control", "", data.line()
+        case Config(replaces=replaces):
+            return ("config" if replaces else "restart"), "", data.line()
+        case Stimulus(status="applied"):
+            return "stimulus", "", data.line()
+        case _:
+            return None

@@ -1,0 +1,181 @@
+"""The list of decisions: one light entry each, with when it became what, so that any moment can be shown. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from projections.cycle_record import CycleRecord
+from schemas.decision import is_noop
+from services.dashboard.cycle_json import MILLISECOND_NS, Json, decision_row
+
+LIMIT = 200
+"""Rows of one answer."""
+
+
+@dataclass(slots=True)
+class DecisionEntry:
+    """One decision of the log."""
+
+    seq: int
+    recorded_ms: int
+    row: Json
+    """As `decision_row` gave it at first."""
+    agent: str
+    kind: str
+    same: tuple[Any, ...]
+    """Decisions to do nothing in a row of which this is the same are one line."""
+    became: list[tuple[int, str]] = field(default_factory=list)
+    """Position of an outcome, and what the decision had become by then."""
+    rewards: list[tuple[int, float]] = field(default_factory=list)
+    rails: list[tuple[int, str]] = field(default_factory=list)
+    """Guard rails that refused it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionFilter:
+    """What is asked for; empty fields ask for everything."""
+
+    until_seq: int
+    """The moment: nothing later is told."""
+    before_cycle: int | None = None
+    agent: str = ""
+    kind: str = ""
+    rule: str = ""
+    target: str = ""
+    """A part of it is enough."""
+    rail: str = ""
+    became: str = ""
+    reward_below: float | None = None
+    acts: bool = False
+    """Leave out decisions to do nothing."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it leaves everything in."""
+        asked = replace(self, until_seq=0, before_cycle=None)
+        return asked == DecisionFilter(0)
+
+
+def entry_of(record: CycleRecord) -> DecisionEntry | None:
+    """Return the entry of a cycle that has just been decided."""
+    row, decided = decision_row(record), record.decision
+    if row is None or decided is None:
+        return None
+    data = decided.data
+    idle = is_noop(data)
+    return DecisionEntry(
+        seq=decided.seq,
+        recorded_ms=decided.recorded_ns // MILLISECOND_NS,
+        row=row | {"cluster_time_seconds": data.cluster_time_seconds, "seq": decided.seq},
+        agent="" if idle else str(data.action.agent or ""),
+        kind=str(data.action.kind),
+        same=(data.rule, data.missing, data.profile) if idle else (decided.seq,),
+    )
+
+
+def note_outcome(entry: DecisionEntry, record: CycleRecord, seq: int) -> None:
+    """Note what a decision has become by a position."""
+    if record.result and (not entry.became or entry.became[-1][1] != record.result):
+        entry.became.append((seq, record.result))
+    observed = None if record.reward is None else record.reward.data.observed
+    if observed is not None and not entry.rewards:
+        entry.rewards.append((seq, observed.total))
+    known = {rail for _, rail in entry.rails}
+    for part in record.parts:
+        guards = () if part.execution is None else part.execution.guards
+        failed = {guard.guard for guard in guards if not guard.passed}
+        entry.rails.extend((seq, rail) for rail in sorted(failed - known))
+
+
+def rows_of(entries: Sequence[DecisionEntry], asked: DecisionFilter) -> Json:
+    """Return the newest rows that fit, runs of doing nothing folded, and what there is to choose from."""
+    known = [entry for entry in entries if entry.seq <= asked.until_seq]
+    newest_first = (_as_of(entry, asked.until_seq) for entry in reversed(known))
+    fitting = (row for row in newest_first if _fits(row, asked))
+    rows: list[Json] = []
+    more = False
+    for row in _folded(fitting):
+        if len(rows) == LIMIT:
+            more = True
+            break
+        rows.append(row)
+    return {
+        "rows": [{name: row[name] for name in row if name != "same"} for row in rows],
+        "more": more,
+        "decisions": len(known),
+        "acted": sum(1 for entry in known if entry.row["noop"] is None),
+        "choices": _choices(known, asked.until_seq),
+    }
+
+
+def _as_of(entry: DecisionEntry, seq: int) -> Json:
+    became = [text for at, text in entry.became if at <= seq]
+    rewards = [total for at, total in entry.rewards if at <= seq]
+    return entry.row | {
+        "recorded_ms": entry.recorded_ms,
+        "agent": entry.agent,
+        "kind": entry.kind,
+        "same": entry.same,
+        "became": became[-1] if became else "",
+        "reward": rewards[-1] if rewards else None,
+        "rails": [rail for at, rail in entry.rails if at <= seq],
+    }
+
+
+def _fits(row: Json, asked: DecisionFilter) -> bool:
+    if asked.before_cycle is not None and row["cycle"] >= asked.before_cycle:
+        return False
+    if asked.acts and row["noop"] is not None:
+        return False
+    if asked.reward_below is not None and not (
+        row["reward"] is not None and row["reward"] < asked.reward_below
+    ):
+        return False
+    exact = ((asked.agent, row["agent"]), (asked.kind, row["kind"]), (asked.rule, row["rule"]))
+    if any(wanted and wanted != value for wanted, value in exact):
+        return False
+    if asked.rail and asked.rail not in row["rails"]:
+        return False
+    if asked.became and asked.became not in row["became"].split(", "):
+        return False
+    targets = [row["target"], *(action["target"] for action in row["more"])]
+    return not asked.target or any(asked.target in target for target in targets)
+
+
+def _folded(rows: Iterable[Json]) -> Iterator[Json]:
+    """Yield rows, newest first; those in a row to do nothing for the same reason are one, with their count."""
+    run: Json | None = None
+    for row in rows:
+        if run is not None and row["noop"] is not None and row["same"] == run["same"]:
+            run |= {"count": run["count"] + 1, "first": row["cycle"]}
+            continue
+        if run is not None:
+            yield run
+        run = row | {"count": 1, "first": row["cycle"]}
+    if run is not None:
+        yield run
+
+
+def _choices(known: Sequence[DecisionEntry], seq: int) -> Json:
+    """Return the values that occur, each with how often."""
+    counted: dict[str, dict[str, int]] = {
+        name: {} for name in ("agent", "kind", "rule", "rail", "became")
+    }
+    for entry in known:
+        became = [text for at, text in entry.became if at <= seq]
+        values = {
+            "agent": {entry.agent},
+            "kind": {entry.kind},
+            "rule": {entry.row["rule"]},
+            "rail": {rail for at, rail in entry.rails if at <= seq},
+            "became": set(became[-1].split(", ")) if became else set(),
+        }
+        for name, those in values.items():
+            for value in those - {""}:
+                counted[name][value] = counted[name].get(value, 0) + 1
+    return {
+        name: sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        for name, counts in counted.items()
+    }

@@ -1,0 +1,180 @@
+"""The past: any moment of the log, from the nearest kept state and the messages after it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any
+
+from bus.events import cycle_of_message, read_entry
+from bus.item_errors import ItemErrors
+from bus.port import Bus, StoredMessage
+from projections.cycle_record import CycleRecord
+from projections.event_condition import condition, names_of
+from schemas import subjects
+from schemas.envelope import attributes_of
+from schemas.registry import EVENT_TYPES
+from services.dashboard.archive import Archive
+from services.dashboard.arrival import arrival_of
+from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
+from services.dashboard.decision_list import DecisionFilter, rows_of
+from services.dashboard.page import Page, evolve
+from services.dashboard.row_text import row_text
+
+BETWEEN = 64
+"""Messages after which other clients have their turn."""
+KEPT_MOMENTS = 8
+SETTLED_CYCLES = 40
+"""Cycles after a decision within which its outcomes are looked for."""
+LINKED_CYCLES = 4
+"""Cycles after an event within which its effects are looked for."""
+LOG_ROWS = 200
+SCANNED = 4_000
+"""Messages that one request looks through for those of a condition."""
+
+
+class Past:
+    """Reads moments of one log; the archive is filled by whoever reads it."""
+
+    def __init__(self, bus: Bus, cluster: str, tail_rows: int, errors: ItemErrors) -> None:
+        self.archive = Archive()
+        self.whole = False
+        """Whether the archive begins where the log does."""
+        self._bus = bus
+        self._pattern = subjects.pattern(cluster, (">",))
+        self._tail_rows = tail_rows
+        self._errors = errors
+        self._pages: OrderedDict[int, Page] = OrderedDict()
+
+    async def fill(self, newest: Callable[[], int]) -> Page:
+        """Read the log from its beginning until the archive is as far as `newest` says; return the state there."""
+        page, archive = Page(tail_rows=self._tail_rows), Archive()
+        begin = (await self._bus.info()).first_seq
+        while True:
+            end = newest()
+            async for message in self._messages(begin, end):
+                with self._errors.item("read past", message.seq):
+                    arrival = arrival_of(message)
+                    page = evolve(page, arrival)
+                    archive.add(page, arrival)
+                begin = message.seq + 1
+            if begin > newest():
+                self.archive, self.whole = archive, True
+                return page
+            begin = max(begin, end + 1)
+
+    async def page_at(self, seq: int) -> Page:
+        """Return the page's state after the newest message that is not behind a position."""
+        if (known := self._pages.get(seq)) is not None:
+            self._pages.move_to_end(seq)
+            return known
+        page = self.archive.state_before(seq) or Page(tail_rows=self._tail_rows)
+        async for message in self._messages(page.overview.seq + 1, seq):
+            with self._errors.item("read moment", message.seq):
+                page = evolve(page, arrival_of(message))
+        self._pages[seq] = page
+        if len(self._pages) > KEPT_MOMENTS:
+            self._pages.popitem(last=False)
+        return page
+
+    async def cycle(self, cycle: int, page: Page, until_seq: int) -> Json | None:
+        """Return one cycle as it stood at a position, from the page's state or from the log."""
+        record = page.overview.cycles.by_cycle.get(cycle)
+        if record is not None and record.decision is not None:
+            return cycle_json(record)
+        record = CycleRecord(cycle)
+        begin = self.archive.begin_of_cycle(cycle)
+        end = self.archive.end_of_cycle(cycle + SETTLED_CYCLES) or until_seq
+        async for message in self._messages(begin, min(end, until_seq)):
+            if cycle_of_message(message) == cycle:
+                event = read_entry(message).event
+                record = record if event is None else record.after(event)
+        return cycle_json(record)
+
+    def decisions(self, asked: DecisionFilter) -> Json:
+        """Return the decisions that fit."""
+        return rows_of(list(self.archive.decisions.values()), asked)
+
+    async def log_window(self, from_seq: int, until_seq: int) -> list[Json]:
+        """Return the rows of a stretch of the log, at most `LOG_ROWS`, oldest first."""
+        end = min(until_seq, from_seq + LOG_ROWS - 1)
+        return [log_row(message) async for message in self._messages(from_seq, end)]
+
+    async def cycle_rows(self, cycle: int, until_seq: int) -> list[Json]:
+        """Return the rows of one cycle's events, from its snapshots to what came of it."""
+        begin = self.archive.begin_of_cycle(cycle - 1)
+        end = self.archive.end_of_cycle(cycle + SETTLED_CYCLES) or until_seq
+        return [
+            log_row(message)
+            async for message in self._messages(begin, min(end, until_seq))
+            if cycle_of_message(message) == cycle
+        ]
+
+    async def links(self, message: StoredMessage) -> tuple[list[int], list[int]]:
+        """Return the positions of what caused an event and of what it led to, as far as they are near its cycle."""
+        cycle, own = cycle_of_message(message), attributes_of(message.headers)
+        if cycle < 0:
+            return [], []
+        wanted = set(own.get("causationid", "").split())
+        begin = self.archive.begin_of_cycle(cycle - 1)
+        end = self.archive.end_of_cycle(cycle + LINKED_CYCLES) or self.archive.seqs[-1]
+        causes, effects = [], []
+        async for other in self._messages(begin, end):
+            attributes = attributes_of(other.headers)
+            if attributes.get("id") in wanted:
+                causes.append(other.seq)
+            if own.get("id") in attributes.get("causationid", "").split():
+                effects.append(other.seq)
+        return causes, effects
+
+    async def log_search(self, where: str, layer: str, until_seq: int) -> Json:
+        """Return the newest rows up to a position that fit, and how far back was looked.
+
+        Raises:
+            InputError: the condition cannot be read, or names a field that no event has.
+        """
+        kinds = [kind for kind in EVENT_TYPES if not layer or kind.PATTERN[0] == layer]
+        expression = condition(where, kinds) if where else None
+        rows: list[Json] = []
+        first = self.archive.seqs[0] if self.archive.seqs else 1
+        end, looked = until_seq, 0
+        while end >= first and len(rows) < LOG_ROWS and looked < SCANNED:
+            begin = max(first, end - LOG_ROWS + 1)
+            found: list[Json] = []
+            async for message in self._messages(begin, end):
+                if layer and subjects.parse(message.subject).layer != layer:
+                    continue
+                event = read_entry(message).event if expression else None
+                if expression is None or (event is not None and expression.holds(names_of(event))):
+                    found.append(log_row(message))
+            rows = [*rows, *reversed(found)]
+            looked, end = looked + end - begin + 1, begin - 1
+        return {"rows": rows, "searched_to": end + 1, "first_seq": first, "more": end >= first}
+
+    async def _messages(self, start_seq: int, end_seq: int) -> AsyncIterator[StoredMessage]:
+        if end_seq < start_seq:
+            return
+        stored = self._bus.history([self._pattern], start_seq=start_seq, end_seq=end_seq)
+        async with aclosing(stored) as messages:
+            count = 0
+            async for message in messages:
+                yield message
+                count += 1
+                if count % BETWEEN == 0:
+                    await asyncio.sleep(0)
+
+
+def log_row(message: StoredMessage) -> Json:
+    """Return one row of the log's table."""
+    arrival = arrival_of(message)
+    cycle: Any = cycle_of_message(message)
+    return {
+        "seq": message.seq,
+        "ms": message.time_ns // MILLISECOND_NS,
+        "subject": ".".join(arrival.tokens),
+        "cycle": None if cycle < 0 else cycle,
+        "text": row_text(arrival),
+        "bytes": len(message.data),
+    }

@@ -1,0 +1,136 @@
+"""Answers about the past: the log's outline, any moment of it, its decisions, and its events."""
+
+from __future__ import annotations
+
+import math
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from bus.errors import InputError
+from schemas.registry import to_json
+from services.dashboard.cycle_json import MILLISECOND_NS
+from services.dashboard.decision_list import DecisionFilter
+from services.dashboard.hub import Hub
+
+NUMBER_DIGITS = 18
+"""Digits of a position, cycle or time in an address; more fit no counter of the log."""
+TEXT_LENGTH = 500
+NOT_KEPT = {"cache-control": "no-store"}
+
+
+class PastRoutes:
+    """Answers from the archive and the log."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def routes(self) -> list[Route]:
+        """Return the addresses."""
+        return [
+            Route("/api/outline", self.outline),
+            Route("/api/moment", self.moment),
+            Route("/api/decisions", self.decisions),
+            Route("/api/log", self.log),
+            Route("/api/log/search", self.search),
+            Route("/api/cycles/{cycle}", self.cycle),
+        ]
+
+    async def outline(self, request: Request) -> Response:
+        """Return the ends of the log and its marks: all, or those behind `after`."""
+        past = self._hub.past
+        return _answer(
+            {
+                "whole": past.whole,
+                "incarnation": self._hub.incarnation,
+                **past.archive.outline(_number(request, "after") or 0),
+            }
+        )
+
+    async def moment(self, request: Request) -> Response:
+        """Return the page's state at a position (`seq`), a recorded time (`ms`) or the end of a `cycle`."""
+        archive = self._hub.past.archive
+        seq, time, cycle = (_number(request, name) for name in ("seq", "ms", "cycle"))
+        if time is not None:
+            seq = archive.seq_at((time + 1) * MILLISECOND_NS - 1)
+        elif cycle is not None:
+            seq = archive.end_of_cycle(cycle)
+        if seq is None:
+            return JSONResponse({"error": "the log holds no such moment"}, 404)
+        return _answer(await self._hub.moment(seq))
+
+    async def decisions(self, request: Request) -> Response:
+        """Return the decisions that fit, newest first, as they stood at `at`."""
+        query = request.query_params
+        texts = {
+            name: query.get(name, "")[:TEXT_LENGTH]
+            for name in ("agent", "kind", "rule", "target", "rail", "became")
+        }
+        asked = DecisionFilter(
+            until_seq=self._until(request),
+            before_cycle=_number(request, "before"),
+            reward_below=_decimal(query.get("reward_below", "")),
+            acts=query.get("acts") == "1",
+            **texts,
+        )
+        return _answer(self._hub.past.decisions(asked))
+
+    async def log(self, request: Request) -> Response:
+        """Return a stretch of the log from the position `from`, or the events of one `cycle`."""
+        begin, cycle = _number(request, "from") or 1, _number(request, "cycle")
+        if cycle is not None:
+            rows = await self._hub.past.cycle_rows(cycle, self._until(request))
+            return _answer({"rows": rows})
+        rows = await self._hub.past.log_window(begin, self._until(request))
+        return _answer({"rows": rows})
+
+    async def search(self, request: Request) -> Response:
+        """Return the newest events for which `where` holds, up to the position `before`."""
+        query = request.query_params
+        before = _number(request, "before")
+        until = self._until(request) if before is None else before
+        try:
+            found = await self._hub.past.log_search(
+                query.get("where", "")[:TEXT_LENGTH], query.get("layer", "")[:TEXT_LENGTH], until
+            )
+        except InputError as error:
+            return JSONResponse({"error": f"{error.value}: {error.remedy}"}, 400)
+        return _answer(found)
+
+    async def cycle(self, request: Request) -> Response:
+        """Return one cycle's decision, who lost to it, and what came of it up to `at`."""
+        number = number_of(request.path_params["cycle"])
+        content = await self._hub.cycle(number, _number(request, "at"))
+        if content is None:
+            return JSONResponse({"error": f"the log holds no decision of cycle {number}"}, 404)
+        return _answer(content)
+
+    def _until(self, request: Request) -> int:
+        at = _number(request, "at")
+        return self._hub.page.overview.seq if at is None else at
+
+
+def number_of(text: str) -> int:
+    """Return a position, cycle or time from an address; raises 404 for what is none."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= NUMBER_DIGITS):
+        raise HTTPException(404, "no such number")
+    return int(text)
+
+
+def _number(request: Request, name: str) -> int | None:
+    text = request.query_params.get(name)
+    return number_of(text) if text else None
+
+
+def _decimal(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _answer(content: object) -> Response:
+    return Response(to_json(content), media_type="application/json", headers=NOT_KEPT)

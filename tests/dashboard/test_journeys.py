@@ -1,0 +1,170 @@
+"""Ways through the pages as people go them, over a recording, in a real Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from services.dashboard.app import PAGES
+from tests.architecture.source_tree import ROOT
+from tests.dashboard.test_file_view import url  # noqa: F401 - a fixture
+from tests.dashboard.test_page import CHROMIUM, FLAGS, PATIENCE_MILLISECONDS
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+expect = playwright.expect
+AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[playwright.Browser]:
+    """Start one Chromium for this file."""
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: playwright.Browser, url: str) -> Iterator[playwright.Page]:  # noqa: F811
+    """Open the recording's overview; every other host is out of reach, and no error may be told."""
+    problems: list[str] = []
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
+    context.route(
+        lambda asked: not asked.startswith(url),
+        lambda route: (problems.append(route.request.url), route.abort()),
+    )
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("console", lambda line: problems.append(line.text) if is_problem(line) else None)
+    opened.goto("/")
+    opened.get_by_test_id("action").wait_for()
+    yield opened
+    context.close()
+    assert problems == []
+
+
+def is_problem(line: playwright.ConsoleMessage) -> bool:
+    """Say whether the page complained; a condition that cannot be read is refused, and that is no fault of the page."""
+    return line.type == "error" and "400 (Bad Request)" not in line.text
+
+
+def parameters(page: playwright.Page) -> dict[str, str]:
+    """Return what the address holds."""
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def test_one_goes_back_in_time_by_keys_and_a_link_shows_the_same(page: playwright.Page) -> None:
+    """Steps by cycle, on another page, too; the address opened anew is the same moment; `l` leads back."""
+    newest = page.get_by_test_id("moment").inner_text()
+    page.keyboard.press("[")
+    page.keyboard.press("[")
+    page.wait_for_url(re.compile("at="))
+    expect(page.get_by_test_id("live")).to_have_attribute("data-state", "past")
+    page.keyboard.press("[")
+    then = page.get_by_test_id("moment").inner_text()
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.wait_for_url(re.compile("/decisions"))
+    page.reload()
+    expect(page.get_by_test_id("moment")).not_to_have_text(newest)
+    assert "at" in parameters(page)
+    assert "run" in parameters(page)
+    page.keyboard.press("l")
+    expect(page.get_by_test_id("moment")).to_have_text(newest)
+    assert then != newest
+
+
+def test_a_decision_is_found_opened_and_followed_into_the_log(page: playwright.Page) -> None:
+    """Only what acts, a whole row opens, its chain leads to an event and from there to its cause."""
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.get_by_role("button", name="Only those that act").click()
+    page.wait_for_url(re.compile("acts=1"))
+    rows = page.locator("tr[data-chosen]")
+    expect(page.locator("tr.noop")).to_have_count(0)
+    rows.last.locator("td").nth(4).click()
+    cycle = parameters(page)["cycle"]
+    expect(page.get_by_role("heading", name=f"Cycle {cycle}")).to_be_visible()
+    page.get_by_test_id("chain").get_by_role("link", name="decision", exact=True).click()
+    expect(page.get_by_test_id("event-data")).to_contain_text(f'"cycle": {cycle}')
+    page.get_by_test_id("event").get_by_role("link", name=re.compile("^event ")).first.click()
+    expect(page.get_by_test_id("event-data")).to_be_visible()
+    page.go_back()
+    page.go_back()
+    page.wait_for_url(re.compile("/decisions"))
+
+
+def test_the_log_is_filtered_and_walked_by_keys(page: playwright.Page) -> None:
+    """`/` leads into the filter, Enter searches, `j` walks; what is wrong is said."""
+    page.keyboard.press("g")
+    page.keyboard.press("l")
+    page.get_by_test_id("rows").wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("cycle == 5")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("where="))
+    options = page.locator("[role=option]")
+    expect(options.first).to_contain_text("5")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    page.get_by_label("Condition").fill("scoore > 1")
+    page.get_by_label("Condition").press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("did you mean score")
+
+
+def test_the_palette_leads_anywhere(page: playwright.Page) -> None:
+    """A colon, some letters of a page or a cycle's number, Enter."""
+    page.keyboard.press(":")
+    page.keyboard.type("5")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/decisions\?cycle=5"))
+    page.keyboard.press(":")
+    page.keyboard.type("hlp")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/help"))
+    expect(page.get_by_text("the next row")).to_be_visible()
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="needs web/node_modules (make web)")
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_every_page_can_be_read_by_everybody(
+    browser: playwright.Browser,
+    url: str,  # noqa: F811
+    scheme: str,
+) -> None:
+    """axe-core finds nothing serious on any page, in the dark and in the light."""
+    context = browser.new_context(base_url=url, color_scheme=scheme, bypass_csp=True)
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
+    opened, found = context.new_page(), []
+    for address in PAGES:
+        opened.goto(f"/{address}")
+        opened.locator(f"main[data-page={address}] .panel").first.wait_for()
+        opened.evaluate(AXE.read_text(encoding="utf-8"))
+        violations = opened.evaluate("axe.run().then(result => result.violations)")
+        found += [
+            f"{address}: {one['id']} {one['nodes'][0]['html'][:90]}"
+            for one in violations
+            if one["impact"] in {"serious", "critical"}
+        ]
+    context.close()
+
+    assert found == []
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_page_fits_a_narrow_screen(page: playwright.Page, address: str) -> None:
+    """At 320 px, which is also 1,280 px at 400 %, nobody scrolls sideways."""
+    page.set_viewport_size({"width": 320, "height": 800})
+    page.goto(f"/{address}")
+    page.locator(f"main[data-page={address}] .panel").first.wait_for()
+
+    assert page.evaluate("document.documentElement.scrollWidth") == 320

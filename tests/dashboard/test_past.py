@@ -1,0 +1,165 @@
+"""Any moment of the log: the same state as when it was the newest, whatever lies between the kept ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from bus.clock import SystemClock
+from bus.recording.bus import RecordingBus
+from foresail.__main__ import main
+from schemas.identity import Origin
+from services.dashboard import archive as archive_module
+from services.dashboard.app import make_app
+from services.dashboard.arrival import arrival_of
+from services.dashboard.hub import Hub
+from services.dashboard.page import Page, evolve
+from services.dashboard.sections import sections_of
+from services.dashboard.settings import DashboardSettings
+from tests.architecture.source_tree import ROOT
+
+RECORDING = ROOT / "tests" / "golden" / "v2.fslog"
+SETTINGS = DashboardSettings(update_seconds=0.01)
+
+
+def origin_of(bus: RecordingBus) -> Origin:
+    """Return whose log a recording is."""
+    return Origin(str(bus.header["cluster"]), str(bus.header["incarnation"]))
+
+
+@asynccontextmanager
+async def reading(
+    settings: DashboardSettings = SETTINGS, file: str = "v2.fslog"
+) -> AsyncIterator[Hub]:
+    """Run a hub over the recording until its newest event is applied, and its past is known."""
+    bus = RecordingBus(RECORDING)
+    hub = Hub(settings, bus, SystemClock(), origin_of(bus), file=file)
+    following = asyncio.create_task(hub.follow())
+    last = (await bus.info()).last_seq
+    while hub.page.overview.seq < last:
+        await asyncio.sleep(0)
+    await hub.remember()
+    yield hub
+    following.cancel()
+
+
+def asking(hub: Hub) -> httpx.AsyncClient:
+    """Return a client of the app, without a socket."""
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=make_app(hub)), base_url="http://127.0.0.1"
+    )
+
+
+async def reduced(until_seq: int) -> tuple[Page, Origin]:
+    """Reduce the recording from its beginning to a position, as if it were the newest."""
+    bus, page = RecordingBus(RECORDING), Page()
+    async for message in bus.history([">"], end_seq=until_seq):
+        page = evolve(page, arrival_of(message))
+    return page, origin_of(bus)
+
+
+@pytest.mark.parametrize("seq", [1, 77, 201])
+@pytest.mark.parametrize(
+    "settings", [SETTINGS, SETTINGS.model_copy(update={"history_messages": 20})]
+)
+async def test_a_moment_is_what_was_the_newest_state_then(
+    seq: int, settings: DashboardSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every section, also where few states are kept and where the log was read from its end first."""
+    monkeypatch.setattr(archive_module, "MOST_STATES", 2)
+    page, origin = await reduced(seq)
+    async with reading(settings, file="") as hub, asking(hub) as http:
+        moment = (await http.get(f"/api/moment?seq={seq}")).json()
+
+    assert seq == moment["seq"]
+    assert json.loads(json.dumps(sections_of(page, origin))) == moment["sections"]
+
+
+async def test_a_past_cycle_tells_what_explain_tells(capsys: pytest.CaptureFixture[str]) -> None:
+    """The decision, its score and what it became at the end of the log are those of `foresail explain`."""
+    asked = ["explain", "9", "--recording", str(RECORDING), "--json"]
+    await asyncio.to_thread(main, asked)
+    explained = json.loads(capsys.readouterr().out)["decision"]["data"]
+    async with reading() as hub, asking(hub) as http:
+        told = (await http.get("/api/cycles/9")).json()
+        earlier = (await http.get(f"/api/cycles/9?at={told['seq']}")).json()
+
+    assert explained["rule"] == told["rule"]
+    assert explained["cluster_time_seconds"] == told["cluster_time_seconds"]
+    assert explained["parts"][0]["score"] == told["score"]
+    assert told["execution"] is not None
+    assert earlier["execution"] is None  # at the moment of the decision nothing was executed
+
+
+async def test_moments_are_found_by_time_and_cycle() -> None:
+    """The newest event by a time, the last one before the next cycle's observation; none is 404."""
+    async with reading() as hub, asking(hub) as http:
+        outline = (await http.get("/api/outline")).json()
+        by_time = (await http.get(f"/api/moment?ms={outline['last_ms']}")).json()
+        by_cycle = (await http.get("/api/moment?cycle=5")).json()
+        none = await http.get("/api/moment?cycle=999")
+
+    assert outline["last_seq"] == by_time["seq"]
+    assert 5 == by_cycle["sections"]["head"]["cycle"]
+    assert 5 == by_cycle["sections"]["decision"]["cycle"]
+    assert 404 == none.status_code
+
+
+async def test_decisions_are_listed_as_they_stood() -> None:
+    """All of them, runs of doing nothing as one row; at a moment none that came later, nor what came of one later."""
+    async with reading() as hub, asking(hub) as http:
+        whole = (await http.get("/api/decisions")).json()
+        acting = (await http.get("/api/decisions?acts=1")).json()
+        seq = min(row["seq"] for row in acting["rows"])
+        then = (await http.get(f"/api/decisions?at={seq}")).json()
+        kind = acting["rows"][0]["kind"]
+        of_kind = (await http.get(f"/api/decisions?kind={kind}")).json()
+        below = (await http.get("/api/decisions?reward_below=-1e9")).json()
+
+    assert whole["decisions"] == sum(row["count"] for row in whole["rows"])
+    assert whole["acted"] == len(acting["rows"]) > 0
+    assert {row["noop"] for row in acting["rows"]} == {None}
+    assert (then["rows"][0]["seq"], then["rows"][0]["became"]) == (seq, "")
+    assert {row["kind"] for row in of_kind["rows"]} == {kind}
+    assert below["rows"] == []
+
+
+async def test_the_log_is_filtered_as_tap_filters() -> None:
+    """A condition finds the events for which it holds, newest first; an unknown field names what is near it."""
+    async with reading() as hub, asking(hub) as http:
+        found = (await http.get("/api/log/search?where=cycle == 5&layer=proposal")).json()
+        wrong = await http.get("/api/log/search?where=scoore > 0.5")
+        window = (await http.get("/api/log?from=10&at=12")).json()["rows"]
+        event = (await http.get(f"/api/events/{found['rows'][0]['seq']}")).json()
+
+    seqs = [row["seq"] for row in found["rows"]]
+    assert {"proposal"} == {row["subject"].split(".")[0] for row in found["rows"]}
+    assert sorted(seqs, reverse=True) == seqs
+    assert (400, True) == (wrong.status_code, "did you mean score" in wrong.json()["error"])
+    assert [10, 11, 12] == [row["seq"] for row in window]
+    assert event["causes"]
+    assert event["effects"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/moment",
+        "/api/moment?seq=x",
+        "/api/cycles/1?at=-1",
+        "/api/decisions?before=1e3",
+        "/api/log?from=²",
+    ],
+)
+async def test_nonsense_is_refused(path: str) -> None:
+    """An address that names no moment is 404, never an error of the server."""
+    async with reading() as hub, asking(hub) as http:
+        answer: Any = await http.get(path)
+
+    assert 404 == answer.status_code

@@ -1,0 +1,58 @@
+// The keys: one list, which the handler obeys and the help shows.
+
+import { address } from "./address.svelte";
+import { moment } from "./moment.svelte";
+import { PAGES } from "./pages";
+import { palette } from "./palette.svelte";
+import { theme } from "./theme.svelte";
+
+interface Key { keys: string[]; shown: string; text: string; act: () => void }
+
+const WALKED = "main tr[data-chosen], main [role='option'][data-seq]";
+const CHOSEN = "[data-chosen='true'], [aria-selected='true']";
+
+/** Choose the row after or before the chosen one of the page's list. */
+function walk(step: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>(WALKED)];
+  const here = rows.findIndex((row) => row.matches(CHOSEN));
+  const to = rows[here < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, here + step))];
+  to?.click();
+  to?.scrollIntoView({ block: "nearest" });
+}
+
+function filter(): void {
+  document.querySelector<HTMLElement>("main [data-filter]")?.focus();
+}
+
+export const KEYS: Key[] = [
+  { keys: [":"], shown: ":", text: "search for a page, node, workload, decision or cycle", act: () => palette.show() },
+  { keys: ["/"], shown: "/", text: "filter the list of the page", act: filter },
+  { keys: ["j"], shown: "j", text: "the next row", act: () => walk(1) },
+  { keys: ["k"], shown: "k", text: "the row before", act: () => walk(-1) },
+  { keys: ["["], shown: "[", text: "one cycle back", act: () => moment.step(-1) },
+  { keys: ["]"], shown: "]", text: "one cycle on", act: () => moment.step(1) },
+  { keys: ["{"], shown: "{", text: "the decision to act before this moment", act: () => moment.stepDecision(-1) },
+  { keys: ["}"], shown: "}", text: "the decision to act after it", act: () => moment.stepDecision(1) },
+  { keys: ["p"], shown: "p", text: "play, or stop", act: () => moment.togglePlay() },
+  { keys: ["l"], shown: "l", text: "back to the newest", act: () => moment.live() },
+  { keys: ["t"], shown: "t", text: "dark or light", act: () => theme.toggle() },
+  { keys: ["?"], shown: "?", text: "this help", act: () => address.go("help") },
+];
+
+const PREFIX_MS = 1500;
+let prefixed = -Infinity;
+
+/** Obey a key that is pressed outside of a field. */
+export function onKey(event: KeyboardEvent): void {
+  const target = event.target as HTMLElement;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.key === "Escape" && target.matches("input, select")) target.blur();
+  if (target.matches("input, select, textarea, dialog *")) return;
+  const page = performance.now() - prefixed < PREFIX_MS ? PAGES.find((one) => one.key === event.key) : undefined;
+  prefixed = event.key === "g" ? performance.now() : -Infinity;
+  if (page) return address.go(page.name);
+  const key = KEYS.find((one) => one.keys.includes(event.key));
+  if (!key) return;
+  event.preventDefault();
+  key.act();
+}

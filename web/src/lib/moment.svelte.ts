@@ -1,0 +1,128 @@
+// The moment that is shown: none (the newest), or a position of the log, which the address holds.
+
+import { address } from "./address.svelte";
+import { feed } from "./feed.svelte";
+import type { Row, Sections } from "./sections";
+
+export interface Mark { seq: number; ms: number; kind: string; agent: string; cycle: number; text: string }
+
+interface Outline {
+  whole: boolean;
+  incarnation: string;
+  first_seq: number;
+  last_seq: number;
+  first_ms?: number;
+  last_ms?: number;
+  first_cycle?: number | null;
+  last_cycle?: number | null;
+  marks: Mark[];
+}
+
+interface State { seq: number; recorded_ms: number; sections: Sections; rows: Row[] }
+
+export const SPEEDS = [1, 10, 100, 1000];
+const TICK_MS = 250;
+const OUTLINE_MS = 5000;
+
+class Moment {
+  loaded = $state.raw<State | null>(null);
+  outline = $state.raw<Outline | null>(null);
+  problem = $state("");
+  speed = $state(10);
+  playing = $state(false);
+  #busy = false;
+  #next = "";
+  #clock = 0;
+
+  get at(): number | null {
+    return address.number("at");
+  }
+
+  /** Wall time of what is shown, in milliseconds. */
+  get ms(): number | null {
+    return this.at === null ? (feed.sections.head?.newest_ms ?? null) : (this.loaded?.recorded_ms ?? null);
+  }
+
+  start(): void {
+    void this.#readOutline();
+    setInterval(() => { if (!document.hidden && !feed.sections.head?.file) void this.#readOutline(); }, OUTLINE_MS);
+    setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  /** Show a position, recorded time or cycle; the newest asked for wins while one is being fetched. */
+  show(query: { seq: number } | { ms: number } | { cycle: number }): void {
+    this.#next = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(Math.round(value))])).toString();
+    if (!this.#busy) void this.#fetch();
+  }
+
+  live(): void {
+    this.playing = false;
+    this.#next = "";
+    this.problem = "";
+    address.change({ at: null, run: null });
+  }
+
+  /** Step by so many cycles. */
+  step(cycles: number): void {
+    const cycle = this.#cycle();
+    if (cycle !== null) this.show({ cycle: cycle + cycles });
+  }
+
+  /** Step to the decision to act before or after this moment. */
+  stepDecision(direction: 1 | -1): void {
+    const marks = (this.outline?.marks ?? []).filter((mark) => mark.kind === "decision");
+    const cycle = this.#cycle() ?? 0;
+    const to = direction > 0 ? marks.find((mark) => mark.cycle > cycle) : marks.findLast((mark) => mark.cycle < cycle);
+    if (to) this.show({ cycle: to.cycle });
+  }
+
+  togglePlay(): void {
+    this.playing = !this.playing;
+    if (this.playing && (this.at === null || this.ms === this.outline?.last_ms)) this.show({ ms: this.outline?.first_ms ?? 0 });
+    this.#clock = 0;
+  }
+
+  #cycle(): number | null {
+    return (this.at === null ? feed.sections.head?.cycle : this.loaded?.sections.head.cycle) ?? null;
+  }
+
+  #tick(): void {
+    if (!this.playing || this.#busy || !this.loaded || this.at === null) return;
+    this.#clock = Math.max(this.#clock, this.loaded.recorded_ms) + TICK_MS * this.speed;
+    if (this.#clock >= (this.outline?.last_ms ?? 0)) {
+      this.playing = false;
+      this.show({ ms: this.outline?.last_ms ?? 0 });
+    } else this.show({ ms: this.#clock });
+  }
+
+  async #fetch(): Promise<void> {
+    this.#busy = true;
+    while (this.#next) {
+      const asked = this.#next;
+      this.#next = "";
+      const answer = await fetch(`/api/moment?${asked}`).catch(() => null);
+      if (answer?.ok) {
+        const state = (await answer.json()) as State;
+        this.loaded = state;
+        this.problem = "";
+        address.change({ at: state.seq, run: state.sections.head.incarnation });
+      } else if (answer?.status === 404) {
+        if (!asked.startsWith("cycle")) this.problem = "The log holds no such moment.";
+      } else this.problem = "The server does not answer.";
+    }
+    this.#busy = false;
+  }
+
+  async #readOutline(): Promise<void> {
+    const known = this.outline;
+    const after = known ? known.last_seq : 0;
+    const answer = await fetch(`/api/outline?after=${after}`).catch(() => null);
+    if (!answer?.ok) return;
+    const read = (await answer.json()) as Outline;
+    const goesOn = known !== null && known.first_seq === read.first_seq && known.whole === read.whole;
+    if (goesOn || after === 0) this.outline = { ...read, marks: [...(goesOn ? known.marks : []), ...read.marks] };
+    else { this.outline = null; void this.#readOutline(); }
+  }
+}
+
+export const moment = new Moment();

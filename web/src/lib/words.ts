@@ -1,0 +1,28 @@
+// Words that the pages use, each in one plain sentence.
+
+export const WORDS: [word: string, meaning: string][] = [
+  ["action", "A change to the cluster that an agent wants: more replicas, a node asleep, a pod moved, a cap, pods let in or held."],
+  ["agent", "One of those that propose: A keeps Services and nodes safe, B saves machines and power, C lets work in."],
+  ["band", "Where a value is expected: 8 of 10 measured values should fall into the darker band, 9 of 10 into the wider one."],
+  ["breaker", "A switch that stops acting by itself when acting did harm; foresail rearm closes it again."],
+  ["Brier skill", "How much better predicted chances are than always saying the usual rate: 1 is perfect, 0 no better, below 0 worse."],
+  ["calibrated", "Of all nodes said to fail with a chance of 0.3, about 3 in 10 do; a score that is not calibrated only ranks."],
+  ["closed by all", "The referee decided because every agent had proposed, not because time was up."],
+  ["cluster time", "Time in the cluster; a simulated cluster may run faster than the clock on the wall."],
+  ["cycle", "One turn of the loop: observe, predict, propose, decide, execute, judge."],
+  ["guard rail", "A limit that the executor asks before it writes: cool-downs, budgets, shares of nodes, stale signals."],
+  ["lift of alarms", "How much likelier a failure is where a model warns than anywhere."],
+  ["modelled", "Computed by a model from something measured, such as power from use; not measured itself."],
+  ["noop", "A decision to do nothing, which is most of them, with its reason."],
+  ["outcome score", "What the cluster's work was worth: benefit less cost, in the currency of the settings."],
+  ["referee", "The part that decides between proposals, by rules in a fixed order or by expected value."],
+  ["reward", "A number for how a decision turned out, by agent; predicted when it was made, observed a cycle later."],
+  ["risk", "The chance that a node fails or is overloaded within the horizon of its model."],
+  ["shadow", "A mode in which writes are sent as dry runs; a model in shadow predicts, and nothing is done by it."],
+  ["simulated", "Said by the embedded cluster, not by a real one."],
+  ["stale", "Older than its limit; agents do not act on it."],
+  ["stimulus", "Load that the exerciser makes on purpose, so that each agent has something to decide."],
+  ["what its replicas bear", "Requests a second that the ready replicas of a Service can take within its objective."],
+  ["without us", "The same simulated world left alone, run beside ours; a real cluster has none."],
+  ["worth", "Money that an action gained against the world without us: requests and time spared, less what it cost."],
+];
