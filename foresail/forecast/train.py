@@ -75,17 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"trees per member (default: {defaults.rounds})",
     )
-    parser.add_argument(
-        "--booster",
-        choices=tuple(PROFILES),
-        help="parameters of every member, as one of the predecessors' four profiles has them; with --rounds, "
-        "else the profile's own number of trees (default: each member's own)",
-    )
-    parser.add_argument("--depth", type=int, metavar="N", help="levels of every tree")
-    parser.add_argument("--learning-rate", type=float, metavar="X", help="above 0, at most 1")
-    parser.add_argument(
-        "--subsample", type=float, metavar="SHARE", help="rows that each tree is grown on, above 0"
-    )
+    _add_booster(parser)
     parser.add_argument(
         "--seed",
         type=int,
@@ -105,6 +95,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--illusion",
         action="store_true",
         help="split rows at random, to show how good a leaking split looks; labelled as such everywhere",
+    )
+
+
+def _add_booster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--booster",
+        choices=tuple(PROFILES),
+        help="parameters of every member, as one of the predecessors' four profiles has them; with --rounds, "
+        "else the profile's own number of trees (default: each member's own)",
+    )
+    parser.add_argument("--depth", type=int, metavar="N", help="levels of every tree")
+    parser.add_argument("--learning-rate", type=float, metavar="X", help="above 0, at most 1")
+    parser.add_argument(
+        "--subsample", type=float, metavar="SHARE", help="rows that each tree is grown on, above 0"
     )
 
 
