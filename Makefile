@@ -22,13 +22,16 @@ RAY_BIN := .venv-ray/bin
 RAY_DONE := .venv-ray/.done
 LEARN := .venv-learn
 LEARN_DONE := $(LEARN)/.done
+# RLlib beside everything of .venv-learn; 450 MB more, and a gymnasium of its own.
+RLLIB := .venv-rllib
+RLLIB_DONE := $(RLLIB)/.done
 TORCH := torch==2.13.0
 NPM_CHECK := tests/schemas/asyncapi
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 	--no-emit-package foresail-twin --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: web help setup run dev test test-twin test-ray test-learn test-all quick lint format bench prove size lock sbom audit clean
+.PHONY: web help setup run dev test test-twin test-ray test-learn test-rllib test-all quick lint format bench prove size lock sbom audit clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +56,9 @@ test-ray: $(RAY_DONE) ## Run the tests that need Ray, in an environment of their
 
 test-learn: $(LEARN_DONE) ## Run the tests that train, with the extra `learn` in an environment of its own
 	$(LEARN)/bin/python -m pytest -n 2 --dist loadfile --durations 10 tests/learning_trained tests/lab/learning $(PYTEST_ARGS)
+
+test-rllib: $(RLLIB_DONE) ## Run the tests that train the three agents by RLlib, in an environment of its own
+	$(RLLIB)/bin/python -m pytest -n 0 --durations 5 tests/learning_rllib $(PYTEST_ARGS)
 
 test-all: $(DEV_DONE) ## Run `test` and `test-twin`
 	@$(MAKE) --no-print-directory test
@@ -100,6 +106,12 @@ lock: $(DEV_DONE) ## Write the lock files anew from both pyproject.toml
 		--output-file requirements-ray.lock pyproject.toml
 	$(COMPILE) --extra build --extra dev --extra learn --constraint requirements-dev.lock --override deploy/torch-left-out.txt \
 		--output-file requirements-learn.lock pyproject.toml deploy/torch-needs.in
+	@mkdir -p build
+	@# Of RLlib only what learn's lock has not; it wants a gymnasium of its own.
+	sed -n 's/^\([a-z0-9._-]*==[^ ]*\).*/\1/p' requirements-learn.lock | grep -v '^gymnasium==' > build/rllib-constraints.txt
+	$(COMPILE) --extra rllib --constraint build/rllib-constraints.txt \
+		$$(sed -n 's/==.*/ /; s/^/--no-emit-package /p' build/rllib-constraints.txt) \
+		--output-file requirements-rllib.lock pyproject.toml
 
 sbom: $(DEV_DONE) ## Write the bill of materials, CycloneDX, to build/sbom.cdx.json
 	@$(BIN)/python -m deploy.sbom
@@ -108,7 +120,7 @@ audit: $(DEV_DONE) ## Ask an advisory service about every locked package; exit c
 	@$(BIN)/python -m deploy.audit
 
 clean: ## Remove caches, builds and .venv; state in .foresail stays
-	rm -rf .venv .venv-ray $(LEARN) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-ray $(LEARN) $(RLLIB) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf $(NPM_CHECK)/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -145,6 +157,14 @@ $(LEARN_DONE): requirements-learn.lock pyproject.toml
 	@$(LEARN)/bin/python -m pip --disable-pip-version-check --quiet install $(TORCH)
 	@$(LEARN)/bin/python deploy/install.py requirements-learn.lock
 	@$(LEARN)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --editable twin --editable .
+	@touch $@
+
+$(RLLIB_DONE): requirements-rllib.lock $(LEARN_DONE)
+	@echo "Installing RLlib into $(RLLIB) (once) ..."
+	@[ -x $(RLLIB)/bin/python ] || $(PYTHON) -m venv $(RLLIB)
+	@echo "import site; site.addsitedir('$$($(CURDIR)/$(LEARN)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')')" \
+		> "$$($(RLLIB)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beside.pth"
+	@$(RLLIB)/bin/python deploy/install.py requirements-rllib.lock
 	@touch $@
 
 # The AsyncAPI project's own parser exists only for Node.js; without npm that one test skips itself.

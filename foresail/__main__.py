@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> ExitCode:
     except InputError as error:
         print_error(str(error))
         return ExitCode.BAD_INPUT
-    parsed = parser.parse_args(words)
+    parsed = parser.parse_args(words, argparse.Namespace(typed=words))
     return _run(parsed, words)
 
 

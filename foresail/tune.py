@@ -25,6 +25,7 @@ from foresail.progress import doing_shares
 from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, add_place, folder_of, owned_log
 from foresail.session.ray_notes import ray_noted
+from foresail.session.stack_copy import copied_to_stack
 from foresail.verbs import Verb
 from lab.learning.libraries import check_installed
 from lab.sessions.attempts import JobStart
@@ -156,7 +157,7 @@ def _search_of(arguments: argparse.Namespace) -> Search:
 async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
     session = f"tune-{search.study}"
     folder = folder_of(arguments.state, session)
-    async with owned_log(folder, session) as log:
+    async with owned_log(folder, session) as log, copied_to_stack(log, arguments.state):
         storage = arguments.storage or f"sqlite:///{(folder / 'study.db').absolute()}"
         engine = engine_of(arguments, session, folder)
         python = sys.executable if arguments.engine == "local" else "python"

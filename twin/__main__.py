@@ -284,7 +284,7 @@ def _runner(
         api,
         engine,
         accounts,
-        settings.kubeconfig_dir / "containers",
+        (settings.kubeconfig_dir / "containers").absolute(),  # containers have folders of their own
         ProcessLimits(settings.command_seconds, settings.command_megabytes << 20),
         _url(settings, listener),
         credentials.authority_pem,

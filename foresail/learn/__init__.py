@@ -21,6 +21,7 @@ ACTIONS = Actions(
     __name__,
     {
         "train": "train a policy; the same command goes on where an earlier one ended",
+        "train-agents": "train the three agents together, by RLlib (extra `rllib`), and export a file for each",
         "evaluate": "play policies on the same episodes, which nothing was chosen by",
         "benchmark": "play policies and simple rules on the same jobs, and say whether learning was worth it",
         "export": "write a trained policy as one small file that agents read without any learning library",

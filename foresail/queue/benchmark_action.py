@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
+import os
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from rich.table import Table
 
+from bus.clock import SystemClock
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail import stopping
@@ -19,14 +21,22 @@ from foresail.output import console, print_json
 from foresail.plots import svg_file
 from foresail.progress import doing_stages
 from foresail.queue.chart import benchmark_svg
-from lab.learning.jobs import JobStream
-from lab.learning.workloads.published import LENGTH_SECONDS, NODE, NODES
-from lab.learning.workloads.sources import PUBLISHED, STRATEGIES, SourceOptions, stream_source
+from foresail.queue.cluster import connected
+from lab.experiments.engine import run_local
+from lab.learning.workloads.published import LENGTH_SECONDS
+from lab.learning.workloads.sources import PUBLISHED, STRATEGIES
 from lab.queue.accounts import METRICS, ArmResult
-from lab.queue.arms import DEFAULT, QueueArm, arm_of
+from lab.queue.arms import DEFAULT, arm_of
 from lab.queue.comparing import QueueComparison, comparison_markdown
-from lab.queue.playing import QueuePlay, play_arm, prepare
-from lab.queue.twin_stage import TwinStage
+from lab.queue.playing import NotPrepared
+from lab.queue.side_by_side import (
+    ArmTask,
+    LiveCluster,
+    LiveStage,
+    equal_amounts,
+    play_live,
+    play_simulated,
+)
 from projections.figures import number
 
 NAMESPACE = "skrueue-test"
@@ -53,7 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, default=5, metavar="N",
                         help="streams 1 to N, each played by every arm (default: %(default)s)")  # fmt: skip
     parser.add_argument("--duration", type=seconds, default=LENGTH_SECONDS, metavar="DURATION",
-                        help="simulated time (default: 1h)")  # fmt: skip
+                        help="of the clusters' time (default: 1h)")  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
+                        help="arms played at the same time on simulated clusters (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--kubeconfig", action="append", default=[], metavar="FILE",
+                        help="of a cluster for the arm at this place, instead of a simulated one; one for each arm, "
+                        "all played at the same time")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -71,7 +86,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("--seeds", arguments.seeds, "give 1 to 1000")
     if arguments.dir.exists():
         raise InputError("--dir", arguments.dir, "give a new folder; nothing is overwritten")
-    results = stopping.run(_play_all(arguments, names))
+    if arguments.jobs < 1:
+        raise InputError("--jobs", arguments.jobs, "give 1 or more")
+    live = arguments.kubeconfig
+    results = (
+        stopping.run(_play_live(arguments, names)) if live else _play_simulated(arguments, names)
+    )
     comparison = QueueComparison(arguments.workload, reference, results)
     _write(arguments, comparison)
     if arguments.json:
@@ -81,32 +101,48 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.GOOD
 
 
-async def _play_all(arguments: argparse.Namespace, names: Sequence[str]) -> list[ArmResult]:
-    results = []
+def _tasks(arguments: argparse.Namespace, names: Sequence[str], seed: int) -> list[ArmTask]:
+    return [
+        ArmTask(name, arguments.workload, seed, arguments.duration, NAMESPACE) for name in names
+    ]
+
+
+def _play_simulated(arguments: argparse.Namespace, names: Sequence[str]) -> list[ArmResult]:
+    """Play every arm on every stream, so many at the same time; return results in that order."""
+    seeds = range(1, arguments.seeds + 1)
+    tasks = [task for seed in seeds for task in _tasks(arguments, names, seed)]
+    results: list[ArmResult] = []
     with doing_stages("playing") as advance:
-        for seed in range(1, arguments.seeds + 1):
-            stream = _stream(arguments, seed)
-            play = QueuePlay(stream, seed, arguments.duration, NAMESPACE)
-            for name in names:
-                results.append(await _play(arm_of(name, seed), play))
-                advance("playing", len(results), arguments.seeds * len(names))
-                await asyncio.sleep(0)  # an interrupt is heard between arms
+        for result in run_local(play_simulated, tasks, arguments.jobs, lambda: False):
+            results.append(result)
+            advance("playing", len(results), len(tasks))
+    places = {arm_of(name, 0).name: place for place, name in enumerate(names)}
+    return sorted(results, key=lambda one: (one.seed, places[one.arm]))
+
+
+async def _play_live(arguments: argparse.Namespace, names: Sequence[str]) -> list[ArmResult]:
+    """Play every arm on its own cluster, all at the same time; stream after stream."""
+    files = arguments.kubeconfig
+    if len(files) != len(names):
+        remedy = f"give one for each of the {len(names)} arms"
+        raise InputError("--kubeconfig", f"{len(files)} files", remedy)
+    results: list[ArmResult] = []
+    async with AsyncExitStack() as opened:
+        clusters = []
+        for file in files:
+            where = argparse.Namespace(kubeconfig=file, context=None)
+            transport = await opened.enter_async_context(connected(where))
+            clusters.append(LiveCluster(file, LiveStage(transport, SystemClock())))
+        quota = await equal_amounts(clusters)
+        with doing_stages("playing") as advance:
+            for seed in range(1, arguments.seeds + 1):
+                try:
+                    tasks = _tasks(arguments, names, seed)
+                    results += [one async for one in play_live(clusters, tasks, quota)]
+                except NotPrepared as error:
+                    raise InputError("--kubeconfig", str(error), "prepare that cluster") from error
+                advance("playing", seed, arguments.seeds)
     return results
-
-
-def _stream(arguments: argparse.Namespace, seed: int) -> JobStream:
-    options = SourceOptions(split="test", length_seconds=arguments.duration)
-    return stream_source(arguments.workload, options)(seed)
-
-
-async def _play(arm: QueueArm, play: QueuePlay) -> ArmResult:
-    """Play an arm on a cluster that is new, and equal to that of every other arm."""
-    quota = play.stream.quota
-    machines = round(quota.cpu_millicores / NODE.cpu_millicores) or NODES
-    cpu, memory = quota.cpu_millicores // machines, quota.memory_bytes // machines
-    stage = TwinStage(machines, cpu, memory, play.seed)
-    version = await prepare(stage, arm, play)
-    return await play_arm(stage, arm, play, version)
 
 
 def _write(arguments: argparse.Namespace, comparison: QueueComparison) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -123,7 +122,7 @@ def _shown(arguments: argparse.Namespace, attempt: Attempt) -> dict[str, Any]:
 def _detach(arguments: argparse.Namespace, session: str) -> ExitCode:
     folder = folder_of(arguments.state, session)
     folder.mkdir(parents=True, exist_ok=True)
-    pid = stopping.run(start_detached(sys.argv[1:], folder))
+    pid = stopping.run(start_detached(arguments.typed, folder))
     if arguments.json:
         print_json({"session": session, "pid": pid})
     else:

@@ -18,6 +18,7 @@ from foresail.progress import doing_shares
 from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, folder_of, owned_log
 from foresail.session.ray_notes import ray_noted
+from foresail.session.stack_copy import copied_to_stack
 from foresail.session.summary import header_of, progress_text, run_summary, summary_text
 from lab.sessions.attempts import JobStart
 from lab.sessions.engines.port import Engine
@@ -96,7 +97,10 @@ async def run_session(arguments: argparse.Namespace, work: Work) -> ExitCode:
     if work.payload is not None:
         check_files(work.payload)
     try:
-        async with owned_log(folder, work.session) as log:
+        async with (
+            owned_log(folder, work.session) as log,
+            copied_to_stack(log, arguments.state),
+        ):
             state = await log.read()
             if not state.whole:
                 if work.payload is None:

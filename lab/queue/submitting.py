@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from inputs.quantities import cpu_text, memory_text
@@ -99,14 +99,7 @@ class Submitter:
 
     async def remove(self, transport: Transport) -> None:
         """Delete what was submitted, with its pods; raises ClusterUnavailable."""
-        query: Mapping[str, str] = {"propagationPolicy": "Background"}
-        for name in self.accepted:
-            path = f"/apis/batch/v1/namespaces/{self._namespace}/jobs/{name}"
-            try:
-                await transport.request("DELETE", path, query)
-            except ClusterRefused as error:
-                if error.status != 404:
-                    raise
+        await remove_jobs(transport, self._namespace, self.accepted)
 
     def line(self) -> str:
         """Return how many jobs came and were refused."""
@@ -115,3 +108,15 @@ class Submitter:
             f"{count_text(len(self.accepted), 'job')} submitted, {len(self.refused)} refused,"
             f" {waiting} not yet due"
         )
+
+
+async def remove_jobs(transport: Transport, namespace: str, names: Iterable[str]) -> None:
+    """Delete Jobs with their pods; one that is gone is passed over. Raises ClusterUnavailable."""
+    query: Mapping[str, str] = {"propagationPolicy": "Background"}
+    for name in names:
+        path = f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
+        try:
+            await transport.request("DELETE", path, query)
+        except ClusterRefused as error:
+            if error.status != 404:
+                raise

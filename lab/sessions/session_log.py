@@ -20,10 +20,12 @@ from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.port import Bus
 from bus.streams import StreamDeclaration
+from lab.sessions.log_copy import PRODUCER, LogCopy
 from projections.session_state import SessionState
 from schemas import subjects
 from schemas.envelope import NewEvent
 from schemas.identity import Origin
+from schemas.model import EventData
 from schemas.session import (
     JobChange,
     PlannedJob,
@@ -38,7 +40,6 @@ from schemas.session import (
 
 CLUSTER = "sessions"
 """Cluster of the log of a session that has its own server."""
-PRODUCER = "operator"
 EVENT_BYTES = 400_000
 """Bytes of jobs or changes in one event; the server takes a mebibyte."""
 EVENT_ITEMS = 400
@@ -55,6 +56,7 @@ class SessionLog:
         self._clock = clock
         self._publisher = Publisher(bus, origin, PRODUCER)
         self._sequence = 0
+        self._copy: LogCopy | None = None
         self.session = session
         self.runner = runner
 
@@ -66,6 +68,17 @@ class SessionLog:
             async for message in messages:
                 state.add(event_of(message))
         return state
+
+    async def copy_into(self, copy: LogCopy) -> None:
+        """Add to a copy what is stored from now on, after how the session stands."""
+        state = await self.read()
+        self._copy = copy
+        jobs = list(state.planned.values())
+        for some in _in_pieces(jobs):
+            data = self._data(SessionPlanned, payload=state.payload, total=len(jobs), jobs=tuple(some))  # fmt: skip
+            copy.add(self._event(data))
+        for changes in _in_pieces([state.jobs[job.job_id] for job in jobs]):
+            copy.add(self._event(self._data(SessionAdvanced, changes=tuple(changes))))
 
     async def plan(self, payload: Mapping[str, Any], jobs: Sequence[PlannedJob]) -> None:
         """Store what is to be done, in as many events as it needs."""
@@ -122,10 +135,17 @@ class SessionLog:
         return subjects.build(self._origin.cluster, (*kind.PATTERN[:2], self.session))
 
     async def _publish(self, kind: Any, **fields: Any) -> None:
-        self._sequence += 1
-        data = kind(session=self.session, runner=self.runner, sequence=self._sequence, **fields)
-        event = NewEvent(data, 0, self._clock.wall_ns() / 1e9)
+        event = self._event(self._data(kind, **fields))
         await self._publisher.publish([event])
+        if self._copy is not None:
+            self._copy.add(event)
+
+    def _data(self, kind: Any, **fields: Any) -> Any:
+        self._sequence += 1
+        return kind(session=self.session, runner=self.runner, sequence=self._sequence, **fields)
+
+    def _event(self, data: EventData) -> NewEvent:
+        return NewEvent(data, 0, self._clock.wall_ns() / 1e9)
 
 
 def _in_pieces(items: Sequence[Any]) -> Iterator[list[Any]]:

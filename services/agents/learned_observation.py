@@ -59,6 +59,13 @@ def agent_observation(
 ) -> NDArray[np.float32]:
     """Return what an agent's policy sees of a cycle; one that all agents share sees whose turn it is, too."""
     seen = observation_of(view, risks, demands, arguments.get("variant", "baseline"))
+    return agent_observation_of(agent, seen, arguments)
+
+
+def agent_observation_of(
+    agent: str, seen: NDArray[np.float32], arguments: Mapping[str, Any]
+) -> NDArray[np.float32]:
+    """Return what an agent's policy sees of the numbers that all three see."""
     return np.concatenate([seen, whose_turn(agent)]) if arguments.get("shared") else seen
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -13,6 +14,7 @@ from bus.item_errors import ItemErrors
 from bus.port import Bus, StoredMessage
 from projections.cycle_record import CycleRecord
 from projections.event_condition import condition, names_of
+from projections.incidents.history import READS, ClusterHistory
 from schemas import subjects
 from schemas.envelope import attributes_of
 from schemas.registry import EVENT_TYPES
@@ -21,6 +23,7 @@ from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
 from services.dashboard.decision_list import DecisionFilter, rows_of
 from services.dashboard.page import Page, evolve
+from services.dashboard.places import NODE_SUBJECTS, NodeHistory, incidents_json
 from services.dashboard.row_text import row_text
 
 BETWEEN = 64
@@ -30,6 +33,8 @@ SETTLED_CYCLES = 40
 """Cycles after a decision within which its outcomes are looked for."""
 LINKED_CYCLES = 4
 """Cycles after an event within which its effects are looked for."""
+NODE_CYCLES = 240
+"""Cycles of a node's history."""
 LOG_ROWS = 200
 SCANNED = 4_000
 """Messages that one request looks through for those of a condition."""
@@ -43,7 +48,10 @@ class Past:
         self.whole = False
         """Whether the archive begins where the log does."""
         self._bus = bus
-        self._pattern = subjects.pattern(cluster, (">",))
+        self._cluster = cluster
+        self._one_reader = asyncio.Lock()
+        self._incidents: tuple[int, ClusterHistory, list[Json]] = (0, ClusterHistory(), [])
+        """Read up to a position."""
         self._tail_rows = tail_rows
         self._errors = errors
         self._pages: OrderedDict[int, Page] = OrderedDict()
@@ -112,6 +120,34 @@ class Past:
             if cycle_of_message(message) == cycle
         ]
 
+    async def incidents(self, until_seq: int) -> list[Json]:
+        """Return the incidents up to a position, newest first; the log is read on from where the last answer ended."""
+        async with self._one_reader:
+            if until_seq < self._incidents[0]:
+                self._incidents = (0, ClusterHistory(), [])
+            seq, history, known = self._incidents
+            if until_seq == seq:
+                return known
+            async for message in self._messages(seq + 1, until_seq, READS):
+                event = read_entry(message).event
+                if event is not None:
+                    history.add(event)
+            self._incidents = (until_seq, history, incidents_json(history))
+            return self._incidents[2]
+
+    async def node(self, name: str, until_seq: int) -> Json | None:
+        """Return the history of a node over the newest cycles; None when nothing was observed of it."""
+        history, archive = NodeHistory(name), self.archive
+        place = max(0, bisect_right(archive.cycle_seqs, until_seq) - NODE_CYCLES)
+        begin = archive.cycle_seqs[place] if archive.cycle_seqs else until_seq
+        async for message in self._messages(begin, until_seq, NODE_SUBJECTS):
+            event = read_entry(message).event
+            if event is not None:
+                history.add(event)
+        return (
+            history.as_json(list(archive.decisions.values()), until_seq) if history.looks else None
+        )
+
     async def links(self, message: StoredMessage) -> tuple[list[int], list[int]]:
         """Return the positions of what caused an event and of what it led to, as far as they are near its cycle."""
         cycle, own = cycle_of_message(message), attributes_of(message.headers)
@@ -153,10 +189,13 @@ class Past:
             looked, end = looked + end - begin + 1, begin - 1
         return {"rows": rows, "searched_to": end + 1, "first_seq": first, "more": end >= first}
 
-    async def _messages(self, start_seq: int, end_seq: int) -> AsyncIterator[StoredMessage]:
+    async def _messages(
+        self, start_seq: int, end_seq: int, wanted: Sequence[str] = (">",)
+    ) -> AsyncIterator[StoredMessage]:
         if end_seq < start_seq:
             return
-        stored = self._bus.history([self._pattern], start_seq=start_seq, end_seq=end_seq)
+        patterns = [subjects.pattern(self._cluster, one.split(".")) for one in wanted]
+        stored = self._bus.history(patterns, start_seq=start_seq, end_seq=end_seq)
         async with aclosing(stored) as messages:
             count = 0
             async for message in messages:

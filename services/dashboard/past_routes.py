@@ -35,6 +35,8 @@ class PastRoutes:
             Route("/api/decisions", self.decisions),
             Route("/api/log", self.log),
             Route("/api/log/search", self.search),
+            Route("/api/incidents", self.incidents),
+            Route("/api/nodes/{name}", self.node),
             Route("/api/cycles/{cycle}", self.cycle),
         ]
 
@@ -98,6 +100,18 @@ class PastRoutes:
         except InputError as error:
             return JSONResponse({"error": f"{error.value}: {error.remedy}"}, 400)
         return _answer(found)
+
+    async def incidents(self, request: Request) -> Response:
+        """Return every incident up to `at`, newest first."""
+        return _answer({"incidents": await self._hub.past.incidents(self._until(request))})
+
+    async def node(self, request: Request) -> Response:
+        """Return the history of one node up to `at`."""
+        name = request.path_params["name"][:TEXT_LENGTH]
+        content = await self._hub.past.node(name, self._until(request))
+        if content is None:
+            return JSONResponse({"error": f"nothing was observed of a node {name}"}, 404)
+        return _answer(content)
 
     async def cycle(self, request: Request) -> Response:
         """Return one cycle's decision, who lost to it, and what came of it up to `at`."""

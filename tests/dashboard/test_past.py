@@ -147,6 +147,24 @@ async def test_the_log_is_filtered_as_tap_filters() -> None:
     assert event["effects"]
 
 
+async def test_a_nodes_history_ends_with_what_the_overview_shows() -> None:
+    """One look per cycle, the last with the grid's risk; up to a moment nothing later; unknown nodes are 404."""
+    async with reading() as hub, asking(hub) as http:
+        state = (await http.get("/api/state")).json()["sections"]
+        name = state["node_names"][0]
+        history = (await http.get(f"/api/nodes/{name}")).json()
+        middle = (await http.get("/api/moment?cycle=6")).json()["seq"]
+        then = (await http.get(f"/api/nodes/{name}?at={middle}")).json()
+        unknown = await http.get("/api/nodes/nowhere")
+
+    assert history["cycles"] == sorted(set(history["cycles"]))
+    assert (history["cycles"][-1], then["cycles"][-1]) == (state["head"]["cycle"], 6)
+    cell = state["node_cells"][:2]
+    if cell.isdecimal():
+        assert int(cell) == int(history["series"]["risk"][-1] * 100)
+    assert 404 == unknown.status_code
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -11,11 +11,18 @@ from typing import Any
 
 import pytest
 
+from bus.events import read_entry
+from bus.item_errors import ItemErrors
 from bus.port import Message, StoredMessage
+from bus.recording.bus import RecordingBus
 from foresail.log_source import RecordingSource
+from projections.incidents.chain import incidents
+from projections.incidents.history import ClusterHistory
+from projections.incidents.incident import Step
 from schemas.observation import Observation
 from services.dashboard.arrival import arrival_of
 from services.dashboard.page import Page, evolve
+from services.dashboard.past import Past
 from services.dashboard.sections import sections_of
 from tests.builders import ORIGIN
 from tests.dashboard.served_page import FilledLog, served_over
@@ -118,6 +125,27 @@ def test_without_an_untouched_world_only_our_own_failures_are_shown() -> None:
     assert panel["untouched"] is None
     assert panel["untouched_failed"] is None
     assert panel["worth"] is None
+
+
+def test_the_incidents_page_tells_what_timeline_tells() -> None:
+    """The same incidents with the same chains, newest first; before anything happened there are none."""
+    history = ClusterHistory()
+    for message in messages():
+        event = read_entry(message).event
+        if event is not None:
+            history.add(event)
+    past, last = Past(RecordingBus(opening("on")), "twin", 10, ItemErrors("test")), messages()[-1]
+
+    async def ask() -> tuple[list[Any], list[Any]]:
+        return await past.incidents(last.seq), await past.incidents(1)
+
+    told, earlier = asyncio.run(ask())
+
+    assert [one.steps for one in incidents(history)] == [
+        tuple(Step(**step) for step in one["steps"]) for one in reversed(told)
+    ]
+    assert told
+    assert earlier == []
 
 
 @pytest.mark.browser

@@ -46,6 +46,7 @@ class AgentsEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]
         reward: Reward = "own",
         steps: int = 120,
         settings: AgentSettings | None = None,
+        first_seed: int = 1,
     ) -> None:
         """Choose what is seen and paid.
 
@@ -55,6 +56,7 @@ class AgentsEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]
             reward: each agent its own terms, or the weighted total for all.
             steps: cycles of an episode.
             settings: the agents', whose thresholds shape the actions; they have to be the world's.
+            first_seed: of the first world that is reset without one.
         """
         self._play, self._variant, self._paid, self._steps = play, variant, reward, steps
         self._settings = settings or AgentSettings()
@@ -65,7 +67,7 @@ class AgentsEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]
         self._done = {name: Discrete(len(KINDS[agent])) for name, agent in LETTERS.items()}
         self._world: Future[None] | None = None
         self._steering: Steering
-        self._seed = 0
+        self._seed = first_seed - 1
 
     def observation_space(self, agent: str) -> Box:
         """Return the space of an agent's observations."""

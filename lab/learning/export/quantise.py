@@ -40,8 +40,8 @@ def network_of(algorithm: str, learner: Any, statistics: Any = None) -> Network:
     tanh = tanh_table()
     extractor: Any = getattr(learner.policy, "mlp_extractor", None)
     by_slot = hasattr(extractor, "waiting")
-    layers = _layers(extractor.slots if by_slot else list(_modules(algorithm, learner.policy)))
-    waiting = _layers(extractor.waiting) if by_slot else ()
+    layers = layers_of(extractor.slots if by_slot else list(_modules(algorithm, learner.policy)))
+    waiting = layers_of(extractor.waiting) if by_slot else ()
     slots = extractor.latent_dim_pi - 1 if by_slot else 0
     try:
         check(layers, tanh)
@@ -77,7 +77,12 @@ def _modules(algorithm: str, policy: Any) -> Iterator[Any]:
         yield from (*policy.mlp_extractor.policy_net, policy.action_net)
 
 
-def _layers(modules: Any) -> tuple[Layer, ...]:
+def layers_of(modules: Any) -> tuple[Layer, ...]:
+    """Return torch's modules as layers of whole numbers; `None` stands for a last tanh.
+
+    Raises:
+        InputError: a layer is not read here, or a number is too large.
+    """
     layers: list[Layer] = []
     activations: dict[str, Activation] = {"NoneType": "tanh", "ReLU": "relu", "Tanh": "tanh"}
     for module in modules:

@@ -16,6 +16,7 @@ import pytest
 from bus.clock import SystemClock
 from bus.errors import InputError
 from bus.events import event_of
+from foresail.__main__ import main
 from foresail.log_source import LogSource, connect
 from foresail.session.adopting import adopt
 from foresail.session.profile_file import profile_text, tables_of
@@ -23,6 +24,9 @@ from foresail.settings import resolve
 from foresail.stack.adoption import adopted_settings
 from foresail.stack.state_folder import StateFolder
 from inputs.limited_files import read_toml
+from lab.sessions.jobs_file import write_jobs_file
+from projections.session_state import SessionState
+from tests.lab.sessions.harness import Harness, payload_of
 from tests.patience import HANGS_SECONDS
 
 WORLD = Path("experiments/worlds/ripples.csv")
@@ -86,8 +90,8 @@ async def stack(tmp_path: Path) -> AsyncIterator[Path]:
         await asyncio.wait_for(process.wait(), HANGS_SECONDS)
 
 
-async def told(folder: Path, pattern: str) -> list[Any]:
-    """Return what a running stack has stored on a subject."""
+async def told(folder: Path, pattern: str, *, whole: bool = False) -> list[Any]:
+    """Return what a running stack has stored on a subject: the data of events, or whole ones."""
     state = StateFolder(folder)
     try:
         stack = state.read()
@@ -97,7 +101,8 @@ async def told(folder: Path, pattern: str) -> list[Any]:
         return []
     async with connect(stack, state) as bus:
         log = LogSource(bus, stack.cluster, running=True, now_ns=SystemClock().wall_ns())
-        return [event_of(message).data async for message in log.messages((pattern,))]
+        events = [event_of(message) async for message in log.messages((pattern,))]
+        return list(events) if whole else [event.data for event in events]
 
 
 @pytest.mark.slow
@@ -116,3 +121,22 @@ async def test_a_stack_shadows_a_profile_and_then_uses_it(stack: Path, tmp_path:
     assert "0.33" not in json.dumps(first.settings)
     assert "0.33" in json.dumps(second.settings)
     assert len(await told(stack, "config.collector")) == 1
+    await _a_session_is_told_in_its_log(stack, tmp_path)
+
+
+async def _a_session_is_told_in_its_log(stack: Path, tmp_path: Path) -> None:
+    """Begun in the stack's state folder, a session's events stand in the stack's log as in its own."""
+    harness = Harness("local", tmp_path, None)  # type: ignore[arg-type]
+    jobs = harness.jobs([{"do": "succeed"}, {"do": "fail"}])
+    write_jobs_file(tmp_path / "jobs.jsonl", payload_of("{python}"), jobs)
+    words = ["session", "run", "--jobs-file", str(tmp_path / "jobs.jsonl"), "--state", str(stack)]
+
+    for _ in range(2):  # the second one finds everything done, and tells it once more
+        assert await asyncio.to_thread(main, [*words, "--session", "both"]) == 1
+
+    state = SessionState()
+    for event in await told(stack, "run.session.both", whole=True):
+        state.add(event)
+    assert (state.total, state.counts["succeeded"], state.counts["failed"]) == (2, 1, 1)
+    assert state.ended is not None
+    assert (state.ended.status, state.ended.exit_code) == ("complete", 1)

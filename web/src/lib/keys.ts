@@ -39,8 +39,8 @@ export const KEYS: Key[] = [
   { keys: ["?"], shown: "?", text: "this help", act: () => address.go("help") },
 ];
 
-const PREFIX_MS = 1500;
-let prefixed = -Infinity;
+/** Whether `g` was the key before, so that this one names a page. */
+let prefixed = false;
 
 /** Obey a key that is pressed outside of a field. */
 export function onKey(event: KeyboardEvent): void {
@@ -48,8 +48,8 @@ export function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.key === "Escape" && target.matches("input, select")) target.blur();
   if (target.matches("input, select, textarea, dialog *")) return;
-  const page = performance.now() - prefixed < PREFIX_MS ? PAGES.find((one) => one.key === event.key) : undefined;
-  prefixed = event.key === "g" ? performance.now() : -Infinity;
+  const page = prefixed ? PAGES.find((one) => one.key === event.key) : undefined;
+  prefixed = event.key === "g";
   if (page) return address.go(page.name);
   const key = KEYS.find((one) => one.keys.includes(event.key));
   if (!key) return;

@@ -3,6 +3,8 @@
 export const PAGES = [
   { name: "overview", title: "Overview", key: "o" },
   { name: "decisions", title: "Decisions", key: "d" },
+  { name: "incidents", title: "Incidents", key: "i" },
+  { name: "nodes", title: "Nodes", key: "n" },
   { name: "log", title: "Log", key: "l" },
   { name: "help", title: "Help", key: "h" },
 ] as const;

@@ -16,11 +16,13 @@ export function faded(name: string, share: number): string {
   return `${hex}${Math.round(share * 255).toString(16).padStart(2, "0")}`;
 }
 
+/** Seconds between two times on an axis. */
+const TIME_STEPS = [15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
 const FONT = "12px Inter, system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', Arial, sans-serif";
 
 export function timeAxis(shown = true): uPlot.Axis {
   return {
-    show: shown, stroke: colour("faint"), font: FONT, size: 22, gap: 2, space: 64,
+    show: shown, stroke: colour("faint"), font: FONT, size: 22, gap: 2, space: 64, incrs: TIME_STEPS,
     grid: { stroke: colour("line"), width: 1 }, ticks: { show: false },
     values: (_, splits) => splits.map((at) => new Date(at * 1000).toISOString().slice(11, 16)),
   };

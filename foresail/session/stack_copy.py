@@ -1,0 +1,35 @@
+"""What a session's log says, told in the log of the stack that runs in the same state folder, if one does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bus.errors import InputError
+from foresail.log_source import connect
+from foresail.stack.state_folder import StateFolder
+from lab.sessions.log_copy import LogCopy
+from lab.sessions.session_log import SessionLog
+from schemas.identity import Origin
+
+
+@asynccontextmanager
+async def copied_to_stack(log: SessionLog, state: str) -> AsyncIterator[None]:
+    """Copy what is stored meanwhile into a running stack's log; what stood before is told first."""
+    folder = StateFolder(Path(state))
+    try:
+        stack = folder.read()
+    except InputError:
+        yield
+        return
+    if not stack.running:
+        yield
+        return
+    async with connect(stack, folder, "operator") as bus:
+        copy = LogCopy(bus, Origin(stack.cluster, stack.incarnation))
+        try:
+            await log.copy_into(copy)
+            yield
+        finally:
+            await copy.close()

@@ -1,0 +1,130 @@
+"""Incidents of the log up to a moment, and the history of one node. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from projections.frame_states import FrameStates
+from projections.incidents.chain import incidents
+from projections.incidents.history import ClusterHistory
+from schemas.envelope import Event
+from schemas.observation import Observation, ObservedNodes, ObservedPods
+from schemas.prediction import Prediction, PredictionDemand, PredictionRisk, prediction_table
+from schemas.reaction import Reaction
+from services.dashboard.cycle_json import Json
+from services.dashboard.decision_list import DecisionEntry
+
+NODE_SUBJECTS = ("observation", "prediction.risk", "prediction.demand", "reaction")
+COLUMNS = (
+    "cpu_requested_ratio",
+    "cpu_used_ratio",
+    "memory_requested_ratio",
+    "memory_used_ratio",
+    "power_watts",
+    "pods",
+)
+"""Columns of a node's observed row that are drawn."""
+MOST_REACTIONS = 40
+MOST_DECISIONS = 40
+
+
+def incidents_json(history: ClusterHistory) -> list[Json]:
+    """Return every incident of a history, newest first, each with its chain, lanes and curves."""
+    known = incidents(history)
+    return [
+        {**one.model_dump(mode="json"), "lead_seconds": one.lead_seconds} for one in reversed(known)
+    ]
+
+
+@dataclass(slots=True)
+class NodeHistory:
+    """One node, as observations, predictions and reactions tell of it."""
+
+    name: str
+    looks: list[Json] = field(default_factory=list)
+    """One for each cycle: cluster time, and the drawn columns."""
+    risk: dict[int, float] = field(default_factory=dict)
+    """By cycle."""
+    demand: dict[int, float] = field(default_factory=dict)
+    reactions: list[Json] = field(default_factory=list)
+    newest: Json = field(default_factory=dict)
+    pods: list[Json] = field(default_factory=list)
+    """Its pods that need a look."""
+    prediction: PredictionRisk | None = None
+    _states: FrameStates = field(default_factory=FrameStates)
+
+    def add(self, event: Event[Any]) -> None:
+        """Take in one event."""
+        match event.data:
+            case Observation() as data:
+                self._add_look(event, data)
+            case PredictionRisk() as prediction:
+                self.prediction = prediction
+                _note(self.risk, prediction, self.name)
+            case PredictionDemand() as prediction:
+                _note(self.demand, prediction, self.name)
+            case Reaction(reactions=items):
+                mine = (item for item in items if self.name in (item.node, item.object))
+                self.reactions.extend(
+                    {**item.model_dump(mode="json"), "seq": event.seq} for item in mine
+                )
+            case _:
+                pass
+
+    def as_json(self, decisions: Sequence[DecisionEntry], until_seq: int) -> Json:
+        """Return everything, newest last; `decisions` are those of the log."""
+        about = [
+            entry.row | {"became": [text for at, text in entry.became if at <= until_seq][-1:]}
+            for entry in decisions
+            if entry.seq <= until_seq and entry.row["target"].startswith(self.name)
+        ]
+        return {
+            "name": self.name,
+            "now": self.newest,
+            "at": [look["at"] for look in self.looks],
+            "cycles": [look["cycle"] for look in self.looks],
+            "series": {
+                **{column: [look[column] for look in self.looks] for column in COLUMNS},
+                "risk": [self.risk.get(look["cycle"]) for look in self.looks],
+                "demand": [self.demand.get(look["cycle"]) for look in self.looks],
+            },
+            "pods": self.pods,
+            "features": self._features(),
+            "model": None if self.prediction is None else self.prediction.model_id,
+            "alarm_ratio": None if self.prediction is None else self.prediction.alarm_ratio,
+            "reactions": self.reactions[-MOST_REACTIONS:][::-1],
+            "decisions": about[-MOST_DECISIONS:][::-1],
+        }
+
+    def _add_look(self, event: Event[Any], data: Observation) -> None:
+        state = self._states.add(event)
+        nodes = None if state is None else state.tables.get("nodes")
+        if not isinstance(nodes, ObservedNodes):
+            return
+        place = nodes.index().get(self.name)
+        if place is None:
+            return
+        self.newest = dict(nodes.row(place))
+        drawn = {column: self.newest.get(column) for column in COLUMNS}
+        self.looks.append({"at": data.cluster_time_seconds, "cycle": data.cycle, **drawn})
+        pods = None if state is None else state.tables.get("pods")
+        if isinstance(pods, ObservedPods):
+            rows = (pods.row(number) for number in range(len(pods.ids)))
+            self.pods = [dict(row) for row in rows if row.get("node") == self.name]
+
+    def _features(self) -> list[Json]:
+        if self.prediction is None:
+            return []
+        return [
+            one.model_dump(mode="json") | {"unit": self.prediction.contributions_unit}
+            for one in self.prediction.contributions
+            if one.target.split("|")[0] == self.name
+        ]
+
+
+def _note(known: dict[int, float], prediction: Prediction, name: str) -> None:
+    _, ids, ratios = prediction_table(prediction)
+    if name in ids:
+        known[prediction.cycle] = ratios[ids.index(name)]
