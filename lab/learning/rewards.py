@@ -22,7 +22,7 @@ THROUGHPUT, UTILIZATION, WAIT, FAILURE = 0.4, 0.3, 0.2, 0.1
 """`rl.reward_weights` of SKRueue."""
 AGING_SECONDS = 7_200.0
 """A wait of two hours costs in `aged` what a slowdown of one costs, one of twenty hours a hundred times that. Our own
-choice, by the development split of `lublin-256`.
+choice; no other was tried.
 """
 
 
