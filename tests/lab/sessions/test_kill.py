@@ -10,14 +10,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from lab.sessions.jobs_file import write_jobs_file
-from tests.lab.sessions.clusters import serving_twin, until_nothing_left
+from tests.lab.sessions.clusters import serving_real_cluster, serving_twin, until_nothing_left
 from tests.lab.sessions.conftest import on_cluster, on_ray, open_local, two_ray_nodes
 from tests.lab.sessions.harness import Harness, alive, payload_of, until_nobody
 
@@ -125,9 +126,12 @@ def test_on_a_ray_cluster_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.twin
-def test_on_kubernetes_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("serve", [serving_twin, serving_real_cluster], ids=["twin", "real"])
+def test_on_kubernetes_too(
+    serve: Callable[[Path], AbstractContextManager[Path]], tmp_path: Path
+) -> None:
     """Jobs go on in the cluster while nobody runs the session; none begins twice, and neither Job nor pod is left."""
-    with serving_twin(tmp_path / "twin") as kubeconfig:
+    with serve(tmp_path / "cluster") as kubeconfig:
         harness = Harness(
             "kubernetes", tmp_path, on_cluster(kubeconfig), python="python", session="killed"
         )
