@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
+import subprocess
 import sys
 
 import yaml
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from foresail.output import print_json
+from foresail.output import print_json, print_note
 from foresail.verbs import Verb
 from schemas.actions import ActionKind
 from services.executor.settings import NODE_LABEL, HandBack
@@ -28,6 +30,7 @@ EXAMPLES = (
         "rbac --actions replicate --namespaces shop --object-events",
         "and events on what was changed",
     ),
+    ("rbac --apply --context kind-dev", "show what shadow mode needs, ask, and apply it"),
     ("rbac --actions migrate --namespaces shop --json", "one row for each right, with its reason"),
 )
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -71,6 +74,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="namespace that the processes run in (default: %(default)s)",
     )
+    parser.add_argument(
+        "--apply",
+        action="store_true",
+        help="then let kubectl apply what was printed, once you have said yes",
+    )
+    parser.add_argument("--yes", action="store_true", help="with --apply: do not ask")
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", help="with --apply: of the cluster (default: kubectl's own)"
+    )
+    parser.add_argument("--context", metavar="NAME", help="with --apply: in the kubeconfig")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -81,6 +94,10 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         InputError: a kind, name or label that there is not, or kinds without a place to write in.
     """
     asked = _asked(arguments)
+    if arguments.json and arguments.apply:
+        raise InputError(
+            "--json", "--apply", "leave one of both out: what is applied is shown first"
+        )
     if arguments.json:
         print_json(
             [
@@ -100,8 +117,40 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         f"# The least rights of Foresail's processes; made by `foresail {_line(asked)}`.\n"
     )
     objects = manifests(asked, arguments.process)
-    sys.stdout.write(yaml.safe_dump_all(objects, sort_keys=False, width=120))
-    return ExitCode.GOOD
+    text = yaml.safe_dump_all(objects, sort_keys=False, width=120)
+    sys.stdout.write(text)
+    return _apply(arguments, text, len(objects)) if arguments.apply else ExitCode.GOOD
+
+
+def _apply(arguments: argparse.Namespace, text: str, count: int) -> ExitCode:
+    """Let kubectl apply manifests that were shown; with `--yes` without asking.
+
+    Raises:
+        InputError: there is no kubectl, or nobody to ask.
+    """
+    program = shutil.which("kubectl")
+    if program is None:
+        remedy = "install kubectl, or pipe what was printed to a machine that has it"
+        raise InputError("--apply", "kubectl", remedy)
+    place = ["--kubeconfig", arguments.kubeconfig] if arguments.kubeconfig else []
+    place += ["--context", arguments.context] if arguments.context else []
+    if not arguments.yes and not _said_yes(count, arguments.context):
+        print_note("nothing was applied")
+        return ExitCode.DIFFERS
+    sys.stdout.flush()
+    applied = subprocess.run(
+        [program, *place, "apply", "-f", "-"], input=text, text=True, check=False
+    )
+    return ExitCode.GOOD if applied.returncode == 0 else ExitCode.FAILED
+
+
+def _said_yes(count: int, context: str | None) -> bool:
+    if not sys.stdin.isatty():
+        raise InputError("--apply", "no terminal", "add --yes, since nobody can be asked")
+    where = f"context {context}" if context else "kubectl's current context"
+    sys.stderr.write(f"Apply these {count} objects to {where}? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _line(asked: Grants) -> str:

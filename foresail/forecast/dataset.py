@@ -13,6 +13,7 @@ from rich.table import Table
 
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
+from features.history import FEATURE_SETS
 from foresail.flags import seconds
 from foresail.output import console, print_json, print_note
 from foresail.progress import doing_stages
@@ -23,6 +24,7 @@ from lab.forecast.labels import LabelChoice
 from lab.traces.events import ENDS, failure_kinds
 from lab.traces.registry import event_names
 from projections.figures import number, percent
+from schemas.wording import count_text
 
 NOT_USED = {
     "censored": "censored",
@@ -75,9 +77,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--features",
+        action=_FeatureSet,
         default="full",
         metavar="SET",
-        help="feature set: full, live or none (default: %(default)s)",
+        help="feature set: full, live or none; help lists the families of each (default: %(default)s)",
     )
     parser.add_argument(
         "--repair",
@@ -114,6 +117,33 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     _print(manifest)
     console().print(f"{'Built before' if there else 'Built'}: {folder}")
     return ExitCode.GOOD
+
+
+class _FeatureSet(argparse.Action):
+    """The name of a feature set; `help` prints them all, with the families of features in each, and ends."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option: Any = None,
+    ) -> None:
+        del option
+        if values == "help":
+            _print_features()
+            parser.exit()
+        setattr(namespace, self.dest, values)
+
+
+def _print_features() -> None:
+    for name, feature_set in FEATURE_SETS.items():
+        console().print(f"[bold]{name}[/bold]: {count_text(len(feature_set.features), 'feature')}")
+        for family in dict.fromkeys(one.key for one in feature_set.features):
+            names = [
+                f"{one.name} ({one.unit})" for one in feature_set.features if one.key == family
+            ]
+            console().print(f"  {family}: {', '.join(names)}", markup=False, soft_wrap=True)
 
 
 def _minutes(horizon_seconds: float) -> int:

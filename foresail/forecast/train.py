@@ -25,6 +25,7 @@ from foresail.run_log import note_artifact
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of
 from lab.forecast.dataset import open_dataset
+from lab.forecast.risk.booster_profiles import PROFILES, BoosterProfile, booster_parameters
 from lab.forecast.risk.boosting import BY_NAME
 from lab.forecast.risk.options import Options
 from lab.forecast.risk.run_training import TrainedModel, train_model
@@ -33,7 +34,15 @@ from lab.forecast.risk.splits import TRAIN_SHARE
 from projections.figures import known_number, number, percent
 from schemas.wording import count_text
 
-EXAMPLES = (("forecast train --dataset mine --horizon 15m", "one horizon"),)
+DEEPEST = 16
+"""Levels of a tree; each further one doubles its size."""
+EXAMPLES = (
+    ("forecast train --dataset mine --horizon 15m", "one horizon"),
+    (
+        "forecast train --dataset mine --booster regularized_balanced --rounds 200",
+        "another booster",
+    ),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,10 +72,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rounds",
         type=int,
-        default=defaults.rounds,
         metavar="N",
-        help="trees per member (default: %(default)s)",
+        help=f"trees per member (default: {defaults.rounds})",
     )
+    _add_booster(parser)
     parser.add_argument(
         "--seed",
         type=int,
@@ -86,6 +95,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--illusion",
         action="store_true",
         help="split rows at random, to show how good a leaking split looks; labelled as such everywhere",
+    )
+
+
+def _add_booster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--booster",
+        choices=tuple(PROFILES),
+        help="parameters of every member, as one of the predecessors' four profiles has them; with --rounds, "
+        "else the profile's own number of trees (default: each member's own)",
+    )
+    parser.add_argument("--depth", type=int, metavar="N", help="levels of every tree")
+    parser.add_argument("--learning-rate", type=float, metavar="X", help="above 0, at most 1")
+    parser.add_argument(
+        "--subsample", type=float, metavar="SHARE", help="rows that each tree is grown on, above 0"
     )
 
 
@@ -124,20 +147,44 @@ def options_of(arguments: argparse.Namespace) -> Options:
     Raises:
         InputError: a number makes no sense.
     """
-    if arguments.rounds < 1:
-        raise InputError("--rounds", arguments.rounds, "give 1 or more")
+    profile = PROFILES.get(arguments.booster or "")
+    rounds = arguments.rounds
+    if rounds is None:
+        rounds = Options().rounds if profile is None else profile.n_estimators
+    if rounds < 1:
+        raise InputError("--rounds", rounds, "give 1 or more")
     if arguments.seed < 0:
         raise InputError("--seed", arguments.seed, "give 0 or more")
     options = Options(
         train_share=arguments.train_share,
         illusion=arguments.illusion,
         refit=arguments.refit,
-        rounds=arguments.rounds,
+        rounds=rounds,
         seed=arguments.seed,
+        chosen=_chosen(arguments, profile),
     )
     if arguments.member:
         options = replace(options, members=tuple(dict.fromkeys(arguments.member)))
     return options.thorough() if arguments.thorough else options
+
+
+def _chosen(
+    arguments: argparse.Namespace, profile: BoosterProfile | None
+) -> tuple[tuple[str, float], ...]:
+    """Return the boosters' parameters that were asked for: the profile's, then single ones; raises as `options_of`."""
+    chosen = {} if profile is None else booster_parameters(profile)
+    if arguments.depth is not None:
+        if not 1 <= arguments.depth <= DEEPEST:
+            raise InputError("--depth", arguments.depth, f"give 1 to {DEEPEST}")
+        chosen["max_depth"] = arguments.depth
+    for flag, name in (("learning_rate", "eta"), ("subsample", "subsample")):
+        value = getattr(arguments, flag)
+        if value is not None:
+            if not 0.0 < value <= 1.0:
+                shown = f"--{flag.replace('_', '-')}"
+                raise InputError(shown, value, "give a number above 0 and at most 1")
+            chosen[name] = value
+    return tuple(sorted(chosen.items()))
 
 
 def _describe(trained: TrainedModel) -> dict[str, Any]:

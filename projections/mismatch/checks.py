@@ -129,7 +129,7 @@ def reward_without_decision(tally: MismatchTally, settings: MismatchSettings) ->
         limit=settings.reward_points,
         unit="points",
         text=f"the reward went from {signed_score(rewards[0])} to {signed_score(rewards[-1])} "
-        f"in {len(rewards)} cycles, and the decision stayed {label}",
+        f"in {count_text(len(rewards), 'cycle')}, and the decision stayed {label}",
         remedy="ask why nothing else is wanted (`foresail explain`)",
     )
 

@@ -140,16 +140,33 @@ class WorkloadEvents:
         span: tuple[float, float],
         points: dict[str, list[tuple[float, float]]],
     ) -> None:
-        purpose, kind, keys = asked
-        query, watched = server.queries[purpose], self._settings.namespaces
-        sums: dict[tuple[str, float], float] = defaultdict(float)
-        for labels, values in await server.ask_range(query, *span, STEP_SECONDS):
-            key = [labels.get(query.labels.get(name, name), "") for name in keys]
-            if not all(key) or not all(is_watched(one, watched) for one in key[:1]):
-                continue
-            name = "/".join((kind, *(key[:2] if kind == "service" else key)))
-            for at, value in values:
-                if 0.0 <= value < math.inf:
-                    sums[name, at] += value  # a Service's codes are added up
-        for (name, at), value in sums.items():
-            points[name].append((at - STEP_SECONDS, value))  # a rate tells of the time before it
+        found = await asked_points(server, asked, span, STEP_SECONDS, self._settings.namespaces)
+        for name, at, value in found:
+            points[name].append((at, value))
+
+
+async def asked_points(
+    server: PrometheusServer,
+    asked: tuple[str, str, Sequence[str]],
+    span: tuple[float, float],
+    step_seconds: float,
+    watched: tuple[str, ...],
+) -> list[tuple[str, float, float]]:
+    """Return (series, begin of the step in Unix seconds, value) of one of `ASKED` between two times.
+
+    Raises:
+        PrometheusRefused: there is no answer, or none of that form.
+    """
+    purpose, kind, keys = asked
+    query = server.queries[purpose]
+    sums: dict[tuple[str, float], float] = defaultdict(float)
+    for labels, values in await server.ask_range(query, *span, step_seconds):
+        key = [labels.get(query.labels.get(name, name), "") for name in keys]
+        if not all(key) or not all(is_watched(one, watched) for one in key[:1]):
+            continue
+        name = "/".join((kind, *(key[:2] if kind == "service" else key)))
+        for at, value in values:
+            if 0.0 <= value < math.inf:
+                sums[name, at] += value  # a Service's codes are added up
+    # A rate tells of the time before it.
+    return [(name, at - step_seconds, value) for (name, at), value in sums.items()]

@@ -19,6 +19,8 @@ FIELD = "collector.history_files"
 HEADER = ["series", "t_s", "value"]
 KINDS = ("service", "cpu", "memory", "nodes")
 """What a series' name begins with, before the first `/`."""
+NODES_ALONE = ("node_cpu", "node_memory")
+"""Kinds that a table may hold and that no workload's history is: they are left out here."""
 MOST_BYTES = 256 << 20
 """Of a table, once unpacked."""
 PACKED_SUFFIX = ".gz"
@@ -40,6 +42,8 @@ def read_history_file(file: str) -> dict[str, list[tuple[float, float]]]:
     """
     points: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for place, row in _rows(Path(file)):
+        if row[0].startswith(NODES_ALONE):
+            continue
         if row[0].partition("/")[0] not in KINDS or "/" not in row[0]:
             remedy = "name a series such as service/NAMESPACE/NAME or cpu/NAMESPACE/Deployment/NAME"
             raise ConfigError(f"{place}: series", row[0], remedy)

@@ -27,5 +27,20 @@ PROFILES: Mapping[str, BoosterProfile] = {
     "shallow_conservative": BoosterProfile(1_800, 5, 0.03, 0.9, 0.85, 12.0, 0.4, 3.0, 100),
     "wider_regularized": BoosterProfile(1_400, 7, 0.03, 0.85, 0.75, 6.0, 0.1, 1.5, 80),
 }
+
+
+def booster_parameters(profile: BoosterProfile) -> dict[str, float]:
+    """Return a profile by XGBoost's own names, without the number of trees."""
+    return {
+        "max_depth": profile.max_depth,
+        "eta": profile.learning_rate,
+        "subsample": profile.subsample,
+        "colsample_bytree": profile.colsample_bytree,
+        "min_child_weight": profile.min_child_weight,
+        "alpha": profile.reg_alpha,
+        "lambda": profile.reg_lambda,
+    }
+
+
 DEFAULT_PROFILE = "baseline_es"
 PARAMETERS = tuple(field.name for field in fields(BoosterProfile))

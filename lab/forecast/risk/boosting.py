@@ -30,6 +30,7 @@ MAX_BINS = 64
 COLUMNS_PER_TREE = 0.3
 """Share of the columns that a member sees."""
 ABSOLUTE, CELL = "absolute", "cell"
+NOTHING_CHOSEN: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +102,14 @@ def quantized_matrix(learning: Learning) -> xgb.QuantileDMatrix:
 
 
 def fit_member(
-    setting: Setting, learning: Learning, bins: xgb.QuantileDMatrix, rounds: int, seed: int
+    setting: Setting,
+    learning: Learning,
+    bins: xgb.QuantileDMatrix,
+    rounds: int,
+    seed: int,
+    chosen: Mapping[str, float] = NOTHING_CHOSEN,
 ) -> xgb.Booster:
-    """Return one trained member; `bins` are `quantized(learning)`."""
+    """Return one trained member; `bins` are `quantized(learning)`, `chosen` parameters go before the setting's."""
     import xgboost as xgb  # noqa: PLC0415 - slow to load, with scikit-learn
 
     allowed = np.ones(learning.matrix.shape[1], dtype=bool)
@@ -117,7 +123,7 @@ def fit_member(
         weight=weights.astype(np.float32),
         feature_weights=allowed.astype(np.float32),
     )
-    parameters = _parameters(setting, learning, float(allowed.mean()), seed)
+    parameters = {**_parameters(setting, learning, float(allowed.mean()), seed), **chosen}
     return xgb.train(parameters, bins, num_boost_round=rounds)
 
 

@@ -37,6 +37,9 @@ class Options:
     every_age: bool = False
     """Rows are those of a hazard dataset, drawn in strata."""
 
+    chosen: tuple[tuple[str, float], ...] = ()
+    """Parameters of every member that somebody chose, by XGBoost's names: `max_depth`, `eta`, `subsample` ..."""
+
     def of_every_age(self) -> Self:
         """Return the same for a hazard dataset."""
         members = MEMBERS if self.members == Options().members else self.members
@@ -48,8 +51,8 @@ class Options:
 
     def to_json(self) -> dict[str, Any]:
         """Return them as JSON values."""
-        later = {name for name in ("refit", "every_age") if not getattr(self, name)}
-        content = {**asdict(self), "members": list(self.members)}
+        later = {name for name in ("refit", "every_age", "chosen") if not getattr(self, name)}
+        content = {**asdict(self), "members": list(self.members), "chosen": dict(self.chosen)}
         return {name: value for name, value in content.items() if name not in later}
 
 

@@ -189,7 +189,8 @@ def _fit(
     boosters = []
     for name in names:
         say(f"{what}: {name}")
-        boosters.append(fit_member(BY_NAME[name], learning, bins, options.rounds, options.seed))
+        setting, chosen = BY_NAME[name], dict(options.chosen)
+        boosters.append(fit_member(setting, learning, bins, options.rounds, options.seed, chosen))
     return boosters
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 
 import numpy as np
 import pytest
 
+from foresail.forecast.train import add_arguments, options_of
+from lab.forecast.risk.booster_profiles import PROFILES
 from lab.forecast.risk.boosting import (
     ABSOLUTE,
     CELL,
@@ -112,3 +115,26 @@ def test_a_member_does_not_see_the_groups_it_leaves_out() -> None:
 
     assert "f0" in used[0]
     assert used[1] == {"f2"}
+
+
+def test_chosen_parameters_go_before_a_members_own() -> None:
+    """Of one level a tree splits once; the command's options name a profile's parameters, single ones first."""
+    matrix, label = _matrix()
+    none = np.zeros(3, dtype=bool)
+    learning = Learning(matrix, label, np.arange(SIZE), np.ones(SIZE), {CELL: none, ABSOLUTE: none})
+    bins, setting = quantized_matrix(learning), Setting("deep", 5, 1.0)
+    own, chosen = (
+        fit_member(setting, learning, bins, 3, 0, parameters).trees_to_dataframe()
+        for parameters in ({}, {"max_depth": 1})
+    )
+    words = ["--dataset", "d", "--booster", "regularized_balanced", "--depth", "3"]
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    options = options_of(parser.parse_args(words))
+
+    assert own.groupby("Tree").size().max() > 3
+    assert chosen.groupby("Tree").size().max() == 3
+    assert dict(options.chosen)["max_depth"] == 3
+    assert dict(options.chosen)["eta"] == PROFILES["regularized_balanced"].learning_rate
+    assert options.rounds == PROFILES["regularized_balanced"].n_estimators
+    assert "chosen" not in options_of(parser.parse_args(["--dataset", "d"])).to_json()

@@ -220,6 +220,11 @@ def test_failing_checks_are_an_exit_code(place: Path) -> None:
         (["train", "--dataset", "made", "--horizon", "soon"], "give a duration"),
         (["train", "--dataset", "made", "--train-share", "2"], "between 0 and 1"),
         (["train", "--dataset", "made", "--rounds", "0"], "give 1 or more"),
+        (["train", "--dataset", "made", "--depth", "40"], "--depth = 40: give 1 to 16"),
+        (
+            ["train", "--dataset", "made", "--subsample", "0"],
+            "--subsample = 0.0: give a number above 0",
+        ),
         (["evaluate", "--dataset", "made", "--model", "none"], "name a model directory"),
         (["evaluate", "--dataset", "made", "--split", "9"], "this data has"),
         (["evaluate", "--dataset", "made", "--horizon", "60m"], "the model has"),
