@@ -53,6 +53,7 @@ LOOPS = {
     "services/collector/service.py",
     "services/dashboard/app.py",
     "services/dashboard/hub.py",
+    "services/dashboard/past.py",
     "services/executor/service.py",
     "services/inference/service.py",
     "services/kube_follow.py",

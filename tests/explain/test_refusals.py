@@ -371,13 +371,8 @@ async def replayed(theatre: Theatre) -> None:
     await sleep(theatre)
 
 
-GUARDED = tuple(
-    reason
-    for reason in Reason
-    if list(Reason).index(Reason.KILL_SWITCH)
-    <= list(Reason).index(reason)
-    <= list(Reason).index(Reason.REPLAYED_LOG)
-)
+ORDER = list(Reason)
+GUARDED = ORDER[ORDER.index(Reason.KILL_SWITCH) : ORDER.index(Reason.REPLAYED_LOG) + 1]
 """Every reason of the executor, as the enum groups them."""
 
 

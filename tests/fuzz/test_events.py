@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
+from schemas import queue
 from schemas.actions import ActionKind, NoopAction
 from schemas.capabilities import MissingCapability, OutcomeCapabilities
 from schemas.capacity import CapacityTable, PredictionCapacity
@@ -27,15 +28,6 @@ from schemas.imported import ImportedNodes, ImportedRow
 from schemas.learned import LearnedChoice, LearnedRank, OutcomeLearned
 from schemas.model import EventData
 from schemas.observation import Observation
-from schemas.queue import (
-    QueueAlert,
-    QueueChoice,
-    QueueJob,
-    QueueJobs,
-    QueuePolicy,
-    QueueScore,
-    QueueState,
-)
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
 from schemas.run import RunArtifact, RunError, RunManifest, RunTrial
 from schemas.session import (
@@ -149,20 +141,22 @@ SESSION = (
 """No run of a stack makes any."""
 _FIGURES = {
     name: 1
-    for name in QueueState.model_fields
+    for name in queue.QueueState.model_fields
     if name not in {"missing", "cpu_used_ratio", "memory_used_ratio"}
 }
-_JOB = QueueJob(
+_JOB = queue.QueueJob(
     job_id="u", name="j", namespace="batch", status="Pending", submission_time_seconds=90.0
 )
 QUEUE = (
-    QueueJobs(look=1, cluster_time_seconds=100.0, jobs=(_JOB,), removed=("gone",)),
-    QueueState(**_FIGURES, missing=("usage",)),
-    QueueAlert(
+    queue.QueueJobs(look=1, cluster_time_seconds=100.0, jobs=(_JOB,), removed=("gone",)),
+    queue.QueueState(**_FIGURES, missing=("usage",)),
+    queue.QueueAlert(
         cluster_time_seconds=100.0, alert="high_oom_rate", state="firing", value=6.0, limit=5.0
     ),
-    QueuePolicy(cluster_time_seconds=100.0, name="p", weights_sha256="ab", file_base64="eA=="),
-    QueueChoice(
+    queue.QueuePolicy(
+        cluster_time_seconds=100.0, name="p", weights_sha256="ab", file_base64="eA=="
+    ),
+    queue.QueueChoice(
         look=1,
         place=0,
         cluster_time_seconds=100.0,
@@ -179,7 +173,7 @@ QUEUE = (
         runner_up=1,
         admits="j",
     ),
-    QueueScore(
+    queue.QueueScore(
         look=1,
         cluster_time_seconds=100.0,
         policy="p",
