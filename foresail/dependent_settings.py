@@ -41,7 +41,8 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
             "namespaces": run.namespace_prefixes or run.namespaces,
         },
         "inference": {
-            "shadow_models": SHADOWS if settings.agents.profile == FORESAIL.name else None
+            "shadow_models": SHADOWS if settings.agents.profile == FORESAIL.name else None,
+            "pod_sizes": True if settings.agents.value.right_size else None,
         },
         "agents": {
             "wall_interval_seconds": run.interval_seconds,

@@ -32,7 +32,7 @@ that is not installed here.
 
 
 class ActionKind(StrEnum):
-    """The nine kinds of action."""
+    """The ten kinds of action."""
 
     MIGRATE = "migrate"
     REPLICATE = "replicate"
@@ -42,6 +42,7 @@ class ActionKind(StrEnum):
     MEMORY_BALLOON = "memory_balloon"
     ADMISSION = "admission"
     RESOURCE_CAP = "resource_cap"
+    RESIZE = "resize"
     NOOP = "noop"
 
 
@@ -75,7 +76,7 @@ PARAMETERS: Final = (
     "replicas",
 )
 """Members of the stored `parameters`, in their order; those of other kinds are stored as null."""
-ADDED_PARAMETERS: Final = ("pods",)
+ADDED_PARAMETERS: Final = ("pods", "cpu_request_cores", "memory_request_bytes")
 """Members that came later: they are stored behind the others, and only where they are set."""
 
 
@@ -275,6 +276,16 @@ class ResourceCapAction(BaseAction):
     """Share of the node's memory that may be used."""
 
 
+class ResizeAction(BaseAction):
+    """Give each running pod of a workload other requests, in place; limits stay, or rise to the request."""
+
+    kind: Literal[ActionKind.RESIZE] = ActionKind.RESIZE
+    cpu_request_cores: Rounded | None = Field(default=None, ge=0)
+    """Of a pod, its containers together; None: as it is."""
+    memory_request_bytes: Count | None = Field(default=None)
+    """Likewise."""
+
+
 class NoopAction(BaseAction):
     """Do nothing."""
 
@@ -291,6 +302,7 @@ Action = Annotated[
     | MemoryBalloonAction
     | AdmissionAction
     | ResourceCapAction
+    | ResizeAction
     | NoopAction,
     Field(discriminator="kind"),
 ]

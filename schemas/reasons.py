@@ -89,6 +89,8 @@ class Reason(StrEnum):
     """Somebody else has written the number of replicas since we raised it; theirs holds."""
     AUTOSCALER_MAXIMUM = "autoscaler_maximum"
     """The workload has as many replicas as its HorizontalPodAutoscaler allows."""
+    AUTOSCALED = "autoscaled"
+    """A HorizontalPodAutoscaler scales the workload by use of its requests, which therefore stay."""
     QUOTA_EXHAUSTED = "quota_exhausted"
     """A ResourceQuota of the namespace lets no further pod in."""
     USAGE_UNKNOWN = "usage_unknown"

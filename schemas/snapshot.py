@@ -282,6 +282,20 @@ class UsageTable(Table):
     memory_used_bytes: tuple[int, ...] = ()
     cpu_request_cores: tuple[Rounded, ...] = ()
     """What these pods request together."""
+    memory_request_bytes: tuple[int, ...] = Field(default=(), exclude_if=lambda column: not column)
+    """Likewise; without the two columns below in recordings from before they were there."""
+    cpu_most_cores: tuple[Rounded | None, ...] = Field(
+        default=(), exclude_if=lambda column: not column
+    )
+    """Used by the pod that uses most; None where only sums are measured."""
+    memory_most_bytes: tuple[int | None, ...] = Field(
+        default=(), exclude_if=lambda column: not column
+    )
+    """Likewise."""
+
+    MAY_BE_EMPTY: ClassVar[frozenset[str]] = frozenset(
+        {"memory_request_bytes", "cpu_most_cores", "memory_most_bytes"}
+    )
 
 
 class SnapshotUsage(EventData):

@@ -17,6 +17,7 @@ USUAL_PARAMETERS: Mapping[ActionKind, Mapping[str, Any]] = {
     ActionKind.MEMORY_BALLOON: {"memory_scale_ratio": 0.75},
     ActionKind.ADMISSION: {"admission": "admit"},
     ActionKind.RESOURCE_CAP: {"cpu_cap_ratio": 0.8, "memory_cap_ratio": 0.8},
+    ActionKind.RESIZE: {"cpu_request_cores": 0.5},
 }
 
 
@@ -26,7 +27,7 @@ def make_action(
     target: str = "",
     **parameters: Any,
 ) -> Action:
-    """Return an action; an admission aims at the queue, a number of replicas at a workload, others at a node.
+    """Return an action; an admission aims at the queue, replicas and sizes at a workload, others at a node.
 
     Parameters that are not given are those the agents use.
     """
@@ -34,7 +35,7 @@ def make_action(
         aim = Target(kind=TargetKind.NONE)
     elif kind is ActionKind.ADMISSION:
         aim = Target(kind=TargetKind.QUEUE, name=target or "pending")
-    elif "replicas" in parameters:
+    elif "replicas" in parameters or kind is ActionKind.RESIZE:
         aim = Target(kind=TargetKind.WORKLOAD, name=target)
     else:
         aim = Target(kind=TargetKind.NODE, name=target or "node-0")

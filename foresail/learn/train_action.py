@@ -66,6 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="steps between two checkpoints (default: %(default)s)")  # fmt: skip
     parser.add_argument("--normalise", action="store_true",
                         help="bring observations to mean 0 and deviation 1, as seen in training")  # fmt: skip
+    parser.add_argument("--imitate", default="", metavar="RULE",
+                        help="bring the policy to what this rule does before it learns, such as sjf+fit")  # fmt: skip
     parser.add_argument("--no-mask", action="store_true",
                         help="tell no policy which actions may be taken, to see what the mask is worth")  # fmt: skip
 
@@ -137,6 +139,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         checkpoint_every=arguments.checkpoint_every,
         normalise=arguments.normalise,
         masked=not arguments.no_mask,
+        imitates=arguments.imitate,
     )
 
 

@@ -111,14 +111,15 @@ def _beyond(cluster: Backend, beyond: list[int]) -> list[float]:
     ]
 
 
-def action_mask(cluster: Backend, slots: int) -> NDArray[np.bool_]:
+def action_mask(cluster: Backend, slots: int, work_conserving: bool = False) -> NDArray[np.bool_]:
     """Return which actions would change anything: slots whose job fits now; the last, waiting, unless nobody would ever
-    come or end any more while somebody fits.
+    come or end any more while somebody fits. `work_conserving`: waiting only where nobody fits.
     """
     mask = np.zeros(slots + 1, dtype=np.bool_)
     for slot, index in enumerate(cluster.slots(slots)):
         mask[slot] = cluster.fits(index)
-    mask[slots] = cluster.next_event_seconds() != inf or not mask.any()
+    something_comes = not work_conserving and cluster.next_event_seconds() != inf
+    mask[slots] = something_comes or not mask.any()
     return mask
 
 

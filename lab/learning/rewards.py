@@ -2,6 +2,8 @@
 
 Money and slowdown add up over an episode to what a report says of it: the sum of `score` is the score of the stream
 in dollars, the sum of `slowdown` is minus the bounded slowdown of all jobs above 1: a policy is paid for nothing else.
+`aged` is `slowdown` less the square of each job's wait in units of `AGING_SECONDS`: a long job's slowdown hardly grows
+while it waits, so that slowdown alone pays for letting it wait for all others, and the square does not.
 """
 
 from __future__ import annotations
@@ -13,10 +15,15 @@ from lab.learning.jobs import MILLICORES_PER_CORE, State, utilization
 from lab.learning.measures import bounded_slowdown
 from projections.score.prices import ScorePrices
 
-Reward = Literal["skrueue", "score", "slowdown"]
+Reward = Literal["skrueue", "score", "slowdown", "aged"]
+REWARDS: tuple[Reward, ...] = ("skrueue", "score", "slowdown", "aged")
 HOUR_SECONDS = 3_600.0
 THROUGHPUT, UTILIZATION, WAIT, FAILURE = 0.4, 0.3, 0.2, 0.1
 """`rl.reward_weights` of SKRueue."""
+AGING_SECONDS = 7_200.0
+"""A wait of two hours costs in `aged` what a slowdown of one costs, one of twenty hours a hundred times that. Our own
+choice; no other was tried.
+"""
 
 
 def skrueue_reward(cluster: Backend, pending_before: int, *, failed: bool) -> float:
@@ -79,8 +86,8 @@ class ScoreReward:
         return -prices.job_failed - prices.job_cpu_hour_lost * hours
 
 
-def slowdown_reward(cluster: Backend, then: float) -> float:
-    """Return minus the bounded slowdown that those who waited since `then` gained by it.
+def slowdown_reward(cluster: Backend, then: float, *, aged: bool = False) -> float:
+    """Return minus the bounded slowdown that those who waited since `then` gained by it, with `aged` their age, too.
 
     A job of r seconds that waits w seconds ends with a slowdown of max(1, (w + r) / max(r, 10)); the truth is used, as
     the measure itself does. What is summed is the part above 1, moment by moment.
@@ -97,4 +104,6 @@ def slowdown_reward(cluster: Backend, then: float) -> float:
         after = until - job.arrival_seconds
         total += bounded_slowdown(after, job.running_seconds)
         total -= bounded_slowdown(before, job.running_seconds)
+        if aged:
+            total += (after**2 - before**2) / AGING_SECONDS**2
     return -total

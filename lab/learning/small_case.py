@@ -12,6 +12,7 @@ from math import inf
 from lab.learning.jobs import Amounts, Job, JobStream, ordered_stream
 from lab.learning.measures import bounded_slowdown
 
+SMALL_CASE = "small-case"
 QUOTA = Amounts(4_000, 4)
 TABLE = (
     (2.0, 2, 60.0),
@@ -32,7 +33,7 @@ def small_stream() -> JobStream:
         Job(f"small-{n}", at, Amounts(cores * 1_000, cores), seconds, seconds)
         for n, (at, cores, seconds) in enumerate(TABLE)
     )
-    return ordered_stream("small-case", jobs, QUOTA)
+    return ordered_stream(SMALL_CASE, jobs, QUOTA)
 
 
 def best_return(stream: JobStream) -> float:

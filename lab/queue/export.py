@@ -17,7 +17,7 @@ from typing import Any
 from bus.errors import InputError
 from lab.queue.history import JobEvent, QueueHistory
 from schemas.envelope import rfc3339
-from schemas.queue import QueueJob, QueueState
+from schemas.queue import QueueChoice, QueueJob, QueueState
 
 GIB = 2**30
 SCHEMA = """
@@ -74,10 +74,13 @@ def write_sqlite(history: QueueHistory, path: Path) -> dict[str, int]:
         InputError: the file exists or cannot be written.
     """
     _check_new(path)
+    choices = {one.admits: one for one in history.choices if one.admits is not None}
     tables = {
         "jobs": [_job(job) for job in history.jobs.values()],
         "cluster_states": [_cluster(state) for state in history.states],
-        "scheduling_events": [_event(event) for event in history.events],
+        "scheduling_events": [
+            _event(event, choices.get(event.job.name)) for event in history.events
+        ],
         "metrics": [row for state in history.states for row in _gauges(state)],
     }
     try:
@@ -212,9 +215,15 @@ def _cluster(state: QueueState) -> Row:
     }
 
 
-def _event(event: JobEvent) -> Row:
+def _event(event: JobEvent, choice: QueueChoice | None) -> Row:
+    """Return a step's row; an admission that a policy chose, or would have chosen, says so."""
     job = event.job
-    more = {"status": job.status, "queue": job.queue_name, "failure": job.failure}
+    more: dict[str, Any] = {
+        "status": job.status, "queue": job.queue_name, "failure": job.failure
+    }  # fmt: skip
+    if choice is not None and event.type == "admitted":
+        second = None if choice.runner_up is None else choice.name_of(choice.runner_up)
+        more |= {"policy": choice.policy, "means": choice.means, "runner_up": second}
     return {
         "timestamp": rfc3339(event.time_seconds),
         "job_id": job.job_id,

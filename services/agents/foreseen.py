@@ -16,6 +16,7 @@ from schemas.foresight import OutcomeForesight
 from schemas.model import DataModel
 from schemas.numbers import Seconds
 from schemas.prediction import DemandBands, PredictionDemand
+from schemas.sizes import PredictionSizes
 
 
 class StatedCapacity(DataModel):
@@ -40,6 +41,10 @@ class Foreseen(DataModel):
     """By horizon, shortest first."""
     capacities: tuple[StatedCapacity, ...] = ()
     """What one replica of each workload bears: the newest statement and the one before it, oldest first."""
+    sizes: PredictionSizes | None = Field(default=None, exclude_if=lambda sizes: sizes is None)
+    """The newest statement of what pods will use at most."""
+    next_sizes: PredictionSizes | None = Field(default=None, exclude_if=lambda sizes: sizes is None)
+    """The same from the next observation on."""
     left_out: tuple[str, ...] = Field(default=(), exclude_if=lambda models: not models)
     """Models whose bands nobody acts on at the newest observation, since the scoreboard has them back in shadow."""
     next_left_out: tuple[str, ...] = Field(default=(), exclude_if=lambda models: not models)
@@ -77,6 +82,8 @@ def foreseen_after(foreseen: Foreseen | None, event: Event[Any]) -> Foreseen | N
     elif isinstance(data, PredictionCapacity):
         stated = StatedCapacity(id=event.id, cycle=data.cycle, workloads=data.workloads)
         changes = {"capacities": (*(foreseen or NOTHING_FORESEEN).capacities[-1:], stated)}
+    elif isinstance(data, PredictionSizes):
+        changes = {"next_sizes": data}
     else:
         return foreseen
     return (foreseen or NOTHING_FORESEEN).model_copy(update=changes)
@@ -84,6 +91,10 @@ def foreseen_after(foreseen: Foreseen | None, event: Event[Any]) -> Foreseen | N
 
 def at_observation(foreseen: Foreseen | None) -> Foreseen | None:
     """Return what is foreseen at a new observation, from which on the newest judgement of models holds."""
-    if foreseen is None or foreseen.left_out == foreseen.next_left_out:
+    if foreseen is None:
         return foreseen
-    return foreseen.model_copy(update={"left_out": foreseen.next_left_out})
+    if foreseen.left_out == foreseen.next_left_out and foreseen.next_sizes is None:
+        return foreseen
+    sizes = foreseen.next_sizes or foreseen.sizes
+    update = {"left_out": foreseen.next_left_out, "sizes": sizes, "next_sizes": None}
+    return foreseen.model_copy(update=update)

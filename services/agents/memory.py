@@ -14,6 +14,7 @@ from schemas.actions import Action, ReplicateAction
 from schemas.model import DataModel
 from schemas.numbers import Rounded, Seconds, rounded
 from schemas.proposal import Proposal, ProposalStatus
+from schemas.sizes import PredictionSizes
 from schemas.view import ObservationView
 from schemas.work import ServiceCounters
 from services.agents.demand_sample import DemandSample, demand_sample
@@ -26,6 +27,7 @@ from services.agents.machine_memory import (
 from services.agents.replica_capacity import after_step, in_time_after_step
 from services.agents.request_steps import bad_shares, requests_between
 from services.agents.scale_up_memory import LoadStep, ScaleUpMemory, remember_scale_up, serves_more
+from services.agents.sizing_memory import SizedWorkload, remember_sizes
 from services.agents.value_settings import ValueSettings
 
 KEPT_RATES = 60
@@ -150,6 +152,8 @@ class Memory(DataModel):
     cures: int = 0
     """Those of them after which the objective was kept."""
     machines: MachineMemory = MachineMemory()
+    sized: dict[str, SizedWorkload] = Field(default={}, exclude_if=lambda sized: not sized)
+    """Workloads whose requests this agent wished to change."""
 
 
 def wish_key(action: Action) -> str:
@@ -180,11 +184,17 @@ def remember_view(memory: Memory, view: ObservationView, settings: ValueSettings
         raises=memory.raises + _growth(known, services, "raises"),
         cures=memory.cures + _growth(known, services, "cures"),
         machines=remember_machines(memory.machines, view, elapsed),
+        sized=memory.sized,
     )
 
 
-def remember_proposal(memory: Memory, proposal: Proposal, view: ObservationView | None) -> Memory:
-    """Return the memory after the agent's own proposal was stored; `view` is what it was made of."""
+def remember_proposal(
+    memory: Memory,
+    proposal: Proposal,
+    view: ObservationView | None,
+    sizes: PredictionSizes | None = None,
+) -> Memory:
+    """Return the memory after the agent's own proposal was stored; `view` and `sizes` are what it was made of."""
     if proposal.status is not ProposalStatus.PROPOSED:
         return memory
     now, services = proposal.cluster_time_seconds, dict(memory.services)
@@ -199,7 +209,14 @@ def remember_proposal(memory: Memory, proposal: Proposal, view: ObservationView 
         if isinstance(action, ReplicateAction) and action.replicas is not None:
             _note_asked(services, action.target.name, action.replicas)
     machines = remember_disruptions(memory.machines, actions, view, now)
-    return memory.model_copy(update={"wishes": wishes, "services": services, "machines": machines})
+    return memory.model_copy(
+        update={
+            "wishes": wishes,
+            "services": services,
+            "machines": machines,
+            "sized": remember_sizes(memory.sized, actions, sizes, now),
+        }
+    )
 
 
 def is_given_up(memory: Memory, action: Action, settings: ValueSettings) -> bool:

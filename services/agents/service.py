@@ -54,6 +54,8 @@ class AgentHandler:
         judged: tuple[tuple[str, ...], ...] = ()
         if self._value is not None and self._value.forecast:
             kinds, judged = ("demand", "capacity"), (OutcomeForesight.PATTERN,)
+            if self._value.right_size:
+                kinds = (*kinds, "sizes")
         predictions = tuple(("prediction", kind) for kind in kinds)
         return (("observation",), *predictions, *judged, ("proposal", self._agent.name))
 

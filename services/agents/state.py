@@ -64,7 +64,8 @@ def remember(state: AgentState, event: Event[Any], settings: ValueSettings) -> A
         memory = remember_view(memory, state.view, settings)
         state = state.model_copy(update={"foreseen": at_observation(state.foreseen)})
     elif isinstance(event.data, Proposal):
-        memory = remember_proposal(memory, event.data, state.view)
+        sizes = None if state.foreseen is None else state.foreseen.sizes
+        memory = remember_proposal(memory, event.data, state.view, sizes)
     else:
         return state
     return state.model_copy(update={"memory": memory})

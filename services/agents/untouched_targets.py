@@ -13,6 +13,7 @@ from schemas.actions import (
     AdmissionAction,
     PowerStateAction,
     ReplicateAction,
+    ResizeAction,
     Target,
     TargetKind,
 )
@@ -51,4 +52,6 @@ def gives_back(action: Action, memory: Memory) -> bool:
         case ReplicateAction(replicas=int(replicas)):
             behind = (one for one in memory.services.values() if one.workload == action.target.name)
             return any(replicas < one.replicas for one in behind)
+        case ResizeAction():  # what it took before may have to be given back
+            return action.target.name in memory.sized
     return False

@@ -113,6 +113,15 @@ class ValueSettings(DataModel):
     rested_seconds: float = Field(default=900.0, ge=0)
     """A pod that has run for less, or whose workload was moved since, is not moved, and a machine that woke since is
     not put to sleep, as `executor.ping_pong_seconds`."""
+    right_size: bool = False
+    """Whether running pods get the requests that fit what their workload will use at most, where machines are rented.
+    """
+    size_margin: float = Field(default=0.2, ge=0)
+    """By how much what a pod requests lies above the peak that is expected of it."""
+    size_known_seconds: float = Field(default=1_800.0, ge=600)
+    """For how long what a workload uses must be known before its pods request less."""
+    size_returned_ratio: float = Field(default=0.5, ge=0, le=1)
+    """Share of what is not requested any more that the node autoscaler gives back within the horizon: our own guess."""
     switch_cost: float = Field(default=0.0003, ge=0)
     """Cost of putting a machine to sleep and waking it: about three minutes of its idle power, twice."""
     retry_seconds: float = Field(default=600.0, ge=0)

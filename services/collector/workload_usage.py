@@ -43,6 +43,9 @@ class WorkloadUse:
     cores: list[float] = field(default_factory=list)
     memory_bytes: int = 0
     request_micro_cores: int = 0
+    request_bytes: int = 0
+    most_cores: float | None = None
+    most_bytes: int | None = None
 
 
 def use_of_pods(
@@ -60,7 +63,7 @@ def use_of_pods(
                 (parse_cores(each.usage["cpu"]), parse_whole(each.usage["memory"]))
                 for each in one.containers
             ]
-            requested = pod_facts(pod).micro_cores
+            requested = pod_facts(pod)
         except (KeyError, ValueError):
             continue  # what a container uses is not known: that is not 0
         use = used.setdefault(pod.workload(), WorkloadUse())
@@ -68,7 +71,10 @@ def use_of_pods(
         for cores, size in amounts:
             use.cores.append(cores)
             use.memory_bytes += size
-        use.request_micro_cores += requested
+        use.request_micro_cores += requested.micro_cores
+        use.request_bytes += requested.memory_bytes
+        use.most_cores = max(use.most_cores or 0.0, math.fsum(cores for cores, _ in amounts))
+        use.most_bytes = max(use.most_bytes or 0, sum(size for _, size in amounts))
     return used
 
 
@@ -90,7 +96,9 @@ def use_of_sums(
             use = used[name] = WorkloadUse(cores=[cores[name]], memory_bytes=size)
         use.pods += 1
         try:
-            use.request_micro_cores += pod_facts(pod).micro_cores
+            requested = pod_facts(pod)
+            use.request_micro_cores += requested.micro_cores
+            use.request_bytes += requested.memory_bytes
         except ValueError:
             continue
     return used
@@ -115,6 +123,9 @@ def usage_table(
             "cpu_used_cores": sums[name],
             "memory_used_bytes": used[name].memory_bytes,
             "cpu_request_cores": used[name].request_micro_cores / 1_000_000,
+            "memory_request_bytes": used[name].request_bytes,
+            "cpu_most_cores": used[name].most_cores,
+            "memory_most_bytes": used[name].most_bytes,
         }
         for name in listed
     }

@@ -17,6 +17,7 @@ from schemas.breaker import OutcomeBreaker
 from schemas.config import Config
 from schemas.control import Control
 from schemas.decision import Decision, is_noop, noop_reason
+from schemas.mismatch import OutcomeMismatch
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeReward, OutcomeVerification
 from schemas.run import RunError
@@ -175,6 +176,8 @@ def mark_of(data: Any) -> tuple[str, str, str] | None:
             )
         case OutcomeBreaker() | RunError():
             return "fault", "", data.line()
+        case OutcomeMismatch():
+            return "warning", "", data.line()
         case Control():
             return "control", "", data.line()
         case Config(replaces=replaces):

@@ -19,6 +19,7 @@ from projections.operating import EXECUTOR
 from schemas import subjects
 from schemas.control import Control
 from schemas.identity import Origin
+from schemas.mismatch import OutcomeMismatch
 from schemas.registry import LAYERS, to_json
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json
@@ -115,6 +116,7 @@ class Hub:
         patterns = [
             subjects.build(cluster, Control.PATTERN),
             subjects.build(cluster, ("config", EXECUTOR)),
+            subjects.build(cluster, OutcomeMismatch.PATTERN),
         ]
         async with aclosing(self._bus.history(patterns, end_seq=before_seq - 1)) as messages:
             async for message in messages:

@@ -14,6 +14,7 @@ from typing import Any
 from projections.foresight.log import ForesightLog
 from projections.overview import Overview
 from schemas.envelope import Event
+from schemas.mismatch import OutcomeMismatch
 from schemas.observation import Observation
 from schemas.prediction import PredictionRisk
 from schemas.view import ObservationView, update_view
@@ -70,11 +71,13 @@ def evolve(page: Page, arrival: ReceivedMessage) -> Page:
 
 def with_operating_state(page: Page, arrival: ReceivedMessage) -> Page:
     """Return the page after a message older than its history: only how the executor is held and
-    configured is taken from it.
+    configured, and what does not fit, is taken from it.
     """
     if arrival.event is None:
         return page
-    overview = page.overview
+    overview, data = page.overview, arrival.event.data
+    if isinstance(data, OutcomeMismatch):
+        return replace(page, overview=replace(overview, mismatches=data.standing))
     return replace(page, overview=replace(overview, run=overview.run.after(arrival.event)))
 
 

@@ -74,6 +74,10 @@ def _head(page: Page, origin: Origin, replay: str) -> Json:
         "hold": run.operating.hold,
         "hold_text": run.operating.hold_text(),
         "breakers": list(standing_texts(overview.breakers)),
+        "mismatches": [
+            one.model_dump(mode="json", include={"kind", "text", "remedy", "since_cycle"})
+            for one in overview.mismatches
+        ],
         "replay": replay or None,
         "outage": None if overview.outage is None else overview.outage.text(),
         "stale": None

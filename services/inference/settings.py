@@ -53,6 +53,10 @@ class InferenceSettings(DataModel):
     """Whether fourteen days of each workload are kept: requests, CPU, memory, and cores requested by machine."""
     replica_capacity: bool = True
     """Whether it is learned how many requests a second one replica bears within the objective."""
+    pod_sizes: bool = False
+    """Whether it is said, at each five minutes' end, what the pods of each workload will use at most; it needs the
+    history.
+    """
     slo_latency_seconds: float = 0.5
     """The objective of Services: requests are answered within so much (a bound of `schemas.work.LATENCY_BOUNDS`),"""
     slo_bad_ratio: float = Field(default=0.01, ge=0, le=1)
@@ -88,7 +92,9 @@ class InferenceSettings(DataModel):
         objective = Objective(
             latency_seconds=self.slo_latency_seconds, bad_ratio=self.slo_bad_ratio
         )
-        return FollowedParts(self.workload_history, objective if self.replica_capacity else None)
+        capacity = objective if self.replica_capacity else None
+        sizes = self.pod_sizes and self.workload_history
+        return FollowedParts(self.workload_history, capacity, sizes)
 
     @property
     def used_rate_model(self) -> str:

@@ -26,6 +26,7 @@ from schemas.model import DataModel
 from schemas.observation import Observation
 from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
 from schemas.promotion import OutcomeModels
+from schemas.sizes import PredictionSizes
 from schemas.snapshot import SnapshotPlacements, SnapshotUsage, SnapshotWorkloads
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
 from services.inference.foretelling import PackedForetold, foretold_after
@@ -150,9 +151,13 @@ def evolve(state: InferenceState, event: Event[Any], outputs: Outputs) -> Infere
             return _close_cycle(state, DEMAND, event.data.cycle)
         case PredictionShadow():
             return _close_cycle(state, str(event.data.slot), event.data.cycle)
-        case SnapshotUsage() | HistoryFilled() | HistoryBlock() | PredictionCapacity() if (
-            outputs.workloads
-        ):
+        case (
+            SnapshotUsage()
+            | HistoryFilled()
+            | HistoryBlock()
+            | PredictionCapacity()
+            | PredictionSizes()
+        ) if outputs.workloads:
             workloads = after_event(state.workloads, event.data, outputs.workloads)
             return state.model_copy(update={"workloads": workloads})
     return state

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import Field
+
 from features.live.capacity.curve import Capacity
 from features.live.capacity.learned import (
     LearnedCapacity,
@@ -23,10 +25,13 @@ from features.live.followed_history import (
     after_usage,
 )
 from features.live.history_blocks import block_of, due_chunk
+from features.live.pod_sizes import sizes_of
+from features.workload_history.grid import step_at
 from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.history import HistoryBlock, HistoryFilled
 from schemas.model import DataModel, EventData
 from schemas.numbers import Seconds
+from schemas.sizes import PredictionSizes
 from schemas.snapshot import SnapshotUsage
 from schemas.tables import table_of
 from schemas.view import ObservationView
@@ -45,6 +50,8 @@ class FollowedParts:
     history: bool = False
     objective: Objective | None = None
     """When a Service is well; None: what replicas bear is not learned."""
+    sizes: bool = False
+    """Whether it is said what pods will use at most; it needs the history."""
 
     def __bool__(self) -> bool:
         """Return whether anything is."""
@@ -73,6 +80,10 @@ class Workloads(DataModel):
     stated_seconds: Seconds = 0.0
     published: PredictionCapacity | None = None
     """The newest that is in the log."""
+    measured: SnapshotUsage | None = Field(default=None, exclude_if=lambda usage: usage is None)
+    """What pods used at the newest look, where sizes are said."""
+    sized_step: int = Field(default=0, exclude_if=lambda step: not step)
+    """The step of the history at which the newest sizes in the log were said; 0: none were."""
 
 
 def after_event(workloads: Workloads, data: EventData, parts: FollowedParts) -> Workloads:
@@ -88,6 +99,8 @@ def after_event(workloads: Workloads, data: EventData, parts: FollowedParts) -> 
             return workloads.model_copy(update={"followed": followed})
         case PredictionCapacity():
             return workloads.model_copy(update={"published": data})
+        case PredictionSizes():
+            return workloads.model_copy(update={"sized_step": step_at(data.cluster_time_seconds)})
     return workloads
 
 
@@ -95,6 +108,8 @@ def after_view(workloads: Workloads, view: ObservationView, parts: FollowedParts
     """Return what is known after an observation, and the use that was told since the one before."""
     usage, now = workloads.usage, view.cluster_time_seconds
     update: dict[str, Any] = {"usage": None}
+    if parts.sizes and usage is not None:
+        update["measured"] = usage
     if parts.history:
         followed = workloads.followed or FollowedHistory()
         if usage is not None:
@@ -141,6 +156,10 @@ def new_data(
             workloads=stated,
             **at,
         )
+    measured, step = workloads.measured, step_at(view.cluster_time_seconds)
+    if measured is not None and workloads.followed is not None and step > workloads.sized_step:
+        sizes = sizes_of(workloads.followed.history, measured)
+        yield PredictionSizes(measured_seconds=measured.cluster_time_seconds, workloads=sizes, **at)
     if workloads.followed is not None:
         history = workloads.followed.history
         chunk = due_chunk(history, workloads.followed.written, view.cycle)

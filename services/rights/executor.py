@@ -101,6 +101,7 @@ _WAYS: Mapping[ActionKind, tuple[Way, ...]] = {
     ActionKind.REPLICATE: ((Need("patch", "deployments", "apps/v1"),),),
     ActionKind.THROTTLE: ((RESIZE,), (NODES,)),
     ActionKind.MEMORY_BALLOON: ((RESIZE,), (NODES,)),
+    ActionKind.RESIZE: ((RESIZE,),),
     ActionKind.DVFS: ((NODES,),),
     ActionKind.RESOURCE_CAP: (
         (Need("create", "resourcequotas"), Need("delete", "resourcequotas")),
@@ -183,6 +184,7 @@ _READ = {
     ActionKind.RESOURCE_CAP: (_QUOTAS, Right("get", "resourcequotas", why="whether ours stands")),
     ActionKind.THROTTLE: (_METRICS,),
     ActionKind.MEMORY_BALLOON: (_METRICS,),
+    ActionKind.RESIZE: (_METRICS, _AUTOSCALERS),
 }
 _BESIDE = {
     ActionKind.MIGRATE: (NODES,),  # the taint

@@ -253,4 +253,7 @@ def test_use_is_told_once_a_minute_with_the_version_of_the_pods() -> None:
         "cpu_used_cores": 1.0,
         "memory_used_bytes": 256 * 2**20,
         "cpu_request_cores": 2.0,
+        "memory_request_bytes": 2 * 2**30,
+        "cpu_most_cores": 0.5,
+        "memory_most_bytes": 128 * 2**20,
     }

@@ -26,7 +26,7 @@ from services.dashboard.sections import sections_of
 from tests import builders
 from tests.builders import ORIGIN
 from tests.dashboard.built_cycles import cycles, one_cycle, stored_messages
-from tests.score_events import make_difference, make_judgement
+from tests.score_events import make_difference, make_judgement, make_mismatch
 
 
 def page_after(events: list[Event[Any]], page: Page | None = None) -> Page:
@@ -339,3 +339,13 @@ def test_the_head_says_that_writes_to_a_real_cluster_are_early(
     """It names where is written, and says nothing of dry runs and of the simulated cluster."""
     announced = builders.stamp_event(builders.make_config("executor", **settings))
     assert page_sections([announced])["head"]["early"] == early
+
+
+def test_what_does_not_fit_stands_in_the_head() -> None:
+    """A mismatch is told with where to look, from its event on."""
+    mismatch = make_mismatch(cycle=3)
+    head = page_sections([*cycles(3), builders.stamp_event(mismatch)])["head"]
+
+    assert page_sections(cycles(3))["head"]["mismatches"] == []
+    assert [one["text"] for one in head["mismatches"]] == [one.text for one in mismatch.standing]
+    assert all(one["remedy"] for one in head["mismatches"])

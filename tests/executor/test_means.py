@@ -87,10 +87,10 @@ async def test_where_everything_can_be_done_nothing_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("unknown", "expected"),
-    [("pods/eviction", {"migrate"}), ("jobs", {"admission"}), ("pods/resize", set())],
+    [("pods/eviction", {"migrate"}), ("jobs", {"admission"}), ("pods/resize", {"resize"})],
 )
 async def test_what_is_not_served_cannot_be_done(unknown: str, expected: set[str]) -> None:
-    """A resize that is not served leaves the taint, so throttle and memory_balloon stay possible."""
+    """Where no resize is served throttle and memory_balloon have their taint; requests of a workload stay."""
     limited = Limited(Plant().transport, unknown=unknown)
     missing = await read_missing_capabilities(limited, ExecutorSettings(), Mode.ACTIVE)
     assert kinds(missing) == expected

@@ -192,6 +192,19 @@ async def autoscaler_at_its_maximum(theatre: Theatre) -> None:
     await give_replicas(theatre, 3)
 
 
+@case(Reason.AUTOSCALED)
+async def an_autoscaler_scales_by_use_of_the_request(theatre: Theatre) -> None:
+    theatre.deploy("web", 2)
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    spec = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 2}
+    path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+    body = {"metadata": {"name": "web"}, "spec": spec}
+    theatre.request("POST", path, json.dumps(body).encode())
+    await theatre.order(
+        "efficiency", ActionKind.RESIZE, "default/Deployment/web", cpu_request_cores=0.1
+    )
+
+
 @case(Reason.QUOTA_EXHAUSTED)
 async def quota_in_use(theatre: Theatre) -> None:
     theatre.deploy("web", 2)

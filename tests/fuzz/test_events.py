@@ -49,6 +49,7 @@ from schemas.session import (
     SessionRay,
     SessionStudy,
 )
+from schemas.sizes import PredictionSizes, SizeTable
 from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
 from tests.builders import make_control, stamp_event
@@ -65,6 +66,15 @@ CAPACITY = PredictionCapacity(
     workloads=CapacityTable(
         ids=("shop/Deployment/web",), version=("7",), replica_rate=(48.0,), low=(44.0,), high=(None,),
         windows=(12.5,), source=("borne",),
+    ),
+)  # fmt: skip
+SIZES = PredictionSizes(
+    cycle=4,
+    cluster_time_seconds=300.0,
+    measured_seconds=290.0,
+    workloads=SizeTable(
+        ids=("shop/Deployment/web",), pods=(3,), cpu_request_cores=(1.0,), memory_request_bytes=(1 << 30,),
+        cpu_peak_cores=(0.25,), memory_peak_bytes=(1 << 29,), known_seconds=(3_600,), rule=("percentile",),
     ),
 )  # fmt: skip
 FILLED = HistoryFilled(
@@ -244,6 +254,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         OutcomeCapabilities(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
         IMPORTED,
         CAPACITY,
+        SIZES,
         FILLED,
         *SESSION,
         *QUEUE,

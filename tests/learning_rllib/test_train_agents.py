@@ -20,6 +20,7 @@ STAGE = (
 )
 
 
+@pytest.mark.filterwarnings("ignore:.*Overriding environment")  # RLlib registers its own twice
 @pytest.mark.parametrize(("policies", "workers"), [("separate", "0"), ("shared", "1")])
 def test_both_stages_train_and_the_files_run_beside_the_rules(
     tmp_path: Path, policies: str, workers: str, capsys: pytest.CaptureFixture[str]

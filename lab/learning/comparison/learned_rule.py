@@ -34,6 +34,8 @@ class View:
     slots: int = SLOTS
     hidden: tuple[int, ...] = ()
     """Places that are always 0."""
+    work_conserving: bool = False
+    """Whether it may not wait while somebody fits."""
 
     @staticmethod
     def of(arguments: Mapping[str, Any]) -> View:
@@ -42,6 +44,7 @@ class View:
             str(arguments.get("variant", "skrueue")),
             int(arguments.get("slots", SLOTS)),
             tuple(arguments.get("hidden", ())),
+            bool(arguments.get("work_conserving", False)),
         )
 
     @property
@@ -58,7 +61,7 @@ class View:
 
     def mask(self, cluster: Backend) -> Mask:
         """Return which actions may be taken; the last is to wait."""
-        return action_mask(cluster, self.slots)
+        return action_mask(cluster, self.slots, self.work_conserving)
 
 
 class LearnedRule:

@@ -46,6 +46,7 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
         rules: Rules | None = None,
         make_backend: MakeBackend = Cluster,
         prices: ScorePrices | None = None,
+        work_conserving: bool = False,
     ) -> None:
         """Choose what is seen, played and paid.
 
@@ -57,6 +58,7 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
             rules: unset: the variant's.
             make_backend: what plays the jobs.
             prices: of the reward `score`; unset: the product's.
+            work_conserving: whether the mask forbids to wait while one of the slots' jobs fits.
 
         Raises:
             InputError: there is no such variant or workload, or `skrueue` is to have other than ten slots.
@@ -71,6 +73,7 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
         self._source = stream_source(workload) if isinstance(workload, str) else workload
         self._make_backend = make_backend
         self._prices = prices or ScorePrices()
+        self._work_conserving = work_conserving
         numbers = seeing.SKRUEUE_NUMBERS if variant == "skrueue" else seeing.wide_numbers(slots)
         self.observation_space = Box(0.0, 1.0, (numbers,), np.float32)
         self.action_space = (
@@ -120,7 +123,7 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which actions would do what they say (the convention of sb3-contrib)."""
-        return seeing.action_mask(self.cluster, self.slots)
+        return seeing.action_mask(self.cluster, self.slots, self._work_conserving)
 
     # ---- acting
 
@@ -180,7 +183,7 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
             return skrueue_reward(self.cluster, before, failed=failed)
         if self._paid_by == "score":
             return self._score.since(then)
-        return slowdown_reward(self.cluster, then)
+        return slowdown_reward(self.cluster, then, aged=self._paid_by == "aged")
 
     def _observation(self) -> NDArray[np.float32]:
         if self.variant == "skrueue":

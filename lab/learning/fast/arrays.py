@@ -96,7 +96,7 @@ class Settings(NamedTuple):
     variant: int
     """0 skrueue, 1 score, 2 continuous."""
     reward: int
-    """0 skrueue, 1 score, 2 slowdown."""
+    """Place in `rewards.REWARDS`."""
     slots: int
     step_seconds: float
     """0: admissions take no time."""
@@ -111,6 +111,7 @@ class Settings(NamedTuple):
     """For one of a job that failed."""
     completed_price: float
     failed_price: float
+    work_conserving: bool
 
 
 def pack_streams(streams: Sequence[JobStream]) -> Streams:

@@ -19,10 +19,8 @@ from lab.learning.fast.arrays import (
 from lab.learning.fast.stepping import start_all, step_all
 from lab.learning.jobs import JobStream
 from lab.learning.observation import SKRUEUE_NUMBERS, SLOTS, wide_numbers
-from lab.learning.rewards import HOUR_SECONDS, Reward
+from lab.learning.rewards import HOUR_SECONDS, REWARDS, Reward
 from projections.score.prices import ScorePrices
-
-REWARDS: tuple[Reward, ...] = ("skrueue", "score", "slowdown")
 
 
 class FastClusters:
@@ -42,13 +40,16 @@ class FastClusters:
         reward: Reward | None = None,
         rules: Rules | None = None,
         prices: ScorePrices | None = None,
+        work_conserving: bool = False,
     ) -> None:
         """Choose as in `KueueAdmissionEnv`; `streams` are at least one."""
         self.variant, self.slots, self.count = variant, slots, clusters
         self.numbers = SKRUEUE_NUMBERS if variant == "skrueue" else wide_numbers(slots)
         paid = reward or ("skrueue" if variant == "skrueue" else "score")
         chosen = rules or (SKRUEUE_RULES if variant == "skrueue" else SCORE_RULES)
-        self._settings = _settings(variant, paid, slots, chosen, prices or ScorePrices())
+        self._settings = _settings(
+            variant, paid, slots, chosen, prices or ScorePrices(), work_conserving
+        )
         self._streams = pack_streams(streams)
         self.state = empty_clusters(clusters, self._streams.arrival.shape[1], slots)
         self.state.stream[:] %= len(streams)
@@ -77,7 +78,12 @@ class FastClusters:
 
 
 def _settings(
-    variant: Variant, paid: Reward, slots: int, rules: Rules, prices: ScorePrices
+    variant: Variant,
+    paid: Reward,
+    slots: int,
+    rules: Rules,
+    prices: ScorePrices,
+    work_conserving: bool,
 ) -> Settings:
     return Settings(
         variant=VARIANTS.index(variant),
@@ -92,4 +98,5 @@ def _settings(
         lost_price=prices.job_cpu_hour_lost / HOUR_SECONDS,
         completed_price=prices.job_completed,
         failed_price=prices.job_failed,
+        work_conserving=work_conserving,
     )

@@ -20,6 +20,7 @@ MINUTE, HOUR = plain.MINUTE_SECONDS, rewards.HOUR_SECONDS
 LOG_SECONDS, LOG_QUEUE = log1p(plain.LONG_SECONDS), log1p(plain.LONG_QUEUE)
 THROUGHPUT, UTILIZATION = rewards.THROUGHPUT, rewards.UTILIZATION
 WAIT, FAILURE = rewards.WAIT, rewards.FAILURE
+AGED, AGING_SECONDS = rewards.REWARDS.index("aged"), rewards.AGING_SECONDS
 
 
 @compiled
@@ -158,14 +159,18 @@ def observe(streams: Streams, clusters: Clusters, settings: Settings, c: int, se
 
 
 @compiled
-def write_mask(streams: Streams, clusters: Clusters, slots: int, c: int, mask: Array) -> None:
+def write_mask(
+    streams: Streams, clusters: Clusters, settings: Settings, c: int, mask: Array
+) -> None:
     """Write which actions would change anything."""
     any_fits = False
     mask[:] = False
+    slots = settings.slots
     for slot in range(min(slots, clusters.queued[c])):
         mask[slot] = fits(streams, clusters, c, clusters.queue[c, slot])
         any_fits = any_fits or mask[slot]
-    mask[slots] = not any_fits or next_event(streams, clusters, c) != inf
+    something_comes = not settings.work_conserving and next_event(streams, clusters, c) != inf
+    mask[slots] = not any_fits or something_comes
 
 
 @compiled
@@ -202,7 +207,10 @@ def reward(
             total += settings.held_price * streams.pods[stream, job] * (now - max(then, arrival))
         else:
             running = streams.running[stream, job]
-            total += bounded(now - arrival, running) - bounded(max(0.0, then - arrival), running)
+            wait, earlier = now - arrival, max(0.0, then - arrival)
+            total += bounded(wait, running) - bounded(earlier, running)
+            if settings.reward == AGED:
+                total += (wait**2 - earlier**2) / AGING_SECONDS**2
     money = clusters.money[c] if settings.reward == 1 else 0.0
     clusters.money[c] = 0.0
     return float(money - total)

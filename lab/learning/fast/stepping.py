@@ -95,7 +95,7 @@ def step_one(
         clusters.stream[c] = (clusters.stream[c] + len(clusters.stream)) % len(streams.job_count)
         start_episode(streams, clusters, settings, c)
     observe(streams, clusters, settings, c, outputs.observations[c])
-    write_mask(streams, clusters, settings.slots, c, outputs.masks[c])
+    write_mask(streams, clusters, settings, c, outputs.masks[c])
 
 
 @compiled
@@ -118,4 +118,4 @@ def start_all(streams: Streams, clusters: Clusters, settings: Settings, outputs:
     for c in range(len(clusters.stream)):
         start_episode(streams, clusters, settings, c)
         observe(streams, clusters, settings, c, outputs.observations[c])
-        write_mask(streams, clusters, settings.slots, c, outputs.masks[c])
+        write_mask(streams, clusters, settings, c, outputs.masks[c])

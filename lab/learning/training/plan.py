@@ -34,6 +34,8 @@ class Plan:
     """Whether observations are brought to mean 0 and deviation 1 as they are seen in training."""
     masked: bool = True
     """Whether policies that can be are told which actions may be taken."""
+    imitates: str = ""
+    """The rule that the policy is brought to before it learns; empty: none."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON's own types."""

@@ -19,6 +19,7 @@ ALGORITHMS = ("DQN", "PPO", "A2C", "MaskablePPO", "SAC", "TD3")
 CONTINUOUS = ("SAC", "TD3")
 """Algorithms that need an action of real numbers; the first three take either, MaskablePPO and DQN a choice."""
 OFF_POLICY = ("DQN", "SAC", "TD3")
+ON_POLICY = ("PPO", "A2C", "MaskablePPO")
 MASKED = ("MaskablePPO",)
 
 

@@ -18,17 +18,18 @@ from typing import Any
 
 from bus.errors import InputError
 from inputs.clock import Clock
-from lab.learning.evaluation.episodes import DEVELOPMENT_SEED, play
+from lab.learning.evaluation.episodes import DEVELOPMENT_SEED
 from lab.learning.libraries import library
 from lab.learning.training import learners
 from lab.learning.training.environments import (
     STATISTICS,
     make_environment,
     observation_shape,
-    on_split,
     side_by_side,
     with_statistics,
 )
+from lab.learning.training.evaluating import Development
+from lab.learning.training.imitation import check_imitation, imitate
 from lab.learning.training.plan import Plan
 
 PLAN, CURVE, OUTCOME = "plan.json", "curve.jsonl", "outcome.json"
@@ -85,6 +86,8 @@ def train(plan: Plan, folder: Path, clock: Clock, report: Report) -> Outcome:
     probe = make_environment(plan.environment, plan.arguments)
     learners.check_spaces(plan.recipe.algorithm, probe)
     probe.close()
+    if plan.imitates:
+        check_imitation(plan)
     library("torch").set_num_threads(1)  # small networks: more threads wait for one another
     run = _Run(plan, folder, clock, report)
     return run.to_its_end()
@@ -150,10 +153,12 @@ class _Run:
         self._clock, self._began = clock, clock.monotonic()
         self._cpu_began = _cpu_seconds()
         self._evaluations = read_curve(folder)
+        seeds = range(DEVELOPMENT_SEED, DEVELOPMENT_SEED + plan.development_episodes)
+        self._development = Development(plan, seeds)
         self._learner, self._environments, self._state = self._learner_from_here()
         done = self._learner.num_timesteps
         self._evaluations = [
-            evaluation for evaluation in self._evaluations if evaluation.steps <= done
+            evaluation for evaluation in self._evaluations if evaluation.steps <= done > 0
         ]
         self._write_curve()
         self._next_evaluation = done - done % plan.evaluate_every + plan.evaluate_every
@@ -164,6 +169,9 @@ class _Run:
         """Train what is left."""
         plan, learner = self._plan, self._learner
         left = plan.recipe.steps - learner.num_timesteps
+        if plan.imitates and not learner.num_timesteps:
+            imitate(learner, plan)
+            self._evaluate()
         if left > 0 and not self._out_of_patience():
             more = (
                 {}
@@ -230,13 +238,7 @@ class _Run:
         plan, learner = self._plan, self._learner
         normalise = self._environments.normalize_obs if plan.normalise else None
         policy = learners.LearnerPolicy(plan.recipe.algorithm, learner, normalise)
-        seeds = range(DEVELOPMENT_SEED, DEVELOPMENT_SEED + plan.development_episodes)
-        own = on_split(plan.environment, plan.arguments, "development")
-        arguments = {**own, **plan.development}
-        episodes = list(
-            play(policy, lambda: make_environment(plan.environment, arguments), seeds,
-                 masked=plan.masked)
-        )  # fmt: skip
+        episodes = self._development.episodes(policy)
         evaluation = Evaluation(
             learner.num_timesteps, self._seconds(),
             tuple(episode.total for episode in episodes),
@@ -245,7 +247,8 @@ class _Run:
         better = not self._evaluations or fmean(evaluation.returns) > fmean(self._best().returns)
         self._evaluations.append(evaluation)
         self._write_curve()
-        learner.logger.record("development/return", fmean(evaluation.returns))
+        if learner.num_timesteps:  # there is no log before the first step
+            learner.logger.record("development/return", fmean(evaluation.returns))
         if better:
             self._save(self._folder / BEST)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from inputs.errors import InputError
 from lab.learning.jobs import BYTES_PER_GIB, Amounts, Job, JobStream, ordered_stream
+from lab.learning.small_case import SMALL_CASE, small_stream
 from lab.learning.workloads.lublin import lublin_jobs, lublin_quota
 from lab.learning.workloads.published import published_stream
 from lab.learning.workloads.settings_file import WorkloadSettings
@@ -63,8 +64,9 @@ def stream_source(
 
     Args:
         name: `uniform`, `realistic` or `burst` over the templates; `published` for SKRueue's hour of 179 jobs;
-            `lublin-256`, or `lublin-256-estimates` with users who overestimate; `philly` or `surf`; `swf:PATH` for a
-            file of the Parallel Workloads Archive.
+            `small-case` for eight jobs whose optimum is known, the same for every seed and split; `lublin-256`, or
+            `lublin-256-estimates` with users who overestimate; `philly` or `surf`; `swf:PATH` for a file of the
+            Parallel Workloads Archive.
         options: split, quota, lengths.
         split: in place of the options' one.
 
@@ -80,6 +82,8 @@ def stream_source(
         return _of_strategy(name, chosen)
     if name == PUBLISHED:
         return lambda seed: published_stream(_seed_of(chosen.split, seed))
+    if name == SMALL_CASE:
+        return lambda _: small_stream()
     if name in LUBLIN:
         return _of_lublin(name, chosen)
     if name.startswith(SWF_PREFIX):
@@ -92,7 +96,7 @@ def stream_source(
         jobs = _trace(name, chosen.data_dir)[::every]
         quota = quota_for(split_by_time(jobs, "train"), chosen.count, load)
         return _of_record(name, jobs, chosen, quota)
-    names = (*STRATEGIES, PUBLISHED, *LUBLIN, *TRACES, f"{SWF_PREFIX}PATH")
+    names = (*STRATEGIES, PUBLISHED, SMALL_CASE, *LUBLIN, *TRACES, f"{SWF_PREFIX}PATH")
     raise InputError("workload", name, f"use one of {', '.join(names)}")
 
 

@@ -33,6 +33,7 @@ from services.agents.efficiency.packing import (
     packing,
     returned_marks,
 )
+from services.agents.efficiency.sizing import sizings
 from services.agents.machine_memory import recent_wishes, sleep_seconds
 from services.agents.moves import (
     disruptions_left,
@@ -69,6 +70,15 @@ class Capacity:
 
 
 def appraise(situation: PolicyInput) -> Appraisal:
+    """Return which machines should sleep, or wake, and which pods should request something else."""
+    appraisal = _of_machines(situation)
+    fitted, why = sizings(situation)
+    text = f"{appraisal.text}; {why}" if why else appraisal.text
+    reason = Reason.NOTHING_TO_DO if fitted else appraisal.reason
+    return Appraisal((*appraisal.candidates, *fitted), text, reason)
+
+
+def _of_machines(situation: PolicyInput) -> Appraisal:
     """Return which machines should sleep, or wake."""
     view, settings = situation.view, situation.settings
     if not view.nodes.ids:

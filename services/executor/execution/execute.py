@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from schemas.actions import ActionKind
+from schemas.actions import ActionKind, ResizeAction
 from schemas.outcome import ExecutionPhase, GuardCheck, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
@@ -61,6 +61,8 @@ async def _read_facts(context: SideEffectContext, due: PendingDecision) -> Facts
         return await add_moves(context.transport, facts)
     if kind is ActionKind.POWER_STATE:
         return await add_node_claim(context.transport, facts, settings)
+    if isinstance(due.action, ResizeAction):
+        return await context.pod_reader.add_sizes(facts, due.action)
     if settings.node_limits == "kubernetes" and kind in RESIZED:
         return await context.pod_reader.add_amounts(facts)
     if settings.node_limits == "kubernetes" and kind is ActionKind.RESOURCE_CAP:

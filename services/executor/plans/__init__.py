@@ -21,6 +21,7 @@ from services.executor.plans import (
     replicate,
     resize,
     resource_cap,
+    right_size,
 )
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.settings import ExecutorSettings
@@ -37,6 +38,7 @@ PLANS: Mapping[ActionKind, Plan] = {
     ActionKind.MEMORY_BALLOON: resize.plan,
     ActionKind.ADMISSION: admission.plan,
     ActionKind.RESOURCE_CAP: resource_cap.plan,
+    ActionKind.RESIZE: right_size.plan,
     ActionKind.NOOP: noop.plan,
 }
 """Every kind has a plan."""

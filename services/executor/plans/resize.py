@@ -75,7 +75,7 @@ def _resize(
     names = ", ".join(pod.name for pod, _ in chosen)
     what = "CPU limits" if isinstance(action, ThrottleAction) else "memory requests"
     return OperationPlan(
-        operations=tuple(_operation(pod, amounts) for pod, amounts in chosen),
+        operations=tuple(resize_operation(pod, amounts) for pod, amounts in chosen),
         text=f"resize {names} on {node.name}: lower {what}, {_basis(chosen[0][0], facts)}",
         direction="limit",
         workloads=tuple(dict.fromkeys(pod.workload for pod, _ in chosen if pod.workload)),
@@ -124,7 +124,8 @@ def _lowered(
     return {name: amounts for name, amounts in each.items() if amounts}
 
 
-def _operation(pod: PodFacts, amounts: dict[str, Amounts]) -> Operation:
+def resize_operation(pod: PodFacts, amounts: dict[str, Amounts]) -> Operation:
+    """Return the write that gives a pod these amounts, by container, with its undo."""
     containers = {one.name: one for one in pod.containers}
     former = {name: former_amounts(containers[name], each) for name, each in amounts.items()}
     changes = ", ".join(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schemas.actions import Action, TargetKind
+from schemas.actions import Action, ResizeAction, TargetKind
 from services.cluster import ClusterRefused, Transport
 from services.executor.facts import Facts, PodFacts, QuotaHeadroom, WorkloadFacts
 from services.executor.plans.scale_ups import added_pods
@@ -45,6 +45,8 @@ async def read_facts(transport: Transport, action: Action) -> Facts:
         return await _read_node_facts(transport, action.target.name)
     if action.target.kind is TargetKind.QUEUE:
         return await _read_queue_facts(transport)
+    if isinstance(action, ResizeAction):
+        return await _read_workload_pods(transport, action.target.name)
     if action.target.kind is TargetKind.WORKLOAD:
         return await _read_workload_facts(transport, action.target.name)
     return Facts(time_seconds=0.0)
@@ -131,6 +133,32 @@ async def _read_workload_facts(transport: Transport, workload_id: str) -> Facts:
         autoscaler=None if scaling is None else autoscaler_facts(scaling),
         quota_room=await _read_quota_room(transport, workload.namespace, template),
         other_added_pods=sum(others),
+    )
+
+
+async def _read_workload_pods(transport: Transport, workload_id: str) -> Facts:
+    """Read the running pods of a workload of any kind, and what scales it."""
+    namespace, kind, name = workload_id.split("/")
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    listed = await read_list(transport, path, _PODS, {"fieldSelector": "status.phase=Running"})
+    pods = [
+        pod_facts(pod)
+        for pod in listed.items
+        if pod.workload() == workload_id and not pod.metadata.deletion_timestamp
+    ]
+    scaling = next(
+        (
+            one
+            for one in await _read_autoscalers(transport)
+            if one.metadata.namespace == namespace
+            and (one.spec.scale_target_ref.kind, one.spec.scale_target_ref.name) == (kind, name)
+        ),
+        None,
+    )
+    return Facts(
+        time_seconds=listed.cluster_time_seconds,
+        pods=tuple(sorted(pods, key=lambda pod: pod.name)),
+        autoscaler=None if scaling is None else autoscaler_facts(scaling),
     )
 
 

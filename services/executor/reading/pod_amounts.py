@@ -10,16 +10,17 @@ kubelet's files, with amounts of the whole pod, and pods of Windows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
 
-from schemas.actions import ActionKind
+from schemas.actions import ActionKind, ResizeAction
 from services.cluster import ClusterRefused, Transport
 from services.executor.facts import ContainerFacts, Facts, PodFacts
+from services.executor.plans.right_size import wanted_amounts
 from services.executor.reading.marked_objects import MarkedMeta, MarkedPod
-from services.executor.reading.pod_usage import UsagePeaks, usage_source
+from services.executor.reading.pod_usage import PodUsageSample, UsagePeaks, usage_source
 from services.executor.settings import ExecutorSettings
 from services.kube_decoding import decode_object
 from services.kube_lists import list_decoder, read_list
@@ -151,23 +152,10 @@ class PodReader:
         if facts.node is None or not await self._serves_resize():
             return facts
         on_node = {"fieldSelector": f"spec.nodeName={facts.node.name}"}
-        listed = (await read_list(self._transport, "/api/v1/pods", _PODS, on_node)).items
-        by_uid = {pod.metadata.uid: pod for pod in listed}
         ranked = sorted(
             facts.pods, key=lambda pod: (-pod.cpu_request_cores, pod.namespace, pod.name)
         )
-        pods = [
-            pod.model_copy(
-                update={
-                    "resource_version": by_uid[pod.uid].metadata.resource_version,
-                    "qos": by_uid[pod.uid].status.qos_class,
-                    "containers": container_facts(by_uid[pod.uid]),
-                }
-            )
-            if pod.uid in by_uid
-            else pod
-            for pod in ranked
-        ]
+        pods = await self._with_amounts(ranked, "/api/v1/pods", on_node)
         candidates = [pod for pod in pods if pod.containers and not pod.daemon][:PODS_PER_NODE]
         await self._read_usage(
             [
@@ -184,6 +172,46 @@ class PodReader:
                 "memory_limits_fall": version.at_least(LIMITS_FALL_MINOR),
             }
         )
+
+    async def add_sizes(self, facts: Facts, action: ResizeAction) -> Facts:
+        """Return facts of a workload with what its pods are given, and what those use now that would change.
+
+        Raises:
+            ClusterUnavailable, ClusterRefused: the cluster could not be read.
+        """
+        if not facts.pods or not await self._serves_resize():
+            return facts.model_copy(update={"resize_served": not facts.pods})
+        path = f"/api/v1/namespaces/{facts.pods[0].namespace}/pods"
+        pods = await self._with_amounts(facts.pods, path, {})
+        changed = [pod for pod in pods if wanted_amounts(pod, action)][:PODS_PER_NODE]
+        used = await self._usage.read([(pod.namespace, pod.name) for pod in changed])
+        known = {pod.uid: used.get((pod.namespace, pod.name)) for pod in changed}
+        return facts.model_copy(
+            update={
+                "pods": tuple(
+                    _using(pod, known[pod.uid]) if pod.uid in known else pod for pod in pods
+                ),
+                "resize_served": True,
+            }
+        )
+
+    async def _with_amounts(
+        self, pods: Sequence[PodFacts], path: str, selector: Mapping[str, str]
+    ) -> list[PodFacts]:
+        listed = (await read_list(self._transport, path, _PODS, selector)).items
+        by_uid = {pod.metadata.uid: pod for pod in listed}
+        return [
+            pod.model_copy(
+                update={
+                    "resource_version": by_uid[pod.uid].metadata.resource_version,
+                    "qos": by_uid[pod.uid].status.qos_class,
+                    "containers": container_facts(by_uid[pod.uid]),
+                }
+            )
+            if pod.uid in by_uid
+            else pod
+            for pod in pods
+        ]
 
     def _with_peaks(self, pod: PodFacts) -> PodFacts:
         peaks = self._peaks.of(pod.uid)
@@ -229,3 +257,15 @@ class PodReader:
             return decode_object(kind, answer.body)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise ClusterRefused(answer.status, "Unreadable", f"{path}: {error}") from error
+
+
+def _using(pod: PodFacts, sample: PodUsageSample | None) -> PodFacts:
+    """Return a pod with what its containers use now; without a sample it is not known."""
+    usage = {} if sample is None else sample.usage
+    containers = tuple(
+        one.model_copy(update={"peak_cores": usage[one.name][0], "peak_bytes": usage[one.name][1]})
+        if one.name in usage
+        else one
+        for one in pod.containers
+    )
+    return pod.model_copy(update={"containers": containers})

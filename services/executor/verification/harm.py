@@ -191,6 +191,7 @@ HARMS: Mapping[ActionKind, tuple[HarmCheck, ...]] = {
     ActionKind.THROTTLE: (check_resized, check_requests),
     ActionKind.DVFS: (check_requests,),
     ActionKind.MEMORY_BALLOON: (check_resized, check_requests),
+    ActionKind.RESIZE: (check_resized, check_requests),
     ActionKind.RESOURCE_CAP: (check_capacity, check_replicas, check_requests),
     ActionKind.POWER_STATE: (check_capacity,),
     ActionKind.ADMISSION: (check_overdue,),

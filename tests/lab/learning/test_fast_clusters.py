@@ -14,7 +14,7 @@ from lab.learning.environments.admission import KueueAdmissionEnv
 from lab.learning.episodes import VARIANTS, Variant
 from lab.learning.fast.clusters import FastClusters
 from lab.learning.jobs import JobStream
-from lab.learning.rewards import Reward
+from lab.learning.rewards import REWARDS, Reward
 from lab.learning.workloads.sources import SourceOptions, stream_source
 from tests.lab.learning.streams import random_stream
 
@@ -29,10 +29,19 @@ def _choice(random: Random, variant: Variant, mask: Any, slots: int) -> Any:
 
 def _compare(streams: Sequence[JobStream], variant: Variant, reward: Reward, slots: int) -> int:
     """Play the streams in both, one cluster each, and compare every step; return the number of steps."""
-    fast = FastClusters(streams, len(streams), variant, slots=slots, reward=reward)
+    works = reward == "aged"
+    fast = FastClusters(
+        streams, len(streams), variant, slots=slots, reward=reward, work_conserving=works
+    )
     seen, masks = fast.reset()
     envs = [
-        KueueAdmissionEnv(variant, lambda _, stream=stream: stream, slots=slots, reward=reward)
+        KueueAdmissionEnv(
+            variant,
+            lambda _, stream=stream: stream,
+            slots=slots,
+            reward=reward,
+            work_conserving=works,
+        )
         for stream in streams
     ]
     for env, row, mask in zip(envs, seen, masks, strict=True):
@@ -67,7 +76,7 @@ def _compare(streams: Sequence[JobStream], variant: Variant, reward: Reward, slo
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("reward", ["skrueue", "score", "slowdown"])
+@pytest.mark.parametrize("reward", REWARDS)
 def test_random_streams_fare_the_same(variant: Variant, reward: Reward) -> None:
     """Every number of every step, over streams with everything in them."""
     streams = [random_stream(seed) for seed in range(12)]

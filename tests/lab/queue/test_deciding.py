@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,8 @@ from lab.learning.comparison.learned_rule import ExportedRule
 from lab.learning.jobs import Amounts, Job
 from lab.queue.capacity import cluster_queue_of, quota_left
 from lab.queue.decider import QueueDecider, QueuePlace
-from lab.queue.history import read_history
+from lab.queue.export import write_sqlite
+from lab.queue.history import QueueHistory, read_history
 from lab.queue.manifests import HELD_QUEUE, LOCAL_QUEUE
 from lab.queue.sinks import Sink, queue_recording
 from lab.queue.submitting import job_manifest
@@ -100,7 +104,7 @@ async def test_in_shadow_it_changes_nothing_and_is_recorded(
 async def test_explain_shows_slots_mask_scores_and_runner_up(
     make_world: MakeWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of two that fit the better liked one is chosen and the other the runner-up; a Job that nobody knows is named."""
+    """Of two that fit the better liked one is chosen, the other the runner-up; theirs had no rationale (2.e.15)."""
     world, path = make_world(), tmp_path / "choices.fslog"
     await world.setup()
     await _submit(world, "one", "two", queue=HELD_QUEUE)
@@ -132,8 +136,13 @@ async def test_another_choice_in_the_log_is_found(make_world: MakeWorld, tmp_pat
 
 
 @pytest.mark.parametrize("means", ["queue", "active", "priority"])
-async def test_it_acts_by_means_of_kueue(make_world: MakeWorld, means: QueueMeans) -> None:
-    """The job that it likes better goes first although it came last, and nobody else runs beside it."""
+async def test_it_acts_by_means_of_kueue(
+    make_world: MakeWorld, means: QueueMeans, tmp_path: Path
+) -> None:
+    """The job that it likes better goes first although it came last, and nobody else runs beside it.
+
+    The exported event of an admission that it chose names it; who goes by priority is admitted before it is asked.
+    """
     world, kept = make_world(), _Kept()
     await world.setup()
     queue = HELD_QUEUE if means == "queue" else LOCAL_QUEUE
@@ -149,6 +158,15 @@ async def test_it_acts_by_means_of_kueue(make_world: MakeWorld, means: QueueMean
         world.engine.advance(world.engine.now + 10.0)
     assert admitted == ["running", "two"]
     assert kept.of(QueuePolicy)[0].means == means
+    await decider.decide()
+    history = QueueHistory()
+    for data in kept.events:
+        history.add(data)
+    write_sqlite(history, tmp_path / "jobs.db")
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as database:
+        query = "SELECT decision_metadata FROM scheduling_events WHERE event_type = 'admitted'"
+        policies = [json.loads(text).get("policy") for (text,) in database.execute(query)]
+    assert policies.count("likes") == (means != "priority")
 
 
 async def test_what_was_held_is_given_back(make_world: MakeWorld) -> None:

@@ -41,7 +41,10 @@ def _considered(world: World, policy: LearnedPolicy) -> list[Consideration]:
 
 
 async def test_it_chooses_until_nobody_fits(make_world: MakeWorld) -> None:
-    """Of two Jobs of five cores on eight it admits one, and then waits; the slots and the mask are told."""
+    """Of two Jobs of five cores on eight it admits one, and then waits; slots and mask are told.
+
+    Of whatever algorithm: theirs read every file as one of DQN (2.e.13).
+    """
     world = make_world()
     await _held(world, ("one", "two"))
     made = _considered(world, liking_policy(best=0, masked=True))
@@ -84,7 +87,7 @@ def test_a_policy_of_another_environment_is_refused(tmp_path: Path) -> None:
 def test_without_a_passed_gate_it_may_only_be_watched(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Active mode is refused before the cluster is asked for anything."""
+    """Theirs explored on the live cluster (2.e.10); active mode is refused before it is asked for anything."""
     path = tmp_path / "new.policy"
     path.write_bytes(policy_bytes(liking_policy(best=0, masked=True)))
     words = ["queue", "inference", "--model", str(path), "--kubeconfig", "none", "--mode", "active"]

@@ -10,14 +10,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from lab.sessions.jobs_file import write_jobs_file
-from tests.lab.sessions.clusters import serving_twin, until_nothing_left
+from tests.lab.sessions.clusters import serving_real_cluster, serving_twin, until_nothing_left
 from tests.lab.sessions.conftest import on_cluster, on_ray, open_local, two_ray_nodes
 from tests.lab.sessions.harness import Harness, alive, payload_of, until_nobody
 
@@ -125,9 +126,12 @@ def test_on_a_ray_cluster_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.twin
-def test_on_kubernetes_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("serve", [serving_twin, serving_real_cluster], ids=["twin", "real"])
+def test_on_kubernetes_too(
+    serve: Callable[[Path], AbstractContextManager[Path]], tmp_path: Path
+) -> None:
     """Jobs go on in the cluster while nobody runs the session; none begins twice, and neither Job nor pod is left."""
-    with serving_twin(tmp_path / "twin") as kubeconfig:
+    with serve(tmp_path / "cluster") as kubeconfig:
         harness = Harness(
             "kubernetes", tmp_path, on_cluster(kubeconfig), python="python", session="killed"
         )
@@ -142,16 +146,22 @@ def test_on_kubernetes_too(tmp_path: Path) -> None:
 
 def test_of_two_runners_one_works_and_the_other_leaves(tmp_path: Path) -> None:
     """The second says who has the session, does nothing, and ends with 3."""
-    on_this_machine(tmp_path, 40)
-    first = subprocess.Popen(run_command(tmp_path), stdout=subprocess.PIPE, text=True)
-    while not list((tmp_path / "state").rglob("server.json")):
-        time.sleep(0.05)
-
-    second = subprocess.run(run_command(tmp_path), capture_output=True, text=True, check=False)
+    harness = Harness("local", tmp_path, open_local)
+    path = tmp_path / "jobs.jsonl"
+    write_jobs_file(path, payload_of("{python}"), harness.jobs([{"do": "hang"}]))
+    command = run_command(tmp_path, "--timeout-per-job", "5m")
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        while not harness.lines():
+            time.sleep(0.05)
+        second = subprocess.run(command, capture_output=True, text=True, check=False)
+    finally:
+        first.send_signal(signal.SIGINT)
+        first.wait()
 
     assert second.returncode == 3
     assert f"process {first.pid}" in second.stderr
-    assert json.loads(first.communicate()[0])["total_jobs"] == 40
+    assert harness.begun().total() == 1
 
 
 async def test_a_runner_whose_session_was_taken_stops(tmp_path: Path) -> None:

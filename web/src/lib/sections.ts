@@ -14,6 +14,7 @@ export interface Head {
   hold: string | null;
   hold_text: string | null;
   breakers: string[];
+  mismatches: { kind: string; text: string; remedy: string; since_cycle: number }[];
   replay: string | null;
   file: string | null;
   outage: string | null;
