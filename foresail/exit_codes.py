@@ -58,7 +58,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
     "explain": {CUT_OFF: UNLESS_PARTIAL},
     "timeline": {NOTHING: "it holds no event that a timeline is made of", CUT_OFF: UNLESS_PARTIAL},
     "status": {
-        DIFFERS: "no stack runs, a process is down or complains, or the cluster cannot be read"
+        DIFFERS: "no stack runs, a process is down or complains, or the cluster cannot be read; with `--run`: it failed"
     },
     "trace": {
         DIFFERS: "the receiver did not take every span",
@@ -95,6 +95,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
         DIFFERS: "with `--check`: a check fails",
         NOTHING: "with `--check`: there is no check",
     },
+    "forecast history": {},
     "forecast inspect": {},
     "forecast rates": {},
     "forecast train": {},
