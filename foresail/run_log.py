@@ -29,7 +29,16 @@ from schemas.envelope import NewEvent, stamp
 from schemas.identity import Origin
 from schemas.numbers import JsonObject
 from schemas.registry import encode
-from schemas.run import RunArtifact, RunComplete, RunData, RunError, RunManifest, RunStage, RunTrial
+from schemas.run import (
+    ArtifactKind,
+    RunArtifact,
+    RunComplete,
+    RunData,
+    RunError,
+    RunManifest,
+    RunStage,
+    RunTrial,
+)
 
 CLUSTER = "runs"
 PACKAGES = ("numpy", "polars", "pydantic", "scikit-learn", "xgboost", "xgboost-cpu", "kubernetes")
@@ -222,7 +231,7 @@ def stage(name: str) -> Iterator[StageLog]:
     told.end(failed=False)
 
 
-def note_artifact(path: Path, kind: str) -> None:
+def note_artifact(path: Path, kind: ArtifactKind) -> None:
     """Tell a file that the run has written; of a folder, each of its files.
 
     Raises:

@@ -282,8 +282,15 @@ class ResizeAction(BaseAction):
     kind: Literal[ActionKind.RESIZE] = ActionKind.RESIZE
     cpu_request_cores: Rounded | None = Field(default=None, ge=0)
     """Of a pod, its containers together; None: as it is."""
-    memory_request_bytes: Count | None = Field(default=None)
+    memory_request_bytes: Count | None = Field(default=None, validate_default=True)
     """Likewise."""
+
+    @field_validator("memory_request_bytes")
+    @classmethod
+    def _check_amounts(cls, memory: int | None, seen: ValidationInfo) -> int | None:
+        if memory is None and seen.data.get("cpu_request_cores") is None:
+            raise ValueError("give cpu_request_cores or memory_request_bytes")
+        return memory
 
 
 class NoopAction(BaseAction):

@@ -88,6 +88,9 @@ class RunManifest(RunData):
         return f"foresail {' '.join(self.arguments)}: {self.code_version}{revision}, Python {self.python}"
 
 
+ArtifactKind = Literal["", "dataset", "history", "model", "recording", "report", "trial"]
+
+
 class RunArtifact(RunData):
     """A file that a run made."""
 
@@ -97,8 +100,8 @@ class RunArtifact(RunData):
     label: str
     file_name: str
     sha256: str = ""
-    kind: str = Field(default="", exclude_if=lambda kind: not kind)
-    """What it is: `dataset`, `model`, `report`, `recording`, `trial`, `plot`."""
+    kind: ArtifactKind = Field(default="", exclude_if=lambda kind: not kind)
+    """What it is."""
 
     def line(self) -> str:
         """Return the file, what it is, and the beginning of its hash."""

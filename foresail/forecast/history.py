@@ -25,6 +25,7 @@ from foresail.output import console, print_json
 from foresail.progress import doing_shares
 from foresail.run_log import note_artifact
 from inputs.plain_numbers import parse_number
+from schemas.numbers import rounded
 from schemas.wording import count_text
 from services.collector.history_filling import ASKED, DAY_SECONDS, asked_points
 from services.collector.history_table import HEADER, NODES_ALONE, PACKED_SUFFIX
@@ -149,12 +150,17 @@ def _time(flag: str, text: str, now: float) -> float:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
+def _plain(value: float) -> float:
+    """Return a number as it is written: a whole one without a point."""
+    return int(value) if value.is_integer() else rounded(value)
+
+
 def _write(path: Path, rows: list[Row]) -> None:
     """Write the table; raises InputError."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
-    writer.writerows((name, f"{at:.10g}", f"{value:.10g}") for name, at, value in rows)
+    writer.writerows((name, _plain(at), _plain(value)) for name, at, value in rows)
     content = text.getvalue().encode()
     try:
         path.write_bytes(

@@ -32,9 +32,10 @@ from schemas.decision import Decision
 from schemas.identity import Origin
 from schemas.registry import EVENT_TYPES, UnknownEvent, decode, encode, to_json
 from schemas.subjects import build
-from services.dashboard.app import _event_json, _number
+from services.dashboard.app import _event_json
 from services.dashboard.arrival import arrival_of
 from services.dashboard.page import Page, evolve
+from services.dashboard.past_routes import number_of
 from services.dashboard.sections import row_json, sections_of
 from services.model_folders import read_manifest
 from services.official_client import OfficialClientTransport
@@ -130,7 +131,7 @@ def show_message(content: bytes) -> None:
     page = evolve(Page(), arrival_of(message))
     to_json(sections_of(page, ORIGIN))
     to_json([row_json(row) for row in page.rows])
-    json.loads(_event_json(message))
+    json.loads(_event_json(message, ([], [])))
     json.dumps(event_json(message))
     builder = SpanBuilder()
     builder.build(message)
@@ -140,7 +141,7 @@ def show_message(content: bytes) -> None:
 def read_address(content: bytes) -> None:
     """Read a number of an address of the dashboard."""
     try:
-        _number(content.decode("latin-1"))
+        number_of(content.decode("latin-1"))
     except HTTPException:
         return
 

@@ -68,13 +68,15 @@ def use_of_pods(
             continue  # what a container uses is not known: that is not 0
         use = used.setdefault(pod.workload(), WorkloadUse())
         use.pods += 1
+        pod_bytes = 0
         for cores, size in amounts:
             use.cores.append(cores)
-            use.memory_bytes += size
+            pod_bytes += size
+        use.memory_bytes += pod_bytes
         use.request_micro_cores += requested.micro_cores
         use.request_bytes += requested.memory_bytes
         use.most_cores = max(use.most_cores or 0.0, math.fsum(cores for cores, _ in amounts))
-        use.most_bytes = max(use.most_bytes or 0, sum(size for _, size in amounts))
+        use.most_bytes = max(use.most_bytes or 0, pod_bytes)
     return used
 
 

@@ -40,6 +40,7 @@ INTS = (
     "services/collector/pod_rows.py: len(row_id) + ROW_BYTES",
     "services/executor/guards/surge.py: _added_pods(execution)",
     "services/executor/ledger/handler.py: count",
+    "services/executor/plans/right_size.py: requests.values()",
     "services/executor/reading/facts.py: others",
     "services/kube_objects.py: status.restart_count",
     "services/learned_policy/file.py: member.file_size",

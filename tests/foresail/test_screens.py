@@ -49,7 +49,7 @@ OF_SESSIONS = {"session", "tune"}
 """They begin processes of their own; `tests/lab/sessions` reads what they print."""
 OF_QUEUES = {"learn", "queue"}
 """They train, or ask a cluster; `tests/lab/learning` and `tests/lab/queue` read what they print."""
-NO_NUMBERS = {"completion", "architecture"}
+NO_NUMBERS = {"completion", "architecture", "dashboard"}
 
 Print = Callable[[str], str]
 

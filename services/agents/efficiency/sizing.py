@@ -7,6 +7,7 @@ restart at once. Nothing is lowered by what is known for too short or too long a
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from schemas.actions import Evidence, ResizeAction, Target, TargetKind
@@ -136,7 +137,7 @@ def _candidate(
     ):
         worth = freed * price * hours * settings.size_returned_ratio
         terms[term] = worth if freed > 0.0 else -SHORTFALL_FACTOR * worth
-    effect = effect_of(terms, horizon, settings, spread=sum(map(abs, terms.values())) / 2.0)
+    effect = effect_of(terms, horizon, settings, spread=math.fsum(map(abs, terms.values())) / 2.0)
     peak = Evidence(
         name="cpu_peak_cores", value=rounded(table.cpu_peak_cores[row]), comparison="<" if cores < before[0] else ">=",
         threshold=rounded(before[0]), subject=name, holds=True, signal="usage",
