@@ -123,11 +123,14 @@ def test_the_log_is_filtered_and_walked_by_keys(page: playwright.Page) -> None:
 
 def test_the_palette_leads_anywhere(page: playwright.Page) -> None:
     """A colon, some letters of a page or a cycle's number, Enter."""
+    search = page.get_by_role("combobox", name=re.compile("cycle"))
     page.keyboard.press(":")
+    expect(search).to_be_focused()
     page.keyboard.type("5")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/decisions\?cycle=5"))
     page.keyboard.press(":")
+    expect(search).to_be_focused()
     page.keyboard.type("hlp")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/help"))
