@@ -31,6 +31,7 @@ def record(path: Path, seconds: int) -> Path:
     flags = f"--virtual-time --for {seconds}s --nodes 8 --seed 3 --exercise --speed 2 --interval 5"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORESAIL_EXERCISER__PATIENCE_CYCLES", "0")  # every phase within these cycles
+        patch.delenv("FORESAIL_DATA", raising=False)  # the same run with and without real traces
         assert 0 == main(["up", *flags.split(), "--json", "--record", str(path)])
     return path
 
