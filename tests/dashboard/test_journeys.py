@@ -15,6 +15,7 @@ from tests.dashboard.test_page import CHROMIUM, FLAGS, PATIENCE_MILLISECONDS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 expect = playwright.expect
+expect.set_options(timeout=120_000.0)  # a slow machine answers late
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 pytestmark = [
     pytest.mark.browser,
