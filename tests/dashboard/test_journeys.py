@@ -83,6 +83,28 @@ def test_one_goes_back_in_time_by_keys_and_a_link_shows_the_same(page: playwrigh
     assert then != newest
 
 
+def test_a_late_answer_leads_nobody_back_into_the_past(page: playwright.Page) -> None:
+    """Who asks for the newest while a moment of the past is under way stays at the newest."""
+    newest = page.get_by_test_id("moment").inner_text()
+    held: list[playwright.Route] = []
+
+    def hold(route: playwright.Route) -> None:
+        held.append(route)
+
+    page.route("**/api/moment*", hold)
+    with page.expect_request("**/api/moment*"):
+        page.keyboard.press("[")
+    page.keyboard.press("l")
+    with page.expect_request_finished(lambda request: "/api/moment" in request.url):
+        held.pop().continue_()
+    page.evaluate(
+        "new Promise(done => setTimeout(done, 200))"
+    )  # what would be done with it, is done
+
+    assert "at" not in parameters(page)
+    expect(page.get_by_test_id("moment")).to_have_text(newest)
+
+
 def test_a_decision_is_found_opened_and_followed_into_the_log(page: playwright.Page) -> None:
     """Only what acts, a whole row opens, its chain leads to an event and from there to its cause."""
     page.keyboard.press("g")

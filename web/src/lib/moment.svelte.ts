@@ -33,6 +33,7 @@ class Moment {
   #busy = false;
   #next = "";
   #clock = 0;
+  #wanted = 0;
 
   get at(): number | null {
     return address.number("at");
@@ -55,7 +56,9 @@ class Moment {
     if (!this.#busy) void this.#fetch();
   }
 
+  /** Go back to the newest; an answer that is still under way for a moment of the past is let go. */
   live(): void {
+    this.#wanted += 1;
     this.playing = false;
     this.#next = "";
     this.problem = "";
@@ -99,10 +102,12 @@ class Moment {
     this.#busy = true;
     while (this.#next) {
       const asked = this.#next;
+      const wanted = this.#wanted;
       this.#next = "";
       const answer = await fetch(`/api/moment?${asked}`).catch(() => null);
-      if (answer?.ok) {
-        const state = (await answer.json()) as State;
+      const state = answer?.ok ? ((await answer.json()) as State) : null;
+      if (wanted !== this.#wanted) continue;
+      if (state) {
         this.loaded = state;
         this.problem = "";
         address.change({ at: state.seq, run: state.sections.head.incarnation });
