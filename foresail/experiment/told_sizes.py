@@ -1,8 +1,8 @@
 """Sizes that nobody could say, or that are another's: arms that show what forecasts of them are worth.
 
-`oracle` knows what each pod will want in the hour ahead: memory at its highest, and of cores its part of the highest sum
-on its machine. `shuffled` gives each workload what another one is expected to use of its request: who does as well so is
-not helped by what is said of each.
+`oracle` knows what each pod will want in the hour ahead: memory at its highest, and of cores its part of the highest
+sum on its machine. `shuffled` gives each workload what another one is expected to use of its request: who does as well
+so is not helped by what is said of each.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def foreseen(table: SizeTable, ahead: Mapping[str, tuple[float, float]]) -> Size
 
 
 def peaks_ahead(engine: Engine) -> dict[str, tuple[float, float]]:
-    """Return by workload the cores that its largest pod adds to its machine's highest sum, and the most bytes it will want."""
+    """Return by workload what its largest pod adds to its machine's highest sum, in cores, and the most bytes it wants."""
     usage = engine.usage
     rows, millicores, memory = engine.contention.wanted_ahead(MOMENTS)
     nodes = usage.node[rows]
