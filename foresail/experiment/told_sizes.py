@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from schemas.envelope import NewEvent
 from schemas.numbers import rounded
 from schemas.sizes import PredictionSizes, SizeTable
 from services.inference.service import InferenceHandler
-from services.inference.state import InferenceState
 from twin.port.engine import Engine
 from twin.port.objects import PodRecord
 
@@ -37,7 +37,7 @@ class ToldSizes(InferenceHandler):
         self.__dict__.update(inner.__dict__)
         self._told, self._engine, self._seed = sizes, engine, seed
 
-    def decide(self, state: InferenceState, *, overdue: bool) -> tuple[NewEvent, ...]:
+    def decide(self, state: Any, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return the predictions to publish, sizes those of the arm."""
         return tuple(self._instead(new) for new in super().decide(state, overdue=overdue))
 
@@ -94,7 +94,7 @@ def foreseen(table: SizeTable, ahead: Mapping[str, tuple[float, float]]) -> Size
 
 
 def peaks_ahead(engine: Engine) -> dict[str, tuple[float, float]]:
-    """Return by workload what its largest pod adds to its machine's highest sum, in cores, and the most bytes it wants."""
+    """Return by workload the cores that its largest pod adds to its machine's highest sum, and the most bytes."""
     usage = engine.usage
     rows, millicores, memory = engine.contention.wanted_ahead(MOMENTS)
     nodes = usage.node[rows]

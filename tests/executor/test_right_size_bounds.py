@@ -66,7 +66,7 @@ def requests(ground: Ground) -> dict[str, Any]:
 
 
 async def test_the_owner_is_offered_what_pods_were_given(ground: Ground) -> None:
-    """A quarter of a core and of a GiB, in place; the report's command gives the template the same, and nothing else."""
+    """A quarter of a core and of a GiB, in place; the report's command gives the template the same and no more."""
     done = await resize(ground, 0.25, 256 * MIB)
     assert done.succeeded, done.text
     assert requests(ground) == {"cpu": "250m", "memory": "256Mi"}
