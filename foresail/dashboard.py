@@ -94,7 +94,9 @@ async def _serve(arguments: argparse.Namespace) -> ExitCode:
     names = (*settings.host_names, *arguments.host_name)
     settings = settings.model_copy(update={"host_names": names})
     check_access(settings)
-    console().print(f"dashboard: {settings.url}  ({arguments.file.name}; Ctrl-C ends)", markup=False)
+    console().print(
+        f"dashboard: {settings.url}  ({arguments.file.name}; Ctrl-C ends)", markup=False
+    )
     if bus.damage:
         print_note(f"the recording is damaged: {bus.damage}")
     if arguments.open:

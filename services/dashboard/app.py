@@ -171,7 +171,9 @@ def make_app(hub: Hub) -> Starlette:
     """
     routes = DashboardRoutes(hub)
     settings = hub.settings
-    asks = [] if settings.users_file is None else [Middleware(LogIn, users=Users(settings.users_file))]
+    asks = (
+        [] if settings.users_file is None else [Middleware(LogIn, users=Users(settings.users_file))]
+    )
     return Starlette(
         routes=[
             Route("/", routes.index),
