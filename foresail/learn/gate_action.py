@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bus.exit_codes import ExitCode
-from foresail.learn.benchmark_action import add_workloads, judged_workloads
+from foresail.learn.comparing import add_workloads, compare
 from foresail.learn.showing import card_lines
 from foresail.output import console, print_json
 from lab.experiments.code_version import code_version
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """
     path = Path(arguments.policy)
     policy, arm = read_policy(path), learned_arm(read_policy(path).card.name, [exported(path)])
-    judgements = judged_workloads(arguments, [arm])
+    judgements = compare(arguments, [arm]).judgements
     answer = judge_gate(judgements, arm.name)
     card = with_gate(policy.card, judgements, answer, code_version(MODULES))
     write_policy(replace(policy, card=card), path)

@@ -113,6 +113,32 @@ def statement(judgements: Sequence[WorkloadJudgement]) -> list[str]:
     return lines or ["No learned policy was played."]
 
 
+def headlines(judgements: Sequence[WorkloadJudgement]) -> list[str]:
+    """Return for each learned arm on which workloads it beat the best simple rule, lost, or showed neither."""
+    by_arm: dict[str, dict[str, list[str]]] = {}
+    for one in judgements:
+        for standing in one.learned():
+            gain = standing.gain
+            assert gain is not None
+            sign = "beats" if gain.low > 0.0 else "is worse than" if gain.high < 0.0 else ""
+            by_arm.setdefault(standing.played.arm.name, {}).setdefault(sign, []).append(
+                one.workload
+            )
+    return [_headline(name, found, len(judgements)) for name, found in by_arm.items()]
+
+
+def _headline(name: str, found: Mapping[str, Sequence[str]], count: int) -> str:
+    won, lost, neither = (found.get(sign, ()) for sign in ("beats", "is worse than", ""))
+    parts = [f"{name} beat the best simple rule on {len(won)} of {count} workloads{_listed(won)}"]
+    parts += [f"was worse on {len(lost)}{_listed(lost)}"] if lost else []
+    parts += [f"on {len(neither)} neither is shown{_listed(neither)}"] if neither else []
+    return "; ".join(parts) + "."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f" ({', '.join(names)})" if names else ""
+
+
 def _verdict(gain: Interval, rule: str) -> str:
     limits = f"95 % interval {gain.low:+.1%} to {gain.high:+.1%}"
     if not gain.excludes_zero:

@@ -9,8 +9,14 @@ from typing import Any
 
 from bus.errors import InputError
 from lab.learning.libraries import library
-from lab.learning.observation import CLUSTER_NUMBERS, SLOTS, WIDE_CLUSTER_NUMBERS
-from lab.learning.training.fast_vector import HIDDEN, fast_environments
+from lab.learning.observation import (
+    CLUSTER_NUMBERS,
+    HIDDEN,
+    SLOTS,
+    WIDE_CLUSTER_NUMBERS,
+    hidden_places,
+)
+from lab.learning.training.fast_vector import fast_environments
 from lab.learning.workloads.sources import SourceOptions, stream_source
 
 STATISTICS = ".statistics.pkl"
@@ -32,7 +38,8 @@ def make_environment(name: str, arguments: Mapping[str, Any]) -> Any:
     """
     gymnasium = library("gymnasium")
     made_with = own_arguments(arguments) if name.startswith(OWN_IDS) else dict(arguments)
-    hidden = list(made_with.pop(HIDDEN, ()))
+    hidden = hidden_places(made_with)
+    made_with.pop(HIDDEN, None)
     try:
         environment = gymnasium.make(name, **made_with)
     except gymnasium.error.Error as error:
