@@ -19,7 +19,7 @@ from lab.learning.comparison.compare import Comparison
 from lab.learning.comparison.judgement import WorkloadJudgement
 from lab.learning.comparison.plays import Plays, Round
 from lab.learning.jobs import JobStream
-from lab.learning.workloads.sources import SourceOptions, stream_source
+from lab.learning.workloads.sources import SourceOptions, settings_of, stream_source
 from lab.learning.workloads.splits import Split
 from schemas.wording import count_text
 
@@ -51,7 +51,7 @@ def add_workloads(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workload", action="append", metavar="NAME",
                         help="uniform, lublin-256, philly, surf ...; repeatable (default: uniform)")  # fmt: skip
     parser.add_argument("--source", action="append", default=[], metavar="NAME=VALUE",
-                        help="of the streams: count, length_seconds, first_hour; repeatable")  # fmt: skip
+                        help="of streams: count, length_seconds, first_hour, settings=FILE; repeatable")  # fmt: skip
     parser.add_argument("--streams", type=int, default=20, metavar="N",
                         help="of each split (default: %(default)s)")  # fmt: skip
     parser.add_argument("--rule-seeds", type=int, default=5, metavar="N",
@@ -132,6 +132,8 @@ def _comparisons(arguments: argparse.Namespace, learned: Sequence[Arm]) -> list[
 def _streams(name: str, split: Split, arguments: argparse.Namespace) -> list[JobStream]:
     data = os.environ.get("FORESAIL_DATA")
     given = pairs("--source", arguments.source)
+    if "settings" in given:
+        given["settings"] = settings_of(given["settings"])
     try:
         options = SourceOptions(split=split, data_dir=Path(data) if data else None, **given)
     except TypeError as error:

@@ -25,11 +25,11 @@ Figures = Mapping[str, float]
 FOLDER = "played"
 STREAM = "stream"
 CODE = (
-    "lab.learning", "lab.learning.baselines", "lab.learning.comparison.benchmark",
-    "lab.learning.comparison.contestants",
-    "lab.learning.comparison.learned_rule", "services.learned_policy",
+    "lab.learning.backend", "lab.learning.jobs", "lab.learning.measures", "lab.learning.observation",
+    "lab.learning.simulator", "lab.learning.baselines", "lab.learning.comparison.benchmark",
+    "lab.learning.comparison.learned_rule", "services.learned_policy.choice", "services.learned_policy.network",
 )  # fmt: skip
-"""What plays a stream: modules, and of packages the files of their own level."""
+"""What plays a stream: modules, and a package with its files."""
 
 
 @dataclass(frozen=True, slots=True)

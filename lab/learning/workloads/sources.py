@@ -12,7 +12,7 @@ from lab.learning.jobs import BYTES_PER_GIB, Amounts, Job, JobStream, ordered_st
 from lab.learning.small_case import SMALL_CASE, small_stream
 from lab.learning.workloads.lublin import lublin_jobs, lublin_quota
 from lab.learning.workloads.published import published_stream
-from lab.learning.workloads.settings_file import WorkloadSettings
+from lab.learning.workloads.settings_file import WorkloadSettings, read_workload_settings
 from lab.learning.workloads.splits import SPLITS, Split
 from lab.learning.workloads.strategies import HOUR_SECONDS, Strategies, strategy_jobs
 from lab.learning.workloads.swf import read_swf
@@ -100,6 +100,11 @@ def stream_source(
     raise InputError("workload", name, f"use one of {', '.join(names)}")
 
 
+def settings_of(file: str | None) -> WorkloadSettings:
+    """Return what a file says of strategies, or what is published; raises InputError where it cannot be used."""
+    return AS_PUBLISHED if file is None else read_workload_settings(Path(file))
+
+
 def _of_strategy(name: str, options: SourceOptions) -> StreamSource:
     def make(seed: int) -> JobStream:
         jobs = strategy_jobs(
@@ -111,7 +116,10 @@ def _of_strategy(name: str, options: SourceOptions) -> StreamSource:
             first_hour=options.first_hour,
         )
         stream = f"{name}/{options.split}/{seed}"
-        return ordered_stream(stream, jobs, options.quota or TEMPLATE_QUOTA)
+        try:
+            return ordered_stream(stream, jobs, options.quota or TEMPLATE_QUOTA)
+        except ValueError as error:
+            raise InputError("workload", name, f"a template does not fit: {error}") from error
 
     return make
 
