@@ -33,7 +33,16 @@ class Comparison:
             return None
         development = [plays.played(self._rounds("development", [arm])) for arm in self.rules]
         test = [plays.played(self._rounds("test", [arm])) for arm in self._arms()]
-        return judge_workload(self.workload, best_rule(development), test, seed=0)
+        return judge_workload(self.workload, best_rule(development), test, 0, self._repeated())
+
+    def _repeated(self) -> float:
+        """Return which share of the test streams' jobs stand in an earlier one, too."""
+        jobs = [
+            (job.name, job.true_seconds, job.requests)
+            for stream in self.test
+            for job in stream.jobs
+        ]
+        return 1.0 - len(set(jobs)) / len(jobs)
 
     def _arms(self) -> list[Arm]:
         return [*self.rules, *self.learned]

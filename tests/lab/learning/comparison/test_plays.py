@@ -11,7 +11,9 @@ import pytest
 from foresail.__main__ import main
 from lab.learning.comparison.benchmark import Arm, rule_arms
 from lab.learning.comparison.compare import Comparison
+from lab.learning.comparison.overall import overall
 from lab.learning.comparison.plays import Plays, Round
+from lab.learning.comparison.report import Report
 from lab.learning.workloads.sources import SourceOptions, stream_source
 
 RULES = [arm for arm in rule_arms(2) if arm.name in {"first-fit", "sjf+fit", "random"}]
@@ -97,6 +99,18 @@ def test_the_command_says_how_far_it_is(tmp_path: Path, capsys: pytest.CaptureFi
     assert page.count("<figure>") == 1
     assert main([*words, "--shard", "3/2"]) == 2
     assert "--shard = 3/2" in capsys.readouterr().err
+
+
+def test_streams_that_share_jobs_are_said_to() -> None:
+    """Two equal streams are one: half of their jobs stand in an earlier one."""
+    stream = _comparison().test[0]
+    comparison = Comparison("uniform", RULES, (), [stream], [stream, stream], inf)
+    plays = Plays()
+    _play(plays, comparison.rounds())
+    judged = comparison.judged(plays)
+    assert judged is not None
+    assert judged.repeated == 0.5
+    assert "50% of the streams' jobs" in Report([judged], overall([judged], 0), []).markdown()
 
 
 def test_without_a_folder_a_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
