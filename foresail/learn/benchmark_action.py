@@ -105,7 +105,7 @@ def _about(arguments: argparse.Namespace, learned: Sequence[Arm]) -> list[str]:
         words += ["--source", pair]
     words += ["--streams", str(arguments.streams), "--rule-seeds", str(arguments.rule_seeds)]
     return [
-        f"`foresail learn benchmark {shlex.join(words)}`",
+        f"foresail learn benchmark {shlex.join(words)}",
         f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
         "Streams 0 onwards of each split; the fast simulator's model of Kueue, in plain Python.",
         *map(_trained_how, learned),
@@ -135,7 +135,8 @@ def _page(report: Report) -> str:
     return render(
         "learned.html",
         title="Learned admission beside simple rules",
-        statement=report.statement(),
+        headlines=report.headlines(),
+        statement=report.statement()[len(report.headlines()) :],
         about=report.about,
         sections=sections,
         plots=plots_of(report),

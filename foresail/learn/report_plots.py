@@ -9,6 +9,7 @@ from foresail.plots import COLOURS, LINES, new_figure, page_style, set_tip, svg_
 from lab.learning.comparison.judgement import THRESHOLDS, WorkloadJudgement
 from lab.learning.comparison.overall import Overall
 from lab.learning.comparison.report import PROFILE, Report
+from projections.figures import number, percent
 
 WIDTH, HEIGHT, ROW_HEIGHT, LEFT, RIGHT = 1100, 380, 28, 240, 40
 MOST_RULES = 4
@@ -43,7 +44,7 @@ def profile_svg(arms: Sequence[Overall]) -> Any:
             low, high = ([100 * getattr(s, end) for s in one.profile] for end in ("low", "high"))
             axes.fill_between(THRESHOLDS, low, high, color=colour, alpha=0.15, lw=0)
     axes.set_xscale("log")
-    axes.set_xticks(THRESHOLDS, [f"{one:g}" for one in THRESHOLDS])
+    axes.set_xticks(THRESHOLDS, [number(one) for one in THRESHOLDS])
     axes.legend(loc="lower right")
     axes.set_title("share of seeds and streams at or below, %", x=-0.06)
     axes.set_xlabel("slowdown over the best rule's on the same stream", loc="right")
@@ -67,9 +68,8 @@ def gains_svg(one: WorkloadJudgement) -> Any:
         (line,) = axes.plot(drawn[:2], [row, row], color=colour, lw=2.5)
         (mark,) = axes.plot(drawn[2], row, "s", ms=9, color=colour)
         for artist in (line, mark):
-            set_tip(
-                artist, f"{standing.played.arm.name}: {gain.value:+.1%} ({low:+.1%} to {high:+.1%})"
-            )
+            limits = f"{percent(low)} to {percent(high)}"
+            set_tip(artist, f"{standing.played.arm.name}: {percent(gain.value)} ({limits})")
     axes.set_yticks(range(len(rows)), [standing.played.arm.name for standing in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")

@@ -113,11 +113,11 @@ def statement(judgements: Sequence[WorkloadJudgement]) -> list[str]:
             lines.append(
                 f"On {one.workload}, {standing.played.arm.name} {verdict}. {_waits(standing, rule)}"
             )
-    return lines or ["No learned policy was played."]
+    return lines
 
 
-def headlines(judgements: Sequence[WorkloadJudgement]) -> list[str]:
-    """Return for each learned arm on which workloads it beat the best simple rule, lost, or showed neither."""
+def headlines(judgements: Sequence[WorkloadJudgement]) -> dict[str, str]:
+    """Return by learned arm on which workloads it beat the best simple rule, lost, or showed neither."""
     by_arm: dict[str, dict[str, list[str]]] = {}
     for one in judgements:
         for standing in one.learned():
@@ -127,7 +127,7 @@ def headlines(judgements: Sequence[WorkloadJudgement]) -> list[str]:
             by_arm.setdefault(standing.played.arm.name, {}).setdefault(sign, []).append(
                 one.workload
             )
-    return [_headline(name, found, len(judgements)) for name, found in by_arm.items()]
+    return {name: _headline(name, found, len(judgements)) for name, found in by_arm.items()}
 
 
 def _headline(name: str, found: Mapping[str, Sequence[str]], count: int) -> str:

@@ -53,13 +53,21 @@ class Report:
             made += [_figures(one), _profiles(one)]
         return made
 
-    def statement(self) -> list[str]:
+    def headlines(self) -> list[str]:
         """Return in plain sentences whether learning was worth it, and what is not played yet."""
+        middles = {one.arm.name: one.interquartile for one in self.together}
         return [
             *(f"Not played to its end: {one}." for one in self.missing),
-            *headlines(self.judgements),
-            *statement(self.judgements),
+            *(
+                f"{line} {_together_text(middles[name])}"
+                for name, line in headlines(self.judgements).items()
+            ),
+            *([] if self.first else ["No learned policy was played."]),
         ]
+
+    def statement(self) -> list[str]:
+        """Return the headlines, and how each policy did on each workload."""
+        return [*self.headlines(), *statement(self.judgements)]
 
     def markdown(self) -> str:
         """Return the report as Markdown."""
@@ -73,6 +81,13 @@ class Report:
             for section in self.sections()
         ]
         return "\n\n".join(parts) + "\n"
+
+
+def _together_text(middle: Interval) -> str:
+    return (
+        f"Over all of them its slowdown is {number(middle.value)} times the best rules' (interquartile mean; "
+        f"95 % interval {_limits(middle) or 'unknown'})."
+    )
 
 
 def _name(standing: Standing | Overall) -> str:

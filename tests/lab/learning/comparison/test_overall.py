@@ -51,7 +51,7 @@ def test_a_workload_with_large_numbers_counts_no_more() -> None:
     )
     assert whole.mean.low < whole.mean.value < whole.mean.high
     assert [round(share.value, 2) for share in whole.profile][3] == 0.5
-    (line,) = headlines(judged)
+    (line,) = headlines(judged).values()
     assert line == (
         "whole beat the best simple rule on 1 of 2 workloads (small); was worse on 1 (large)."
     )
