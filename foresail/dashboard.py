@@ -17,6 +17,10 @@ VERB = Verb(42, "open a recording in the dashboard, offline, at any of its momen
 EXAMPLES = (
     ("dashboard run.fslog", "the whole run, on a free port of this machine"),
     ("dashboard run.fslog --port 8765 --open", "on a port you choose, in your browser"),
+    (
+        "dashboard run.fslog --host 0.0.0.0 --users users --certificate tls.crt --key tls.key",
+        "for colleagues who log in",
+    ),
 )
 
 
@@ -28,8 +32,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="PORT",
-        help="TCP port of the loopback to serve on (default: any free one)",
+        help="TCP port to serve on (default: any free one)",
     )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address to serve on (default: the loopback; any other needs --users and --certificate)",
+    )
+    parser.add_argument(
+        "--host-name",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another name in the Host header that is answered; can be repeated",
+    )
+    parser.add_argument(
+        "--users", type=Path, metavar="FILE", help="who may read: a line NAME:SECRET each"
+    )
+    parser.add_argument(
+        "--certificate", type=Path, metavar="FILE", help="TLS certificate chain, PEM"
+    )
+    parser.add_argument("--key", type=Path, metavar="FILE", help="the certificate's key, PEM")
     parser.add_argument("--open", action="store_true", help="open it in this machine's browser")
 
 
@@ -37,7 +61,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     """Serve the recording until told to stop.
 
     Raises:
-        ConfigError: the port is taken.
+        ConfigError: the port is taken, or strangers would reach the address.
         InputError: the file is no recording.
     """
     return stopping.run(_serve(arguments))
@@ -50,6 +74,7 @@ async def _serve(arguments: argparse.Namespace) -> ExitCode:
     from bus.ports import free_port  # noqa: PLC0415
     from bus.recording.bus import RecordingBus  # noqa: PLC0415
     from schemas.identity import Origin  # noqa: PLC0415
+    from services.dashboard.access import check_access  # noqa: PLC0415
     from services.dashboard.service import run  # noqa: PLC0415
     from services.dashboard.settings import DashboardSettings  # noqa: PLC0415
 
@@ -59,12 +84,22 @@ async def _serve(arguments: argparse.Namespace) -> ExitCode:
     )
     bus = RecordingBus(arguments.file)
     origin = Origin(str(bus.header.get("cluster", "")), str(bus.header.get("incarnation", "")))
-    settings = DashboardSettings(port=arguments.port or free_port())
-    url = f"http://{settings.host}:{settings.port}"
-    console().print(f"dashboard: {url}  ({arguments.file.name}; Ctrl-C ends)", markup=False)
+    settings = DashboardSettings(
+        host=arguments.host,
+        port=arguments.port or free_port(),
+        users_file=arguments.users,
+        tls_certificate=arguments.certificate,
+        tls_key=arguments.key,
+    )
+    names = (*settings.host_names, *arguments.host_name)
+    settings = settings.model_copy(update={"host_names": names})
+    check_access(settings)
+    console().print(
+        f"dashboard: {settings.url}  ({arguments.file.name}; Ctrl-C ends)", markup=False
+    )
     if bus.damage:
         print_note(f"the recording is damaged: {bus.damage}")
     if arguments.open:
-        webbrowser.open(url)
+        webbrowser.open(settings.url)
     await run(settings, bus, SystemClock(), origin, file=arguments.file.name)
     return verdict(cut_off=bool(bus.damage))

@@ -1,4 +1,4 @@
-"""The HTTP face: GET and HEAD only, loopback names only, nothing from elsewhere.
+"""The HTTP face: GET and HEAD only, known names and users only, nothing from elsewhere.
 
 The page holds no credentials and cannot change anything: whatever is not a read is answered 405
 before it is routed.
@@ -33,6 +33,7 @@ from bus.port import StoredMessage
 from inputs.limited_json import BadJson, load_json
 from schemas.envelope import attributes_of
 from schemas.registry import to_json
+from services.dashboard.access import LogIn, Users
 from services.dashboard.hub import Hub
 from services.dashboard.past_routes import NUMBER_DIGITS, PastRoutes, number_of
 
@@ -163,8 +164,16 @@ def _event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> b
 
 
 def make_app(hub: Hub) -> Starlette:
-    """Return the ASGI application over a hub."""
+    """Return the ASGI application over a hub.
+
+    Raises:
+        ConfigError: the file of users is not good.
+    """
     routes = DashboardRoutes(hub)
+    settings = hub.settings
+    asks = (
+        [] if settings.users_file is None else [Middleware(LogIn, users=Users(settings.users_file))]
+    )
     return Starlette(
         routes=[
             Route("/", routes.index),
@@ -180,8 +189,9 @@ def make_app(hub: Hub) -> Starlette:
             Middleware(ReadOnly, errors=hub.errors),
             Middleware(
                 TrustedHostMiddleware,
-                allowed_hosts=list(hub.settings.host_names),
+                allowed_hosts=[*settings.host_names, settings.host],
                 www_redirect=False,
             ),
+            *asks,
         ],
     )
