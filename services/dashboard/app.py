@@ -135,7 +135,7 @@ class DashboardRoutes:
             return JSONResponse({"error": f"the log holds no event {seq}"}, 404)
         # Up to a megabyte from anybody who may write the log: other clients are not kept waiting.
         links = await self._hub.past.links(message)
-        content = await asyncio.to_thread(_event_json, message, links)
+        content = await asyncio.to_thread(event_json, message, links)
         return Response(content, media_type="application/json", headers=NOT_KEPT)
 
     async def health(self, _: Request) -> Response:
@@ -143,8 +143,8 @@ class DashboardRoutes:
         return JSONResponse(self._hub.health(), headers=NOT_KEPT)
 
 
-def _event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:
-    """Return a stored message as JSON; data that is no JSON comes as text."""
+def event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:
+    """Return a stored message, its causes and its effects as JSON; data that is no JSON comes as text."""
     data: Any
     try:
         data = load_json(message.data)
