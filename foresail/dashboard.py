@@ -16,6 +16,7 @@ from foresail.output import console, print_note
 from foresail.progress import doing_shares
 from foresail.run_log import note_artifact
 from foresail.verbs import Verb
+from projections.figures import size
 
 VERB = Verb(42, "open a recording in the dashboard, offline, at any of its moments")
 EXAMPLES = (
@@ -109,7 +110,7 @@ async def _export(arguments: argparse.Namespace) -> ExitCode:
     note_artifact(arguments.export, "report")
     console().print(
         f"{arguments.export}: cycles {cut['first_cycle']} to {cut['last_cycle']}, "
-        f"{len(cut['rows'])} events, {len(page) / 1e6:.1f} MB; open it in a browser",
+        f"{len(cut['rows'])} events, {size(len(page))}; open it in a browser",
         markup=False,
     )
     return verdict(cut_off=bool(bus.damage))
