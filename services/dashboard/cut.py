@@ -22,7 +22,7 @@ from inputs.limited_json import load_json
 from schemas import subjects
 from schemas.identity import Origin
 from schemas.registry import to_json
-from services.dashboard.app import STATIC, event_json
+from services.dashboard.app import STATIC, linked_event_json
 from services.dashboard.archive import Archive
 from services.dashboard.cycle_json import MILLISECOND_NS, Json
 from services.dashboard.decision_list import DecisionFilter
@@ -144,7 +144,7 @@ async def _collect(
         async for message in messages:
             rows.append(log_row(message))
             links = await hub.past.links(message)
-            answers[f"/api/events/{message.seq}"] = load_json(event_json(message, links))
+            answers[f"/api/events/{message.seq}"] = load_json(linked_event_json(message, links))
     for name in moments[-1]["sections"].get("node_names") or ():
         if (node := await hub.past.node(name, end)) is not None:
             answers[f"/api/nodes/{name}"] = node
