@@ -29,7 +29,7 @@ from foresail.log_source import reading_verdict as verdict_of
 from foresail.output import console, page, print_json
 from foresail.progress import reading_source
 from foresail.remote import remote_of
-from foresail.report_tables import ReportTable, tables_of
+from foresail.report_tables import ReportTable, tables_of, template_patches
 from foresail.spans import NANOSECONDS
 from foresail.stack.preflight import check_writable
 from foresail.verbs import Verb
@@ -254,7 +254,7 @@ def _markdown_row(cells: Any) -> str:
 
 def _text_columns(table: ReportTable) -> frozenset[int]:
     """Return the places of columns that hold words."""
-    words = {"most often", "actions", "newest"} if table.title != "Day by day" else set()
+    words = {"most often", "actions", "newest", "command"} if table.title != "Day by day" else set()
     return frozenset({0} | {i for i, column in enumerate(table.columns) if column in words})
 
 
@@ -276,6 +276,7 @@ def as_json(activity: Activity) -> dict[str, Any]:
             for name, row in sorted(activity.risks.items())
         },
         "days": {name: asdict(day) for name, day in sorted(activity.days.items())},
+        "template_patches": template_patches(activity),
         "breaker_trips": dict(sorted(activity.trips.items())),
         "foresight": None
         if activity.foresight is None

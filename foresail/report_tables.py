@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,6 +25,9 @@ class ReportTable(NamedTuple):
     """What to know of it, or what stands there without rows."""
 
 
+OWNED = ("Deployment", "StatefulSet")
+"""Kinds whose template may be changed, and whose pods are replaced one after another then."""
+MOST_PATCHES = 20
 CAPACITY_COLUMNS = ("below", "held_below", "above", "broke_above")
 
 
@@ -53,6 +58,15 @@ def tables_of(
         tuple(_refusal_cells(activity)),
         "" if activity.refusals else "Nothing.",
     )
+    if patches := template_patches(activity):
+        note = (
+            "Running pods have them, new ones begin with the template's. It is its owner's to change, and that "
+            "replaces the pods."
+        )
+        if len(patches) > MOST_PATCHES:
+            note += f" {len(patches) - MOST_PATCHES} more with --json."
+        rows = tuple(patches.items())[:MOST_PATCHES]
+        yield ReportTable("Requests for templates", ("workload", "command"), rows, note)
     yield from _foresight_tables(activity, foresight, currency)
     yield ReportTable(
         "Day by day",
@@ -70,6 +84,23 @@ def tables_of(
     if activity.trips:
         rows = tuple((unit, str(count)) for unit, count in sorted(activity.trips.items()))
         yield ReportTable("Breakers that tripped", ("what", "times"), rows)
+
+
+def template_patches(activity: Activity) -> dict[str, str]:
+    """Return by workload the command by which its owner takes the newest fitted requests into the template."""
+    commands = {}
+    for workload, containers in sorted(activity.fitted.items()):
+        namespace, kind, name = workload.split("/", 2)
+        if kind not in OWNED:
+            continue
+        amounts = [
+            {"name": container, "resources": {"requests": dict(sorted(requests.items()))}}
+            for container, requests in sorted(containers.items())
+        ]
+        patch = json.dumps({"spec": {"template": {"spec": {"containers": amounts}}}})
+        words = ("kubectl", "-n", namespace, "patch", kind.lower(), name, "-p", patch)
+        commands[workload] = shlex.join(words)
+    return commands
 
 
 def _foresight_tables(

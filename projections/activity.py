@@ -7,6 +7,7 @@ nothing has verified.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -126,6 +127,8 @@ class Activity:
     """How the newest log's statements of what replicas bear did so far."""
     foresight: ForesightTotals | None = None
     """What rested on a forecast; None where nothing did, and until it has been read beside this."""
+    fitted: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    """By workload and container: the newest requests that its pods were given, or would have been."""
     ahead_micro: int = 0
     """What actions that rested on a forecast were worth against judging without it, in millionths of the currency,"""
     ahead_valued: int = 0
@@ -202,6 +205,15 @@ class Activity:
         for operation in execution.operations:
             name = f"{operation.namespace}/{operation.name}".lstrip("/")
             self.touched.setdefault(operation.resource, Counter())[name] += 1
+        if execution.succeeded and execution.action.kind is ActionKind.RESIZE:
+            self._fit(execution)
+
+    def _fit(self, execution: OutcomeExecution) -> None:
+        containers = self.fitted.setdefault(execution.action.target.name, {})
+        for operation in execution.operations:
+            for one in json.loads(operation.patch)["spec"]["containers"]:
+                requests = one["resources"].get("requests", {})
+                containers.setdefault(one["name"], {}).update(requests)
 
     def _verify(self, verification: OutcomeVerification) -> None:
         label = self._labels.pop((verification.decision_id, verification.part), None)

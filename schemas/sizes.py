@@ -25,13 +25,15 @@ class SizeTable(Table):
     memory_request_bytes: tuple[int, ...] = ()
     """Likewise."""
     cpu_peak_cores: tuple[Rounded, ...] = ()
-    """Expected at most of the pod that uses most, until the next event."""
+    """Expected at most of the pod that uses most, until the next event; by `pooled` its part of what a machine's pods
+    use at most together.
+    """
     memory_peak_bytes: tuple[int, ...] = ()
     """Likewise."""
     known_seconds: tuple[int, ...] = ()
     """For how long its use is known, within the newest fourteen days."""
     rule: tuple[str, ...] = Field(default=())
-    """Who says so: the trained model with its version, or `percentile`."""
+    """Who says what of cores: the rule (features/live/size_rules.py)."""
 
 
 class PredictionSizes(EventData):

@@ -17,7 +17,8 @@ VERB = Verb(
 
 EXIT_CODES = {
     ExitCode.DIFFERS: "`gate`: the arm harms, no gain is shown, a guard does not hold, or trials are missing; `suite`: "
-    "a gate does not pass; `traps`: one is not passed that was not known to fail; "
+    "a gate does not pass; `traps`: one is not passed that was not known to fail; `aiopslab`: an action differs "
+    "from what is expected, or `--preflight` lacks something; "
     "`worlds`: acting made one worse by more than 2 %; `calibrate`: of a kind, other than 80 to 125 % of what was "
     "expected came; `reward-audit`: the reward does not "
     "follow the score",
@@ -38,6 +39,7 @@ ACTIONS = Actions(
         "live": "give two real clusters the same load at the same moment, and compare what each makes of it",
         "baseline-cluster": "set up, surge, reset or remove the predecessors' workload and autoscaler on real clusters",
         "traps": "play scripted situations that tempt a controller, and check what it must and must not do",
+        "aiopslab": "play the faults of AIOpsLab's problems that the twin can play, and score the answers by its rules",
         "worlds": "play random small worlds beside the same worlds untouched, and show which acting made worse",
         "calibrate": "play worlds with and without single actions, and hold what came against what was expected",
         "list": "show arms, metrics, or how far the results of an experiment are",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,8 @@ from foresail.stack.virtual import run_virtual_stack
 from lab.traps.results import PlayedTrap, answer
 from lab.traps.trap import MINUTE, Trap
 from lab.traps.trap_log import TrapLog
+from schemas.envelope import Event
+from schemas.model import EventData
 from schemas.outcome import Mode
 
 
@@ -40,13 +43,28 @@ def play_trap(
     Raises:
         InputError: the trap's world, a fault or the profile cannot be used.
     """
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     log = TrapLog()
+    play_log(trap, profile, machines_folder, log.take, recording)
+    return answer(trap, profile, log)
+
+
+def play_log(
+    trap: Trap,
+    profile: str,
+    machines_folder: Path,
+    listener: Callable[[Event[EventData]], None],
+    recording: Path | None = None,
+) -> None:
+    """Play a trap to its end, and hand each event of its log to `listener`.
+
+    Raises:
+        InputError: the trap's world, a fault or the profile cannot be used.
+    """
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     with TemporaryDirectory(prefix="foresail-trap-") as folder:
         files = _write_files(trap, Path(folder))
         settings = trap_settings(trap, profile, files, machines_folder, recording)
-        run_virtual_stack(settings, quiet=True, listener=log.take)
-    return answer(trap, profile, log)
+        run_virtual_stack(settings, quiet=True, listener=listener)
 
 
 def trap_settings(

@@ -18,6 +18,7 @@ from foresail.experiment.drawn_world import history_of, with_files
 from foresail.experiment.job_queues import KUEUE, JobQueues
 from foresail.experiment.oracle import Oracle
 from foresail.experiment.planted import PlantedHarm
+from foresail.experiment.told_sizes import ToldSizes
 from foresail.experiment.wrong_hours import ShuffledInference, WrongHours, wrong_hours_of
 from foresail.settings import StackSettings, resolve
 from foresail.stack.in_process import AGENTS
@@ -48,6 +49,7 @@ class _WatchedWorld:
     """A trial's cluster, and what is counted of it and of its log."""
 
     engine: Engine
+    trial: Trial
     stimulus: InputHash
     truth: GroundTruth
     scored: ScoredTime
@@ -68,7 +70,11 @@ class _WatchedWorld:
 
     def instead(self, handler: Handler[Any]) -> Handler[Any]:
         """Return what answers in a handler's place."""
-        if self.wrong_hours is not None and isinstance(handler, InferenceHandler):
+        if not isinstance(handler, InferenceHandler):
+            return handler
+        if self.trial.arm.sizes is not None:
+            return ToldSizes(handler, self.trial.arm.sizes, self.engine, self.trial.seed)
+        if self.wrong_hours is not None:
             return ShuffledInference(handler, self.wrong_hours)
         return handler
 
@@ -148,7 +154,7 @@ def run_trial(
         truth = GroundTruth(engine, trial.world.warm_up)
         scored, forecasts = ScoredTime(counts_from), ForecastSkill(counts_from)
         wrong_hours = wrong_hours_of(engine, trial) if trial.arm.wrong_hours else None
-        worlds.append(_WatchedWorld(engine, stimulus, truth, scored, forecasts, wrong_hours))
+        worlds.append(_WatchedWorld(engine, trial, stimulus, truth, scored, forecasts, wrong_hours))
 
     def take(event: Event[EventData]) -> None:
         worlds[0].take(event)

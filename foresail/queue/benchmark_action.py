@@ -24,7 +24,7 @@ from foresail.queue.chart import benchmark_svg
 from foresail.queue.cluster import connected
 from lab.experiments.engine import run_local
 from lab.learning.workloads.published import LENGTH_SECONDS
-from lab.learning.workloads.sources import PUBLISHED, STRATEGIES
+from lab.learning.workloads.sources import PUBLISHED, STRATEGIES, settings_of
 from lab.queue.accounts import METRICS, ArmResult
 from lab.queue.arms import DEFAULT, arm_of
 from lab.queue.comparing import QueueComparison, comparison_markdown
@@ -56,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help=f"new folder of {RESULTS}, {REPORT} and {CHART}")  # fmt: skip
     parser.add_argument("--workload", choices=(PUBLISHED, *STRATEGIES), default=PUBLISHED,
                         help="whose jobs come (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--settings", metavar="FILE",
+                        help="YAML of a strategy's own templates, intervals and hours")  # fmt: skip
     parser.add_argument("--arms", default=",".join(DEFAULT), metavar="A,B",
                         help="who decides (default: %(default)s)")  # fmt: skip
     parser.add_argument("--reference", metavar="ARM",
@@ -86,6 +88,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("--seeds", arguments.seeds, "give 1 to 1000")
     if arguments.dir.exists():
         raise InputError("--dir", arguments.dir, "give a new folder; nothing is overwritten")
+    if arguments.settings is not None:
+        if arguments.workload == PUBLISHED:
+            raise InputError(
+                "--settings", arguments.settings, f"{PUBLISHED} is fixed; give --workload, too"
+            )
+        settings_of(arguments.settings)  # before anything is played
     if arguments.jobs < 1:
         raise InputError("--jobs", arguments.jobs, "give 1 or more")
     live = arguments.kubeconfig
@@ -103,7 +111,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _tasks(arguments: argparse.Namespace, names: Sequence[str], seed: int) -> list[ArmTask]:
     return [
-        ArmTask(name, arguments.workload, seed, arguments.duration, NAMESPACE) for name in names
+        ArmTask(name, arguments.workload, seed, arguments.duration, NAMESPACE, arguments.settings)
+        for name in names
     ]
 
 
@@ -165,6 +174,8 @@ def _command(arguments: argparse.Namespace) -> str:
         f"--seeds {arguments.seeds}",
         f"--dir {arguments.dir.name}",
     ]
+    if arguments.settings is not None:
+        words.append(f"--settings {arguments.settings}")
     if arguments.duration != LENGTH_SECONDS:
         words.append(f"--duration {number(arguments.duration)}s")
     return " ".join(words)

@@ -12,6 +12,7 @@ from foresail.flags import seconds
 from foresail.output import console
 from foresail.queue.cluster import add_cluster, connected, named_namespaces
 from foresail.queue.watching import recording_sink, told_of
+from lab.learning.workloads.sources import settings_of
 from lab.learning.workloads.strategies import strategy_jobs
 from lab.queue.collecting import Watching, watch_queues
 from lab.queue.manifests import LOCAL_QUEUE
@@ -37,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="of the cluster's time, from one look to the next (default: 10s)")  # fmt: skip
     parser.add_argument("--strategy", choices=STRATEGIES, default="realistic",
                         help="in which the templates are submitted (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--settings", metavar="FILE",
+                        help="YAML of own templates, intervals and hours")  # fmt: skip
     parser.add_argument("--no-workload", action="store_true", help="submit nothing, only look")
     parser.add_argument("--no-queue", action="store_true",
                         help="submit to plain Kubernetes, past the queue")  # fmt: skip
@@ -61,7 +64,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 async def _collect(arguments: argparse.Namespace, watching: Watching) -> ExitCode:
     submitter = None
     if not arguments.no_workload:
-        jobs = strategy_jobs(arguments.strategy, arguments.seed, arguments.duration)
+        chosen = settings_of(arguments.settings)
+        jobs = strategy_jobs(
+            arguments.strategy, arguments.seed, arguments.duration, templates=chosen.templates,
+            settings=chosen.strategies,
+        )  # fmt: skip
         queue = None if arguments.no_queue else LOCAL_QUEUE
         submitter = Submitter(jobs, watching.namespaces[0], queue=queue)
     async with connected(arguments) as transport, recording_sink(arguments.file) as sink:

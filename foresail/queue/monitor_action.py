@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from bus.clock import SystemClock
 from bus.exit_codes import ExitCode
 from foresail import stopping
 from foresail.flags import seconds
 from foresail.notifier import Send, add_channel, sender
+from foresail.output import console
 from foresail.queue.cluster import add_cluster, connected, named_namespaces
 from foresail.queue.watching import stack_sink, told_of
 from lab.queue.collecting import Watching, watch_queues
+from lab.queue.samples import QueueSample
+from lab.queue.summary import WatchSummary
 from schemas.queue import QueueAlert
 
 EXAMPLES = (
@@ -53,6 +57,20 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 async def _watch(
     arguments: argparse.Namespace, watching: Watching, send: Send, alerts: list[QueueAlert]
 ) -> None:
+    summary = WatchSummary()
+
+    def on_look(look: QueueSample) -> None:
+        nonlocal summary
+        summary = summary.with_look(look.state)
+        told.on_look(look)
+
     async with connected(arguments) as transport, stack_sink(arguments.state) as sink:
         told = told_of(arguments, send, alerts)
-        await watch_queues(transport, watching, sink, told, SystemClock())
+        try:
+            await watch_queues(
+                transport, watching, sink, replace(told, on_look=on_look), SystemClock()
+            )
+        finally:
+            if not arguments.json:
+                fired = sum(alert.state == "firing" for alert in alerts)
+                console().print(replace(summary, alerts=fired).line(), markup=False)

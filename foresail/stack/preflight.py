@@ -14,6 +14,7 @@ from foresail.stack.provisioning import provisioning_of
 from foresail.stack.real_cluster import check_namespaces_named
 from foresail.stack.state_folder import NoStack, StateFolder
 from services.collector.measuring import read_prices
+from services.dashboard.access import check_access
 from services.prometheus import read_queries
 from twin.port.api import EXERCISE_NAMESPACES as TWIN_NAMESPACES
 from twin.port.files import read_scenario
@@ -35,6 +36,7 @@ def check_before_start(settings: StackSettings) -> None:
     read_queries(prometheus)
     read_prices(settings.collector.energy_price_file)
     _check_exercise(settings)
+    check_access(settings.dashboard)
     if settings.run.record is not None:
         check_writable("--record", Path(settings.run.record))
     if settings.run.trace_out is not None:

@@ -259,7 +259,7 @@ async def _publish_if_possible(event: Coroutine[None, None, None]) -> None:
 
 def _add_services(stack: RunningStack) -> None:
     settings = with_dashboard_port(stack.plant.settings_in_force(stack.settings), stack.supervisor)
-    stack.dashboard_url = f"http://127.0.0.1:{settings.dashboard.port}"
+    stack.dashboard_url = settings.dashboard.url
     connections = Connections(
         cluster=stack.origin.cluster,
         incarnation=stack.origin.incarnation,

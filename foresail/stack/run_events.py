@@ -31,7 +31,7 @@ LOCAL_ONLY = {
         "frozen_seconds",
     },
     "nats": {"url", "port", "sync_interval", "replicas"},
-    "dashboard": {"host", "port"},
+    "dashboard": {"host", "port", "users_file", "tls_certificate", "tls_key"},
     "inference": {"model", "demand_model", "shadow_models"},
     "agents": {"risk_model", "demand_model"},
 }

@@ -84,6 +84,8 @@ class Queueing(DataModel):
     """Whether a Job that finds no quota lets later ones pass."""
 
 
+Sizes = Literal["oracle", "shuffled"]
+"""What Foresail is told that pods will use, instead of what inference says: see `foresail.experiment.told_sizes`."""
 Planted = Literal["replicate-without-end", "shrink-demand"]
 """Harm on purpose (`foresail.experiment.planted`): an experiment that does not notice it is worth nothing."""
 
@@ -116,6 +118,8 @@ class Arm(DataModel):
     """Whether somebody scales Deployments with traffic for the demand to come."""
     wrong_hours: bool = False
     """Whether Foresail gets the trained model's forecasts of another hour; see `foresail.experiment.wrong_hours`."""
+    sizes: Sizes | None = None
+    """Whether sizes are those that will be wanted, or those of another workload."""
     planted: Planted | None = None
     """Harm that is done on purpose."""
     settings: dict[str, Any] = {}
@@ -166,8 +170,11 @@ class Arm(DataModel):
                 "queues: Kueue and this arm would both suspend and start Jobs; give queues to an arm that does "
                 "not act and knows no future"
             )
-        if self.wrong_hours and not (self.acts and self.predicts):
-            raise ValueError("wrong_hours: nobody here acts on a forecast; leave it out")
+        if self.wrong_hours and self.sizes:
+            raise ValueError("sizes: an arm is told wrong hours or other sizes; make two of it")
+        for name, told in (("wrong_hours", self.wrong_hours), ("sizes", self.sizes)):
+            if told and not (self.acts and self.predicts):
+                raise ValueError(f"{name}: nobody here acts on a forecast; leave it out")
         if not self.predicts and not self.acts:
             raise ValueError("predicts: this arm does not act, so nothing predicts; leave it out")
         return self

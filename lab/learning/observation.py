@@ -8,11 +8,14 @@ within the hour; then for each of the ten slots cpu and memory over the quota, p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf, log1p
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inputs.errors import InputError
 from lab.learning.backend import Backend
 from lab.learning.jobs import utilization
 
@@ -26,6 +29,8 @@ MINUTE_SECONDS = 60.0
 MOST_RUNNING, MOST_PRIORITY, MOST_WAIT_MINUTES, MOST_ESTIMATE_MINUTES = 100, 10, 60, 120
 KIND_CODES = {"spark": 0.8, "realtime": 0.7, "ml": 0.6, "etl": 0.5, "batch": 0.4, "generic": 0.2}
 """By kind; what is not named is generic."""
+HIDDEN, HISTORY = "hidden", "history"
+"""Argument of an environment: numbers that are always 0, by their places or as one of the words for them."""
 LONG_SECONDS = 1_000_000.0
 """Eleven and a half days: the upper end of the logarithmic scale of times."""
 LONG_QUEUE = 1_000.0
@@ -121,6 +126,30 @@ def action_mask(cluster: Backend, slots: int, work_conserving: bool = False) -> 
     something_comes = not work_conserving and cluster.next_event_seconds() != inf
     mask[slots] = something_comes or not mask.any()
     return mask
+
+
+def hidden_places(arguments: Mapping[str, Any]) -> list[int]:
+    """Return which numbers an environment made with these arguments does not show.
+
+    `history` stands for all that depends on what was before: the OOM share of the hour, waits of jobs and their mean,
+    and what SKRueue calls history.
+
+    Raises:
+        InputError: they are neither places nor a word for them.
+    """
+    hidden = arguments.get(HIDDEN, ())
+    if hidden == HISTORY:
+        return _history(arguments)
+    if isinstance(hidden, list | tuple) and all(isinstance(place, int) for place in hidden):
+        return list(hidden)
+    raise InputError(HIDDEN, hidden, f"give places such as [5,6], or {HISTORY}")
+
+
+def _history(arguments: Mapping[str, Any]) -> list[int]:
+    slots = int(arguments.get("slots", SLOTS))
+    if arguments.get("variant", "skrueue") == "skrueue":
+        return [5, 6, *(CLUSTER_NUMBERS + slot * JOB_NUMBERS + 3 for slot in range(slots))]
+    return [4, 6, *(WIDE_CLUSTER_NUMBERS + slot * WIDE_JOB_NUMBERS + 4 for slot in range(slots))]
 
 
 def _share(part: float, whole: float) -> float:

@@ -10,7 +10,7 @@ from bus.clock import Clock
 from bus.errors import InputError
 from lab.learning.jobs import Amounts, JobStream
 from lab.learning.workloads.published import NODE, NODES
-from lab.learning.workloads.sources import SourceOptions, stream_source
+from lab.learning.workloads.sources import SourceOptions, settings_of, stream_source
 from lab.queue.accounts import ArmResult
 from lab.queue.arms import QueueArm, arm_of
 from lab.queue.capacity import offered
@@ -32,10 +32,14 @@ class ArmTask:
     seed: int
     length_seconds: float
     namespace: str
+    settings: str | None = None
+    """File of a strategy's templates and intervals; None: as published."""
 
     def play(self) -> QueuePlay:
         """Return what is played."""
-        options = SourceOptions(split="test", length_seconds=self.length_seconds)
+        options = SourceOptions(
+            split="test", length_seconds=self.length_seconds, settings=settings_of(self.settings)
+        )
         stream = stream_source(self.workload, options)(self.seed)
         return QueuePlay(stream, self.seed, self.length_seconds, self.namespace)
 

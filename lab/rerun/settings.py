@@ -23,6 +23,7 @@ BEFORE_THERE_WERE: Mapping[str, Changes] = {
         "rate_model": "",
         "workload_history": False,
         "replica_capacity": False,
+        "size_rule": "percentile",
     },
     "scoreboard": {"foresight": {"enabled": False}, "mismatch": {"enabled": False}},
 }

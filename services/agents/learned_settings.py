@@ -11,6 +11,7 @@ from schemas.actions import AgentName
 from schemas.model import DataModel
 
 if TYPE_CHECKING:
+    from services.learned_policy.card import PolicyCard
     from services.learned_policy.choice import LearnedPolicy
 
 ENVIRONMENT = "Foresail/Agents-v1"
@@ -80,9 +81,27 @@ class LearnedPolicies(DataModel):
         if not policy.card.may_act:
             remedy = f"{policy.card.name} may only be watched: {policy.card.why_not()}"
             raise ConfigError("agents.learned.acting", agent, remedy)
+        self._check_together(agent, policy.card)
         if profile != "baseline-rules":
             remedy = f"policies are trained beside the rules of baseline-rules, not of {profile}"
             raise ConfigError("agents.learned.acting", agent, remedy)
+
+    def _check_together(self, agent: AgentName, card: PolicyCard) -> None:
+        """Raise ConfigError where other policies would act beside this one than did in its gate."""
+        assert card.gate is not None
+        played = card.gate.together or {agent: card.weights_sha256}
+        acting = {
+            one: policy.card.weights_sha256
+            for one in self.acting
+            if (policy := self.policy(one)) is not None
+        }
+        if acting != played:
+            names = ", ".join(sorted(played))
+            remedy = (
+                f"{card.name} passed its gate with the policies of {names} acting and no others; let exactly those "
+                "act, or give all that are to act to one `foresail learn gate`"
+            )
+            raise ConfigError("agents.learned.acting", ", ".join(self.acting), remedy)
 
     def announced(self, agent: AgentName) -> dict[str, Any]:
         """Return what an agent announces of its policy, the whole file among it; empty without one.

@@ -1,4 +1,4 @@
-"""The HTTP face: GET and HEAD only, loopback names only, nothing from elsewhere.
+"""The HTTP face: GET and HEAD only, known names and users only, nothing from elsewhere.
 
 The page holds no credentials and cannot change anything: whatever is not a read is answered 405
 before it is routed.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -30,13 +29,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bus.errors import BusUnavailable
 from bus.item_errors import ItemErrors
 from bus.port import StoredMessage
-from inputs.limited_json import BadJson, load_json
-from schemas.envelope import attributes_of
 from schemas.registry import to_json
+from services.dashboard.access import LogIn, Users
 from services.dashboard.hub import Hub
+from services.dashboard.past import event_json
 from services.dashboard.past_routes import NUMBER_DIGITS, PastRoutes, number_of
 
 STATIC = Path(__file__).with_name("static")
+ARCHITECTURE = Path(__file__).with_name("architecture.json")
+"""Which process reads and publishes what, as `foresail architecture` says it; written by `docs.make_identities`."""
 SAFE_HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'; object-src 'none'",
@@ -134,37 +135,34 @@ class DashboardRoutes:
             return JSONResponse({"error": f"the log holds no event {seq}"}, 404)
         # Up to a megabyte from anybody who may write the log: other clients are not kept waiting.
         links = await self._hub.past.links(message)
-        content = await asyncio.to_thread(_event_json, message, links)
+        content = await asyncio.to_thread(linked_event_json, message, links)
         return Response(content, media_type="application/json", headers=NOT_KEPT)
+
+    async def architecture(self, _: Request) -> Response:
+        """Return which process reads and publishes what, with a Mermaid flowchart."""
+        return FileResponse(ARCHITECTURE, media_type="application/json")
 
     async def health(self, _: Request) -> Response:
         """Return how far the reader is."""
         return JSONResponse(self._hub.health(), headers=NOT_KEPT)
 
 
-def _event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:
-    """Return a stored message as JSON; data that is no JSON comes as text."""
-    data: Any
-    try:
-        data = load_json(message.data)
-    except BadJson:
-        data = message.data.decode(errors="replace")
-    return to_json(
-        {
-            "seq": message.seq,
-            "recorded_ns": message.time_ns,
-            "subject": message.subject,
-            "attributes": attributes_of(message.headers),
-            "causes": links[0],
-            "effects": links[1],
-            "data": data,
-        }
-    )
+def linked_event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:
+    """Return a stored message as JSON, with the positions of what caused it and of what it led to."""
+    return to_json({**event_json(message), "causes": links[0], "effects": links[1]})
 
 
 def make_app(hub: Hub) -> Starlette:
-    """Return the ASGI application over a hub."""
+    """Return the ASGI application over a hub.
+
+    Raises:
+        ConfigError: the file of users is not good.
+    """
     routes = DashboardRoutes(hub)
+    settings = hub.settings
+    asks = (
+        [] if settings.users_file is None else [Middleware(LogIn, users=Users(settings.users_file))]
+    )
     return Starlette(
         routes=[
             Route("/", routes.index),
@@ -172,6 +170,7 @@ def make_app(hub: Hub) -> Starlette:
             Route("/api/state", routes.state),
             Route("/api/stream", routes.stream),
             Route("/api/events/{seq}", routes.event),
+            Route("/api/architecture", routes.architecture),
             *PastRoutes(hub).routes(),
             Route("/healthz", routes.health),
             Mount("/static", StaticFiles(directory=STATIC)),
@@ -180,8 +179,9 @@ def make_app(hub: Hub) -> Starlette:
             Middleware(ReadOnly, errors=hub.errors),
             Middleware(
                 TrustedHostMiddleware,
-                allowed_hosts=list(hub.settings.host_names),
+                allowed_hosts=[*settings.host_names, settings.host],
                 www_redirect=False,
             ),
+            *asks,
         ],
     )

@@ -12,6 +12,7 @@ from typing import Any
 from bus.events import cycle_of_message, read_entry
 from bus.item_errors import ItemErrors
 from bus.port import Bus, StoredMessage
+from inputs.limited_json import BadJson, load_json
 from projections.cycle_record import CycleRecord
 from projections.event_condition import condition, names_of
 from projections.incidents.history import READS, ClusterHistory
@@ -36,6 +37,8 @@ LINKED_CYCLES = 4
 NODE_CYCLES = 240
 """Cycles of a node's history."""
 LOG_ROWS = 200
+PAGE_BYTES = 4_000_000
+"""Of events, after which a page of them ends: one event may have a megabyte."""
 SCANNED = 4_000
 """Messages that one request looks through for those of a condition."""
 
@@ -171,23 +174,61 @@ class Past:
         Raises:
             InputError: the condition cannot be read, or names a field that no event has.
         """
+        rows: list[Json] = []
+        begin = until_seq + 1
+        async for found, block in self._fitting(where, layer, until_seq):
+            begin = block
+            rows += [log_row(message) for message in found]
+            if len(rows) >= LOG_ROWS:
+                break
+        first = self._first
+        return {"rows": rows, "searched_to": begin, "first_seq": first, "more": begin > first}
+
+    async def events(self, where: str, layer: str, until_seq: int, limit: int) -> Json:
+        """Return the newest whole events up to a position that fit, and where the next page begins.
+
+        A page ends after `limit` events, `PAGE_BYTES` or `SCANNED` messages, so it may be empty and yet not the last.
+
+        Raises:
+            InputError: the condition cannot be read, or names a field that no event has.
+        """
+        events: list[Json] = []
+        begin, size = until_seq + 1, 0
+        async for found, block in self._fitting(where, layer, until_seq):
+            for message in found:
+                events.append(event_json(message))
+                size += len(message.data)
+                if len(events) >= limit or size >= PAGE_BYTES:
+                    return self._events_page(events, message.seq)
+            begin = block
+        return self._events_page(events, begin)
+
+    def _events_page(self, events: list[Json], begin: int) -> Json:
+        before = begin - 1
+        return {"events": events, "before": before if before >= self._first else None}
+
+    @property
+    def _first(self) -> int:
+        return self.archive.seqs[0] if self.archive.seqs else 1
+
+    async def _fitting(
+        self, where: str, layer: str, until_seq: int
+    ) -> AsyncIterator[tuple[list[StoredMessage], int]]:
+        """Yield the messages that fit, newest first, block by block, each with the position where it begins."""
         kinds = [kind for kind in EVENT_TYPES if not layer or kind.PATTERN[0] == layer]
         expression = condition(where, kinds) if where else None
-        rows: list[Json] = []
-        first = self.archive.seqs[0] if self.archive.seqs else 1
         end, looked = until_seq, 0
-        while end >= first and len(rows) < LOG_ROWS and looked < SCANNED:
-            begin = max(first, end - LOG_ROWS + 1)
-            found: list[Json] = []
+        while end >= self._first and looked < SCANNED:
+            begin = max(self._first, end - LOG_ROWS + 1)
+            found: list[StoredMessage] = []
             async for message in self._messages(begin, end):
                 if layer and subjects.parse(message.subject).layer != layer:
                     continue
                 event = read_entry(message).event if expression else None
                 if expression is None or (event is not None and expression.holds(names_of(event))):
-                    found.append(log_row(message))
-            rows = [*rows, *reversed(found)]
+                    found.append(message)
+            yield found[::-1], begin
             looked, end = looked + end - begin + 1, begin - 1
-        return {"rows": rows, "searched_to": end + 1, "first_seq": first, "more": end >= first}
 
     async def _messages(
         self, start_seq: int, end_seq: int, wanted: Sequence[str] = (">",)
@@ -203,6 +244,22 @@ class Past:
                 count += 1
                 if count % BETWEEN == 0:
                     await asyncio.sleep(0)
+
+
+def event_json(message: StoredMessage) -> Json:
+    """Return a stored message as `tap --json` shows it; data that is no JSON comes as text."""
+    data: Any
+    try:
+        data = load_json(message.data)
+    except BadJson:
+        data = message.data.decode(errors="replace")
+    return {
+        "seq": message.seq,
+        "recorded_ns": message.time_ns,
+        "subject": message.subject,
+        "attributes": attributes_of(message.headers),
+        "data": data,
+    }
 
 
 def log_row(message: StoredMessage) -> Json:

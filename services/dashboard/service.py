@@ -16,6 +16,7 @@ from bus.errors import ConfigError
 from bus.item_errors import ItemErrors
 from bus.port import Bus
 from schemas.identity import Origin
+from services.dashboard.access import check_access
 from services.dashboard.app import make_app
 from services.dashboard.connections import HEAD_BYTES, BoundedConnection
 from services.dashboard.hub import Hub
@@ -49,13 +50,14 @@ async def run(
     An event that cannot be shown, and a request that cannot be answered, end nothing; `errors` counts them.
 
     Raises:
-        ConfigError: the address cannot be listened on.
+        ConfigError: the address cannot be listened on, or strangers would reach it.
         BusUnavailable: the log cannot be read.
     """
+    check_access(settings)
     listening = listen(settings)
     hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors, file)
-    address, port = listening.getsockname()[:2]
-    structlog.get_logger("dashboard").info("serving", url=f"http://{address}:{port}")
+    served = settings.model_copy(update={"port": listening.getsockname()[1]})
+    structlog.get_logger("dashboard").info("serving", url=served.url)
     tasks = [
         asyncio.create_task(hub.follow(), name="dashboard-follow"),
         asyncio.create_task(hub.render(), name="dashboard-render"),
@@ -72,6 +74,8 @@ async def run(
             access_log=False,
             log_config=None,
             server_header=False,
+            ssl_certfile=settings.tls_certificate,
+            ssl_keyfile=settings.tls_key,
             timeout_graceful_shutdown=STOP_SECONDS,
         )
     )

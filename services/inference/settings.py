@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from features.baseline import MODEL_ID
 from features.live.capacity.windows import Objective
+from features.live.size_rules import SizeRule
 from schemas.manifest import ModelManifest
 from schemas.model import DataModel
 from schemas.prediction import SHADOW_SLOTS
@@ -57,6 +58,8 @@ class InferenceSettings(DataModel):
     """Whether it is said, at each five minutes' end, what the pods of each workload will use at most; it needs the
     history.
     """
+    size_rule: SizeRule = "pooled"
+    """By which rule cores are said; `pooled`: what a machine's pods want together (features/live/size_rules.py)."""
     slo_latency_seconds: float = 0.5
     """The objective of Services: requests are answered within so much (a bound of `schemas.work.LATENCY_BOUNDS`),"""
     slo_bad_ratio: float = Field(default=0.01, ge=0, le=1)
@@ -93,7 +96,7 @@ class InferenceSettings(DataModel):
             latency_seconds=self.slo_latency_seconds, bad_ratio=self.slo_bad_ratio
         )
         capacity = objective if self.replica_capacity else None
-        sizes = self.pod_sizes and self.workload_history
+        sizes = self.size_rule if self.pod_sizes and self.workload_history else None
         return FollowedParts(self.workload_history, capacity, sizes)
 
     @property

@@ -26,6 +26,7 @@ from features.live.followed_history import (
 )
 from features.live.history_blocks import block_of, due_chunk
 from features.live.pod_sizes import sizes_of
+from features.live.size_rules import SizeRule
 from features.workload_history.grid import step_at
 from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.history import HistoryBlock, HistoryFilled
@@ -50,8 +51,8 @@ class FollowedParts:
     history: bool = False
     objective: Objective | None = None
     """When a Service is well; None: what replicas bear is not learned."""
-    sizes: bool = False
-    """Whether it is said what pods will use at most; it needs the history."""
+    sizes: SizeRule | None = None
+    """By which rule it is said what pods will use at most, which needs the history; None: it is not said."""
 
     def __bool__(self) -> bool:
         """Return whether anything is."""
@@ -108,7 +109,7 @@ def after_view(workloads: Workloads, view: ObservationView, parts: FollowedParts
     """Return what is known after an observation, and the use that was told since the one before."""
     usage, now = workloads.usage, view.cluster_time_seconds
     update: dict[str, Any] = {"usage": None}
-    if parts.sizes and usage is not None:
+    if parts.sizes is not None and usage is not None:
         update["measured"] = usage
     if parts.history:
         followed = workloads.followed or FollowedHistory()
@@ -157,8 +158,14 @@ def new_data(
             **at,
         )
     measured, step = workloads.measured, step_at(view.cluster_time_seconds)
-    if measured is not None and workloads.followed is not None and step > workloads.sized_step:
-        sizes = sizes_of(workloads.followed.history, measured)
+    if (
+        parts.sizes is not None
+        and measured is not None
+        and workloads.followed is not None
+        and step > workloads.sized_step
+    ):
+        machines = sum(pods > 0 for pods in view.nodes.pods)
+        sizes = sizes_of(workloads.followed.history, measured, parts.sizes, machines)
         yield PredictionSizes(measured_seconds=measured.cluster_time_seconds, workloads=sizes, **at)
     if workloads.followed is not None:
         history = workloads.followed.history

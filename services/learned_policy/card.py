@@ -51,6 +51,8 @@ class Gate(DataModel):
     first_reason: str
     weights_sha256: str
     """Of the very weights that acted there."""
+    together: dict[str, str] = Field(default={}, exclude_if=lambda named: not named)
+    """Weights of every policy that acted there, by agent, its own among them; empty: it acted alone."""
 
 
 class PolicyCard(DataModel):

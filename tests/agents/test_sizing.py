@@ -23,7 +23,7 @@ WEB = "shop/Deployment/web"
 NOW = 7_200.0
 ROW: Mapping[str, Any] = {
     "pods": 2, "cpu_request_cores": 2.0, "memory_request_bytes": 4 * GIB, "cpu_peak_cores": 0.5,
-    "memory_peak_bytes": 2 * GIB, "known_seconds": 3_600, "rule": "percentile",
+    "memory_peak_bytes": 2 * GIB, "known_seconds": 36_000, "rule": "pooled",
 }  # fmt: skip
 OURS = SizedWorkload(
     owner_cores=4.0, owner_bytes=8 * GIB, cores=2.0, bytes=4 * GIB, seconds=3_000.0
@@ -74,18 +74,38 @@ def test_what_idles_is_not_requested_any_more() -> None:
     """Each pod requests its peak and a margin; what is worth is half of what is freed, for half an hour."""
     (candidate,), _ = sizings(situation())
     action = action_of(situation())
-    assert action.cpu_request_cores == pytest.approx(0.6)
-    assert action.memory_request_bytes == pytest.approx(2.4 * GIB, abs=1)
+    assert action.cpu_request_cores == pytest.approx(0.55)
+    assert action.memory_request_bytes == pytest.approx(2.2 * GIB, abs=1)
     assert candidate.effect.net == pytest.approx(
-        0.5 * 0.5 * 2 * (1.4 * 0.031611 + 1.6 * 0.004237), rel=1e-3
+        0.5 * 0.5 * 2 * (1.45 * 0.031611 + 1.8 * 0.004237), rel=1e-3
     )
+
+
+@pytest.mark.parametrize(
+    ("known", "cores", "gibibytes"), [(300, 0.6, 2.6), (1_200, 0.575, 2.6), (7_200, 0.55, 2.4)]
+)
+def test_what_is_known_for_a_short_time_keeps_more(
+    known: int, cores: float, gibibytes: float
+) -> None:
+    """The margin is two and three times as large where use has shown little of what may come."""
+    action = action_of(situation(known_seconds=known))
+    assert action.cpu_request_cores == pytest.approx(cores)
+    assert action.memory_request_bytes == pytest.approx(gibibytes * GIB, abs=1)
+
+
+def test_a_new_workload_is_fitted_again_once_twice_as_much_is_known() -> None:
+    """Ten minutes after five, not after three more; an old one after an hour."""
+    fitted = OURS.model_copy(update={"seconds": NOW - 300.0})
+    assert action_of(situation(fitted, known_seconds=600)).cpu_request_cores == pytest.approx(0.575)
+    candidates, _ = sizings(situation(fitted, known_seconds=900))
+    assert candidates == ()
 
 
 def test_a_leak_or_a_rollout_gets_back_what_we_took() -> None:
     """Half of the margin is used up: more is requested at the next statement, also a minute after we had lowered it."""
-    action = action_of(situation(OURS, cpu_peak_cores=1.9, memory_peak_bytes=5 * GIB))
-    assert action.cpu_request_cores == pytest.approx(2.28)
-    assert action.memory_request_bytes == 6 * GIB
+    action = action_of(situation(OURS, cpu_peak_cores=1.95, memory_peak_bytes=5 * GIB))
+    assert action.cpu_request_cores == pytest.approx(2.145)
+    assert action.memory_request_bytes == pytest.approx(5.5 * GIB, abs=1)
 
 
 def test_a_restart_gets_back_what_the_owner_asked_for_at_once() -> None:
@@ -103,9 +123,9 @@ def test_a_restart_gets_back_what_the_owner_asked_for_at_once() -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"cpu_peak_cores": 1.6, "memory_peak_bytes": 3.2 * GIB}, "they request what they use"),
+        ({"cpu_peak_cores": 1.7, "memory_peak_bytes": 3.4 * GIB}, "they request what they use"),
         ({"cpu_peak_cores": 2.5, "memory_peak_bytes": 5 * GIB}, "they request what they use"),
-        ({"known_seconds": 600}, "known for less than 1800 s"),
+        ({"known_seconds": 0}, "known for less than 300 s"),
         ({"measured": NOW - 3_600.0}, "was not measured lately"),
         ({"restarts": 1}, "restarted lately"),
         ({"sized": OURS.model_copy(update={"seconds": NOW})}, "were fitted lately"),

@@ -13,6 +13,7 @@ import pytest
 from bus.recording import RecordingWriter, open_recording
 from foresail.__main__ import main
 from foresail.report import sentence_of
+from foresail.report_tables import tables_of, template_patches
 from projections.activity import Activity, DayRow
 from projections.switchback.text import SWITCHBACK_HINT
 from tests.timeline.scripted import play_incident
@@ -67,6 +68,15 @@ def test_a_report_of_shadow_mode_says_where_to_learn_more() -> None:
     )
     activity.days["2026-01-01"] = DayRow(cycles=1_440)
     assert sentence_of(activity).endswith("1,440 times and found nothing worth doing.")
+
+
+def test_jobs_and_bare_pods_have_no_template_to_offer() -> None:
+    """A Job's template cannot be changed; of a Deployment the newest amounts of each container are offered."""
+    requests = {"app": {"cpu": "250m"}, "side": {"cpu": "25m"}}
+    activity = Activity(fitted={"a/Job/x": requests, "a/Pod/y": requests, "a/Deployment/z": requests})  # fmt: skip
+    assert list(template_patches(activity)) == ["a/Deployment/z"]
+    (table,) = [one for one in tables_of(activity) if one.title == "Requests for templates"]
+    assert '"name": "side", "resources": {"requests": {"cpu": "25m"}}' in table.rows[0][1]
 
 
 def test_recordings_that_overlap_are_counted_once(

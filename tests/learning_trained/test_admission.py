@@ -92,9 +92,10 @@ def test_an_exported_policy_admits_as_its_run_does(tmp_path: Path) -> None:
     assert differing < 5
 
 
-def test_hidden_numbers_are_not_seen() -> None:
-    """An ablation hides numbers in the single environment and in the vector alike."""
-    arguments = {"variant": "skrueue", "hidden": [5, 6]}
+@pytest.mark.parametrize("hidden", [[5, 6, 10, 16], "history"])
+def test_hidden_numbers_are_not_seen(hidden: list[int] | str) -> None:
+    """An ablation hides numbers in the single environment and in the vector alike; `history` names some."""
+    arguments = {"variant": "skrueue", "hidden": hidden}
     vector = side_by_side(ADMISSION, arguments, 2, 1, normalise=False, scale=False)
     single = make_environment(ADMISSION, arguments)
     vector.reset()
@@ -102,6 +103,6 @@ def test_hidden_numbers_are_not_seen() -> None:
     for _ in range(30):
         observations, *_ = vector.step(np.zeros(2, np.int64))
         seen, *_ = single.step(0)
-    assert not observations[:, [5, 6]].any()
-    assert not seen[[5, 6]].any()
+    assert not observations[:, [5, 6, 10, 16]].any()
+    assert not seen[[5, 6, 10, 16]].any()
     assert seen[2] > 0.0

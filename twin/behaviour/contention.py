@@ -115,6 +115,28 @@ class Contention(Part):
             self._world.clock.at(when, "kubelet.finish", self._usage.uids[row],
                                  float(self._usage["started_at"][row]))  # fmt: skip
 
+    def wanted_ahead(self, seconds: Any) -> tuple[Any, Any, Any]:
+        """Return the rows in use, and (moments, rows) millicores and bytes that each will want if it still runs then.
+
+        That is what somebody would know who knew the future; usage windows that begin later are left out, and
+        what requests ask of pods that serve.
+
+        Args:
+            seconds: from now on, of each moment.
+        """
+        usage = self._usage
+        rows, now = usage.rows(), self._elapsed_seconds()
+        age = self._world.now - usage["started_at"][rows]
+        cpu, memory = [], []
+        for later in seconds:
+            keys, at = usage.key[rows], now + float(later)
+            factor = variation(self._draws, keys, at, CPU_WAVES)
+            wanted = usage["cpu_mean"][rows] * np.maximum(factor, _LEAST_VARIATION)
+            cpu.append(np.minimum(wanted, usage["cpu_limit"][rows]))
+            factor = variation(self._draws, keys, at, MEMORY_WAVES)
+            memory.append(usage["memory_mean"][rows] * factor + usage["leak"][rows] * (age + later))
+        return rows, np.array(cpu), np.array(memory)
+
     def step(self) -> None:
         """Account for the work since the last step, scrape, and grant anew."""
         self.serving.step()

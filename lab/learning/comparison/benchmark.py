@@ -1,9 +1,10 @@
-"""Learned policies and rules on the same streams of jobs: what each makes of every stream."""
+"""The contestants of a comparison, and what one of them makes of a stream of jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,12 +38,22 @@ class Arm:
     name: str
     seeds: tuple[Callable[[], Rule], ...]
     """Each makes the rule of one seed anew for every stream."""
+    identities: tuple[str, ...] = ()
+    """What tells each seed's decisions from any other's: its name, or a digest of its weights."""
     learned: bool = False
     knows_truth: bool = False
     steps: int = 0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     """Of training, all seeds together."""
+    plan: Mapping[str, Any] | None = None
+    """Of the training, but for the seed; None: it is not known, or nothing was trained."""
+
+    def __post_init__(self) -> None:
+        """Tell seeds by their places where nothing else is given."""
+        if not self.identities:
+            names = tuple(f"{self.name}/{place}" for place in range(len(self.seeds)))
+            object.__setattr__(self, "identities", names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +77,8 @@ def _of_rule(name: str, seeds: int, *, knows_truth: bool = False) -> Arm:
     return Arm(name, made, knows_truth=knows_truth)
 
 
-def benchmark(
-    arms: Sequence[Arm], streams: Sequence[JobStream], until_seconds: float
-) -> Iterator[Played]:
-    """Yield what each arm makes of the streams; the same for all.
-
-    Args:
-        arms: the contestants.
-        streams: of jobs.
-        until_seconds: each is played so long; infinity: until no job is left.
-    """
-    for arm in arms:
-        rows = [[_play(make(), stream, until_seconds) for stream in streams] for make in arm.seeds]
-        yield Played(
-            arm,
-            {name: np.array([[one[name] for one in row] for row in rows]) for name in MEASURES},
-        )
-
-
-def _play(rule: Rule, stream: JobStream, until_seconds: float) -> dict[str, float]:
+def play_stream(rule: Rule, stream: JobStream, until_seconds: float) -> dict[str, float]:
+    """Return what a rule makes of a stream, by measure, until then or until no job is left."""
     cluster = Cluster(stream)
     result = play(cluster, rule, until_seconds=until_seconds)
     return {

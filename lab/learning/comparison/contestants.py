@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,7 @@ from lab.learning.comparison.benchmark import Arm
 from lab.learning.comparison.learned_rule import LearnedRule, View
 from lab.learning.evaluation.episodes import Mask, Observation, Policy
 from lab.learning.training import learners
-from lab.learning.training.environments import ADMISSION, read_statistics
+from lab.learning.training.environments import ADMISSION, STATISTICS, read_statistics
 from lab.learning.training.run import BEST, read_outcome, read_plan
 from services.learned_policy.choice import LearnedPolicy
 from services.learned_policy.file import SUFFIX, read_policy
@@ -34,6 +36,10 @@ class Contestant:
     cost_steps: int = 0
     cost_seconds: float = 0.0
     cost_cpu_seconds: float = 0.0
+    identity: str = ""
+    """Digest of its weights and of what it sees."""
+    plan: Mapping[str, Any] | None = None
+    """Of its training, the seed apart."""
 
 
 class ExportedPolicy:
@@ -73,6 +79,8 @@ def trained(folder: Path) -> Iterator[Contestant]:
             folder.name, plan["seed"], learners.LearnerPolicy(algorithm, learner, normalise),
             plan["environment"], plan["arguments"], plan["masked"],
             outcome.steps, outcome.seconds, outcome.cpu_seconds,
+            _identity(plan["arguments"], plan["masked"], _bytes_of(path / BEST)),
+            {name: value for name, value in plan.items() if name != "seed"},
         )  # fmt: skip
 
 
@@ -88,7 +96,19 @@ def exported(path: Path) -> Contestant:
         card.arguments,
         card.masked,
         card.steps,
+        identity=_identity(card.arguments, card.masked, card.weights_sha256.encode()),
     )
+
+
+def _identity(arguments: Mapping[str, Any], masked: bool, weights: bytes) -> str:
+    sees = json.dumps([dict(arguments), masked], sort_keys=True).encode()
+    return hashlib.sha256(sees + weights).hexdigest()
+
+
+def _bytes_of(weights: Path) -> bytes:
+    """Return a learner's file, and what its observations are normalised by."""
+    statistics = weights.with_suffix(STATISTICS)
+    return weights.read_bytes() + (statistics.read_bytes() if statistics.is_file() else b"")
 
 
 def is_exported(word: str) -> bool:
@@ -116,7 +136,9 @@ def learned_arm(name: str, contestants: Sequence[Contestant]) -> Arm:
     return Arm(
         name,
         tuple(made),
+        tuple(one.identity for one in contestants),
         learned=True,
+        plan=contestants[0].plan,
         steps=sum(one.cost_steps for one in contestants),
         seconds=sum(one.cost_seconds for one in contestants),
         cpu_seconds=sum(one.cost_cpu_seconds for one in contestants),

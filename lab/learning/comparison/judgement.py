@@ -53,6 +53,8 @@ class WorkloadJudgement:
     streams: int
     best_rule: str
     standings: tuple[Standing, ...]
+    repeated: float = 0.0
+    """Share of the streams' jobs that stand in an earlier stream, too: 0 where streams are independent."""
 
     def learned(self) -> list[Standing]:
         """Return the learned arms."""
@@ -66,7 +68,7 @@ def best_rule(development: Sequence[Played]) -> str:
 
 
 def judge_workload(
-    workload: str, best: str, test: Sequence[Played], seed: int
+    workload: str, best: str, test: Sequence[Played], seed: int, repeated: float = 0.0
 ) -> WorkloadJudgement:
     """Return how every arm stands beside the best rule.
 
@@ -75,6 +77,7 @@ def judge_workload(
         best: the rule that the development split chose.
         test: what the arms made of the test split's streams, the best rule among them.
         seed: of the resampling.
+        repeated: share of the streams' jobs that stand in several streams.
     """
     against = next(one for one in test if one.arm.name == best).values[MEASURE]
     reference = against.mean(axis=0)
@@ -95,7 +98,7 @@ def judge_workload(
             )
         )  # fmt: skip
     order = sorted(standings, key=lambda one: one.mean.value)
-    return WorkloadJudgement(workload, values.shape[1], best, tuple(order))
+    return WorkloadJudgement(workload, values.shape[1], best, tuple(order), repeated)
 
 
 def statement(judgements: Sequence[WorkloadJudgement]) -> list[str]:
@@ -110,19 +113,43 @@ def statement(judgements: Sequence[WorkloadJudgement]) -> list[str]:
             lines.append(
                 f"On {one.workload}, {standing.played.arm.name} {verdict}. {_waits(standing, rule)}"
             )
-    return lines or ["No learned policy was played."]
+    return lines
+
+
+def headlines(judgements: Sequence[WorkloadJudgement]) -> dict[str, str]:
+    """Return by learned arm on which workloads it beat the best simple rule, lost, or showed neither."""
+    by_arm: dict[str, dict[str, list[str]]] = {}
+    for one in judgements:
+        for standing in one.learned():
+            gain = standing.gain
+            assert gain is not None
+            sign = "beats" if gain.low > 0.0 else "is worse than" if gain.high < 0.0 else ""
+            by_arm.setdefault(standing.played.arm.name, {}).setdefault(sign, []).append(
+                one.workload
+            )
+    return {name: _headline(name, found, len(judgements)) for name, found in by_arm.items()}
+
+
+def _headline(name: str, found: Mapping[str, Sequence[str]], count: int) -> str:
+    won, lost, neither = (found.get(sign, ()) for sign in ("beats", "is worse than", ""))
+    parts = [f"{name} beat the best simple rule on {len(won)} of {count} workloads{_listed(won)}"]
+    parts += [f"was worse on {len(lost)}{_listed(lost)}"] if lost else []
+    parts += [f"on {len(neither)} neither is shown{_listed(neither)}"] if neither else []
+    return "; ".join(parts) + "."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f" ({', '.join(names)})" if names else ""
 
 
 def _verdict(gain: Interval, rule: str) -> str:
-    limits = f"95 % interval {gain.low:+.1%} to {gain.high:+.1%}"
+    times = f"{1.0 - gain.value:.3g} times the rule's (95 % interval {1.0 - gain.high:.3g} to {1.0 - gain.low:.3g})"
     if not gain.excludes_zero:
-        return f"is neither shown better nor worse than {rule}: slowdown {-gain.value:+.1%} ({limits} of the gain)"
+        return f"is neither shown better nor worse than {rule}: its slowdown is {times}"
     if gain.value < 0.0:
-        return (
-            f"did not beat {rule}: its slowdown is {-gain.value:.1%} larger ({limits} of the gain)"
-        )
-    reached = "" if gain.value >= GOAL else f", short of the goal of {GOAL:.0%}"
-    return f"beat {rule}: its slowdown is {gain.value:.1%} smaller ({limits} of the gain){reached}"
+        return f"did not beat {rule}: its slowdown is {times}"
+    reached = "" if gain.value >= GOAL else f", short of the goal of {GOAL:.0%} less"
+    return f"beat {rule}: its slowdown is {times}{reached}"
 
 
 def _profile(values: Floats, reference: Floats) -> tuple[float, ...]:

@@ -17,6 +17,7 @@ from lab.learning.evaluation.episodes import Mask, Policy
 from lab.learning.observation import (
     SLOTS,
     action_mask,
+    hidden_places,
     skrueue_observation,
     wide_observation,
 )
@@ -43,7 +44,7 @@ class View:
         return View(
             str(arguments.get("variant", "skrueue")),
             int(arguments.get("slots", SLOTS)),
-            tuple(arguments.get("hidden", ())),
+            tuple(hidden_places(arguments)),
             bool(arguments.get("work_conserving", False)),
         )
 

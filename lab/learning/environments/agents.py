@@ -19,10 +19,12 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
+from lab.experiments.scored import ScoredTime
 from lab.learning.agents.steering import PlayWorld, Question, Steering, WorldClosed
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.outcome import OutcomeReward
+from schemas.score import OutcomeScore
 from services.agents.learned_actions import KINDS, LETTERS
 from services.agents.learned_observation import Variant, names_of, observation_of
 from services.agents.settings import AgentSettings
@@ -127,17 +129,25 @@ class AgentsEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]
         """The scoreboard's weighted totals of all decisions whose outcome has been observed so far."""
         return fsum(one.observed.total for one in self._rewards if one.observed is not None)
 
+    @property
+    def outcome_score(self) -> tuple[float | None, Mapping[str, float]]:
+        """Money of the outcome score an hour so far, in all and by component; None before two were told."""
+        return self._scored.per_hour()
+
     # ---- the world
 
     def _begin_world(self) -> None:
         self._steering = steering = Steering(self._settings)
         rewards = self._rewards
+        self._scored = scored = ScoredTime(0.0)
 
         def listen(event: Event[Any]) -> None:
             if isinstance(event.data, OutcomeReward):
                 rewards.append(event.data)
             elif isinstance(event.data, Decision):
                 self._decision = event.data
+            elif isinstance(event.data, OutcomeScore):
+                scored.take(event.data)
 
         def run() -> None:
             try:

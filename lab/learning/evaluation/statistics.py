@@ -45,6 +45,49 @@ def iqm(values: Floats) -> Floats:
     return middle
 
 
+def mean(values: Floats) -> Floats:
+    """Return the mean over the last axis."""
+    found: Floats = values.mean(axis=-1)
+    return found
+
+
+def median(values: Floats) -> Floats:
+    """Return the median over the last axis."""
+    found: Floats = np.median(values, axis=-1)
+    return found
+
+
+def shares_up_to(limit: float) -> Statistic:
+    """Return what gives the share of values at or below a limit, over the last axis."""
+    return lambda values: mean((values <= limit).astype(np.float64))
+
+
+def stratified(
+    scores: Sequence[Floats],
+    seed: int,
+    statistics: Sequence[Statistic],
+    confidence: float = CONFIDENCE,
+) -> list[Interval]:
+    """Return statistics of all scores together; training seeds and episodes are resampled within each workload.
+
+    Args:
+        scores: for each workload, seeds x episodes; a rule without seeds has one row.
+        seed: of the resampling.
+        statistics: of all scores.
+        confidence: of the intervals.
+    """
+    whole = np.concatenate([of.ravel() for of in scores])
+    values = [float(statistic(whole)) for statistic in statistics]
+    if min(of.shape[1] for of in scores) < 2:
+        return [Interval(value, math.nan, math.nan) for value in values]
+    random = _random(seed)
+    drawn = np.concatenate([_two_way(of, random).reshape(RESAMPLES, -1) for of in scores], axis=1)
+    return [
+        _interval(value, statistic(drawn), confidence)
+        for value, statistic in zip(values, statistics, strict=True)
+    ]
+
+
 def aggregate(
     scores: Sequence[Floats], seed: int, confidence: float = CONFIDENCE, statistic: Statistic = iqm
 ) -> Interval:
@@ -104,14 +147,20 @@ def probability_of_improvement(
 
 def two_way_mean(values: Floats, seed: int, confidence: float = CONFIDENCE) -> Interval:
     """Return the mean over seeds x episodes; both are resampled, and a rule without seeds has one row."""
-    seeds, episodes = values.shape
-    if episodes < 2:
+    if values.shape[1] < 2:
         return Interval(float(values.mean()), math.nan, math.nan)
     random = _random(seed)
+    drawn = _two_way(values, random).mean(axis=(1, 2))
+    return _interval(float(values.mean()), drawn, confidence)
+
+
+def _two_way(values: Floats, random: np.random.Generator) -> Floats:  # noqa: TID251 - a type
+    """Return resamples x seeds x episodes, seeds and episodes drawn with repeats."""
+    seeds, episodes = values.shape
     rows = random.integers(0, seeds, (RESAMPLES, seeds))
     columns = random.integers(0, episodes, (RESAMPLES, episodes))
-    drawn = values[rows[:, :, None], columns[:, None, :]].mean(axis=(1, 2))
-    return _interval(float(values.mean()), drawn, confidence)
+    drawn: Floats = values[rows[:, :, None], columns[:, None, :]]
+    return drawn
 
 
 def relative_gain(
@@ -124,11 +173,12 @@ def relative_gain(
 
     Args:
         ours: cost, seeds x episodes.
-        theirs: cost, episodes.
+        theirs: cost, seeds x episodes, or episodes alone; their seeds are resampled, too.
         seed: of the resampling.
         confidence: of the interval.
     """
     seeds, episodes = ours.shape
+    theirs = np.atleast_2d(theirs)
     value = 1.0 - float(ours.mean()) / float(theirs.mean())
     if episodes < 2:
         return Interval(value, math.nan, math.nan)
@@ -137,7 +187,15 @@ def relative_gain(
     for number in range(RESAMPLES):
         rows = random.integers(0, seeds, seeds)
         columns = random.integers(0, episodes, episodes)
-        gains[number] = 1.0 - ours[np.ix_(rows, columns)].mean() / theirs[columns].mean()
+        # One row needs no draw.
+        others = (
+            random.integers(0, len(theirs), len(theirs))
+            if len(theirs) > 1
+            else np.zeros(1, np.int64)
+        )
+        gains[number] = (
+            1.0 - ours[np.ix_(rows, columns)].mean() / theirs[np.ix_(others, columns)].mean()
+        )
     return _interval(value, gains, confidence)
 
 

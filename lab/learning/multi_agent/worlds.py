@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from random import Random
 from typing import Any
 
@@ -77,6 +78,10 @@ class AgentsEpisode:
     """Weighted total of all decisions (`AgentsEnv.episode_total`)."""
     own: Mapping[str, float]
     """What each agent was paid, by its letter; empty where the reward is the total."""
+    dollars_per_hour: float
+    """The outcome score, of what the cluster showed and not of what was intended; NaN where it was never told."""
+    components: Mapping[str, float]
+    """Its components, dollars per hour each; costs are below 0."""
 
 
 def play_agents(env: AgentsEnv, choose: Choose, seeds: Sequence[int]) -> list[AgentsEpisode]:
@@ -89,7 +94,12 @@ def play_agents(env: AgentsEnv, choose: Choose, seeds: Sequence[int]) -> list[Ag
             seen, rewards, *_ = env.step(choose(seen))
             for name, reward in rewards.items():
                 own[name] += reward
-        episodes.append(AgentsEpisode(seed, env.episode_total, own))
+        dollars, components = env.outcome_score
+        episodes.append(
+            AgentsEpisode(
+                seed, env.episode_total, own, nan if dollars is None else dollars, components
+            )
+        )
     return episodes
 
 

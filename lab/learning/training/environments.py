@@ -9,14 +9,20 @@ from typing import Any
 
 from bus.errors import InputError
 from lab.learning.libraries import library
-from lab.learning.observation import CLUSTER_NUMBERS, SLOTS, WIDE_CLUSTER_NUMBERS
-from lab.learning.training.fast_vector import HIDDEN, fast_environments
-from lab.learning.workloads.sources import SourceOptions, stream_source
+from lab.learning.observation import (
+    CLUSTER_NUMBERS,
+    HIDDEN,
+    SLOTS,
+    WIDE_CLUSTER_NUMBERS,
+    hidden_places,
+)
+from lab.learning.training.fast_vector import fast_environments
+from lab.learning.workloads.sources import SourceOptions, settings_of, stream_source
 
 STATISTICS = ".statistics.pkl"
 """Ends the name of what observations are normalised by, beside the weights'."""
-SOURCE_OPTIONS = ("count", "data_dir", "first_hour", "length_seconds")
-"""Arguments that belong to the source of streams."""
+SOURCE_OPTIONS = ("count", "data_dir", "first_hour", "length_seconds", "settings")
+"""Arguments that belong to the source of streams; `settings` is a file of `settings_file`."""
 ADMISSION = "Foresail/KueueAdmission-v1"
 """The environment that is stepped many times at once."""
 OWN_IDS = "Foresail/"
@@ -32,7 +38,8 @@ def make_environment(name: str, arguments: Mapping[str, Any]) -> Any:
     """
     gymnasium = library("gymnasium")
     made_with = own_arguments(arguments) if name.startswith(OWN_IDS) else dict(arguments)
-    hidden = list(made_with.pop(HIDDEN, ()))
+    hidden = hidden_places(made_with)
+    made_with.pop(HIDDEN, None)
     try:
         environment = gymnasium.make(name, **made_with)
     except gymnasium.error.Error as error:
@@ -57,6 +64,8 @@ def own_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     workload, split = made_with.pop("workload", "uniform"), made_with.pop("split", "train")
     options = {name: made_with.pop(name) for name in SOURCE_OPTIONS if name in made_with}
     data = options.pop("data_dir", None)
+    if "settings" in options:
+        options["settings"] = settings_of(options["settings"])
     source = SourceOptions(split=split, data_dir=None if data is None else Path(data), **options)
     return {**made_with, "workload": stream_source(workload, source)}
 

@@ -14,8 +14,9 @@ import numpy as np
 from lab.learning.evaluation.episodes import Episode, Policy, play
 from lab.learning.fast.clusters import FastClusters
 from lab.learning.libraries import library
+from lab.learning.observation import HIDDEN, hidden_places
 from lab.learning.training.environments import ADMISSION, make_environment, on_split, own_arguments
-from lab.learning.training.fast_vector import HIDDEN, MOST_SEED
+from lab.learning.training.fast_vector import MOST_SEED
 from lab.learning.training.plan import Plan
 
 
@@ -38,7 +39,7 @@ class Development:
         return list(play(policy, environment, self._seeds, masked=plan.masked))
 
     def _together(self, policy: Policy) -> list[Episode]:
-        hidden = list(self._arguments.get(HIDDEN, ()))
+        hidden = hidden_places(self._arguments)
         clusters = self._clusters = self._clusters or self._made()
         count = len(self._seeds)
         totals, lengths = np.zeros(count), np.zeros(count, np.int64)

@@ -11,12 +11,11 @@ import numpy as np
 from lab.learning.fast.clusters import FastClusters
 from lab.learning.jobs import JobStream
 from lab.learning.libraries import library
+from lab.learning.observation import HIDDEN, hidden_places
 
 STREAMS = 512
 """Drawn from the seed before training; each cluster plays its share of them, round and round."""
 MOST_SEED = 2**31 - 1
-HIDDEN = "hidden"
-"""Places of the observation that are always 0: what a policy does without them is what they are worth."""
 
 
 def fast_environments(arguments: Mapping[str, Any], count: int, seed: int, probe: Any) -> Any:
@@ -29,7 +28,8 @@ def fast_environments(arguments: Mapping[str, Any], count: int, seed: int, probe
         probe: one environment made with the same arguments, for its spaces.
     """
     made_with = dict(arguments)
-    source, hidden = made_with.pop("workload"), made_with.pop(HIDDEN, ())
+    source, hidden = made_with.pop("workload"), hidden_places(made_with)
+    made_with.pop(HIDDEN, None)
     random = Random(f"{seed}/streams")
     streams: list[JobStream] = [
         source(random.randrange(MOST_SEED)) for _ in range(max(STREAMS, count))

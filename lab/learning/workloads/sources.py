@@ -12,12 +12,12 @@ from lab.learning.jobs import BYTES_PER_GIB, Amounts, Job, JobStream, ordered_st
 from lab.learning.small_case import SMALL_CASE, small_stream
 from lab.learning.workloads.lublin import lublin_jobs, lublin_quota
 from lab.learning.workloads.published import published_stream
-from lab.learning.workloads.settings_file import WorkloadSettings
+from lab.learning.workloads.settings_file import WorkloadSettings, read_workload_settings
 from lab.learning.workloads.splits import SPLITS, Split
 from lab.learning.workloads.strategies import HOUR_SECONDS, Strategies, strategy_jobs
 from lab.learning.workloads.swf import read_swf
 from lab.learning.workloads.templates import TEMPLATES
-from lab.learning.workloads.windows import quota_for, split_by_time, window
+from lab.learning.workloads.windows import quota_for, split_by_time, thinned_window, window
 
 StreamSource = Callable[[int], JobStream]
 """From a seed to a stream; the same seed gives the same stream."""
@@ -92,12 +92,14 @@ def stream_source(
     if name in TRACES:
         if chosen.data_dir is None:
             raise InputError("workload", name, "set FORESAIL_DATA to the folder of the traces")
-        every, load = TRACES[name]
-        jobs = _trace(name, chosen.data_dir)[::every]
-        quota = quota_for(split_by_time(jobs, "train"), chosen.count, load)
-        return _of_record(name, jobs, chosen, quota)
+        return _of_trace(name, _trace(name, chosen.data_dir), chosen)
     names = (*STRATEGIES, PUBLISHED, SMALL_CASE, *LUBLIN, *TRACES, f"{SWF_PREFIX}PATH")
     raise InputError("workload", name, f"use one of {', '.join(names)}")
+
+
+def settings_of(file: str | None) -> WorkloadSettings:
+    """Return what a file says of strategies, or what is published; raises InputError where it cannot be used."""
+    return AS_PUBLISHED if file is None else read_workload_settings(Path(file))
 
 
 def _of_strategy(name: str, options: SourceOptions) -> StreamSource:
@@ -111,7 +113,10 @@ def _of_strategy(name: str, options: SourceOptions) -> StreamSource:
             first_hour=options.first_hour,
         )
         stream = f"{name}/{options.split}/{seed}"
-        return ordered_stream(stream, jobs, options.quota or TEMPLATE_QUOTA)
+        try:
+            return ordered_stream(stream, jobs, options.quota or TEMPLATE_QUOTA)
+        except ValueError as error:
+            raise InputError("workload", name, f"a template does not fit: {error}") from error
 
     return make
 
@@ -138,6 +143,26 @@ def _of_record(
 
     def make(seed: int) -> JobStream:
         return window(f"{name}/{options.split}", chosen, own, seed, options.count)
+
+    return make
+
+
+def _of_trace(name: str, jobs: Sequence[Job], options: SourceOptions) -> StreamSource:
+    """Return windows of a trace's split, each from another of the thinned traces; those of no training share no job."""
+    every, load = TRACES[name]
+    quota = quota_for(split_by_time(jobs[::every], "train"), options.count, load)
+    own = options.quota or quota
+    chosen = split_by_time(jobs, options.split)
+    thinned = [[job for job in chosen[at::every] if job.requests.fits(own)] for at in range(every)]
+    if not all(thinned):
+        raise InputError(
+            "workload", name, f"its split {options.split} has no job that fits; use more quota"
+        )
+
+    def make(seed: int) -> JobStream:
+        named = f"{name}/{options.split}"
+        apart = options.split != "train"
+        return thinned_window(named, thinned, own, seed, options.count, apart=apart)
 
     return make
 

@@ -33,6 +33,38 @@ def split_by_time(jobs: Sequence[Job], split: Split) -> list[Job]:
 def window(name: str, jobs: Sequence[Job], quota: Amounts, seed: int, count: int) -> JobStream:
     """Return `count` consecutive jobs from a place drawn by the seed, the first at 0 s; all when there are fewer."""
     first = Random(f"{seed}/window").randrange(max(1, len(jobs) - count + 1))
+    return cut(name, jobs, quota, first, count)
+
+
+def thinned_window(
+    name: str,
+    thinned: Sequence[Sequence[Job]],
+    quota: Amounts,
+    seed: int,
+    count: int,
+    *,
+    apart: bool,
+) -> JobStream:
+    """Return `count` consecutive jobs of a thinned record.
+
+    Args:
+        name: of the record.
+        thinned: the record's each n-th job, from the first, the second, up to the n-th on.
+        quota: of the cluster.
+        seed: seeds next to one another take different jobs; the same seed gives the same stream.
+        count: jobs.
+        apart: whether the first seeds take windows that share no job, as many as there are; later ones, and all
+            seeds otherwise, draw their place.
+    """
+    jobs = thinned[seed % len(thinned)]
+    place = seed // len(thinned)
+    if apart and (place + 1) * count <= len(jobs):
+        return cut(f"{name}/{seed % len(thinned)}", jobs, quota, place * count, count)
+    return window(f"{name}/{seed % len(thinned)}", jobs, quota, seed, count)
+
+
+def cut(name: str, jobs: Sequence[Job], quota: Amounts, first: int, count: int) -> JobStream:
+    """Return `count` consecutive jobs from a place on, the first at 0 s; fewer where the record ends."""
     chosen = jobs[first : first + count]
     begin = chosen[0].arrival_seconds
     moved = [replace(job, arrival_seconds=job.arrival_seconds - begin) for job in chosen]

@@ -22,9 +22,15 @@ LEAST_CORES, LEAST_BYTES = 0.025, 64 << 20
 LEAST_CHANGE = 0.1
 """Smaller changes are left out: the Vertical Pod Autoscaler's own threshold."""
 LOWERED_SECONDS = 3_600.0
-"""A workload whose requests were changed since is not lowered again: each time machines are packed anew."""
+"""A workload whose requests were changed since is not lowered again, nor one before twice as much of its use is known:
+each time machines are packed anew.
+"""
 OLDEST_SECONDS = 900.0
 """What was measured longer ago lowers nothing."""
+YOUNG_CORES, YOUNG_MEMORY = ((600, 2.0), (1_800, 1.5)), ((1_800, 3.0), (14_400, 2.0))
+"""Margins above a peak that is known for less than so many seconds. With them a full machine's pods want more than its
+cores in one of two hundred steps, and more than its memory in one of a thousand (docs/right-sizing.md).
+"""
 SHORTFALL_FACTOR = 20.0
 """By how much what lacks is dearer than what idles; so the quantile of the news vendor is 0.95, as that of the peak."""
 AFTER_RESTART = 1.2
@@ -41,13 +47,8 @@ def sizings(situation: PolicyInput) -> tuple[tuple[Candidate, ...], str]:
     if sizes is None:
         return (), "no request is fitted: what pods use is not known yet"
     autoscaled = _autoscaled(situation)
-    restarted = {
-        workload
-        for workload, restarts in zip(
-            situation.view.pods.workload, situation.view.pods.restarts, strict=True
-        )
-        if restarts
-    }
+    pods = situation.view.pods
+    restarted = {name for name, times in zip(pods.workload, pods.restarts, strict=True) if times}
     why: Counter[str] = Counter()
     candidates = []
     for row, name in enumerate(sizes.workloads.ids):
@@ -89,25 +90,23 @@ def _sizing(
         return "what they use was not measured lately"
     if table.known_seconds[row] < settings.size_known_seconds:
         return f"what they use is known for less than {settings.size_known_seconds:g} s"
-    may_fall = sized is None or now - sized.seconds >= LOWERED_SECONDS
-    margin, was_ours = settings.size_margin, sized is not None
-    wanted_cores = _fitted(
-        cores,
-        max(LEAST_CORES, table.cpu_peak_cores[row]),
-        margin,
-        may_fall=may_fall,
-        may_rise=was_ours,
-    )
-    wanted_bytes = _fitted(
-        size,
-        max(LEAST_BYTES, table.memory_peak_bytes[row]),
-        margin,
-        may_fall=may_fall,
-        may_rise=was_ours,
-    )
+    known, was_ours = table.known_seconds[row], sized is not None
+    may_fall = sized is None or now - sized.seconds >= min(LOWERED_SECONDS, known / 2.0)
+    wanted_cores, wanted_bytes = (
+        _fitted(before, peak, margin, may_fall=may_fall, may_rise=was_ours)
+        for before, peak, margin in (
+            (cores, max(LEAST_CORES, table.cpu_peak_cores[row]), _margin(settings.size_margin, known, YOUNG_CORES)),
+            (size, max(LEAST_BYTES, table.memory_peak_bytes[row]), _margin(settings.size_margin, known, YOUNG_MEMORY)),
+        )
+    )  # fmt: skip
     if wanted_cores == cores and wanted_bytes == size:
         return "they request what they use"
     return _candidate(situation, sizes, row, wanted_cores, round(wanted_bytes))
+
+
+def _margin(margin: float, known_seconds: int, young: tuple[tuple[int, float], ...]) -> float:
+    """Return how much is kept above a peak that is known for so long."""
+    return margin * next((times for least, times in young if known_seconds < least), 1.0)
 
 
 def _fitted(
@@ -127,10 +126,8 @@ def _candidate(
     name, pods = table.ids[row], table.pods[row]
     horizon = settings.saving_horizon_seconds
     hours = horizon / HOUR * pods
-    terms, before = (
-        dict[str, float](),
-        (table.cpu_request_cores[row], table.memory_request_bytes[row]),
-    )
+    before = (table.cpu_request_cores[row], table.memory_request_bytes[row])
+    terms = dict[str, float]()
     for term, freed, price in (
         ("cores", before[0] - cores, settings.core_hour),
         ("memory", (before[1] - size) / GIB, settings.memory_gib_hour),

@@ -1,8 +1,8 @@
 """resize: running pods of a workload get other requests, in place; the template stays its owner's.
 
 Each container keeps its share of what the pod requests. Limits stay, or rise to the request. A Guaranteed pod is left
-alone: its request could fall only with its limit. Nothing is lowered below what a pod uses right now, and not at all
-where that cannot be read.
+alone: its request could fall only with its limit. Memory is not lowered below what a pod uses right now, and nothing is
+where that cannot be read. Of cores a pod may use more than it requests for a while: those beside it use less then.
 """
 
 from __future__ import annotations
@@ -118,6 +118,6 @@ def _why_kept(pod: PodFacts, amounts: dict[str, Amounts]) -> str:
             used = one.peak_cores if resource == "cpu" else one.peak_bytes
             if used is None:
                 return f"is not given less {resource}: what it uses now cannot be read"
-            if used > wanted:
-                return f"is not given less {resource}: it uses {used:g} now, more than {text}"
+            if resource == "memory" and used > wanted:
+                return f"is not given less memory: it uses {used:g} now, more than {text}"
     return ""

@@ -22,7 +22,7 @@ from schemas.proposal import Proposal
 from services.agents.learned_actions import KINDS
 from services.learned_policy.card import Gate, PolicyCard
 from services.learned_policy.choice import LearnedPolicy
-from services.learned_policy.file import arrays_of, policy_bytes, weights_digest
+from services.learned_policy.file import arrays_of, policy_bytes, read_policy, weights_digest
 from services.learned_policy.network import ONE, TANH_POINTS, Layer, Network
 
 AGENTS = ("safety", "efficiency", "admission")
@@ -138,6 +138,33 @@ def test_what_cannot_be_used_is_refused(
     given = {"files": {"admission": _write(tmp_path, "admission", 1, **card)}, **learned}
     with pytest.raises(ConfigError, match=words):
         resolve(None, {}, {"agents.profile": "baseline-rules", "agents.learned": given})
+
+
+@pytest.mark.parametrize(("together", "acting", "allowed"), [
+    (False, ("safety",), True), (False, AGENTS, False), (True, AGENTS, True), (True, ("safety",), False),
+])  # fmt: skip
+def test_only_those_act_that_acted_together_in_the_gate(
+    tmp_path: Path, together: bool, acting: tuple[str, ...], allowed: bool
+) -> None:
+    """What was measured alone says nothing of three that act at once, nor the other way round."""
+    files = {name: _write(tmp_path, name, 1, passes=True) for name in AGENTS}
+    if together:
+        policies = {name: read_policy(Path(file)) for name, file in files.items()}
+        weights = {name: policy.card.weights_sha256 for name, policy in policies.items()}
+        for name, policy in policies.items():
+            assert policy.card.gate is not None
+            gate = policy.card.gate.model_copy(update={"together": weights})
+            card = policy.card.model_copy(update={"gate": gate})
+            Path(files[name]).write_bytes(policy_bytes(LearnedPolicy(card, policy.network)))
+    given = {
+        "agents.profile": "baseline-rules",
+        "agents.learned": {"files": files, "acting": acting},
+    }
+    if allowed:
+        assert resolve(None, {}, given).agents.learned.acting == acting
+        return
+    with pytest.raises(ConfigError, match="and no others; let exactly those act"):
+        resolve(None, {}, given)
 
 
 def test_under_expected_value_it_may_only_be_watched(tmp_path: Path) -> None:

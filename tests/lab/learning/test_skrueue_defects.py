@@ -1,14 +1,18 @@
 """What SKRueue's code got wrong about its environment, one test each; its offline simulator's mistakes are in
-test_placement_environment.py, its settings' in test_workloads.py.
+test_placement_environment.py.
 """
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from foresail.__main__ import main
+from foresail.learn.comparing import _streams
 from lab.learning.backend import Backend
 from lab.learning.baselines.play import play, result_of
 from lab.learning.baselines.rules import rule_of
@@ -16,9 +20,11 @@ from lab.learning.environments.admission import KueueAdmissionEnv
 from lab.learning.jobs import Job, JobStream, ordered_stream
 from lab.learning.observation import CLUSTER_NUMBERS, JOB_NUMBERS, KIND_CODES, SLOTS
 from lab.learning.simulator import Cluster
+from lab.learning.training.environments import own_arguments
 from lab.learning.twin_backend import TwinCluster
 from lab.learning.workloads.sources import TEMPLATE_QUOTA, SourceOptions, stream_source
 from lab.learning.workloads.templates import TEMPLATES
+from lab.queue.side_by_side import ArmTask
 from twin.port.objects import CLUSTER_QUEUES, QUEUE_LABEL, WORKLOADS
 
 BACKENDS: tuple[Callable[[JobStream], Backend], ...] = (Cluster, TwinCluster)
@@ -46,6 +52,52 @@ def test_1_a_policy_that_admits_completes_jobs(backend: Callable[[JobStream], Ba
     stream = stream_source("uniform", SourceOptions(length_seconds=400))(1)
     result = play(backend(stream), rule_of("sjf+fit"))
     assert result.states["completed"] + result.states["failed"] == len(stream.jobs) == 19
+
+
+def _settings(folder: Path, name: str = "report") -> str:
+    """Write SKRueue's settings with a template of our own, every 30 s."""
+    path = folder / "skrueue.yaml"
+    path.write_text(f"""
+workload:
+  submission_interval: 30
+  hourly_patterns: {{day: {{hours: [0, 24], rate: 5, templates: {{{name}: 1}}}}}}
+job_templates:
+  report: {{kind: spark, cpu: 1500m, memory: 6Gi, estimated_minutes: 40, priority: 6}}
+""")
+    return str(path)
+
+
+@pytest.mark.parametrize("way", ["an environment", "learn benchmark", "queue benchmark"])
+def test_2_settings_change_what_is_played(tmp_path: Path, way: str) -> None:
+    """The YAML was never loaded: every caller asked for the settings without the file."""
+    file = _settings(tmp_path)
+    if way == "an environment":
+        made = own_arguments({"workload": "realistic", "settings": file})
+        stream = made["workload"](1)
+    elif way == "learn benchmark":
+        asked = Namespace(source=[f"settings={file}"], streams=1)
+        (stream,) = _streams("realistic", "test", asked)
+    else:
+        stream = ArmTask("easy", "realistic", 1, 3_600.0, "default", file).play().stream
+    assert {job.priority for job in stream.jobs} == {6}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["queue", "collect", "{folder}/jobs.fslog", "--kubeconfig", "none"],
+        ["queue", "benchmark", "--workload", "realistic", "--dir", "{folder}/bench"],
+        ["learn", "benchmark", "--workload", "realistic"],
+    ],
+)
+def test_2_settings_that_are_wrong_are_refused(
+    tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By every verb that takes them, before anything is played or asked."""
+    file = _settings(tmp_path, "reprot")
+    flags = ["--source", f"settings={file}"] if words[0] == "learn" else ["--settings", file]
+    assert main([*(word.format(folder=tmp_path) for word in words), *flags]) == 2
+    assert "reprot is no template" in capsys.readouterr().err
 
 
 def test_3_requests_are_seen() -> None:

@@ -22,7 +22,7 @@ from lab.learning.workloads.splits import SPLITS
 from lab.learning.workloads.strategies import PATTERNS, strategy_jobs
 from lab.learning.workloads.swf import read_swf
 from lab.learning.workloads.templates import TEMPLATES
-from lab.learning.workloads.windows import quota_for, split_by_time
+from lab.learning.workloads.windows import quota_for, split_by_time, thinned_window
 from tests.forecast.pack import pack_file
 
 DAY = 86_400.0
@@ -204,6 +204,26 @@ def test_a_record_is_split_by_time() -> None:
     assert [len(part) for part in parts] == [60, 20, 20]
     assert list(chain.from_iterable(parts)) == jobs
     assert quota_for(jobs, 100, 0.5).cpu_millicores == int(1_000 * 1_000 / 99 / 0.5)
+
+
+def test_windows_of_a_thinned_record_share_no_job() -> None:
+    """As long as there are windows: twenty that overlap would be called twenty, and be three."""
+    jobs = [
+        Job(f"job-{at}", float(at), Amounts(1_000, BYTES_PER_GIB), 60.0, 60.0) for at in range(400)
+    ]
+    thinned = [jobs[at::4] for at in range(4)]
+    streams = [
+        thinned_window("record", thinned, Amounts(8_000, BYTES_PER_GIB), seed, 30, apart=True)
+        for seed in range(14)
+    ]
+    names = [job.name for stream in streams for job in stream.jobs]
+    assert len(set(names[: 12 * 30])) == 12 * 30
+    assert all(len(stream.jobs) == 30 for stream in streams)
+    drawn = [
+        thinned_window("record", thinned, Amounts(8_000, BYTES_PER_GIB), seed, 30, apart=False)
+        for seed in range(40)
+    ]
+    assert len({stream.name for stream in drawn}) > 30
 
 
 def test_an_unknown_workload_is_refused() -> None:

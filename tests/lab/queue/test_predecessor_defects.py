@@ -19,6 +19,7 @@ from lab.queue.objects import BatchJob
 from lab.queue.reading import QueueReads
 from lab.queue.samples import QueueLedger, take_sample
 from lab.queue.submitting import job_manifest
+from lab.queue.summary import WatchSummary
 from services.kube_objects import (
     ContainerState,
     ContainerStatus,
@@ -119,6 +120,19 @@ async def test_every_step_of_a_job_is_an_event(make_world: MakeWorld, tmp_path: 
         "scheduled": 3,
         "completed": 3,
     }
+
+
+async def test_the_monitors_summary_has_a_length_of_time(make_world: MakeWorld) -> None:
+    """Theirs subtracted a `threading.Event` from the time and ended there (2.e.8)."""
+    history = await _played(make_world(), 120.0)
+    summary = WatchSummary()
+    assert summary.line() == "no look had an answer"
+    for state in history.states:
+        summary = summary.with_look(state)
+    assert (summary.looks, summary.seconds, summary.most_waiting) == (12, 110.0, 1)
+    assert summary.line().startswith(
+        "12 looks in 110 s: at most 1 waiting, at the end 0 waiting, 1 running, 2 succeeded"
+    )
 
 
 async def test_steps_between_two_looks_are_not_lost(make_world: MakeWorld) -> None:

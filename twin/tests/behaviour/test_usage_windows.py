@@ -71,3 +71,17 @@ def test_an_unreadable_text_is_ignored(build: Build, create: Create, text: str) 
     engine.advance(engine.now + 60)
 
     assert means(engine, pod) == (0.3, 0.5)
+
+
+def test_what_will_be_wanted_is_what_is_then_used(build: Build, create: Create) -> None:
+    """Nobody is short: an hour later each pod uses what was said that it will want, cores and memory."""
+    engine = build()
+    for name in ("a", "b"):
+        create(engine, name, "1", "1Gi")
+    engine.advance(engine.now + 900)
+    rows, millicores, memory = engine.contention.wanted_ahead((60.0, 3_600.0))
+    assert millicores.shape == memory.shape == (2, 2)
+    for place, later in enumerate((60.0, 3_540.0)):
+        engine.advance(engine.now + later)
+        assert engine.usage["cpu_now"][rows].tolist() == pytest.approx(millicores[place].tolist())
+        assert engine.usage["memory_now"][rows].tolist() == pytest.approx(memory[place].tolist())

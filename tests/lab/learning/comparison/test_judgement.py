@@ -8,13 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from lab.learning.comparison.benchmark import Arm, Played, benchmark, rule_arms
+from lab.learning.comparison.benchmark import Arm, Played, play_stream, rule_arms
+from lab.learning.comparison.compare import Comparison
 from lab.learning.comparison.judgement import (
     WorkloadJudgement,
     best_rule,
     judge_workload,
     statement,
 )
+from lab.learning.comparison.overall import overall
+from lab.learning.comparison.plays import Plays
 from lab.learning.comparison.report import Report
 from lab.learning.jobs import Amounts, Job, JobStream, ordered_stream
 from lab.learning.workloads.sources import stream_source
@@ -92,21 +95,26 @@ def test_jobs_that_wait_for_ever_are_counted() -> None:
     """A rule that admits nobody has a slowdown of jobs that still wait, and says how many are unfinished."""
     lazy = Arm("lazy", (lambda: lambda cluster: None,))
     quick = next(arm for arm in rule_arms(1) if arm.name == "first-fit")
-    nothing, all_done = benchmark([lazy, quick], [_queue()], 6_000.0)
-    assert nothing.values["unfinished"][0, 0] == 4
-    assert nothing.values["completed"][0, 0] == 0
-    assert all_done.values["unfinished"][0, 0] == 0
-    assert nothing.values["slowdown"][0, 0] > all_done.values["slowdown"][0, 0]
+    nothing, all_done = (play_stream(arm.seeds[0](), _queue(), 6_000.0) for arm in (lazy, quick))
+    assert nothing["unfinished"] == 4
+    assert nothing["completed"] == 0
+    assert all_done["unfinished"] == 0
+    assert nothing["slowdown"] > all_done["slowdown"]
 
 
 def test_all_arms_play_the_same_jobs() -> None:
     """Every arm accounts for every job of the stream, and the report names all of them."""
     streams = [stream_source("uniform", split="test")(seed) for seed in range(2)]
-    played = list(benchmark(rule_arms(2), streams, inf))
+    comparison = Comparison("uniform", rule_arms(2), (), streams, streams, inf)
+    plays = Plays()
+    for one in comparison.rounds():
+        list(plays.play(one, lambda: True))
+    judged = comparison.judged(plays)
+    assert judged is not None
+    played = [one.played for one in judged.standings]
     for one in played:
         done = one.values["completed"] + one.values["unfinished"]
         assert (done <= [len(stream.jobs) for stream in streams]).all()
-    judged = judge_workload("uniform", best_rule(played), played, 0)
-    text = Report([judged], ["made by a test"]).markdown()
+    text = Report([judged], overall([judged], 0), ["made by a test"]).markdown()
     assert all(one.arm.name in text for one in played)
     assert "No learned policy was played." in text

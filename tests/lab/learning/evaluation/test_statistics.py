@@ -68,3 +68,6 @@ def test_relative_gain_sees_a_tenth_and_only_a_tenth() -> None:
     assert gain.excludes_zero
     nothing = relative_gain(theirs[None, :] * draws.normal(1.0, 0.05, (10, 1)), theirs, seed=0)
     assert not nothing.excludes_zero
+    seeds = theirs[None, :] * draws.normal(1.0, 0.5, (10, 1))
+    wider = relative_gain(ours, seeds, seed=0)
+    assert wider.high - wider.low > 2.0 * (gain.high - gain.low)
