@@ -1,13 +1,17 @@
 """Write docs/identities.md from the table of identities: `python -m docs.make_identities`.
 
-The page can never say anything else than the code does; a test fails when it is out of date.
+The page can never say anything else than the code does; a test fails when it is out of date. The same table, with
+what each process reads, goes to the dashboard's server, which imports no other process: `/api/architecture`.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from bus.identities import Identity
+from foresail.architecture import architecture, mermaid, processes
+from services.dashboard.app import ARCHITECTURE
 from services.identities import IDENTITIES
 
 PAGE = Path(__file__).with_name("identities.md")
@@ -95,5 +99,12 @@ def _row(one: Identity) -> str:
     return f"| {one.name} | {one.purpose} | {published or 'nothing'} | {reads} | {heartbeats} |"
 
 
+def architecture_json() -> str:
+    """Return which process reads and publishes what, with a Mermaid flowchart."""
+    known = processes()
+    return json.dumps({**architecture(known), "mermaid": mermaid(known)}, indent=1) + "\n"
+
+
 if __name__ == "__main__":
+    ARCHITECTURE.write_text(architecture_json(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

@@ -7,9 +7,9 @@ before it is routed.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -30,14 +30,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bus.errors import BusUnavailable
 from bus.item_errors import ItemErrors
 from bus.port import StoredMessage
-from inputs.limited_json import BadJson, load_json
-from schemas.envelope import attributes_of
 from schemas.registry import to_json
 from services.dashboard.access import LogIn, Users
 from services.dashboard.hub import Hub
+from services.dashboard.past import event_json
 from services.dashboard.past_routes import NUMBER_DIGITS, PastRoutes, number_of
 
 STATIC = Path(__file__).with_name("static")
+ARCHITECTURE = Path(__file__).with_name("architecture.json")
+"""Which process reads and publishes what, as `foresail architecture` says it; written by `docs.make_identities`."""
 SAFE_HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'; object-src 'none'",
@@ -47,7 +48,7 @@ SAFE_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
-PAGES = ("overview", "decisions", "incidents", "nodes", "log", "help")
+PAGES = ("overview", "decisions", "incidents", "nodes", "workloads", "log", "help")
 """Addresses of the page, which is one; it shows what its address says."""
 PATH_SHOWN = 100
 """Characters of a path that a line of the log shows."""
@@ -118,8 +119,12 @@ class DashboardRoutes:
             return PlainTextResponse("too many open pages\n", 503, {"retry-after": "10"})
         last = request.headers.get("last-event-id", "")
         known = last.isascii() and last.isdecimal() and len(last) <= NUMBER_DIGITS
+        updates = self._hub.updates(int(last) if known else 0)
+        first = await anext(
+            updates, b""
+        )  # from here on it counts as a page, before another one is let in
         return StreamingResponse(
-            self._hub.updates(int(last) if known else 0),
+            _with_first(first, updates),
             media_type="text/event-stream",
             headers={**NOT_KEPT, "x-accel-buffering": "no"},
         )
@@ -135,32 +140,30 @@ class DashboardRoutes:
             return JSONResponse({"error": f"the log holds no event {seq}"}, 404)
         # Up to a megabyte from anybody who may write the log: other clients are not kept waiting.
         links = await self._hub.past.links(message)
-        content = await asyncio.to_thread(_event_json, message, links)
+        content = await asyncio.to_thread(linked_event_json, message, links)
         return Response(content, media_type="application/json", headers=NOT_KEPT)
+
+    async def architecture(self, _: Request) -> Response:
+        """Return which process reads and publishes what, with a Mermaid flowchart."""
+        return FileResponse(ARCHITECTURE, media_type="application/json")
 
     async def health(self, _: Request) -> Response:
         """Return how far the reader is."""
         return JSONResponse(self._hub.health(), headers=NOT_KEPT)
 
 
-def _event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:
-    """Return a stored message as JSON; data that is no JSON comes as text."""
-    data: Any
-    try:
-        data = load_json(message.data)
-    except BadJson:
-        data = message.data.decode(errors="replace")
-    return to_json(
-        {
-            "seq": message.seq,
-            "recorded_ns": message.time_ns,
-            "subject": message.subject,
-            "attributes": attributes_of(message.headers),
-            "causes": links[0],
-            "effects": links[1],
-            "data": data,
-        }
-    )
+async def _with_first(
+    first: bytes, updates: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    async with aclosing(updates):
+        yield first
+        async for update in updates:
+            yield update
+
+
+def linked_event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:
+    """Return a stored message as JSON, with the positions of what caused it and of what it led to."""
+    return to_json({**event_json(message), "causes": links[0], "effects": links[1]})
 
 
 def make_app(hub: Hub) -> Starlette:
@@ -181,6 +184,7 @@ def make_app(hub: Hub) -> Starlette:
             Route("/api/state", routes.state),
             Route("/api/stream", routes.stream),
             Route("/api/events/{seq}", routes.event),
+            Route("/api/architecture", routes.architecture),
             *PastRoutes(hub).routes(),
             Route("/healthz", routes.health),
             Mount("/static", StaticFiles(directory=STATIC)),

@@ -12,9 +12,11 @@ from typing import Any
 from bus.events import cycle_of_message, read_entry
 from bus.item_errors import ItemErrors
 from bus.port import Bus, StoredMessage
+from inputs.limited_json import BadJson, load_json
 from projections.cycle_record import CycleRecord
 from projections.event_condition import condition, names_of
 from projections.incidents.history import READS, ClusterHistory
+from projections.rail_state import RailLedger
 from schemas import subjects
 from schemas.envelope import attributes_of
 from schemas.registry import EVENT_TYPES
@@ -25,6 +27,12 @@ from services.dashboard.decision_list import DecisionFilter, rows_of
 from services.dashboard.page import Page, evolve
 from services.dashboard.places import NODE_SUBJECTS, NodeHistory, incidents_json
 from services.dashboard.row_text import row_text
+from services.dashboard.workloads import (
+    RAIL_SUBJECTS,
+    WORKLOAD_SUBJECTS,
+    WorkloadHistory,
+    workload_rows,
+)
 
 BETWEEN = 64
 """Messages after which other clients have their turn."""
@@ -33,9 +41,11 @@ SETTLED_CYCLES = 40
 """Cycles after a decision within which its outcomes are looked for."""
 LINKED_CYCLES = 4
 """Cycles after an event within which its effects are looked for."""
-NODE_CYCLES = 240
-"""Cycles of a node's history."""
+HISTORY_CYCLES = 240
+"""Cycles of the history of a node or a workload."""
 LOG_ROWS = 200
+PAGE_BYTES = 4_000_000
+"""Of events, after which a page of them ends: one event may have a megabyte."""
 SCANNED = 4_000
 """Messages that one request looks through for those of a condition."""
 
@@ -137,16 +147,45 @@ class Past:
 
     async def node(self, name: str, until_seq: int) -> Json | None:
         """Return the history of a node over the newest cycles; None when nothing was observed of it."""
-        history, archive = NodeHistory(name), self.archive
-        place = max(0, bisect_right(archive.cycle_seqs, until_seq) - NODE_CYCLES)
-        begin = archive.cycle_seqs[place] if archive.cycle_seqs else until_seq
-        async for message in self._messages(begin, until_seq, NODE_SUBJECTS):
-            event = read_entry(message).event
-            if event is not None:
+        history = NodeHistory(name)
+        rails = await self._read_history(history, NODE_SUBJECTS, until_seq)
+        if not history.looks:
+            return None
+        return history.as_json(list(self.archive.decisions.values()), rails, until_seq)
+
+    async def workload(self, name: str, until_seq: int) -> Json | None:
+        """Return the history of a workload over the newest cycles; None when nothing was observed of it."""
+        history = WorkloadHistory(name)
+        rails = await self._read_history(history, WORKLOAD_SUBJECTS, until_seq)
+        decisions = list(self.archive.decisions.values())
+        return history.as_json(decisions, rails, until_seq) if history.known else None
+
+    async def workloads(self, until_seq: int) -> list[Json]:
+        """Return the workloads whose requests are counted, or that acting aimed at, as last observed."""
+        place = bisect_right(self.archive.cycle_seqs, until_seq) - 1
+        observation = None
+        if place >= 0:
+            seq = self.archive.cycle_seqs[place]
+            async for message in self._messages(seq, seq):
+                event = read_entry(message).event
+                observation = None if event is None else event.data
+        return workload_rows(observation, list(self.archive.decisions.values()), until_seq)
+
+    async def _read_history(
+        self, history: NodeHistory | WorkloadHistory, wanted: Sequence[str], until_seq: int
+    ) -> RailLedger:
+        """Let a history read the newest cycles up to a position; return how far its guard rails are used up there."""
+        cycles, rails = self.archive.cycle_seqs, RailLedger()
+        async for message in self._messages(1, until_seq, ("config.executor",)):
+            if (event := read_entry(message).event) is not None:
+                rails.add(event)
+        place = max(0, bisect_right(cycles, until_seq) - HISTORY_CYCLES)
+        begin = cycles[place] if cycles else until_seq
+        async for message in self._messages(begin, until_seq, (*wanted, *RAIL_SUBJECTS)):
+            if (event := read_entry(message).event) is not None:
                 history.add(event)
-        return (
-            history.as_json(list(archive.decisions.values()), until_seq) if history.looks else None
-        )
+                rails.add(event)
+        return rails
 
     async def links(self, message: StoredMessage) -> tuple[list[int], list[int]]:
         """Return the positions of what caused an event and of what it led to, as far as they are near its cycle."""
@@ -171,23 +210,61 @@ class Past:
         Raises:
             InputError: the condition cannot be read, or names a field that no event has.
         """
+        rows: list[Json] = []
+        begin = until_seq + 1
+        async for found, block in self._fitting(where, layer, until_seq):
+            begin = block
+            rows += [log_row(message) for message in found]
+            if len(rows) >= LOG_ROWS:
+                break
+        first = self._first
+        return {"rows": rows, "searched_to": begin, "first_seq": first, "more": begin > first}
+
+    async def events(self, where: str, layer: str, until_seq: int, limit: int) -> Json:
+        """Return the newest whole events up to a position that fit, and where the next page begins.
+
+        A page ends after `limit` events, `PAGE_BYTES` or `SCANNED` messages, so it may be empty and yet not the last.
+
+        Raises:
+            InputError: the condition cannot be read, or names a field that no event has.
+        """
+        events: list[Json] = []
+        begin, size = until_seq + 1, 0
+        async for found, block in self._fitting(where, layer, until_seq):
+            for message in found:
+                events.append(event_json(message))
+                size += len(message.data)
+                if len(events) >= limit or size >= PAGE_BYTES:
+                    return self._events_page(events, message.seq)
+            begin = block
+        return self._events_page(events, begin)
+
+    def _events_page(self, events: list[Json], begin: int) -> Json:
+        before = begin - 1
+        return {"events": events, "before": before if before >= self._first else None}
+
+    @property
+    def _first(self) -> int:
+        return self.archive.seqs[0] if self.archive.seqs else 1
+
+    async def _fitting(
+        self, where: str, layer: str, until_seq: int
+    ) -> AsyncIterator[tuple[list[StoredMessage], int]]:
+        """Yield the messages that fit, newest first, block by block, each with the position where it begins."""
         kinds = [kind for kind in EVENT_TYPES if not layer or kind.PATTERN[0] == layer]
         expression = condition(where, kinds) if where else None
-        rows: list[Json] = []
-        first = self.archive.seqs[0] if self.archive.seqs else 1
         end, looked = until_seq, 0
-        while end >= first and len(rows) < LOG_ROWS and looked < SCANNED:
-            begin = max(first, end - LOG_ROWS + 1)
-            found: list[Json] = []
+        while end >= self._first and looked < SCANNED:
+            begin = max(self._first, end - LOG_ROWS + 1)
+            found: list[StoredMessage] = []
             async for message in self._messages(begin, end):
                 if layer and subjects.parse(message.subject).layer != layer:
                     continue
                 event = read_entry(message).event if expression else None
                 if expression is None or (event is not None and expression.holds(names_of(event))):
-                    found.append(log_row(message))
-            rows = [*rows, *reversed(found)]
+                    found.append(message)
+            yield found[::-1], begin
             looked, end = looked + end - begin + 1, begin - 1
-        return {"rows": rows, "searched_to": end + 1, "first_seq": first, "more": end >= first}
 
     async def _messages(
         self, start_seq: int, end_seq: int, wanted: Sequence[str] = (">",)
@@ -203,6 +280,22 @@ class Past:
                 count += 1
                 if count % BETWEEN == 0:
                     await asyncio.sleep(0)
+
+
+def event_json(message: StoredMessage) -> Json:
+    """Return a stored message as `tap --json` shows it; data that is no JSON comes as text."""
+    data: Any
+    try:
+        data = load_json(message.data)
+    except BadJson:
+        data = message.data.decode(errors="replace")
+    return {
+        "seq": message.seq,
+        "recorded_ns": message.time_ns,
+        "subject": message.subject,
+        "attributes": attributes_of(message.headers),
+        "data": data,
+    }
 
 
 def log_row(message: StoredMessage) -> Json:

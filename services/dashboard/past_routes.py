@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,6 +20,8 @@ from services.dashboard.hub import Hub
 NUMBER_DIGITS = 18
 """Digits of a position, cycle or time in an address; more fit no counter of the log."""
 TEXT_LENGTH = 500
+USUAL_EVENTS, MOST_EVENTS = 50, 500
+"""Events of a page."""
 NOT_KEPT = {"cache-control": "no-store"}
 
 
@@ -35,8 +39,11 @@ class PastRoutes:
             Route("/api/decisions", self.decisions),
             Route("/api/log", self.log),
             Route("/api/log/search", self.search),
+            Route("/api/events", self.events),
             Route("/api/incidents", self.incidents),
             Route("/api/nodes/{name}", self.node),
+            Route("/api/workloads", self.workloads),
+            Route("/api/workloads/{name:path}", self.workload),
             Route("/api/cycles/{cycle}", self.cycle),
         ]
 
@@ -90,13 +97,24 @@ class PastRoutes:
 
     async def search(self, request: Request) -> Response:
         """Return the newest events for which `where` holds, up to the position `before`."""
+        return await self._fitting(request, self._hub.past.log_search)
+
+    async def events(self, request: Request) -> Response:
+        """Return a page of the newest whole events for which `where` holds; the next one begins at its `before`."""
+        asked = _number(request, "limit")
+        limit = USUAL_EVENTS if asked is None else min(max(1, asked), MOST_EVENTS)
+        return await self._fitting(request, partial(self._hub.past.events, limit=limit))
+
+    async def _fitting(
+        self, request: Request, search: Callable[[str, str, int], Awaitable[object]]
+    ) -> Response:
+        """Answer by what fits `where` and `layer`, up to the position `before`."""
         query = request.query_params
         before = _number(request, "before")
         until = self._until(request) if before is None else before
+        where, layer = (query.get(name, "")[:TEXT_LENGTH] for name in ("where", "layer"))
         try:
-            found = await self._hub.past.log_search(
-                query.get("where", "")[:TEXT_LENGTH], query.get("layer", "")[:TEXT_LENGTH], until
-            )
+            found = await search(where, layer, until)
         except InputError as error:
             return JSONResponse({"error": f"{error.value}: {error.remedy}"}, 400)
         return _answer(found)
@@ -111,6 +129,18 @@ class PastRoutes:
         content = await self._hub.past.node(name, self._until(request))
         if content is None:
             return JSONResponse({"error": f"nothing was observed of a node {name}"}, 404)
+        return _answer(content)
+
+    async def workloads(self, request: Request) -> Response:
+        """Return the workloads that are known at `at`, by name."""
+        return _answer({"workloads": await self._hub.past.workloads(self._until(request))})
+
+    async def workload(self, request: Request) -> Response:
+        """Return the history of one workload up to `at`."""
+        name = request.path_params["name"][:TEXT_LENGTH]
+        content = await self._hub.past.workload(name, self._until(request))
+        if content is None:
+            return JSONResponse({"error": f"nothing was observed of a workload {name}"}, 404)
         return _answer(content)
 
     async def cycle(self, request: Request) -> Response:

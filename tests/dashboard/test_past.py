@@ -16,6 +16,7 @@ from bus.recording.bus import RecordingBus
 from foresail.__main__ import main
 from schemas.identity import Origin
 from services.dashboard import archive as archive_module
+from services.dashboard import past as past_module
 from services.dashboard.app import make_app
 from services.dashboard.arrival import arrival_of
 from services.dashboard.hub import Hub
@@ -145,6 +146,57 @@ async def test_the_log_is_filtered_as_tap_filters() -> None:
     assert [10, 11, 12] == [row["seq"] for row in window]
     assert event["causes"]
     assert event["effects"]
+
+
+async def test_events_come_page_by_page_as_tap_shows_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Every event that fits comes once, whole, newest first; what cannot be read is refused in one line."""
+    where = "cycle >= 3 and layer == 'proposal'"
+    asked = ["tap", "--where", where, "--recording", str(RECORDING), "--json"]
+    await asyncio.to_thread(main, asked)
+    tapped = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    pages: list[list[Any]] = []
+    async with reading() as hub, asking(hub) as http:
+        before: int | None = None
+        while not pages or before is not None:
+            place = {} if before is None else {"before": before}
+            params: dict[str, Any] = {"where": where, "limit": 4, **place}
+            page = (await http.get("/api/events", params=params)).json()
+            pages.append(page["events"])
+            before = page["before"]
+        wrong = await http.get("/api/events?where=scoore > 0.5")
+        written = await http.post("/api/events", json={})
+
+    events = [event for page in pages for event in page]
+    assert [event["seq"] for event in events] == [event["seq"] for event in tapped][::-1]
+    assert events[0]["data"] == tapped[-1]["data"]
+    assert max(map(len, pages)) == 4
+    assert (wrong.status_code, written.status_code) == (400, 405)
+    assert "did you mean score" in wrong.json()["error"]
+
+
+async def test_a_page_of_events_ends_before_it_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A client that asks for many does not get megabytes at once."""
+    monkeypatch.setattr(past_module, "PAGE_BYTES", 3_000)
+    async with reading() as hub, asking(hub) as http:
+        page = (await http.get("/api/events?limit=500")).json()
+    assert 1 <= len(page["events"]) < 20
+    assert page["before"] == page["events"][-1]["seq"] - 1
+
+
+async def test_the_server_says_who_reads_and_publishes_what(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The same as `foresail architecture`, with the flowchart."""
+    await asyncio.to_thread(main, ["architecture", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    async with reading() as hub, asking(hub) as http:
+        served = (await http.get("/api/architecture")).json()
+    assert served.pop("mermaid").startswith("flowchart LR\n")
+    assert served == said
 
 
 async def test_a_nodes_history_ends_with_what_the_overview_shows() -> None:
