@@ -23,7 +23,7 @@ from lab.aiopslab.scoring import ProblemScore, score_family
 from lab.traps.results import CheckResult, answer
 from lab.traps.trap import Trap, read_trap
 from lab.traps.trap_log import TrapLog
-from projections.figures import number
+from projections.figures import number, signed_text
 from schemas.envelope import Event
 
 FOLDER = "experiments/aiopslab"
@@ -199,7 +199,7 @@ def _show(played: Sequence[PlayedFamily]) -> None:
                 _answer_text(scored),
                 _score_text(scored),
                 _done_text(one) if first else "",
-                ", ".join(f"{amount:+.4g}" for amount in one.episode.rewards.values())
+                ", ".join(signed_text(amount) for amount in one.episode.rewards.values())
                 if first
                 else "",
             )
