@@ -8,15 +8,21 @@ import sys
 import webbrowser
 from pathlib import Path
 
+from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from foresail import stopping
+from foresail.html_page import write_page
 from foresail.output import console, print_note
+from foresail.progress import doing_shares
+from foresail.run_log import note_artifact
 from foresail.verbs import Verb
+from projections.figures import size
 
 VERB = Verb(42, "open a recording in the dashboard, offline, at any of its moments")
 EXAMPLES = (
     ("dashboard run.fslog", "the whole run, on a free port of this machine"),
     ("dashboard run.fslog --port 8765 --open", "on a port you choose, in your browser"),
+    ("dashboard run.fslog --export run.html --cycles 20-60", "41 cycles, in one file for a report"),
     (
         "dashboard run.fslog --host 0.0.0.0 --users users --certificate tls.crt --key tls.key",
         "for colleagues who log in",
@@ -54,6 +60,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--certificate", type=Path, metavar="FILE", help="TLS certificate chain, PEM"
     )
     parser.add_argument("--key", type=Path, metavar="FILE", help="the certificate's key, PEM")
+    parser.add_argument(
+        "--export",
+        type=Path,
+        metavar="OUT.html",
+        help="write a cut of it as one file that needs no server and no network, and serve nothing",
+    )
+    parser.add_argument(
+        "--cycles",
+        default="",
+        metavar="FIRST-LAST",
+        help="with --export: which cycles (default: the newest 60)",
+    )
     parser.add_argument("--open", action="store_true", help="open it in this machine's browser")
 
 
@@ -62,9 +80,40 @@ def main(arguments: argparse.Namespace) -> ExitCode:
 
     Raises:
         ConfigError: the port is taken, or strangers would reach the address.
-        InputError: the file is no recording.
+        InputError: the file is no recording, or holds no such cycles.
     """
+    if arguments.export is not None:
+        return stopping.run(_export(arguments))
+    if arguments.cycles:
+        raise InputError(
+            "--cycles", arguments.cycles, "it says what --export OUT.html writes: give both"
+        )
     return stopping.run(_serve(arguments))
+
+
+async def _export(arguments: argparse.Namespace) -> ExitCode:
+    from bus.clock import SystemClock  # noqa: PLC0415 - the command line starts without it
+    from bus.recording.bus import RecordingBus  # noqa: PLC0415
+    from services.dashboard.cut import cut_of, html_of  # noqa: PLC0415
+
+    bus = RecordingBus(arguments.file)
+    with doing_shares("cycles of the cut") as advance:
+        cut = await cut_of(
+            bus,
+            SystemClock(),
+            arguments.file.name,
+            arguments.cycles,
+            lambda done, all_: advance(f"cycle {done} of {all_}", done / all_),
+        )
+    page = html_of(cut)
+    write_page(arguments.export, page, "--export")
+    note_artifact(arguments.export, "report")
+    console().print(
+        f"{arguments.export}: cycles {cut['first_cycle']} to {cut['last_cycle']}, "
+        f"{len(cut['rows'])} events, {size(len(page))}; open it in a browser",
+        markup=False,
+    )
+    return verdict(cut_off=bool(bus.damage))
 
 
 async def _serve(arguments: argparse.Namespace) -> ExitCode:

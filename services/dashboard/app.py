@@ -135,7 +135,7 @@ class DashboardRoutes:
             return JSONResponse({"error": f"the log holds no event {seq}"}, 404)
         # Up to a megabyte from anybody who may write the log: other clients are not kept waiting.
         links = await self._hub.past.links(message)
-        content = await asyncio.to_thread(_event_json, message, links)
+        content = await asyncio.to_thread(linked_event_json, message, links)
         return Response(content, media_type="application/json", headers=NOT_KEPT)
 
     async def architecture(self, _: Request) -> Response:
@@ -147,7 +147,7 @@ class DashboardRoutes:
         return JSONResponse(self._hub.health(), headers=NOT_KEPT)
 
 
-def _event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:
+def linked_event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:
     """Return a stored message as JSON, with the positions of what caused it and of what it led to."""
     return to_json({**event_json(message), "causes": links[0], "effects": links[1]})
 

@@ -44,7 +44,7 @@ def test_its_command_runs(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In an empty folder with examples and experiments beside it; 0 or 1 (a difference, a failed gate) is an answer."""
+    """In an empty folder with examples and experiments beside it; 0 or 1 (a difference, no pass) is an answer."""
     for folder in ("examples", "experiments"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)

@@ -1,5 +1,6 @@
 // The address is the page's state: which page, which moment, what is selected and filtered. A link shows the same.
 
+import { cut } from "./asking";
 import { PAGES } from "./pages";
 
 type Parameters = Record<string, string | number | null | undefined>;
@@ -44,16 +45,17 @@ class Address {
   }
 
   #read(): void {
-    const name = location.pathname.replace(/^\/+|\/+$/g, "");
+    const shown = cut ? new URL(location.hash.slice(1) || "/", "http://cut") : location;
+    const name = shown.pathname.replace(/^\/+|\/+$/g, "");
     this.page = PAGES.some((page) => page.name === name) ? name : "overview";
-    this.parameters = new URLSearchParams(location.search);
+    this.parameters = new URLSearchParams(shown.search);
   }
 }
 
 function path(page: string, parameters: Parameters): string {
   const given = Object.entries(parameters).filter(([, value]) => value != null && value !== "");
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return `/${page === "overview" ? "" : page}${query ? `?${query}` : ""}`;
+  return `${cut ? "#" : ""}/${page === "overview" ? "" : page}${query ? `?${query}` : ""}`;
 }
 
 export const address = new Address();

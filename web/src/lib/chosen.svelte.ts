@@ -1,6 +1,7 @@
 // The decision that is shown: the newest, or the cycle that the address names.
 
 import { address } from "./address.svelte";
+import { ask } from "./asking";
 import type { Story } from "./sections";
 import { view } from "./view.svelte";
 
@@ -28,7 +29,7 @@ class Chosen {
   }
 
   async load(cycle: number, at: number | null): Promise<void> {
-    const answer = await fetch(`/api/cycles/${cycle}${at === null ? "" : `?at=${at}`}`).catch(() => null);
+    const answer = await ask(`/api/cycles/${cycle}${at === null ? "" : `?at=${at}`}`);
     if (cycle !== this.cycle) return;
     this.problem = answer?.ok ? "" : answer?.status === 404 ? `The log holds no decision of cycle ${cycle}.` : "The server does not answer; it is asked again with the next update.";
     if (answer?.ok) this.#loaded = (await answer.json()) as Story;

@@ -1,5 +1,6 @@
 // The live feed: one stream of updates; a hidden page lets go of it, since browsers allow six connections per host.
 
+import { cut } from "./asking";
 import { clock } from "./clock.svelte";
 import type { Row, Sections, Update } from "./sections";
 
@@ -16,6 +17,7 @@ class Feed {
   #source: EventSource | null = null;
 
   start(): void {
+    if (cut) return this.#update({ now_ms: cut.made_ms, skipped: 0, ...(cut.moments.at(-1) as Pick<Update, "sections" | "rows">) });
     document.addEventListener("visibilitychange", () => (document.hidden ? this.stop() : this.#connect()));
     window.addEventListener("pagehide", () => this.stop());
     this.#connect();

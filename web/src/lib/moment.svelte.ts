@@ -1,6 +1,7 @@
 // The moment that is shown: none (the newest), or a position of the log, which the address holds.
 
 import { address } from "./address.svelte";
+import { ask } from "./asking";
 import { feed } from "./feed.svelte";
 import type { Row, Sections } from "./sections";
 
@@ -104,7 +105,7 @@ class Moment {
       const asked = this.#next;
       const wanted = this.#wanted;
       this.#next = "";
-      const answer = await fetch(`/api/moment?${asked}`).catch(() => null);
+      const answer = await ask(`/api/moment?${asked}`);
       const state = answer?.ok ? ((await answer.json()) as State) : null;
       if (wanted !== this.#wanted) continue;
       if (state) {
@@ -121,7 +122,7 @@ class Moment {
   async #readOutline(): Promise<void> {
     const known = this.outline;
     const after = known ? known.last_seq : 0;
-    const answer = await fetch(`/api/outline?after=${after}`).catch(() => null);
+    const answer = await ask(`/api/outline?after=${after}`);
     if (!answer?.ok) return;
     const read = (await answer.json()) as Outline;
     const goesOn = known !== null && known.first_seq === read.first_seq && known.whole === read.whole;
