@@ -43,6 +43,8 @@ class PastRoutes:
             Route("/api/incidents", self.incidents),
             Route("/api/run", self.run),
             Route("/api/nodes/{name}", self.node),
+            Route("/api/workloads", self.workloads),
+            Route("/api/workloads/{name:path}", self.workload),
             Route("/api/cycles/{cycle}", self.cycle),
         ]
 
@@ -132,6 +134,18 @@ class PastRoutes:
         content = await self._hub.past.node(name, self._until(request))
         if content is None:
             return JSONResponse({"error": f"nothing was observed of a node {name}"}, 404)
+        return _answer(content)
+
+    async def workloads(self, request: Request) -> Response:
+        """Return the workloads that are known at `at`, by name."""
+        return _answer({"workloads": await self._hub.past.workloads(self._until(request))})
+
+    async def workload(self, request: Request) -> Response:
+        """Return the history of one workload up to `at`."""
+        name = request.path_params["name"][:TEXT_LENGTH]
+        content = await self._hub.past.workload(name, self._until(request))
+        if content is None:
+            return JSONResponse({"error": f"nothing was observed of a workload {name}"}, 404)
         return _answer(content)
 
     async def cycle(self, request: Request) -> Response:
