@@ -14,12 +14,12 @@ from rich.table import Table
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.learn.environment_choice import pairs, run_folder
-from foresail.output import console, print_json
+from foresail.output import console, print_json, print_note
 from lab.learning.comparison.contestants import Contestant, exported, is_exported, trained
 from lab.learning.evaluation.episodes import TEST_SEED, Episode, play
 from lab.learning.evaluation.statistics import aggregate
 from lab.learning.libraries import library
-from lab.learning.training.environments import make_environment, on_split
+from lab.learning.training.environments import ADMISSION, make_environment, on_split
 from projections.figures import number
 
 EXAMPLES = (
@@ -49,9 +49,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     seeds = range(arguments.first_episode, arguments.first_episode + arguments.episodes)
     rows = []
     for word in arguments.policies:
-        one = [exported(Path(word))] if is_exported(word) else trained(run_folder(word))
+        one = [exported(Path(word))] if is_exported(word) else list(trained(run_folder(word)))
         played = [_play(contestant, changed, seeds) for contestant in one]
-        rows.append(_row(word, played))
+        rows.append({**_row(word, played), "paid_by": _paid_by(one[0], changed)})
     if arguments.json:
         print_json(
             {
@@ -73,6 +73,15 @@ def _play(contestant: Contestant, changed: dict[str, Any], seeds: Sequence[int])
         play(contestant.policy, lambda: make_environment(name, arguments), seeds,
              masked=contestant.masked)
     )  # fmt: skip
+
+
+def _paid_by(contestant: Contestant, changed: dict[str, Any]) -> str:
+    """Return what a policy's returns are returns of; those of two different ones are on different scales."""
+    arguments = {**contestant.arguments, **changed}
+    if contestant.environment != ADMISSION:
+        return str(contestant.environment)
+    usual = "skrueue" if arguments.get("variant", "skrueue") == "skrueue" else "score"
+    return f"reward={arguments.get('reward', usual)} on {arguments.get('workload', 'uniform')}"
 
 
 def _row(word: str, played: Sequence[Sequence[Episode]]) -> dict[str, Any]:
@@ -122,6 +131,9 @@ def _print(rows: Sequence[dict[str, Any]]) -> None:
             interval, number(row["deviation"]), number(row["mean_length"]),
         )  # fmt: skip
     console().print(table)
+    if len({row["paid_by"] for row in rows}) > 1:
+        paid = ", ".join(f"{row['policy']} by {row['paid_by']}" for row in rows)
+        print_note(f"returns are on different scales, not to be compared: {paid}")
     for row in rows:
         for name, value in row["metrics"].items():
             console().print(

@@ -7,7 +7,8 @@ before it is routed.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -128,8 +129,12 @@ class DashboardRoutes:
             return PlainTextResponse("too many open pages\n", 503, {"retry-after": "10"})
         last = request.headers.get("last-event-id", "")
         known = last.isascii() and last.isdecimal() and len(last) <= NUMBER_DIGITS
+        updates = self._hub.updates(int(last) if known else 0)
+        first = await anext(
+            updates, b""
+        )  # from here on it counts as a page, before another one is let in
         return StreamingResponse(
-            self._hub.updates(int(last) if known else 0),
+            _with_first(first, updates),
             media_type="text/event-stream",
             headers={**NOT_KEPT, "x-accel-buffering": "no"},
         )
@@ -155,6 +160,15 @@ class DashboardRoutes:
     async def health(self, _: Request) -> Response:
         """Return how far the reader is."""
         return JSONResponse(self._hub.health(), headers=NOT_KEPT)
+
+
+async def _with_first(
+    first: bytes, updates: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    async with aclosing(updates):
+        yield first
+        async for update in updates:
+            yield update
 
 
 def linked_event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:

@@ -148,11 +148,10 @@ async def _collect(
     for name in moments[-1]["sections"].get("node_names") or ():
         if (node := await hub.past.node(name, end)) is not None:
             answers[f"/api/nodes/{name}"] = node
-    listed_workloads = await hub.past.workloads(end)
-    answers["/api/workloads"] = {"workloads": listed_workloads}
-    for name in (row["name"] for row in listed_workloads):
-        if (workload := await hub.past.workload(name, end)) is not None:
-            answers[f"/api/workloads/{name}"] = workload
+    answers["/api/workloads"] = {"workloads": await hub.past.workloads(end)}
+    for workload in answers["/api/workloads"]["workloads"]:
+        if (known := await hub.past.workload(workload["name"], end)) is not None:
+            answers[f"/api/workloads/{workload['name']}"] = known
     answers["/api/models"] = await hub.past.models(end)
     answers["/api/settings"] = {"processes": await hub.past.settings(end)}
     answers["/api/incidents"] = {"incidents": await hub.past.incidents(end)}

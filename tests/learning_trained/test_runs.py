@@ -97,6 +97,14 @@ def test_tensorboard_and_checkpoints_are_written(tmp_path: Path) -> None:
     assert json.loads((folder / "plan.json").read_text("utf-8")) == CART_POLE.as_json()
 
 
+def test_placement_is_learnt_like_any_environment(tmp_path: Path) -> None:
+    """It has no splits: the development episodes differ from training's by their seeds."""
+    short = replace(recipe("skrueue", "PPO", 110), steps=256, hyper_parameters={"n_steps": 128})
+    arguments = {"length_seconds": 600, "scenario": "burst_load"}
+    plan = Plan("Foresail/JobPlacement-v1", short, 0, arguments, development_episodes=1)
+    assert _train(plan, tmp_path / "run").steps == 256
+
+
 @pytest.mark.parametrize(
     ("environment", "algorithm", "wrong"),
     [
@@ -104,6 +112,7 @@ def test_tensorboard_and_checkpoints_are_written(tmp_path: Path) -> None:
         ("Pendulum-v1", "DQN", "choice of actions"),
         ("CartPole-v1", "MaskablePPO", "may not be taken"),
         ("NoSuch-v1", "PPO", "--env"),
+        ("Foresail/Agents-v1", "PPO", "learn train-agents"),
     ],
 )
 def test_what_does_not_fit_is_refused(

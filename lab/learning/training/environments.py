@@ -25,7 +25,7 @@ SOURCE_OPTIONS = ("count", "data_dir", "first_hour", "length_seconds", "settings
 """Arguments that belong to the source of streams; `settings` is a file of `settings_file`."""
 ADMISSION = "Foresail/KueueAdmission-v1"
 """The environment that is stepped many times at once."""
-OWN_IDS = "Foresail/"
+OWN_IDS, AGENTS = "Foresail/", "Foresail/Agents-v1"
 CLIPPED_OBSERVATION = 10.0
 """Deviations beyond which a normalised observation is cut."""
 
@@ -37,7 +37,11 @@ def make_environment(name: str, arguments: Mapping[str, Any]) -> Any:
         InputError: there is none of that id, or it takes no such arguments.
     """
     gymnasium = library("gymnasium")
-    made_with = own_arguments(arguments) if name.startswith(OWN_IDS) else dict(arguments)
+    if name.startswith(OWN_IDS):
+        library("lab.learning.environments")  # registers them
+    if name == AGENTS:
+        raise InputError("--env", name, "three agents learn by `foresail learn train-agents`")
+    made_with = own_arguments(arguments) if name == ADMISSION else dict(arguments)
     hidden = hidden_places(made_with)
     made_with.pop(HIDDEN, None)
     try:
@@ -45,7 +49,9 @@ def make_environment(name: str, arguments: Mapping[str, Any]) -> Any:
     except gymnasium.error.Error as error:
         raise InputError("--env", name, str(error)) from error
     except TypeError as error:
-        raise InputError("--env-argument", dict(arguments), str(error)) from error
+        # Gymnasium names the class and repeats everything that it was given.
+        why = str(error).partition(" was raised from")[0].rpartition("__init__() ")[2]
+        raise InputError("--env-argument", dict(arguments), f"{name} {why}") from error
     if not hidden:
         return environment
 
@@ -58,8 +64,7 @@ def make_environment(name: str, arguments: Mapping[str, Any]) -> Any:
 
 
 def own_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what one of our own environments is made with: the jobs of one split, train where none is named."""
-    library("lab.learning.environments")  # registers them
+    """Return what our environment of admission is made with: the jobs of one split, train where none is named."""
     made_with = dict(arguments)
     workload, split = made_with.pop("workload", "uniform"), made_with.pop("split", "train")
     options = {name: made_with.pop(name) for name in SOURCE_OPTIONS if name in made_with}
@@ -78,8 +83,8 @@ def observation_shape(arguments: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def on_split(name: str, arguments: Mapping[str, Any], split: str) -> dict[str, Any]:
-    """Return arguments that play a split; an environment of others has none and differs by its seeds."""
-    return {**arguments, "split": split} if name.startswith(OWN_IDS) else dict(arguments)
+    """Return arguments that play a split; an environment without splits differs by its seeds."""
+    return {**arguments, "split": split} if name == ADMISSION else dict(arguments)
 
 
 def side_by_side(
