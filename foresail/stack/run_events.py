@@ -30,6 +30,7 @@ LOCAL_ONLY = {
         "keep",
         "frozen_seconds",
     },
+    "collector": {"history_files", "history_source"},  # its events say what was filled in
     "nats": {"url", "port", "sync_interval", "replicas"},
     "dashboard": {"host", "port", "users_file", "tls_certificate", "tls_key"},
     "inference": {"model", "demand_model", "shadow_models"},
