@@ -37,6 +37,7 @@ def real_plane(binaries: Path, folder: Path, nodes: int) -> Iterator[Path]:
             labels = {LABEL: "yes"}
             row = {"name": f"node-{number}", "cpu": 16, "memory_gib": 64, "labels": labels}
             ask(cluster, "POST", path_of("nodes"), node(row))
+        _prepare_space(cluster)
         keeping = threading.Thread(target=_keep, args=(cluster, stop))
         keeping.start()
         yield plane.kubeconfig
@@ -45,6 +46,17 @@ def real_plane(binaries: Path, folder: Path, nodes: int) -> Iterator[Path]:
         if keeping is not None:
             keeping.join(HANGS_SECONDS)
         plane.close()
+
+
+def _prepare_space(cluster: HttpCluster) -> None:
+    """Make the namespace of the load as its owner would: a quota there needs defaults for pods that ask for nothing."""
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
+    ask(cluster, "POST", "/api/v1/namespaces", space)
+    request, most = {"cpu": "100m", "memory": "64Mi"}, {"cpu": "16", "memory": "64Gi"}
+    limits = {"type": "Container", "default": most, "defaultRequest": request}
+    ask(cluster, "POST", f"/api/v1/namespaces/{SPACE}/limitranges", {
+        "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "defaults"}, "spec": {"limits": [limits]},
+    })  # fmt: skip
 
 
 def _keep(cluster: HttpCluster, stop: threading.Event) -> None:
