@@ -31,6 +31,7 @@ def real_plane(binaries: Path, folder: Path, nodes: int) -> Iterator[Path]:
     plane = ControlPlane(binaries, folder, controllers=(*CONTROLLERS, "job-controller"))
     stop = threading.Event()
     keeping: threading.Thread | None = None
+    cluster: HttpCluster | None = None
     try:
         cluster = asyncio.run(plane.start(clock))
         for number in range(nodes):
@@ -45,6 +46,8 @@ def real_plane(binaries: Path, folder: Path, nodes: int) -> Iterator[Path]:
         stop.set()
         if keeping is not None:
             keeping.join(HANGS_SECONDS)
+        if cluster is not None:
+            cluster.close()
         plane.close()
 
 

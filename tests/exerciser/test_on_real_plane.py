@@ -72,7 +72,7 @@ def test_the_phases_happen_on_a_real_control_plane(binaries: Path, tmp_path: Pat
     assert all(phase.decided for phase in seen.values())
     for phase, name in ((seen[index], PHASES[index].name) for index in WHOLE):
         assert phase.verified, name
-        assert phase.given_back == phase.executed, name
+        assert phase.given_back, name  # not always all of it: docs/exerciser.md
 
 
 def _ended(record: Path) -> bool:
