@@ -154,9 +154,6 @@ async def _collect(
             answers[f"/api/workloads/{workload['name']}"] = known
     answers["/api/models"] = await hub.past.models(end)
     answers["/api/settings"] = {"processes": await hub.past.settings(end)}
-    answers["/api/models"] = await hub.past.models(end)
-    answers["/api/settings"] = {"processes": await hub.past.settings(end)}
-    answers["/api/run"] = await hub.past.run(end)
     answers["/api/incidents"] = {"incidents": await hub.past.incidents(end)}
     listed = hub.past.decisions(DecisionFilter(end))
     listed["rows"] = [row for row in listed["rows"] if row["cycle"] >= cycles[0]]
