@@ -39,6 +39,7 @@ NAMES = (
     "session_overhead",
     "search_beats_random",
     "learning_steps",
+    "page",
 )
 OTHER_FLAGS = frozenset(
     {"demotion_errors", "gate_errors", "idle_weight", "promotion_errors", "sync_loss"}

@@ -7,7 +7,8 @@ before it is routed.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -47,7 +48,7 @@ SAFE_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
-PAGES = ("overview", "decisions", "incidents", "nodes", "log", "help")
+PAGES = ("overview", "decisions", "incidents", "nodes", "workloads", "log", "help")
 """Addresses of the page, which is one; it shows what its address says."""
 PATH_SHOWN = 100
 """Characters of a path that a line of the log shows."""
@@ -118,8 +119,12 @@ class DashboardRoutes:
             return PlainTextResponse("too many open pages\n", 503, {"retry-after": "10"})
         last = request.headers.get("last-event-id", "")
         known = last.isascii() and last.isdecimal() and len(last) <= NUMBER_DIGITS
+        updates = self._hub.updates(int(last) if known else 0)
+        first = await anext(
+            updates, b""
+        )  # from here on it counts as a page, before another one is let in
         return StreamingResponse(
-            self._hub.updates(int(last) if known else 0),
+            _with_first(first, updates),
             media_type="text/event-stream",
             headers={**NOT_KEPT, "x-accel-buffering": "no"},
         )
@@ -145,6 +150,15 @@ class DashboardRoutes:
     async def health(self, _: Request) -> Response:
         """Return how far the reader is."""
         return JSONResponse(self._hub.health(), headers=NOT_KEPT)
+
+
+async def _with_first(
+    first: bytes, updates: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    async with aclosing(updates):
+        yield first
+        async for update in updates:
+            yield update
 
 
 def linked_event_json(message: StoredMessage, links: tuple[list[int], list[int]]) -> bytes:

@@ -148,6 +148,10 @@ async def _collect(
     for name in moments[-1]["sections"].get("node_names") or ():
         if (node := await hub.past.node(name, end)) is not None:
             answers[f"/api/nodes/{name}"] = node
+    answers["/api/workloads"] = {"workloads": await hub.past.workloads(end)}
+    for workload in answers["/api/workloads"]["workloads"]:
+        if (known := await hub.past.workload(workload["name"], end)) is not None:
+            answers[f"/api/workloads/{workload['name']}"] = known
     answers["/api/incidents"] = {"incidents": await hub.past.incidents(end)}
     listed = hub.past.decisions(DecisionFilter(end))
     listed["rows"] = [row for row in listed["rows"] if row["cycle"] >= cycles[0]]

@@ -8,7 +8,7 @@ it skips what it missed and gets the number of those rows.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
@@ -130,7 +130,7 @@ class Hub:
                 self._render()
             await self._clock.sleep(self.settings.update_seconds)
 
-    async def updates(self, last_seq: int = 0) -> AsyncIterator[bytes]:
+    async def updates(self, last_seq: int = 0) -> AsyncGenerator[bytes, None]:
         """Yield Server-Sent Events for one page: everything, then what changes.
 
         Args:

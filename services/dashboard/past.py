@@ -16,6 +16,8 @@ from inputs.limited_json import BadJson, load_json
 from projections.cycle_record import CycleRecord
 from projections.event_condition import condition, names_of
 from projections.incidents.history import READS, ClusterHistory
+from projections.rail_state import RailLedger
+from projections.run_progress import RunProgress
 from schemas import subjects
 from schemas.envelope import attributes_of
 from schemas.registry import EVENT_TYPES
@@ -26,6 +28,12 @@ from services.dashboard.decision_list import DecisionFilter, rows_of
 from services.dashboard.page import Page, evolve
 from services.dashboard.places import NODE_SUBJECTS, NodeHistory, incidents_json
 from services.dashboard.row_text import row_text
+from services.dashboard.workloads import (
+    RAIL_SUBJECTS,
+    WORKLOAD_SUBJECTS,
+    WorkloadHistory,
+    workload_rows,
+)
 
 BETWEEN = 64
 """Messages after which other clients have their turn."""
@@ -34,8 +42,8 @@ SETTLED_CYCLES = 40
 """Cycles after a decision within which its outcomes are looked for."""
 LINKED_CYCLES = 4
 """Cycles after an event within which its effects are looked for."""
-NODE_CYCLES = 240
-"""Cycles of a node's history."""
+HISTORY_CYCLES = 240
+"""Cycles of the history of a node or a workload."""
 LOG_ROWS = 200
 PAGE_BYTES = 4_000_000
 """Of events, after which a page of them ends: one event may have a megabyte."""
@@ -138,18 +146,56 @@ class Past:
             self._incidents = (until_seq, history, incidents_json(history))
             return self._incidents[2]
 
-    async def node(self, name: str, until_seq: int) -> Json | None:
-        """Return the history of a node over the newest cycles; None when nothing was observed of it."""
-        history, archive = NodeHistory(name), self.archive
-        place = max(0, bisect_right(archive.cycle_seqs, until_seq) - NODE_CYCLES)
-        begin = archive.cycle_seqs[place] if archive.cycle_seqs else until_seq
-        async for message in self._messages(begin, until_seq, NODE_SUBJECTS):
+    async def run(self, until_seq: int) -> Json:
+        """Return how the run stood at a position: manifest, stages, trials, files, errors and end."""
+        progress = RunProgress()
+        async for message in self._messages(1, until_seq, ("run.>",)):
             event = read_entry(message).event
             if event is not None:
+                progress.add(event)
+        return progress.as_json()
+
+    async def node(self, name: str, until_seq: int) -> Json | None:
+        """Return the history of a node over the newest cycles; None when nothing was observed of it."""
+        history = NodeHistory(name)
+        rails = await self._read_history(history, NODE_SUBJECTS, until_seq)
+        if not history.looks:
+            return None
+        return history.as_json(list(self.archive.decisions.values()), rails, until_seq)
+
+    async def workload(self, name: str, until_seq: int) -> Json | None:
+        """Return the history of a workload over the newest cycles; None when nothing was observed of it."""
+        history = WorkloadHistory(name)
+        rails = await self._read_history(history, WORKLOAD_SUBJECTS, until_seq)
+        decisions = list(self.archive.decisions.values())
+        return history.as_json(decisions, rails, until_seq) if history.known else None
+
+    async def workloads(self, until_seq: int) -> list[Json]:
+        """Return the workloads whose requests are counted, or that acting aimed at, as last observed."""
+        place = bisect_right(self.archive.cycle_seqs, until_seq) - 1
+        observation = None
+        if place >= 0:
+            seq = self.archive.cycle_seqs[place]
+            async for message in self._messages(seq, seq):
+                event = read_entry(message).event
+                observation = None if event is None else event.data
+        return workload_rows(observation, list(self.archive.decisions.values()), until_seq)
+
+    async def _read_history(
+        self, history: NodeHistory | WorkloadHistory, wanted: Sequence[str], until_seq: int
+    ) -> RailLedger:
+        """Let a history read the newest cycles up to a position; return how far its guard rails are used up there."""
+        cycles, rails = self.archive.cycle_seqs, RailLedger()
+        async for message in self._messages(1, until_seq, ("config.executor",)):
+            if (event := read_entry(message).event) is not None:
+                rails.add(event)
+        place = max(0, bisect_right(cycles, until_seq) - HISTORY_CYCLES)
+        begin = cycles[place] if cycles else until_seq
+        async for message in self._messages(begin, until_seq, (*wanted, *RAIL_SUBJECTS)):
+            if (event := read_entry(message).event) is not None:
                 history.add(event)
-        return (
-            history.as_json(list(archive.decisions.values()), until_seq) if history.looks else None
-        )
+                rails.add(event)
+        return rails
 
     async def links(self, message: StoredMessage) -> tuple[list[int], list[int]]:
         """Return the positions of what caused an event and of what it led to, as far as they are near its cycle."""

@@ -41,7 +41,10 @@ class PastRoutes:
             Route("/api/log/search", self.search),
             Route("/api/events", self.events),
             Route("/api/incidents", self.incidents),
+            Route("/api/run", self.run),
             Route("/api/nodes/{name}", self.node),
+            Route("/api/workloads", self.workloads),
+            Route("/api/workloads/{name:path}", self.workload),
             Route("/api/cycles/{cycle}", self.cycle),
         ]
 
@@ -121,12 +124,28 @@ class PastRoutes:
         """Return every incident up to `at`, newest first."""
         return _answer({"incidents": await self._hub.past.incidents(self._until(request))})
 
+    async def run(self, request: Request) -> Response:
+        """Return how the run stood at `at`, as `foresail status --run FILE --json` says."""
+        return _answer(await self._hub.past.run(self._until(request)))
+
     async def node(self, request: Request) -> Response:
         """Return the history of one node up to `at`."""
         name = request.path_params["name"][:TEXT_LENGTH]
         content = await self._hub.past.node(name, self._until(request))
         if content is None:
             return JSONResponse({"error": f"nothing was observed of a node {name}"}, 404)
+        return _answer(content)
+
+    async def workloads(self, request: Request) -> Response:
+        """Return the workloads that are known at `at`, by name."""
+        return _answer({"workloads": await self._hub.past.workloads(self._until(request))})
+
+    async def workload(self, request: Request) -> Response:
+        """Return the history of one workload up to `at`."""
+        name = request.path_params["name"][:TEXT_LENGTH]
+        content = await self._hub.past.workload(name, self._until(request))
+        if content is None:
+            return JSONResponse({"error": f"nothing was observed of a workload {name}"}, 404)
         return _answer(content)
 
     async def cycle(self, request: Request) -> Response:

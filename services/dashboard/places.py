@@ -9,12 +9,14 @@ from typing import Any
 from projections.frame_states import FrameStates
 from projections.incidents.chain import incidents
 from projections.incidents.history import ClusterHistory
+from projections.rail_state import RailLedger
 from schemas.envelope import Event
 from schemas.observation import Observation, ObservedNodes, ObservedPods
 from schemas.prediction import Prediction, PredictionDemand, PredictionRisk, prediction_table
 from schemas.reaction import Reaction
 from services.dashboard.cycle_json import Json
 from services.dashboard.decision_list import DecisionEntry
+from services.dashboard.workloads import decisions_about
 
 NODE_SUBJECTS = ("observation", "prediction.risk", "prediction.demand", "reaction")
 COLUMNS = (
@@ -27,7 +29,6 @@ COLUMNS = (
 )
 """Columns of a node's observed row that are drawn."""
 MOST_REACTIONS = 40
-MOST_DECISIONS = 40
 
 
 def incidents_json(history: ClusterHistory) -> list[Json]:
@@ -73,13 +74,10 @@ class NodeHistory:
             case _:
                 pass
 
-    def as_json(self, decisions: Sequence[DecisionEntry], until_seq: int) -> Json:
+    def as_json(
+        self, decisions: Sequence[DecisionEntry], rails: RailLedger, until_seq: int
+    ) -> Json:
         """Return everything, newest last; `decisions` are those of the log."""
-        about = [
-            entry.row | {"became": [text for at, text in entry.became if at <= until_seq][-1:]}
-            for entry in decisions
-            if entry.seq <= until_seq and entry.row["target"].startswith(self.name)
-        ]
         return {
             "name": self.name,
             "now": self.newest,
@@ -95,7 +93,8 @@ class NodeHistory:
             "model": None if self.prediction is None else self.prediction.model_id,
             "alarm_ratio": None if self.prediction is None else self.prediction.alarm_ratio,
             "reactions": self.reactions[-MOST_REACTIONS:][::-1],
-            "decisions": about[-MOST_DECISIONS:][::-1],
+            "rails": [rail.model_dump(mode="json") for rail in rails.rails(self.name)],
+            "decisions": decisions_about(decisions, self.name, until_seq),
         }
 
     def _add_look(self, event: Event[Any], data: Observation) -> None:
@@ -117,10 +116,12 @@ class NodeHistory:
     def _features(self) -> list[Json]:
         if self.prediction is None:
             return []
+        mine = [
+            one for one in self.prediction.contributions if one.target.split("|")[0] == self.name
+        ]
         return [
             one.model_dump(mode="json") | {"unit": self.prediction.contributions_unit}
-            for one in self.prediction.contributions
-            if one.target.split("|")[0] == self.name
+            for one in sorted(mine, key=lambda one: -abs(one.contribution))
         ]
 
 

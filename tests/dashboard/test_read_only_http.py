@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import httpx
 import pytest
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
 
 from bus.clock import SystemClock
 from bus.errors import ConfigError
 from schemas.control import Command
 from services.dashboard import hub as hub_module
-from services.dashboard.app import PAGES, STATIC, make_app
+from services.dashboard.app import PAGES, STATIC, DashboardRoutes, make_app
 from services.dashboard.hub import Hub
 from services.dashboard.page import Page
 from services.dashboard.service import listen
@@ -186,6 +188,22 @@ async def test_too_many_pages_are_told_to_come_back(filled_log: FilledLog) -> No
     settings = SETTINGS.model_copy(update={"max_pages": 0})
     async with running(filled_log, settings) as hub, client(hub) as http:
         assert (await http.get("/api/stream")).status_code == 503
+
+
+async def test_pages_that_come_at_once_are_counted_one_by_one(filled_log: FilledLog) -> None:
+    """A crowd that asks in the same moment gets no further than the limit."""
+    settings = SETTINGS.model_copy(update={"max_pages": 2})
+    async with running(filled_log, settings) as hub:
+        stream = DashboardRoutes(hub).stream
+        answers = [await stream(Request({"type": "http", "headers": []})) for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [200, 200, 503]
+        for answer in answers[:2]:
+            assert isinstance(answer, StreamingResponse)
+            body = answer.body_iterator
+            assert isinstance(body, AsyncGenerator)
+            assert str(await anext(body)).startswith("b'id: ")
+            await body.aclose()
+        assert hub.pages == 0
 
 
 async def test_health_tells_the_age_of_the_newest_event(filled_log: FilledLog) -> None:

@@ -45,7 +45,7 @@ class Address {
   }
 
   #read(): void {
-    const shown = cut ? new URL(location.hash.slice(1) || "/", "http://cut") : location;
+    const shown = cut ? new URL(location.hash.slice(1) || "/", "cut://page") : location;
     const name = shown.pathname.replace(/^\/+|\/+$/g, "");
     this.page = PAGES.some((page) => page.name === name) ? name : "overview";
     this.parameters = new URLSearchParams(shown.search);

@@ -30,7 +30,7 @@ export async function openCut(): Promise<void> {
 
 /** Ask for an address; null where nobody answers. */
 export async function ask(address: string): Promise<Answer | null> {
-  if (cut) return answerOf(cut, new URL(address, "http://cut"));
+  if (cut) return answerOf(cut, new URL(address, "cut://page"));
   return fetch(address).catch(() => null);
 }
 

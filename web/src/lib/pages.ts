@@ -5,6 +5,7 @@ export const PAGES = [
   { name: "decisions", title: "Decisions", key: "d" },
   { name: "incidents", title: "Incidents", key: "i" },
   { name: "nodes", title: "Nodes", key: "n" },
+  { name: "workloads", title: "Workloads", key: "w" },
   { name: "log", title: "Log", key: "l" },
   { name: "help", title: "Help", key: "h" },
 ] as const;

@@ -50,7 +50,7 @@ class Palette {
       kind: "decision", text: `${one.cycle} ${words(one.label)} ${one.target}`, to: address.link("decisions", { cycle: one.cycle }),
     }));
     const targets = new Set((view.sections.recent ?? []).map((one) => one.target.split(" to ")[0] ?? "").filter((target) => target.includes("/")));
-    const workloads = [...targets].map((name) => ({ kind: "workload", text: name, to: address.link("decisions", { target: name }) }));
+    const workloads = [...targets].map((name) => ({ kind: "workload", text: name, to: address.link("workloads", { workload: name }) }));
     return [...pages, ...decided, ...workloads, ...nodes];
   }
 }
