@@ -38,7 +38,7 @@ from services.model_directory import read_model
 EXAMPLES = (("forecast diagnose --dataset mine", "split 1, which no training row is of"),)
 FEATURES = 10
 DEFAULT_SPLIT = "1"
-BELOW = tuple(f"below q{quantile:g}" for quantile in QUANTILES)
+BELOW = tuple(f"below q{number(quantile)}" for quantile in QUANTILES)
 PROBABILITIES = ("calibrated", "raw", "rolling")
 
 

@@ -25,9 +25,11 @@ from services.dashboard.archive import Archive
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
 from services.dashboard.decision_list import DecisionFilter, rows_of
+from services.dashboard.model_book import MODEL_SUBJECTS, ModelBook
 from services.dashboard.page import Page, evolve
 from services.dashboard.places import NODE_SUBJECTS, NodeHistory, incidents_json
 from services.dashboard.row_text import row_text
+from services.dashboard.settings_list import SettingsBook
 from services.dashboard.workloads import (
     RAIL_SUBJECTS,
     WORKLOAD_SUBJECTS,
@@ -180,6 +182,24 @@ class Past:
                 event = read_entry(message).event
                 observation = None if event is None else event.data
         return workload_rows(observation, list(self.archive.decisions.values()), until_seq)
+
+    async def models(self, until_seq: int) -> Json:
+        """Return every model that predicted in the newest cycles up to a position, and how it did."""
+        book, cycles = ModelBook(), self.archive.cycle_seqs
+        place = max(0, bisect_right(cycles, until_seq) - HISTORY_CYCLES)
+        begin = cycles[place] if cycles else until_seq
+        async for message in self._messages(begin, until_seq, MODEL_SUBJECTS):
+            if (event := read_entry(message).event) is not None:
+                book.add(event)
+        return book.as_json()
+
+    async def settings(self, until_seq: int) -> list[Json]:
+        """Return the settings in force at a position, by process."""
+        book = SettingsBook()
+        async for message in self._messages(1, until_seq, ("config.*",)):
+            if (event := read_entry(message).event) is not None:
+                book.add(event)
+        return book.as_json()
 
     async def _read_history(
         self, history: NodeHistory | WorkloadHistory, wanted: Sequence[str], until_seq: int

@@ -45,6 +45,8 @@ class PastRoutes:
             Route("/api/nodes/{name}", self.node),
             Route("/api/workloads", self.workloads),
             Route("/api/workloads/{name:path}", self.workload),
+            Route("/api/models", self.models),
+            Route("/api/settings", self.settings),
             Route("/api/cycles/{cycle}", self.cycle),
         ]
 
@@ -147,6 +149,14 @@ class PastRoutes:
         if content is None:
             return JSONResponse({"error": f"nothing was observed of a workload {name}"}, 404)
         return _answer(content)
+
+    async def models(self, request: Request) -> Response:
+        """Return the models that predicted lately, as of `at`."""
+        return _answer(await self._hub.past.models(self._until(request)))
+
+    async def settings(self, request: Request) -> Response:
+        """Return the settings in force at `at`."""
+        return _answer({"processes": await self._hub.past.settings(self._until(request))})
 
     async def cycle(self, request: Request) -> Response:
         """Return one cycle's decision, who lost to it, and what came of it up to `at`."""
