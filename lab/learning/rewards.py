@@ -3,7 +3,8 @@
 Money and slowdown add up over an episode to what a report says of it: the sum of `score` is the score of the stream
 in dollars, the sum of `slowdown` is minus the bounded slowdown of all jobs above 1: a policy is paid for nothing else.
 `aged` is `slowdown` less the square of each job's wait in units of `AGING_SECONDS`: a long job's slowdown hardly grows
-while it waits, so that slowdown alone pays for letting it wait for all others, and the square does not.
+while it waits, so that slowdown alone pays for letting it wait for all others, and the square does not. `held` is
+`score` where nothing costs but waiting: minus the pod-hours that jobs wait.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from lab.learning.jobs import MILLICORES_PER_CORE, State, utilization
 from lab.learning.measures import bounded_slowdown
 from projections.score.prices import ScorePrices
 
-Reward = Literal["skrueue", "score", "slowdown", "aged"]
-REWARDS: tuple[Reward, ...] = ("skrueue", "score", "slowdown", "aged")
+Reward = Literal["skrueue", "score", "slowdown", "aged", "held"]
+REWARDS: tuple[Reward, ...] = ("skrueue", "score", "slowdown", "aged", "held")
+MONEY: tuple[Reward, ...] = ("score", "held")
 HOUR_SECONDS = 3_600.0
 THROUGHPUT, UTILIZATION, WAIT, FAILURE = 0.4, 0.3, 0.2, 0.1
 """`rl.reward_weights` of SKRueue."""
@@ -41,6 +43,16 @@ def skrueue_reward(cluster: Backend, pending_before: int, *, failed: bool) -> fl
     wait = min(cluster.mean_wait_seconds / HOUR_SECONDS, 1.0)
     reward = THROUGHPUT * drop + UTILIZATION * used - WAIT * wait - FAILURE * failed
     return max(-1.0, min(1.0, reward))
+
+
+HELD_PRICES = ScorePrices(
+    held_pod_hour=1.0,
+    job_completed=0.0,
+    job_failed=0.0,
+    job_cpu_hour_done=0.0,
+    job_cpu_hour_lost=0.0,
+)
+"""Of the reward `held`."""
 
 
 class ScoreReward:

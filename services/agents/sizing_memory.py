@@ -19,6 +19,8 @@ class SizedWorkload(DataModel):
     bytes: int
     seconds: Seconds
     """Cluster time of the newest wish."""
+    least_cores: Rounded = 0.0
+    """Fewest that were requested since then: more were by pods that came since."""
     restored: bool = False
     """Whether it got back what its owner had asked for, after a restart; it is left alone then."""
 
@@ -32,14 +34,17 @@ def remember_sizes(
     """Return the workloads after the agent's own wishes; those that are not measured any more are forgotten."""
     if sizes is None:
         return dict(sized)
-    rows = sizes.workloads.index()
-    known = {name: one for name, one in sized.items() if name in rows}
+    rows, asked = sizes.workloads.index(), sizes.workloads.cpu_request_cores
+    known = {
+        name: one.model_copy(update={"least_cores": min(one.least_cores, asked[rows[name]])})
+        for name, one in sized.items()
+        if name in rows
+    }
     for action in actions:
         row = rows.get(action.target.name)
         if not isinstance(action, ResizeAction) or row is None:
             continue
-        cores = sizes.workloads.cpu_request_cores[row]
-        size = sizes.workloads.memory_request_bytes[row]
+        cores, size = asked[row], sizes.workloads.memory_request_bytes[row]
         before = known.get(action.target.name)
         owner = (cores, size) if before is None else (before.owner_cores, before.owner_bytes)
         new_cores = cores if action.cpu_request_cores is None else action.cpu_request_cores
@@ -50,6 +55,7 @@ def remember_sizes(
             cores=new_cores,
             bytes=new_bytes,
             seconds=now_seconds,
+            least_cores=cores,
             restored=before is not None and new_cores >= owner[0] and new_bytes >= owner[1],
         )
     return known

@@ -117,9 +117,7 @@ class ValueSettings(DataModel):
     """Whether running pods get the requests that fit what their workload will use at most, where machines are rented.
     """
     size_margin: float = Field(default=0.1, ge=0)
-    """By how much what a pod requests lies above the peak that is expected of it; two or three times that while
-    little of its use is known (docs/right-sizing.md).
-    """
+    """By how much what a pod requests lies above the peak that is expected of it."""
     size_known_seconds: float = Field(default=300.0, ge=300)
     """For how long what a workload uses must be known before its pods request less."""
     size_returned_ratio: float = Field(default=0.5, ge=0, le=1)

@@ -144,6 +144,8 @@ class ExecutorSettings(DataModel):
     """Wall seconds after which such a command is ended."""
     pods_per_resize: int = Field(default=5, ge=1)
     """Pods resized by one throttle or memory_balloon."""
+    pods_per_fit: int = Field(default=20, ge=1)
+    """Pods resized by one resize, which lowers no limit; the others follow with later statements."""
     limit_seconds: float = Field(default=1800.0, ge=0)
     """Cluster seconds after which a resize, a taint instead of it, or a quota is taken back; 0: never."""
     usage_seconds: float = Field(default=300.0, gt=0)

@@ -26,7 +26,7 @@ ROW: Mapping[str, Any] = {
     "memory_peak_bytes": 2 * GIB, "known_seconds": 36_000, "rule": "pooled",
 }  # fmt: skip
 OURS = SizedWorkload(
-    owner_cores=4.0, owner_bytes=8 * GIB, cores=2.0, bytes=4 * GIB, seconds=3_000.0
+    owner_cores=4.0, owner_bytes=8 * GIB, cores=2.0, bytes=4 * GIB, seconds=3_000.0, least_cores=2.0
 )
 
 
@@ -81,30 +81,29 @@ def test_what_idles_is_not_requested_any_more() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("known", "cores", "gibibytes"), [(300, 0.6, 2.6), (1_200, 0.575, 2.6), (7_200, 0.55, 2.4)]
-)
-def test_what_is_known_for_a_short_time_keeps_more(
-    known: int, cores: float, gibibytes: float
-) -> None:
-    """The margin is two and three times as large where use has shown little of what may come."""
-    action = action_of(situation(known_seconds=known))
-    assert action.cpu_request_cores == pytest.approx(cores)
-    assert action.memory_request_bytes == pytest.approx(gibibytes * GIB, abs=1)
-
-
 def test_a_new_workload_is_fitted_again_once_twice_as_much_is_known() -> None:
     """Ten minutes after five, not after three more; an old one after an hour."""
     fitted = OURS.model_copy(update={"seconds": NOW - 300.0})
-    assert action_of(situation(fitted, known_seconds=600)).cpu_request_cores == pytest.approx(0.575)
+    assert action_of(situation(fitted, known_seconds=600)).cpu_request_cores == pytest.approx(0.55)
     candidates, _ = sizings(situation(fitted, known_seconds=900))
     assert candidates == ()
 
 
+def test_pods_that_came_since_are_fitted_at_the_next_statement() -> None:
+    """After an eviction a pod requests what its template says; where nothing was done nothing is tried again."""
+    at = {"seconds": NOW - 300.0}
+    came = OURS.model_copy(update={**at, "least_cores": 0.6})
+    assert action_of(situation(came)).cpu_request_cores == pytest.approx(0.55)
+    refused = OURS.model_copy(update={**at, "least_cores": 2.0})
+    assert sizings(situation(refused))[0] == ()
+    sizes = situation(cpu_request_cores=0.6).foreseen.sizes
+    assert remember_sizes({WEB: refused}, (), sizes, NOW)[WEB].least_cores == 0.6
+
+
 def test_a_leak_or_a_rollout_gets_back_what_we_took() -> None:
-    """Half of the margin is used up: more is requested at the next statement, also a minute after we had lowered it."""
-    action = action_of(situation(OURS, cpu_peak_cores=1.95, memory_peak_bytes=5 * GIB))
-    assert action.cpu_request_cores == pytest.approx(2.145)
+    """Of memory half of the margin is used up, of cores all of it: more is requested at the next statement at once."""
+    action = action_of(situation(OURS, cpu_peak_cores=2.1, memory_peak_bytes=5 * GIB))
+    assert action.cpu_request_cores == pytest.approx(2.31)
     assert action.memory_request_bytes == pytest.approx(5.5 * GIB, abs=1)
 
 

@@ -40,19 +40,21 @@ async def a_log(folder: Path) -> AsyncIterator[tuple[Bus, dict[str, str]]]:
     await NatsBus.declare(url, declaration)
     bus = await NatsBus.connect(url, cluster=ORIGIN.cluster, stream=declaration.name)
     try:
-        yield (
-            bus,
-            {
-                **os.environ,
-                "FORESAIL_CLUSTER": ORIGIN.cluster,
-                "FORESAIL_INCARNATION": ORIGIN.incarnation,
-                "FORESAIL_STREAM": declaration.name,
-                "FORESAIL_NATS_URL": url,
-            },
-        )
+        yield bus, environment_of(url, declaration.name)
     finally:
         await bus.close()
         await server.stop()
+
+
+def environment_of(url: str, stream: str) -> dict[str, str]:
+    """Return what a process is told of the log."""
+    return {
+        **os.environ,
+        "FORESAIL_CLUSTER": ORIGIN.cluster,
+        "FORESAIL_INCARNATION": ORIGIN.incarnation,
+        "FORESAIL_STREAM": stream,
+        "FORESAIL_NATS_URL": url,
+    }
 
 
 @asynccontextmanager

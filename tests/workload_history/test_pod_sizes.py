@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from features.live.pod_sizes import sizes_of
+from features.live.pod_sizes import CORES_GROW, MEMORY_GROWS, grown, sizes_of
 from features.live.size_rules import (
     SIGMAS,
     SIZE_RULES,
@@ -126,9 +126,17 @@ def test_of_unequal_pods_the_largest_counts() -> None:
     )  # fmt: skip
     (row,) = [sizes_of(history, usage, "percentile", 1).row(0)]
     assert row["cpu_peak_cores"] == pytest.approx(0.7, rel=1e-3)
-    assert row["memory_peak_bytes"] == pytest.approx(1e9, rel=1e-3)
+    assert row["memory_peak_bytes"] == pytest.approx(1.09e9, rel=1e-3)
     assert row["cpu_request_cores"] == 2.0
     assert row["known_seconds"] == 3_600
+
+
+def test_what_is_known_for_a_short_time_is_still_to_grow() -> None:
+    """Memory by more and for longer than cores."""
+    cores = [grown(1.0, known, CORES_GROW) for known in (300, 1_200, 3_600)]
+    memory = [grown(1.0, known, MEMORY_GROWS) for known in (300, 3_600, 36_000)]
+    assert cores == [1.09, 1.045, 1.0]
+    assert memory == [1.18, 1.09, 1.0]
 
 
 def test_what_was_never_measured_has_no_size() -> None:

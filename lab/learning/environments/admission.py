@@ -6,6 +6,7 @@ by our experiment score and lasts until every job has ended; `continuous` gives 
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, SupportsFloat
 
 import gymnasium
@@ -19,6 +20,8 @@ from lab.learning.backend import Backend, MakeBackend
 from lab.learning.episodes import SCORE_RULES, SKRUEUE_RULES, VARIANTS, Rules, Variant
 from lab.learning.jobs import utilization
 from lab.learning.rewards import (
+    HELD_PRICES,
+    MONEY,
     Reward,
     ScoreReward,
     skrueue_reward,
@@ -72,7 +75,7 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
         self._paid_by: Reward = reward or ("skrueue" if variant == "skrueue" else "score")
         self._source = stream_source(workload) if isinstance(workload, str) else workload
         self._make_backend = make_backend
-        self._prices = prices or ScorePrices()
+        self._prices = HELD_PRICES if reward == "held" else prices or ScorePrices()
         self._work_conserving = work_conserving
         numbers = seeing.SKRUEUE_NUMBERS if variant == "skrueue" else seeing.wide_numbers(slots)
         self.observation_space = Box(0.0, 1.0, (numbers,), np.float32)
@@ -109,7 +112,7 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
             else self._admit(int(action))
         )
         self._steps += 1
-        acted = result["success"] and result["action_type"] == "admit"
+        acted = (result["success"] and result["action_type"] == "admit") or self._admit_oldest()
         self._pass_time(waits=not acted or self.variant == "continuous")
         failed = not result["success"]
         terminated, truncated = self._ends()
@@ -147,6 +150,17 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
         ]
         return _result("admit" if names else "wait", ",".join(names) or None, success=True)
 
+    def _admit_oldest(self) -> bool:
+        """Admit the first slot that fits where waiting would change nothing any more; say whether that was so.
+
+        Else an episode would never end, and cost nothing: who learns without a mask would learn to stop there.
+        """
+        cluster = self.cluster
+        if self.rules.step_seconds is not None or cluster.next_event_seconds() != inf:
+            return False
+        slots = cluster.slots(self.slots)
+        return any(cluster.fits(index) and cluster.admit(index) for index in slots)
+
     def _pass_time(self, *, waits: bool = False, first: bool = False) -> None:
         cluster, step = self.cluster, self.rules.step_seconds
         if step is not None:
@@ -161,7 +175,7 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
 
     def _to_next_event(self) -> None:
         soonest = self.cluster.next_event_seconds()
-        if soonest != float("inf"):
+        if soonest != inf:
             self.cluster.advance(soonest)
 
     def _has_choice(self) -> bool:
@@ -181,7 +195,7 @@ class KueueAdmissionEnv(gymnasium.Env[NDArray[np.float32], Any]):
     def _reward(self, then: float, before: int, *, failed: bool) -> float:
         if self._paid_by == "skrueue":
             return skrueue_reward(self.cluster, before, failed=failed)
-        if self._paid_by == "score":
+        if self._paid_by in MONEY:
             return self._score.since(then)
         return slowdown_reward(self.cluster, then, aged=self._paid_by == "aged")
 

@@ -88,8 +88,8 @@ def layers_of(modules: Any) -> tuple[Layer, ...]:
     for module in modules:
         kind = type(module).__name__
         if kind == "Linear":
-            weights = _whole(module.weight.detach().numpy())
-            layers.append(Layer(weights, _whole(module.bias.detach().numpy()), "none"))
+            weights = whole(module.weight.detach().numpy())
+            layers.append(Layer(weights, whole(module.bias.detach().numpy()), "none"))
         elif kind in activations and layers and layers[-1].activation == "none":
             last = layers[-1]
             layers[-1] = Layer(last.weights, last.bias, activations[kind])
@@ -98,9 +98,10 @@ def layers_of(modules: Any) -> tuple[Layer, ...]:
     return tuple(layers)
 
 
-def _whole(numbers: Floats) -> Integers:
+def whole(numbers: Floats) -> Integers:
+    """Return numbers in 2^-20; raises InputError where one is none, or too large."""
     scaled = np.rint(numbers.astype(np.float64) * ONE)
     if not (np.abs(scaled) < 2**31).all():
         raise InputError("model", "weights", "one is no number, or 2048 or more; train anew")
-    whole: Integers = scaled.astype(np.int64)
-    return whole
+    counted: Integers = scaled.astype(np.int64)
+    return counted

@@ -19,7 +19,7 @@ from lab.learning.fast.arrays import (
 from lab.learning.fast.stepping import start_all, step_all
 from lab.learning.jobs import JobStream
 from lab.learning.observation import SKRUEUE_NUMBERS, SLOTS, wide_numbers
-from lab.learning.rewards import HOUR_SECONDS, REWARDS, Reward
+from lab.learning.rewards import HELD_PRICES, HOUR_SECONDS, MONEY, REWARDS, Reward
 from projections.score.prices import ScorePrices
 
 
@@ -45,11 +45,10 @@ class FastClusters:
         """Choose as in `KueueAdmissionEnv`; `streams` are at least one."""
         self.variant, self.slots, self.count = variant, slots, clusters
         self.numbers = SKRUEUE_NUMBERS if variant == "skrueue" else wide_numbers(slots)
-        paid = reward or ("skrueue" if variant == "skrueue" else "score")
-        chosen = rules or (SKRUEUE_RULES if variant == "skrueue" else SCORE_RULES)
-        self._settings = _settings(
-            variant, paid, slots, chosen, prices or ScorePrices(), work_conserving
-        )
+        self._settings = settings_of(
+            variant, slots=slots, reward=reward, rules=rules, prices=prices,
+            work_conserving=work_conserving,
+        )  # fmt: skip
         self._streams = pack_streams(streams)
         self.state = empty_clusters(clusters, self._streams.arrival.shape[1], slots)
         self.state.stream[:] %= len(streams)
@@ -77,26 +76,31 @@ class FastClusters:
         return self.outputs
 
 
-def _settings(
+def settings_of(
     variant: Variant,
-    paid: Reward,
-    slots: int,
-    rules: Rules,
-    prices: ScorePrices,
-    work_conserving: bool,
+    *,
+    slots: int = SLOTS,
+    reward: Reward | None = None,
+    rules: Rules | None = None,
+    prices: ScorePrices | None = None,
+    work_conserving: bool = False,
 ) -> Settings:
+    """Return as numbers what `KueueAdmissionEnv` is made with."""
+    paid = reward or ("skrueue" if variant == "skrueue" else "score")
+    chosen = rules or (SKRUEUE_RULES if variant == "skrueue" else SCORE_RULES)
+    priced = HELD_PRICES if paid == "held" else prices or ScorePrices()
     return Settings(
         variant=VARIANTS.index(variant),
-        reward=REWARDS.index(paid),
+        reward=REWARDS.index("score" if paid in MONEY else paid),
         slots=slots,
-        step_seconds=rules.step_seconds or 0.0,
-        most_steps=rules.most_steps,
-        most_seconds=rules.most_seconds,
-        least_steps=rules.least_steps,
-        held_price=prices.held_pod_hour / HOUR_SECONDS,
-        done_price=prices.job_cpu_hour_done / HOUR_SECONDS,
-        lost_price=prices.job_cpu_hour_lost / HOUR_SECONDS,
-        completed_price=prices.job_completed,
-        failed_price=prices.job_failed,
+        step_seconds=chosen.step_seconds or 0.0,
+        most_steps=chosen.most_steps,
+        most_seconds=chosen.most_seconds,
+        least_steps=chosen.least_steps,
+        held_price=priced.held_pod_hour / HOUR_SECONDS,
+        done_price=priced.job_cpu_hour_done / HOUR_SECONDS,
+        lost_price=priced.job_cpu_hour_lost / HOUR_SECONDS,
+        completed_price=priced.job_completed,
+        failed_price=priced.job_failed,
         work_conserving=work_conserving,
     )

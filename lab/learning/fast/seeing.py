@@ -103,26 +103,39 @@ def observe_skrueue(streams: Streams, clusters: Clusters, c: int, seen: Array) -
 @compiled
 def observe_wide(streams: Streams, clusters: Clusters, c: int, slots: int, seen: Array) -> None:
     """Write the numbers of the variants `score` and `continuous`."""
-    stream, now = clusters.stream[c], clusters.now[c]
-    quota, free = streams.quota[stream], clusters.free[c]
+    seen[:] = 0.0
+    observe_cluster(streams, clusters, c, slots, seen)
+    for slot in range(min(slots, clusters.queued[c])):
+        at = WIDE_CLUSTER_NUMBERS + slot * WIDE_JOB_NUMBERS
+        observe_job(streams, clusters, c, slot, seen[at : at + WIDE_JOB_NUMBERS])
+
+
+@compiled
+def observe_cluster(streams: Streams, clusters: Clusters, c: int, slots: int, seen: Array) -> None:
+    """Write the numbers that are no slot's, over zeros."""
+    quota, free = streams.quota[clusters.stream[c]], clusters.free[c]
     for resource in range(3):
         seen[resource] = share(free[resource], quota[resource])
     seen[3] = log_unit(clusters.running[c], LOG_QUEUE)
     seen[4] = oom_ratio(clusters, c)
     seen[5] = log_unit(clusters.queued[c], LOG_QUEUE)
     seen[6] = log_unit(mean_wait(streams, clusters, c), LOG_SECONDS)
-    seen[7:] = 0.0
     observe_beyond(streams, clusters, c, slots, seen)
-    for slot in range(min(slots, clusters.queued[c])):
-        job, at = clusters.queue[c, slot], WIDE_CLUSTER_NUMBERS + slot * WIDE_JOB_NUMBERS
-        for resource in range(3):
-            seen[at + resource] = share(streams.requests[stream, job, resource], quota[resource])
-        seen[at + 3] = unit(streams.priority[stream, job] / MOST_PRIORITY)
-        seen[at + 4] = log_unit(now - streams.arrival[stream, job], LOG_SECONDS)
-        seen[at + 5] = log_unit(streams.estimate[stream, job], LOG_SECONDS)
-        seen[at + 6] = streams.kind[stream, job]
-        seen[at + 7] = 1.0 if fits(streams, clusters, c, job) else 0.0
-        seen[at + 8] = 1.0
+
+
+@compiled
+def observe_job(streams: Streams, clusters: Clusters, c: int, slot: int, seen: Array) -> None:
+    """Write a slot's numbers."""
+    stream, job = clusters.stream[c], clusters.queue[c, slot]
+    quota = streams.quota[stream]
+    for resource in range(3):
+        seen[resource] = share(streams.requests[stream, job, resource], quota[resource])
+    seen[3] = unit(streams.priority[stream, job] / MOST_PRIORITY)
+    seen[4] = log_unit(clusters.now[c] - streams.arrival[stream, job], LOG_SECONDS)
+    seen[5] = log_unit(streams.estimate[stream, job], LOG_SECONDS)
+    seen[6] = streams.kind[stream, job]
+    seen[7] = 1.0 if fits(streams, clusters, c, job) else 0.0
+    seen[8] = 1.0
 
 
 @compiled

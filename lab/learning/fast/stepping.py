@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from lab.learning.fast.arrays import Array, Clusters, Outputs, Settings, Streams
 from lab.learning.fast.compiling import compiled
-from lab.learning.fast.events import admit, begin, fits, is_over, pass_time
+from lab.learning.fast.events import admit, begin, fits, is_over, next_event, pass_time
 from lab.learning.fast.seeing import observe, reward, write_mask, write_measures
 
 CONTINUOUS = 2
@@ -54,6 +56,18 @@ def act_by_priority(
 
 
 @compiled
+def admit_oldest(streams: Streams, clusters: Clusters, settings: Settings, c: int) -> bool:
+    """Admit the first slot that fits where waiting would change nothing any more; say whether that was so."""
+    if settings.step_seconds > 0 or next_event(streams, clusters, c) != inf:
+        return False
+    for slot in range(min(settings.slots, clusters.queued[c])):
+        if fits(streams, clusters, c, clusters.queue[c, slot]):
+            admit(streams, clusters, c, slot)
+            return True
+    return False
+
+
+@compiled
 def start_episode(streams: Streams, clusters: Clusters, settings: Settings, c: int) -> None:
     """Begin a stream, and go to the first decision where steps have no length."""
     begin(streams, clusters, c)
@@ -79,7 +93,8 @@ def step_one(
     else:
         result = act(streams, clusters, settings, c, action)
     clusters.steps[c] += 1
-    waits = result != 0 or settings.variant == CONTINUOUS
+    forced = result != 0 and admit_oldest(streams, clusters, settings, c)
+    waits = (result != 0 and not forced) or settings.variant == CONTINUOUS
     pass_time(streams, clusters, settings, c, waits)
     outputs.rewards[c] = reward(streams, clusters, settings, c, then, before, result == 2)
     if settings.step_seconds > 0:

@@ -64,7 +64,7 @@ def stream_source(
 
     Args:
         name: `uniform`, `realistic` or `burst` over the templates; `published` for SKRueue's hour of 179 jobs;
-            `small-case` for eight jobs whose optimum is known, the same for every seed and split; `lublin-256`, or
+            `small-case` for twelve jobs whose best admission is known; `lublin-256`, or
             `lublin-256-estimates` with users who overestimate; `philly` or `surf`; `swf:PATH` for a file of the
             Parallel Workloads Archive.
         options: split, quota, lengths.
@@ -83,7 +83,7 @@ def stream_source(
     if name == PUBLISHED:
         return lambda seed: published_stream(_seed_of(chosen.split, seed))
     if name == SMALL_CASE:
-        return lambda _: small_stream()
+        return lambda seed: small_stream(_seed_of(chosen.split, seed))
     if name in LUBLIN:
         return _of_lublin(name, chosen)
     if name.startswith(SWF_PREFIX):

@@ -12,6 +12,7 @@ from collections import Counter
 
 from schemas.actions import Evidence, ResizeAction, Target, TargetKind
 from schemas.numbers import rounded
+from schemas.observation import ObservedServices
 from schemas.sizes import PredictionSizes
 from services.agents.appraisal import Candidate, PolicyInput
 from services.agents.demand_sample import GIB
@@ -22,15 +23,11 @@ LEAST_CORES, LEAST_BYTES = 0.025, 64 << 20
 LEAST_CHANGE = 0.1
 """Smaller changes are left out: the Vertical Pod Autoscaler's own threshold."""
 LOWERED_SECONDS = 3_600.0
-"""A workload whose requests were changed since is not lowered again, nor one before twice as much of its use is known:
-each time machines are packed anew.
+"""A workload whose requests were changed since is not lowered again, nor one before twice as much of its use is known,
+for each time machines are packed anew; but pods that came since and request what the template says are.
 """
 OLDEST_SECONDS = 900.0
 """What was measured longer ago lowers nothing."""
-YOUNG_CORES, YOUNG_MEMORY = ((600, 2.0), (1_800, 1.5)), ((1_800, 3.0), (14_400, 2.0))
-"""Margins above a peak that is known for less than so many seconds. With them a full machine's pods want more than its
-cores in one of two hundred steps, and more than its memory in one of a thousand (docs/right-sizing.md).
-"""
 SHORTFALL_FACTOR = 20.0
 """By how much what lacks is dearer than what idles; so the quantile of the news vendor is 0.95, as that of the peak."""
 AFTER_RESTART = 1.2
@@ -65,9 +62,7 @@ def sizings(situation: PolicyInput) -> tuple[tuple[Candidate, ...], str]:
 
 
 def _autoscaled(situation: PolicyInput) -> set[str]:
-    services = situation.view.services
-    if services is None:
-        return set()
+    services = situation.view.services or ObservedServices()
     scaled = zip(services.workload, services.autoscaled, strict=True)
     return {workload for workload, is_scaled in scaled if is_scaled}
 
@@ -90,33 +85,32 @@ def _sizing(
         return "what they use was not measured lately"
     if table.known_seconds[row] < settings.size_known_seconds:
         return f"what they use is known for less than {settings.size_known_seconds:g} s"
-    known, was_ours = table.known_seconds[row], sized is not None
-    may_fall = sized is None or now - sized.seconds >= min(LOWERED_SECONDS, known / 2.0)
-    wanted_cores, wanted_bytes = (
-        _fitted(before, peak, margin, may_fall=may_fall, may_rise=was_ours)
-        for before, peak, margin in (
-            (cores, max(LEAST_CORES, table.cpu_peak_cores[row]), _margin(settings.size_margin, known, YOUNG_CORES)),
-            (size, max(LEAST_BYTES, table.memory_peak_bytes[row]), _margin(settings.size_margin, known, YOUNG_MEMORY)),
-        )
-    )  # fmt: skip
+    margin, was_ours = settings.size_margin, sized is not None
+    pause = min(LOWERED_SECONDS, table.known_seconds[row] / 2.0)
+    may_fall = (
+        sized is None
+        or (1.0 - LEAST_CHANGE) * cores > sized.least_cores
+        or now - sized.seconds >= pause
+    )
+    peaks = (
+        max(LEAST_CORES, table.cpu_peak_cores[row]),
+        max(LEAST_BYTES, table.memory_peak_bytes[row]),
+    )
+    wanted_cores = _fitted(cores, peaks[0], margin, 0.0, may_fall, was_ours)
+    wanted_bytes = _fitted(size, peaks[1], margin, 0.5, may_fall, was_ours)
     if wanted_cores == cores and wanted_bytes == size:
         return "they request what they use"
     return _candidate(situation, sizes, row, wanted_cores, round(wanted_bytes))
 
 
-def _margin(margin: float, known_seconds: int, young: tuple[tuple[int, float], ...]) -> float:
-    """Return how much is kept above a peak that is known for so long."""
-    return margin * next((times for least, times in young if known_seconds < least), 1.0)
-
-
 def _fitted(
-    requested: float, peak: float, margin: float, *, may_fall: bool, may_rise: bool
+    requested: float, peak: float, margin: float, kept: float, may_fall: bool, may_rise: bool
 ) -> float:
-    """Return the amount to be requested: less where much is idle, more where half of the margin is used up."""
+    """Return the amount to be requested: less where much is idle, more where less than `kept` of the margin is left."""
     wanted = peak * (1.0 + margin)
     if wanted < (1.0 - LEAST_CHANGE) * requested:
         return wanted if may_fall else requested
-    return wanted if may_rise and peak * (1.0 + margin / 2.0) > requested else requested
+    return wanted if may_rise and peak * (1.0 + kept * margin) > requested else requested
 
 
 def _candidate(

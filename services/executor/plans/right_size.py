@@ -54,7 +54,7 @@ def plan(
         )
     kept = [(pod, why) for pod, each in wanted if (why := _why_kept(pod, each))]
     held = {pod.uid for pod, _ in kept}
-    chosen = [one for one in wanted if one[0].uid not in held][: settings.pods_per_resize]
+    chosen = [one for one in wanted if one[0].uid not in held][: settings.pods_per_fit]
     if not chosen:
         return PlanRefusal(reason=Reason.USAGE_UNKNOWN, text=f"{kept[0][0].name} {kept[0][1]}")
     names = ", ".join(pod.name for pod, _ in chosen)

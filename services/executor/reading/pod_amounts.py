@@ -134,6 +134,7 @@ class PodReader:
         self._transport = transport
         self._usage = usage_source(transport, settings.prometheus)
         self._peaks = UsagePeaks(settings.usage_seconds)
+        self._most_fitted = settings.pods_per_fit
         self._cycle = -1
 
     async def follow(self, cycle: int, now_seconds: float) -> None:
@@ -183,7 +184,7 @@ class PodReader:
             return facts.model_copy(update={"resize_served": not facts.pods})
         path = f"/api/v1/namespaces/{facts.pods[0].namespace}/pods"
         pods = await self._with_amounts(facts.pods, path, {})
-        changed = [pod for pod in pods if wanted_amounts(pod, action)][:PODS_PER_NODE]
+        changed = [pod for pod in pods if wanted_amounts(pod, action)][: self._most_fitted]
         used = await self._usage.read([(pod.namespace, pod.name) for pod in changed])
         known = {pod.uid: used.get((pod.namespace, pod.name)) for pod in changed}
         return facts.model_copy(
