@@ -96,6 +96,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
         NOTHING: "with `--check`: there is no check",
     },
     "forecast history": {},
+    "forecast windows": {},
     "forecast inspect": {},
     "forecast rates": {},
     "forecast train": {},

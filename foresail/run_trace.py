@@ -9,6 +9,8 @@ from pathlib import Path
 from rich.table import Table
 
 from bus.exit_codes import ExitCode
+from foresail.common_form import add_common_form, common_options
+from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.run_log import add_run, note_artifact, stage
 from foresail.verbs import Verb
@@ -27,15 +29,22 @@ EXAMPLES = (
         "run-trace rows.jsonl part.fslog --offset 100 --max-rows 50",
         "a part; explain, report and what-if read it",
     ),
+    (
+        "run-trace clusterdata-2019/a a.fslog --form google2019 --max-nodes 32 --max-rows 200",
+        "a trace of events and usage windows, a row for each five minutes",
+    ),
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    from lab.recordings.predecessors.options import MODELS, PROFILE  # noqa: PLC0415 - quick to import
+    from lab.recordings.predecessors.options import FORMS, MODELS, PROFILE  # noqa: PLC0415 - quick to import
 
-    parser.add_argument("file", metavar="FILE", type=Path, help="a trace (.json, .jsonl)")
+    parser.add_argument("file", metavar="FILE", type=Path,
+                        help="a trace or raw metrics (.json, .jsonl, .csv), or with --form tables")  # fmt: skip
     parser.add_argument("out", metavar="OUT", type=Path, help="a new recording")
+    parser.add_argument("--form", choices=FORMS,
+                        help="what it is (default: a trace or metrics, whichever it is)")  # fmt: skip
     parser.add_argument("--profile", default=PROFILE, metavar="NAME",
                         help="whose rules decide (default: %(default)s)")  # fmt: skip
     parser.add_argument("--model", default=MODELS[0], choices=MODELS,
@@ -49,8 +58,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="play the first N nodes by name alone")  # fmt: skip
     parser.add_argument("--cluster", default="trace", metavar="NAME",
                         help="what its cluster is called (default: %(default)s)")  # fmt: skip
+    add_making(parser)
+    add_common_form(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_run(parser)
+
+
+def add_making(parser: argparse.ArgumentParser) -> None:
+    """Add how rows are made where a file has none."""
+    group = parser.add_argument_group("rows that are made of metrics or of a trace's tables")
+    group.add_argument("--interval", type=seconds, metavar="DURATION",
+                       help="the stretch of a row (default: 1m of metrics, 5m of tables)")  # fmt: skip
+    group.add_argument("--max-tasks", type=int, default=64, metavar="N",
+                       help="list at most N tasks a row; all are counted (default: %(default)s)")  # fmt: skip
+    group.add_argument("--cell", metavar="NAME", help="play one cluster of the tables alone")
+    for what in ("cpu", "memory"):
+        group.add_argument(f"--node-{what}", type=float, default=1.0, metavar="X",
+                           help=f"{what} of a node in the trace's unit, where no table of machines says it "
+                           "(default: 1, the largest machine of Google's traces)")  # fmt: skip
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:
@@ -69,6 +94,12 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         most_nodes=arguments.max_nodes,
         offset=arguments.offset,
         cluster=arguments.cluster,
+        form=arguments.form,
+        cell=arguments.cell,
+        interval_seconds=arguments.interval,
+        most_tasks=arguments.max_tasks,
+        node_size=(arguments.node_cpu, arguments.node_memory),
+        common=common_options(arguments),
     )
     with stage("episode") as told:
         played = play_trace(arguments.file, arguments.out, episode)

@@ -14,6 +14,7 @@ from rich.table import Table
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
 from features.history import FEATURE_SETS
+from foresail.common_form import add_common_form, common_options
 from foresail.flags import seconds
 from foresail.output import console, print_json, print_note
 from foresail.progress import doing_stages
@@ -88,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave bad rows out and count them instead of stopping",
     )
     parser.add_argument("--replace", action="store_true", help="replace a dataset of the same name")
+    add_common_form(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -102,6 +104,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         feature_set=arguments.features,
         repair=arguments.repair,
         replace=arguments.replace,
+        common=common_options(arguments),
     )
     try:
         with doing_stages("reading") as advance:

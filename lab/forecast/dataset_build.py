@@ -30,6 +30,7 @@ from lab.forecast.parts import write_table
 from lab.forecast.window_anchors import write_windows
 from lab.forecast.workspace import PARTIAL
 from lab.traces.codes import CODES_FILE, Codes
+from lab.traces.common_options import AS_IT_IS, CommonOptions
 from lab.traces.event_reader import EventReader, TraceInput
 from lab.traces.registry import event_reader
 from lab.traces.repair import RepairLog, SchemaDrift
@@ -55,6 +56,8 @@ class DatasetPlan:
     feature_set: str = "full"
     repair: bool = False
     replace: bool = False
+    common: CommonOptions = AS_IT_IS
+    """How an input of the common form differs from it."""
 
 
 def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tuple[Json, bool]:
@@ -65,7 +68,7 @@ def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tup
         ConfigError: the name is taken by another build.
         InputError: it has features to learn from, but no row has a label.
     """
-    reader = event_reader(plan.trace)
+    reader = event_reader(plan.trace, plan.common)
     if plan.anchor == "window" and reader.windows is None:
         raise ConfigError(
             "--anchor", "window", f"{plan.trace} has no windows of its own; take grid"
@@ -114,6 +117,7 @@ def _recipe(plan: DatasetPlan, source: TraceInput) -> Json:
         "feature_set_version": _version(plan.feature_set),
         "dataset_version": DATASET_VERSION,
         "repair": plan.repair,
+        **plan.common.given,
         "inputs": [
             {
                 "table": table,

@@ -6,7 +6,9 @@ they are: source_node_id, source_user_id, source_workload_name, workload_priorit
 observed_cpu_avg, observed_cpu_peak, observed_mem_avg, observed_mem_peak. Other columns are not read:
 event_count counts the whole life of an instance, future included, and would leak.
 
-Terminal events are named (EVICT, FAIL, FINISH, KILL, LOST): their numbers differ from trace to trace.
+Files whose columns are called otherwise are read through a mapping, an input of one cluster takes its name from the
+caller. Terminal events are named (EVICT, FAIL, FINISH, KILL, LOST): their numbers differ from trace to trace, so
+numbers are read only where the caller says whose they are.
 `--anchor window` takes each window's end as a decision; a window whose terminal event lies at or
 before its own end is excluded and counted. For the other anchors an instance is taken to start with
 its first window, and again with its first window after each terminal event.
@@ -14,7 +16,9 @@ its first window, and again with its first window after each terminal event.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,15 +34,24 @@ from lab.traces.checks import (
     window_checks,
 )
 from lab.traces.codes import Codes
+from lab.traces.common_options import AS_IT_IS, NAME, CommonOptions
 from lab.traces.event_reader import EventReader, Frames, TraceInput, missing_table
-from lab.traces.events import ENDS, TASK_FACTS, USAGE
+from lab.traces.events import ENDS, GOOGLE_2011, GOOGLE_2019, TASK_FACTS, USAGE, EventTable
 from lab.traces.repair import RepairLog, RowCheck
 from lab.traces.tables import Column, TableForm
 from lab.traces.trace_reader import TraceReader
 
-NAME = "common"
 TABLE = "windows"
 END_CODES = {kind.name: kind.value for kind in ENDS}
+NUMBERS: Mapping[str, EventTable] = {"google2011": GOOGLE_2011, "google2019": GOOGLE_2019}
+"""Whose numbers a terminal event may be written in."""
+MAY_BE_UNMAPPED = (
+    "requested_cpu",
+    "requested_mem",
+    "terminal_event_time_us",
+    "terminal_event_type",
+)
+"""What a mapping need not name: no request, or no end, is then known."""
 
 
 def _optional(name: str, dtype: type[pl.DataType], *also: str) -> Column:
@@ -74,35 +87,75 @@ FORM = TableForm(
         "instance_events_type": "kaggle2019",
     },
 )
-_END, _TYPE = pl.col("terminal_event_time_us"), pl.col("terminal_event_type")
-_CHECKS = (
-    *key_checks("source_cluster_id", "source_workload_id", "source_workload_instance_id"),
-    *time_checks("window_start_us"),
-    *time_checks("window_end_us"),
-    *window_checks("window_start_us", "window_end_us"),
-    RowCheck(
-        "out-of-order",
-        "window_end_us",
-        pl.col("window_end_us") <= pl.col("window_start_us"),
-        "a window ends after it begins",
-    ),
-    RowCheck(
-        "null-key", "terminal_event_type", _END.is_not_null() & _TYPE.is_null(), "what ended it"
-    ),
-    RowCheck(
-        "null-key", "terminal_event_time_us", _END.is_null() & _TYPE.is_not_null(), "when it ended"
-    ),
-    RowCheck(
-        "negative-time", "terminal_event_time_us", _END < 0, "times are microseconds, 0 or more"
-    ),
-    RowCheck(
-        "unknown-code",
-        "terminal_event_type",
-        ~_TYPE.str.to_uppercase().is_in(list(END_CODES)),
-        "name it " + ", ".join(END_CODES) + ", for numbers differ between traces",
-    ),
-    *amount_checks("requested_cpu", "requested_mem", "observed_cpu_avg", "observed_mem_avg"),
-)
+_END = pl.col("terminal_event_time_us")
+_TYPE = pl.col("terminal_event_type").str.to_uppercase().str.strip_suffix(".0")
+
+
+def _checks(codes: Mapping[str, int]) -> tuple[RowCheck, ...]:
+    return (
+        *key_checks("source_cluster_id", "source_workload_id", "source_workload_instance_id"),
+        *time_checks("window_start_us"),
+        *time_checks("window_end_us"),
+        *window_checks("window_start_us", "window_end_us"),
+        RowCheck(
+            "out-of-order",
+            "window_end_us",
+            pl.col("window_end_us") <= pl.col("window_start_us"),
+            "a window ends after it begins",
+        ),
+        RowCheck(
+            "null-key",
+            "terminal_event_type",
+            _END.is_not_null() & _TYPE.is_null(),
+            "what ended it",
+        ),
+        RowCheck(
+            "null-key",
+            "terminal_event_time_us",
+            _END.is_null() & _TYPE.is_not_null(),
+            "when it ended",
+        ),
+        RowCheck(
+            "negative-time",
+            "terminal_event_time_us",
+            _END < 0,
+            "times are microseconds, 0 or more",
+        ),
+        RowCheck("unknown-code", "terminal_event_type", ~_TYPE.is_in(list(codes)), _known(codes)),
+        *amount_checks("requested_cpu", "requested_mem", "observed_cpu_avg", "observed_mem_avg"),
+    )
+
+
+def _known(codes: Mapping[str, int]) -> str:
+    if len(codes) > len(END_CODES):
+        return "ends are " + ", ".join(codes)
+    names = ", ".join(END_CODES)
+    return f"name it {names}; numbers differ between traces: --numeric-codes says whose they are"
+
+
+def _end_codes(options: CommonOptions) -> dict[str, int]:
+    """Return what may stand as a terminal event, and the kind's code that it means."""
+    table = {} if options.numeric_codes is None else NUMBERS[options.numeric_codes]
+    numbers = {str(number): kind.value for number, kind in table.items() if kind in ENDS}
+    return END_CODES | numbers
+
+
+def form_of(options: CommonOptions) -> TableForm:
+    """Return the form as the columns of an input have it."""
+    if not options.given:
+        return FORM
+    columns = tuple(_as_called(column, options) for column in FORM.columns)
+    return replace(FORM, columns=columns, foreign={} if options.mapping else FORM.foreign)
+
+
+def _as_called(column: Column, options: CommonOptions) -> Column:
+    source = options.mapping.get(column.name, "")
+    spared = column.name in MAY_BE_UNMAPPED and bool(options.mapping) and not source
+    if column.name == "source_cluster_id" and options.default_cluster is not None:
+        return replace(
+            column, source=source, default=options.default_cluster, required=bool(source)
+        )
+    return replace(column, source=source, required=column.required and not spared)
 
 
 def _find(path: Path) -> TraceInput:
@@ -115,11 +168,23 @@ def _find(path: Path) -> TraceInput:
     return TraceInput(path, {TABLE: tuple(paths)})
 
 
-def _windows(source: TraceInput, ledger: RepairLog) -> Frames:
+def read_windows(
+    options: CommonOptions, source: TraceInput, ledger: RepairLog
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Yield (rows before it, a frame) in the form's own columns, with the names of ends."""
+    codes = _end_codes(options)
+    names = {word: Kind(code).name for word, code in codes.items()}
+    named = _TYPE.replace_strict(names, return_dtype=pl.String, default=None)
+    form, checks = form_of(options), _checks(codes)
+    for _, before, frame in checked_rows(source.tables[TABLE], form, ledger, checks):
+        yield before, frame.with_columns(named.alias("terminal_event_type"))
+
+
+def _windows(options: CommonOptions, source: TraceInput, ledger: RepairLog) -> Frames:
     """Yield windows with unified columns; `task` numbers the instances of all workloads."""
     codes = Codes()
     cluster = pl.col("source_cluster_id")
-    for _, before, frame in checked_rows(source.tables[TABLE], FORM, ledger, _CHECKS):
+    for before, frame in read_windows(options, source, ledger):
         instance = pl.format(
             "{}/{}/{}", cluster, "source_workload_id", "source_workload_instance_id"
         )
@@ -143,7 +208,7 @@ def _windows(source: TraceInput, ledger: RepairLog) -> Frames:
             pl.col("observed_cpu_peak").alias("cpu_max"),
             pl.col("observed_mem_avg").alias("memory_mean"),
             pl.col("observed_mem_peak").alias("memory_max"),
-            _TYPE.str.to_uppercase()
+            pl.col("terminal_event_type")
             .replace_strict(END_CODES, return_dtype=pl.Int8, default=None)
             .fill_null(-1)
             .alias("end_kind"),
@@ -155,12 +220,12 @@ def _windows(source: TraceInput, ledger: RepairLog) -> Frames:
 _EVENT = (*TASK_FACTS, "segment")
 
 
-def _task_events(source: TraceInput, ledger: RepairLog) -> Frames:
+def _task_events(options: CommonOptions, source: TraceInput, ledger: RepairLog) -> Frames:
     """Yield starts and ends, and for each segment an OTHER event where its last window ends.
 
     Windows are held without their usage: starts need their order.
     """
-    frames = list(_windows(source, ledger))
+    frames = list(_windows(options, source, ledger))
     if not frames:
         return
     windows = pl.concat(
@@ -205,20 +270,25 @@ def _starts(ordered: pl.DataFrame, ends: pl.DataFrame) -> np.ndarray:
     return marked["start"].to_numpy()
 
 
-def _usage(source: TraceInput, _ledger: RepairLog) -> Iterator[pl.DataFrame]:
+def _usage(options: CommonOptions, source: TraceInput, _ledger: RepairLog) -> Frames:
     # The rows were judged when the events were read.
-    for frame in _windows(source, RepairLog(repair=True)):
+    for frame in _windows(options, source, RepairLog(repair=True)):
         yield frame.select(*USAGE)
 
 
-READER = EventReader(
-    trace=NAME,
-    find=_find,
-    task_events=_task_events,
-    usage=_usage,
-    windows=_windows,
-    ordered=False,
-)
+def reader_of(options: CommonOptions = AS_IT_IS) -> EventReader:
+    """Return what reads an input that differs from the form as `options` says."""
+    return EventReader(
+        trace=NAME,
+        find=_find,
+        task_events=partial(_task_events, options),
+        usage=partial(_usage, options),
+        windows=partial(_windows, options),
+        ordered=False,
+    )
+
+
+READER = reader_of()
 
 TRACE = TraceReader(
     name=NAME,

@@ -19,6 +19,7 @@ from lab.traces import (
     recording,
     surf,
 )
+from lab.traces.common_options import AS_IT_IS, NAME, CommonOptions
 from lab.traces.event_reader import EventReader
 from lab.traces.trace_reader import TraceReader
 from lab.traces.workload_trace import WorkloadTrace, check_units
@@ -64,12 +65,17 @@ def read_workload_trace(name: str, data_dir: Path) -> WorkloadTrace:
     return read
 
 
-def event_reader(name: str) -> EventReader:
-    """Return what reads the task events of trace `name`.
+def event_reader(name: str, common: CommonOptions = AS_IT_IS) -> EventReader:
+    """Return what reads the task events of trace `name`; `common` is how an input of the common form differs from it.
 
     Raises:
-        ConfigError: no trace of that name has them.
+        ConfigError: no trace of that name has them, or it is not the common form that `common` is of.
     """
+    if name == NAME:
+        return cloud_neutral.reader_of(common)
+    for option, value in common.given.items():
+        remedy = f"it is of the form {NAME} alone; leave it out"
+        raise ConfigError(f"--{option.replace('_', '-')}", value, remedy)
     trace = TRACES.get(name)
     if trace is None or trace.events is None:
         raise ConfigError("--trace", name, f"give one of {', '.join(event_names())}")

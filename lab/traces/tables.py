@@ -30,8 +30,17 @@ class Column:
     required: bool = True
     also: tuple[str, ...] = ()
     """Other names it is published under; `a.b` is field b of record a."""
+    source: str = ""
+    """Its name in files whose columns are called otherwise; then no other name is looked for."""
+    default: str | None = None
+    """What stands where a row says nothing."""
     flag: bool = False
     """A number that may be written as true and false."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names to look for, in this order."""
+        return (self.source,) if self.source else (self.name, *self.also)
 
     @property
     def is_time(self) -> bool:
@@ -95,7 +104,7 @@ def _raw(path: Path, form: TableForm, ledger: RepairLog) -> Iterator[pl.DataFram
 
 
 def _wanted_columns(form: TableForm) -> dict[str, tuple[str, ...]]:
-    return {column.name: (column.name, *column.also) for column in form.columns}
+    return {column.name: column.names for column in form.columns}
 
 
 def _parquet(path: Path, form: TableForm) -> Iterator[pl.DataFrame]:
@@ -142,18 +151,24 @@ def _check_names(file: str, names: Sequence[str], form: TableForm) -> dict[str, 
             )
     chosen: dict[str, str] = {}
     for column in form.columns:
-        source = next((name for name in (column.name, *column.also) if name in here), None)
+        source = next((name for name in column.names if name in here), None)
         if source is not None:
             chosen[column.name] = source
         elif column.required:
             shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
             raise SchemaDrift(
                 "missing-column",
-                f"{file} column {column.name}",
+                f"{file} column {column.names[0]}",
                 "not there",
-                f"{form.trace} {form.table} has it; found {shown}",
+                f"{_wanted_by(column, form)}; found {shown}",
             )
     return chosen
+
+
+def _wanted_by(column: Column, form: TableForm) -> str:
+    if column.source:
+        return f"the mapping says that it is {column.name}"
+    return f"{form.trace} {form.table} has it"
 
 
 def _cast_cells(frame: pl.DataFrame, form: TableForm, file: str, ledger: RepairLog) -> pl.DataFrame:
@@ -165,7 +180,7 @@ def _cast_cells(frame: pl.DataFrame, form: TableForm, file: str, ledger: RepairL
     checks, cells = [], []
     for column in form.columns:
         if column.name not in frame.columns:
-            cells.append(pl.lit(None, column.dtype).alias(column.name))
+            cells.append(pl.lit(column.default, column.dtype).alias(column.name))
             continue
         stored = frame.schema[column.name]
         if not _same_meaning(column, stored):
@@ -173,7 +188,7 @@ def _cast_cells(frame: pl.DataFrame, form: TableForm, file: str, ledger: RepairL
             raise SchemaDrift("wrong-type", f"{file} column {column.name}", stored, expected)
         cell = pl.col(column.name)
         cast = _cast(cell, stored, column.dtype)
-        cells.append(cast)
+        cells.append(cast if column.default is None else cast.fill_null(column.default))
         if stored != column.dtype:
             lost = cell.is_not_null() & cast.is_null()
             checks.append(

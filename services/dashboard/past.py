@@ -17,6 +17,7 @@ from projections.cycle_record import CycleRecord
 from projections.event_condition import condition, names_of
 from projections.incidents.history import READS, ClusterHistory
 from projections.rail_state import RailLedger
+from projections.run_progress import RunProgress
 from schemas import subjects
 from schemas.envelope import attributes_of
 from schemas.registry import EVENT_TYPES
@@ -144,6 +145,15 @@ class Past:
                     history.add(event)
             self._incidents = (until_seq, history, incidents_json(history))
             return self._incidents[2]
+
+    async def run(self, until_seq: int) -> Json:
+        """Return how the run stood at a position: manifest, stages, trials, files, errors and end."""
+        progress = RunProgress()
+        async for message in self._messages(1, until_seq, ("run.>",)):
+            event = read_entry(message).event
+            if event is not None:
+                progress.add(event)
+        return progress.as_json()
 
     async def node(self, name: str, until_seq: int) -> Json | None:
         """Return the history of a node over the newest cycles; None when nothing was observed of it."""

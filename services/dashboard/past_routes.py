@@ -41,6 +41,7 @@ class PastRoutes:
             Route("/api/log/search", self.search),
             Route("/api/events", self.events),
             Route("/api/incidents", self.incidents),
+            Route("/api/run", self.run),
             Route("/api/nodes/{name}", self.node),
             Route("/api/workloads", self.workloads),
             Route("/api/workloads/{name:path}", self.workload),
@@ -122,6 +123,10 @@ class PastRoutes:
     async def incidents(self, request: Request) -> Response:
         """Return every incident up to `at`, newest first."""
         return _answer({"incidents": await self._hub.past.incidents(self._until(request))})
+
+    async def run(self, request: Request) -> Response:
+        """Return how the run stood at `at`, as `foresail status --run FILE --json` says."""
+        return _answer(await self._hub.past.run(self._until(request)))
 
     async def node(self, request: Request) -> Response:
         """Return the history of one node up to `at`."""

@@ -6,7 +6,6 @@ services' own handlers, asked one after the other, so the result is a recording 
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import statistics
 from collections import Counter
@@ -15,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bus.errors import InputError
 from bus.events import event_of
 from bus.handler_process import config_of
 from bus.port import StoredMessage
@@ -23,7 +21,7 @@ from bus.recording.writer import RecordingWriter, writing_recording
 from lab.recordings.predecessors.forms import TraceRow
 from lab.recordings.predecessors.observing import Observing, PowerFigures
 from lab.recordings.predecessors.options import Episode
-from lab.recordings.predecessors.reading import fit, read_rows
+from lab.recordings.predecessors.sources import read_source
 from schemas import subjects
 from schemas.agents import agent_names
 from schemas.config import CODE_VERSION
@@ -65,19 +63,9 @@ def play_trace(path: Path, out: Path, episode: Episode) -> Played:
         ConfigError: there is no such profile or model.
     """
     episode.check()
-    form, numbered = read_rows(path)
-    if form != "trace":
-        remedy = "give a trace (rows with timestamp, nodes and tasks); `recording import` reads event files"
-        raise InputError("FILE", path, remedy)
-    chosen = numbered[episode.offset :][: episode.most_rows]
-    rows = [
-        _within(fit(TraceRow, path, number, content), episode.most_nodes)
-        for number, content in chosen
-    ]
-    if not rows:
-        raise InputError("--offset", episode.offset, f"the trace has {len(numbered)} rows")
-    _check_order(path, chosen, rows)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    source = read_source(path, episode)
+    rows = source.rows
+    digest = source.digest[:12]
     origin = Origin(episode.cluster, f"played-{digest}")
     header = {
         "cluster": origin.cluster,
@@ -87,27 +75,6 @@ def play_trace(path: Path, out: Path, episode: Episode) -> Played:
     }
     with writing_recording(out, header) as writer:
         return _Stage(origin, episode, writer).play(rows)
-
-
-def _within(row: TraceRow, most_nodes: int | None) -> TraceRow:
-    """Return a row with its first nodes by name alone, and the tasks on them and on none."""
-    if most_nodes is None:
-        return row
-    names = sorted(node.node_id for node in row.nodes)
-    left_out = set(names[most_nodes:])
-    return row.model_copy(
-        update={
-            "nodes": [node for node in row.nodes if node.node_id not in left_out],
-            "tasks": [task for task in row.tasks if task.node_id not in left_out],
-        }
-    )
-
-
-def _check_order(path: Path, chosen: Sequence[tuple[int, Any]], rows: Sequence[TraceRow]) -> None:
-    for (number, _), before, row in zip(chosen[1:], rows, rows[1:], strict=False):
-        if row.timestamp <= before.timestamp:
-            remedy = f"the row above has {before.timestamp:g}; sort the rows by time, one for each"
-            raise InputError(f"{path.name}: row {number}: timestamp", f"{row.timestamp:g}", remedy)
 
 
 class _Stage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
@@ -93,10 +94,28 @@ class TraceRow(ClusterState):
             ("nodes", [node.node_id for node in self.nodes]),
             ("tasks", [task.task_id for task in self.tasks]),
         ):
-            doubled = sorted({name for name in names if names.count(name) > 1})
+            doubled = sorted(name for name, times in Counter(names).items() if times > 1)
             if doubled:
                 raise ValueError(f"{what}: {doubled[0]!r} stands there twice")
         return self
+
+
+class PointRow(ClusterState):
+    """A point of raw metrics: one node at one moment, and a task on it where there is one."""
+
+    timestamp: float
+    node_id: Name
+    cpu_util: Share
+    mem_util: Share
+    disk_util: Share | None = None
+    net_util: Share | None = None
+    power_state: str | None = None
+    task_id: Name | None = None
+    urgency: Share | None = None
+    queue_priority: Count | None = None
+    alive: bool | None = None
+    energy_price: float | None = None
+    task_death: bool | None = None
 
 
 class EventLine(_Given):
