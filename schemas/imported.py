@@ -80,3 +80,22 @@ class ImportedRow(EventData):
         }
         known = [f"{count} {what}" for what, count in counts.items() if count is not None]
         return f"row {self.cycle}: {', '.join(known) or 'no count'}"
+
+
+class ImportedLine(EventData):
+    """A row or line of a predecessor's file word for word, in recordings that were asked to give the file back."""
+
+    TYPE: ClassVar[str] = "foresail.imported.line.v1"
+    WRITER: ClassVar[str] = NOBODY
+    PATTERN: ClassVar[tuple[str, ...]] = ("imported", "line")
+
+    cycle: Cycle
+    """Number of the row or line, from 1."""
+    form: Literal["trace", "events", "state"]
+    """Which kind of file it stood in; a state file is one line."""
+    content: str
+    """The JSON object."""
+
+    def line(self) -> str:
+        """Return which line it is of what."""
+        return f"line {self.cycle} of {self.form}"

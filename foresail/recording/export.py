@@ -1,4 +1,7 @@
-"""`foresail recording export FILE OUT`: a recording's cycles as rows of the predecessor's trace, JSON Lines."""
+"""`foresail recording export FILE OUT`: a recording's cycles as rows of the predecessor's trace, JSON Lines.
+
+What was imported with `--exact` is given back word for word, whichever of its files it was.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         InputError: the recording cannot be read, or the new file cannot be written.
     """
     from bus.events import read_entry  # noqa: PLC0415 - only this verb needs it
-    from lab.recordings.predecessors.rows import row_line, trace_rows  # noqa: PLC0415 - likewise
+    from lab.recordings.predecessors.rows import file_lines  # noqa: PLC0415 - likewise
 
     recording, count = open_recording(arguments.file), 0
     try:
@@ -39,8 +42,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             arguments.out.open("x", encoding="utf-8") as out,
         ):
             entries = (read_entry(message) for message in each(recording, on_message))
-            for row in trace_rows(one.event for one in entries if one.event is not None):
-                out.write(row_line(row))
+            for line in file_lines(one.event for one in entries if one.event is not None):
+                out.write(line)
                 count += 1
     except OSError as error:
         remedy = f"give a new file in a folder that can be written ({error.strerror})"

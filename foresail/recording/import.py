@@ -1,5 +1,5 @@
 # ruff: noqa: N999 - the file is called as its action is
-"""`foresail recording import FILE OUT`: a predecessor's trace or event file as a recording."""
+"""`foresail recording import FILE OUT`: a predecessor's trace, event or state file as a recording."""
 
 from __future__ import annotations
 
@@ -26,11 +26,17 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument(
-        "file", metavar="FILE", type=Path, help="a trace (.json, .jsonl) or events.jsonl"
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="a trace (.json, .jsonl), events.jsonl or state.json",
     )
     parser.add_argument("out", metavar="OUT", type=Path, help="a new recording")
     parser.add_argument("--cluster", default="imported", metavar="NAME",
                         help="what its cluster is called (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--exact", action="store_true",
+                        help="keep each line word for word, too, for `recording export` to give the file back; "
+                        "paths of the machine that wrote it are then in the recording")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -43,13 +49,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
     if not arguments.cluster:
         raise InputError("--cluster", "(empty)", "give a name")
-    made = import_file(arguments.file, arguments.out, arguments.cluster)
+    made = import_file(arguments.file, arguments.out, arguments.cluster, exact=arguments.exact)
     code = verdict(nothing_compared=not made.events)
     if arguments.json:
         print_json({"file": arguments.out.name, **asdict(made)})
         return code
     out = console()
-    what = "a trace" if made.form == "trace" else "an event file"
+    what = {"trace": "a trace", "events": "an event file", "state": "a state file"}[made.form]
     total = count_text(sum(made.events.values()), "event")
     out.print(
         f"{what} of {count_text(made.rows, 'row')}: {total} in {arguments.out.name}", markup=False

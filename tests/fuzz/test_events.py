@@ -24,7 +24,7 @@ from schemas.capacity import CapacityTable, PredictionCapacity
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.history import FilledSeries, HistoryFilled
-from schemas.imported import ImportedNodes, ImportedRow
+from schemas.imported import ImportedLine, ImportedNodes, ImportedRow
 from schemas.learned import LearnedChoice, LearnedRank, OutcomeLearned
 from schemas.model import EventData
 from schemas.observation import Observation
@@ -247,6 +247,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         make_mismatch(),
         OutcomeCapabilities(cycle=1, cluster_time_seconds=100.0, missing=(NO_EVICTION,)),
         IMPORTED,
+        ImportedLine(cycle=2, form="events", content='{"kind": "reward", "total": 1.0}'),
         CAPACITY,
         SIZES,
         FILLED,

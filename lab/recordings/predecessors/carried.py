@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lab.recordings.predecessors.forms import Form
 from schemas.envelope import NewEvent
+from schemas.imported import ImportedLine
 
 NO_PLACE = "Foresail has no place for it"
 
@@ -40,3 +43,9 @@ class CarriedEvent:
     event: NewEvent
     after_row: bool = False
     """Whether the newest row is its cause."""
+
+
+def word_for_word(form: Form, number: int, content: Mapping[str, Any], at: float) -> CarriedEvent:
+    """Return a row or line as it stands in its file."""
+    text = json.dumps(content, ensure_ascii=False)
+    return CarriedEvent(NewEvent(ImportedLine(cycle=number, form=form, content=text), number, at))

@@ -14,6 +14,7 @@ from lab.recordings.predecessors.carried import LeftOut
 from lab.recordings.predecessors.events import line_events
 from lab.recordings.predecessors.forms import Form
 from lab.recordings.predecessors.reading import read_rows
+from lab.recordings.predecessors.state import state_events
 from lab.recordings.predecessors.trace import trace_events
 from schemas.envelope import stamp
 from schemas.identity import Origin
@@ -21,6 +22,7 @@ from schemas.imported import ImportedRow
 from schemas.registry import encode
 
 PRODUCER = "import"
+READERS = {"trace": trace_events, "events": line_events, "state": state_events}
 _NS = 1_000_000_000
 
 
@@ -37,13 +39,14 @@ class Imported:
     """What of the file is not in the recording, how often, and why."""
 
 
-def import_file(path: Path, out: Path, cluster: str) -> Imported:
+def import_file(path: Path, out: Path, cluster: str, *, exact: bool = False) -> Imported:
     """Write a predecessor's trace or event file as a recording; whole, or not at all.
 
     Args:
         path: the file.
         out: a new file.
         cluster: what the recording's cluster is called.
+        exact: keep each row or line word for word, too, so that the file can be given back.
 
     Raises:
         InputError: the file cannot be used, or the new one cannot be written.
@@ -51,7 +54,7 @@ def import_file(path: Path, out: Path, cluster: str) -> Imported:
     form, rows = read_rows(path)
     origin = Origin(cluster, f"imported-{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}")
     left_out, written = LeftOut(), Counter[str]()
-    carried = (trace_events if form == "trace" else line_events)(path, rows, left_out)
+    carried = READERS[form](path, rows, left_out, exact=exact)
     header = {
         "cluster": cluster,
         "incarnation": origin.incarnation,

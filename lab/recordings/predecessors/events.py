@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bus.errors import InputError
-from lab.recordings.predecessors.carried import CarriedEvent, LeftOut
+from lab.recordings.predecessors.carried import CarriedEvent, LeftOut, word_for_word
 from lab.recordings.predecessors.decisions import Inexpressible, decision_of
 from lab.recordings.predecessors.forms import ClusterLine, DecisionLine, EventLine, base_name
 from lab.recordings.predecessors.reading import Rows, fit
@@ -47,8 +47,12 @@ class _Reader:
         return {"run_id": RUN, "process": PROCESS, "sequence": self.said[kind]}
 
 
-def line_events(path: Path, rows: Rows, left_out: LeftOut) -> Iterator[CarriedEvent]:
+def line_events(
+    path: Path, rows: Rows, left_out: LeftOut, *, exact: bool = False
+) -> Iterator[CarriedEvent]:
     """Yield the events of an event file; each `cluster` line begins a cycle, as each look of its loop did.
+
+    `exact`: each line word for word, too.
 
     Raises:
         InputError: a line does not fit its form, or its time lies before that of the line above.
@@ -62,6 +66,8 @@ def line_events(path: Path, rows: Rows, left_out: LeftOut) -> Iterator[CarriedEv
             raise InputError(f"{path.name}: row {number}: time", line.time.isoformat(),
                              "it lies before the row above; sort the rows by time")  # fmt: skip
         before = at
+        if exact:
+            yield word_for_word("events", number, content, at)
         rest = dict(line.model_extra or {})
         data: EventData | None
         match line.kind:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-Form = Literal["trace", "events"]
+Form = Literal["trace", "events", "state"]
 
 
 def _as_text(value: object) -> object:
@@ -125,6 +125,19 @@ class EventLine(_Given):
     kind: str
     stage: str | None = None
     message: str = ""
+
+
+class StateFile(_Given):
+    """How a run stood at one moment; parts whose form is that of an event's line are read as such."""
+
+    updated_at: Time
+    stages: list[dict[str, Any]]
+    rewards: list[dict[str, Any]]
+    optuna: dict[str, Any] = {}
+    cluster: dict[str, Any] | None = None
+    decision: dict[str, Any] | None = None
+    artifacts: list[dict[str, Any]] = []
+    errors: list[dict[str, Any] | str] = []
 
 
 class ClusterLine(ClusterState):

@@ -1,4 +1,4 @@
-"""Reading the predecessor's files: which of the two it is, and what is wrong with it in one line."""
+"""Reading the predecessor's files: which of them it is, and what is wrong with it in one line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from lab.recordings.predecessors.forms import Form
 
 MOST_BYTES = 256 * 1024**2
 LONGEST_VALUE = 80
-FORMS = "give a trace (rows with timestamp, nodes and tasks) or an event file (lines with time and kind)"
+FORMS = (
+    "give a trace (rows with timestamp, nodes and tasks), an event file (lines with time and kind) "
+    "or state.json"
+)
 
 M = TypeVar("M", bound=BaseModel)
 Rows = list[tuple[int, dict[str, Any]]]
@@ -36,14 +39,12 @@ def read_rows(path: Path) -> tuple[Form, Rows]:
         ) from error
     except BadFile as error:
         raise InputError("FILE", path, f"{error}; {FORMS}") from error
+    if (state := _state(text)) is not None:
+        return "state", [(1, state)]
     rows = list(_array(path, text) if text.lstrip().startswith("[") else _lines(path, text))
     if not rows:
         raise InputError("FILE", path, f"it has no row; {FORMS}")
     first = rows[0][1]
-    if "stages" in first and "rewards" in first:
-        raise InputError(
-            "FILE", path, "this is the state of a run at one moment; give events.jsonl beside it"
-        )
     if "timestamp" in first:
         return "trace", rows
     if {"time", "kind"} <= first.keys():
@@ -51,6 +52,17 @@ def read_rows(path: Path) -> tuple[Form, Rows]:
     raise InputError(
         "FILE", path, f"its first row has neither timestamp nor time and kind; {FORMS}"
     )
+
+
+def _state(text: str) -> dict[str, Any] | None:
+    """Return a state file's object, which stands on many lines; None where it is another file."""
+    if not text.lstrip().startswith("{") or '"stages"' not in text:
+        return None
+    try:
+        read = load_json(text, most_bytes=MOST_BYTES)
+    except BadJson:
+        return None
+    return read if isinstance(read, dict) and {"stages", "rewards"} <= read.keys() else None
 
 
 def _array(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

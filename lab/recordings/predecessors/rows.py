@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bus.errors import InputError
 from projections.frame_states import FrameStates
 from schemas.envelope import Event
-from schemas.imported import ImportedRow
+from schemas.imported import ImportedLine, ImportedRow
 from schemas.observation import Observation, ObservedNodes, ObservedPods
 from schemas.prediction import PredictionDemand, PredictionRisk
 from schemas.signals import Signal, SignalStatus
@@ -44,6 +45,10 @@ class TraceRows:
                 return self._begin(data.cycle, _observed_row(data, state.tables))
             case ImportedRow(form="trace"):
                 return self._begin(data.cycle, _imported_row(data))
+            case ImportedLine(form="trace") if data.cycle == self.cycle:
+                exact = _object(data)
+                if exact is not None:  # predictions are in it
+                    self.row, self.cycle = exact, -1
             case PredictionRisk(status="result") if data.cycle == self.cycle and self.row:
                 if data.nodes is not None:
                     pairs = zip(data.nodes.ids, data.nodes.risk_ratio, strict=True)
@@ -66,14 +71,31 @@ class TraceRows:
         return before
 
 
-def trace_rows(events: Iterable[Event[Any]]) -> Iterator[Row]:
-    """Yield the rows of a log."""
+def file_lines(events: Iterable[Event[Any]]) -> Iterator[str]:
+    """Yield lines of the file that a log gives back: those kept word for word, or rows of a trace.
+
+    Raises:
+        InputError: a line was kept, and redacted.
+    """
     rows = TraceRows()
     for event in events:
-        if (row := rows.add(event)) is not None:
-            yield row
+        if isinstance(event.data, ImportedLine) and event.data.form != "trace":
+            if _object(event.data) is None:
+                raise InputError("FILE", event.data.line(), "it was redacted; export the original")
+            yield event.data.content + "\n"
+        elif (row := rows.add(event)) is not None:
+            yield row_line(row)
     if (last := rows.end()) is not None:
-        yield last
+        yield row_line(last)
+
+
+def _object(line: ImportedLine) -> Row | None:
+    """Return what stood in the line; None where redaction hid it."""
+    try:
+        read = json.loads(line.content)
+    except ValueError:
+        return None
+    return read if isinstance(read, dict) else None
 
 
 def row_line(row: Row) -> str:

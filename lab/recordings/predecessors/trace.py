@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bus.errors import InputError
-from lab.recordings.predecessors.carried import CarriedEvent, LeftOut
+from lab.recordings.predecessors.carried import CarriedEvent, LeftOut, word_for_word
 from lab.recordings.predecessors.forms import TraceRow
 from lab.recordings.predecessors.reading import Rows, fit
 from schemas.envelope import NewEvent
@@ -20,8 +20,10 @@ NO_OBSERVATION = (
 )
 
 
-def trace_events(path: Path, rows: Rows, left_out: LeftOut) -> Iterator[CarriedEvent]:
-    """Yield the events of a trace, row by row.
+def trace_events(
+    path: Path, rows: Rows, left_out: LeftOut, *, exact: bool = False
+) -> Iterator[CarriedEvent]:
+    """Yield the events of a trace, row by row; `exact`: each row word for word, too.
 
     Raises:
         InputError: a row does not fit the form, or its time lies before that of the row above.
@@ -34,6 +36,8 @@ def trace_events(path: Path, rows: Rows, left_out: LeftOut) -> Iterator[CarriedE
             raise InputError(f"{path.name}: row {number}: timestamp", f"{row.timestamp:g}", remedy)
         before = row.timestamp
         yield CarriedEvent(NewEvent(_row(cycle, row), cycle, row.timestamp))
+        if exact:
+            yield word_for_word("trace", cycle, content, row.timestamp)
         for data in _predictions(cycle, row):
             yield CarriedEvent(NewEvent(data, cycle, row.timestamp), after_row=True)
         left_out.add("observations", NO_OBSERVATION)
