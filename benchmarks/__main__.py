@@ -34,6 +34,7 @@ NAMES = (
     "untouched_cost",
     "trial_cost",
     "breaker_trips",
+    "mismatch_cost",
     "promotion_errors",
     "demotion_errors",
     "session_overhead",

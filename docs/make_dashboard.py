@@ -1,95 +1,99 @@
-"""Photograph the dashboard of a running stack, docs/dashboard.png: `python -m docs.make_dashboard`.
+"""Photograph the dashboard's pages, docs/dashboard.png and docs/pages: `python -m docs.make_dashboard`.
 
-It plays what `make run` plays on free ports, with a state folder of its own, waits for a later cycle in which an agent
-acts, and ends it. Times on the picture are those of the run, so no two pictures
-are the same to the pixel; what the seed decides is. Needs a Chromium on the PATH.
+It records what `make run` plays, in virtual time, opens the recording and shows each page as it stood at one cycle;
+what the seed decides is the same on every picture. Needs a Chromium on the PATH.
 """
 
 from __future__ import annotations
 
-import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-PICTURE = Path(__file__).with_name("dashboard.png")
-CONFIG = Path(__file__).parents[1] / "examples" / "first-run.toml"
-CYCLE = 62
-"""The first cycle that may be on the picture: the site has opened by then."""
-WIDTH, HEIGHT = 1440, 1000
-LOOK_MILLISECONDS, MOST_LOOKS = 200.0, 2_000
-END_SECONDS = 60.0
+import httpx
+
+from services.dashboard.app import PAGES
+
+DOCS = Path(__file__).parent
+PICTURE = DOCS / "dashboard.png"
+FOLDER = DOCS / "pages"
+CONFIG = DOCS.parent / "examples" / "first-run.toml"
+CYCLE = 84
+"""The moment of the pictures: the rise has come, and there is something to do."""
+SEARCHES = {"decisions": "acts=1&cycle=84", "workloads": "workload=default/Deployment/web-08"}
+"""What is selected on a page."""
+LOOKS = {"dark": (1440, 900, "dark"), "light": (1440, 900, "light"), "narrow": (390, 844, "light")}
+QUALITY = 60
+"""Of the JPEG files; text stays readable and a picture has about 100 kB."""
+WAIT_SECONDS = 120.0
 
 
-def free_port() -> int:
-    """Return a port of the loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def record(file: Path) -> None:
+    """Record half an hour of the first run."""
+    command = [sys.executable, "-m", "foresail", "up", "--config", str(CONFIG), "--virtual-time"]
+    command += ["--for", "30m", "--record", str(file), "--state", str(file.with_name("state"))]
+    subprocess.run(command, check=True, capture_output=True)
 
 
-def photograph(url: str, chromium: str, out: Path) -> None:
-    """Write a picture of the page once it shows a decision of the cycle that is wanted.
+@contextmanager
+def served(file: Path) -> Iterator[str]:
+    """Serve the recording; yield its address once all of it is read."""
+    command = [sys.executable, "-m", "foresail", "dashboard", str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        url = process.stdout.readline().split()[1]
+        with httpx.Client(transport=httpx.HTTPTransport(retries=9), base_url=url) as http:
+            while http.get("/healthz").json()["state"] != "live":
+                continue
+        yield url
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(WAIT_SECONDS)
 
-    Raises:
-        TimeoutError: it never does.
-    """
-    from playwright.sync_api import Error, sync_playwright  # noqa: PLC0415 - only in the dev extra
 
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as profile:
-        context = playwright.chromium.launch_persistent_context(
-            profile,
-            executable_path=chromium,
-            headless=True,
-            args=["--no-sandbox", "--disable-gpu", "--no-first-run"],
-            viewport={"width": WIDTH, "height": HEIGHT},
-            color_scheme="dark",
+def photograph(url: str, chromium: str) -> None:
+    """Write a picture of each page in each look, and the overview's for the README."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only in the dev extra
+
+    moment = httpx.get(f"{url}/api/moment?cycle={CYCLE}").json()
+    at = f"at={moment['seq']}&run={moment['sections']['head']['incarnation']}"
+    FOLDER.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--no-first-run"]
         )
-        tab = context.new_page()
-        for _ in range(MOST_LOOKS):
-            try:
-                if tab.url != f"{url}/":
-                    tab.goto(f"{url}/")
-                text = tab.locator("body").inner_text()
-            except Error:  # the dashboard does not listen yet
-                text = ""
-            shown = re.search(r"Decision\s+cycle (\d+)", text)
-            if shown is not None and int(shown[1]) >= CYCLE and "executed" in text:
-                tab.screenshot(path=out, full_page=True)
-                context.close()
-                return
-            tab.wait_for_timeout(LOOK_MILLISECONDS)
-        context.close()
-    raise TimeoutError(f"no decision of cycle {CYCLE} after {MOST_LOOKS} looks")
+        for look, (width, height, scheme) in LOOKS.items():
+            tab = browser.new_page(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if scheme == "dark" else "light",
+            )
+            for page in PAGES:
+                tab.goto(f"{url}/{page}?{at}&{SEARCHES.get(page, '')}", wait_until="networkidle")
+                tab.get_by_test_id("moment").wait_for()
+                tab.screenshot(path=FOLDER / f"{page}-{look}.jpg", quality=QUALITY, type="jpeg")
+                if (page, look) == ("overview", "dark"):
+                    tab.screenshot(path=PICTURE)
+            tab.close()
+        browser.close()
 
 
 def main() -> int:
-    """Start the stack, write the picture, and end the stack."""
+    """Record, open, photograph."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
-        sys.stderr.write("no chromium on PATH: dashboard.png stays as it is\n")
+        sys.stderr.write("no chromium on PATH: the pictures stay as they are\n")
         return 1
-    port = free_port()
-    with tempfile.TemporaryDirectory() as state:
-        command = [sys.executable, "-m", "foresail", "up", "--config", str(CONFIG)]
-        command += [
-            "--dashboard-port",
-            str(port),
-            "--nats-port",
-            str(free_port()),
-            "--state",
-            state,
-        ]
-        stack = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        try:
-            photograph(f"http://127.0.0.1:{port}", chromium, PICTURE)
-        finally:
-            stack.send_signal(signal.SIGINT)
-            stack.wait(END_SECONDS)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "first-run.fslog"
+        record(file)
+        with served(file) as url:
+            photograph(url, chromium)
     return 0
 
 

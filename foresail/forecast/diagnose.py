@@ -1,7 +1,8 @@
-"""Diagnose a risk model's probabilities: thresholds from 0.05 to 0.95, calibration, features.
+"""Diagnose a model of risk or demand: thresholds from 0.05 to 0.95, calibration, features.
 
 On every row of a split at the true base rate: precision, recall and F1 of an alarm at each threshold, Brier,
-and the mean and largest calibration error of 10 bins (ECE, MCE); and what the trees use.
+and the mean and largest calibration error of 10 bins (ECE, MCE); and what the trees use. Of demand, on the rows
+that were not learnt from: loss beside the best simple rule, the band, the share of outcomes below each quantile.
 """
 
 from __future__ import annotations
@@ -13,36 +14,47 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bus.errors import InputError
 from bus.exit_codes import ExitCode
+from features.demand.past import QUANTILES
+from foresail.forecast._demand_task import add_task, demand_rows, demand_tables
 from foresail.forecast.evaluate import model_folder, model_name
 from foresail.output import console, print_json
 from foresail.progress import doing_shares
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of
 from lab.forecast.dataset import open_dataset
-from lab.forecast.risk.inspection import describe_model
+from lab.forecast.rates.backtest import run_backtest
+from lab.forecast.rates.report import about
+from lab.forecast.rates.sources import LATER
+from lab.forecast.risk.inspection import describe_model, gain_shares
 from lab.forecast.risk.report_types import CalibrationFigures, RiskReport
 from lab.forecast.risk.run_evaluation import evaluate_model
 from lab.forecast.risk.source import DatasetSource
 from projections.figures import known_number, number, percent
+from services.inference.rate_model import RateModel
 from services.model_directory import read_model
 
 EXAMPLES = (("forecast diagnose --dataset mine", "split 1, which no training row is of"),)
 FEATURES = 10
+DEFAULT_SPLIT = "1"
+BELOW = tuple(f"below q{number(quantile)}" for quantile in QUANTILES)
 PROBABILITIES = ("calibrated", "raw", "rolling")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("--dataset", required=True, metavar="NAME", help="name of a dataset")
+    add_task(parser)
+    parser.add_argument(
+        "--dataset", required=True, metavar="NAME", help="name of a dataset; of demand the model's"
+    )
     parser.add_argument(
         "--model", metavar="DIR|NAME", help="a model (default: the one named after the dataset)"
     )
     parser.add_argument(
         "--split",
-        default="1",
         metavar="NAME",
-        help="1, 1b, 2, 2b or new-jobs (default: %(default)s)",
+        help=f"1, 1b, 2, 2b or new-jobs (default: {DEFAULT_SPLIT}); of demand train or later (default: {LATER})",
     )
 
 
@@ -52,7 +64,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     Raises:
         InputError: dataset, model or split cannot be used.
     """
+    if arguments.task == "demand":
+        return _diagnose_demand(arguments)
     place = workspace()
+    arguments.split = arguments.split or DEFAULT_SPLIT
     dataset = open_dataset(arguments.dataset, place)
     folder = model_folder(arguments.model or model_name(dataset.name), place)
     with doing_shares("diagnosing") as progress:
@@ -69,6 +84,47 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         print_json(_diagnosis(report, importance, arguments.split))
     else:
         _print(report, importance, arguments.split, console())
+    return ExitCode.GOOD
+
+
+def _diagnose_demand(arguments: argparse.Namespace) -> ExitCode:
+    place = workspace()
+    part = arguments.split or LATER
+    folder = model_folder(arguments.model or arguments.dataset, place)
+    model = RateModel(str(folder))
+    tables = demand_tables(arguments.dataset, place)
+    for table in tables:
+        if part not in table.splits:
+            raise InputError("--split", part, f"{table.name} has {', '.join(table.splits)}")
+    with doing_shares("diagnosing") as progress:
+        found = {table.name: run_backtest(table, model, None, progress) for table in tables}
+    features = gain_shares(read_model(folder))[:FEATURES]
+    if arguments.json:
+        parts = {name: one.parts.get(part) for name, one in found.items()}
+        print_json(
+            {"model_id": model.model_id, "split": part, "tables": parts, "features": dict(features)}
+        )
+        return ExitCode.GOOD
+    out = console()
+    out.print(f"{model.model_id} on {arguments.dataset}, split {part}", markup=False)
+    for name, one in found.items():
+        shown = _table(
+            "ahead",
+            "outcomes",
+            "by the model",
+            "loss to best rule",
+            "best rule",
+            "in 80 % band",
+            *BELOW,
+        )
+        for cells in demand_rows(one.parts[part]):
+            shown.add_row(*cells)
+        out.print(f"\n{name}: {'; '.join(about(one))}", markup=False)
+        out.print(shown)
+    used = _table("feature", "share of gain")
+    for name, share in features:
+        used.add_row(name, percent(share))
+    out.print(used)
     return ExitCode.GOOD
 
 

@@ -1,8 +1,11 @@
-"""Train a risk model on a dataset: boosted trees for each horizon, baselines, calibration.
+"""Train a model of risk on a dataset: boosted trees for each horizon, baselines, calibration; or of demand on own data.
 
 Rows before the cut (60 % of the largest segment's time) are learnt from, the later ones never
 touched. The model directory appears whole; an interrupted run goes on at its first horizon that was
 not finished. Equal data and options give equal bytes.
+
+`--task demand` learns quantiles of what comes in 5 to 60 minutes from recordings, windows in the common schema and
+tables of rates, as the shipped model of rates did; `inference.rate_model` and `forecast backtest` take it.
 """
 
 from __future__ import annotations
@@ -17,6 +20,14 @@ from rich.table import Table
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.forecast._cost import cost, cost_text
+from foresail.forecast._demand_task import (
+    DEFAULT_NAME,
+    about_training,
+    add_sources,
+    add_task,
+    refuse_foreign,
+    train_demand,
+)
 from foresail.forecast._horizons import horizons_of
 from foresail.forecast.evaluate import model_name
 from foresail.output import console, print_json
@@ -25,6 +36,7 @@ from foresail.run_log import note_artifact
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of
 from lab.forecast.dataset import open_dataset
+from lab.forecast.rates.training import Size
 from lab.forecast.risk.booster_profiles import PROFILES, BoosterProfile, booster_parameters
 from lab.forecast.risk.boosting import BY_NAME
 from lab.forecast.risk.options import Options
@@ -34,10 +46,14 @@ from lab.forecast.risk.splits import TRAIN_SHARE
 from projections.figures import known_number, number, percent
 from schemas.wording import count_text
 
+RISK_ALONE = ("dataset", "horizon", "member", "thorough", "refit", "illusion")
+DEMAND_ALONE = ("recording", "windows", "rates")
+"""Flags of one task."""
 DEEPEST = 16
 """Levels of a tree; each further one doubles its size."""
 EXAMPLES = (
     ("forecast train --dataset mine --horizon 15m", "one horizon"),
+    ("forecast train --task demand --recording run.fslog --name mine", "demand, of a recorded run"),
     (
         "forecast train --dataset mine --booster regularized_balanced --rounds 200",
         "another booster",
@@ -48,14 +64,20 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     defaults = Options()
-    parser.add_argument("--dataset", required=True, metavar="NAME", help="name of a dataset")
+    add_task(parser)
+    parser.add_argument("--dataset", metavar="NAME", help="name of a dataset, for --task risk")
+    add_sources(parser)
     parser.add_argument(
         "--horizon",
         action="append",
         metavar="DURATION",
         help="5m, 15m, 30m, 45m, 60m or all; repeatable (default: the dataset's own)",
     )
-    parser.add_argument("--name", metavar="NAME", help="the model's name (default: the dataset's)")
+    parser.add_argument(
+        "--name",
+        metavar="NAME",
+        help=f"the model's name (default: the dataset's; of demand {DEFAULT_NAME})",
+    )
     parser.add_argument(
         "--train-share",
         type=float,
@@ -114,7 +136,12 @@ def _add_booster(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Train."""
+    if arguments.task == "demand":
+        return _train_demand(arguments)
     place = workspace()
+    refuse_foreign(arguments, DEMAND_ALONE)
+    if not arguments.dataset:
+        raise InputError("--dataset", "nothing", "name a dataset, or give --task demand")
     dataset = open_dataset(arguments.dataset, place)
     options = options_of(arguments)
     if dataset.anchor == "hazard":
@@ -137,6 +164,23 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         print_json({**_describe(trained), **cost()})
     else:
         _print(trained, console())
+        console().print(cost_text())
+    return ExitCode.GOOD
+
+
+def _train_demand(arguments: argparse.Namespace) -> ExitCode:
+    refuse_foreign(arguments, RISK_ALONE)
+    profile = PROFILES.get(arguments.booster or "")
+    rounds = arguments.rounds or (Size().rounds if profile is None else profile.n_estimators)
+    if rounds < 1:
+        raise InputError("--rounds", rounds, "give 1 or more")
+    size = Size(rounds=rounds, chosen=_chosen(arguments, profile))
+    manifest = train_demand(arguments, size, workspace())
+    if arguments.json:
+        print_json({"model_id": manifest.model_id, "rows": manifest.data.rows, **cost()})
+    else:
+        tables = manifest.data.dataset.count(",") + 1
+        console().print(about_training(manifest, tables), markup=False)
         console().print(cost_text())
     return ExitCode.GOOD
 

@@ -30,6 +30,7 @@ LOCAL_ONLY = {
         "keep",
         "frozen_seconds",
     },
+    "collector": {"history_files", "history_source"},  # its events say what was filled in
     "nats": {"url", "port", "sync_interval", "replicas"},
     "dashboard": {"host", "port", "users_file", "tls_certificate", "tls_key"},
     "inference": {"model", "demand_model", "shadow_models"},
@@ -108,10 +109,22 @@ async def run_error(
 async def run_complete(
     bus: Bus, origin: Origin, summary: dict[str, Any], time_seconds: float, status: str
 ) -> None:
-    """Publish the end of the run with its summary (without what belongs to this machine)."""
+    """Publish the end of the stage live, and of the run with its summary (without what belongs to this machine)."""
     ended: Literal["complete", "interrupted", "failed"] = (
         "interrupted" if status == "interrupted" else "complete"
     )
     kept = {name: value for name, value in summary.items() if name not in LOCAL_SUMMARY}
+    stage = RunStage(
+        run_id=origin.incarnation,
+        process=PRODUCER,
+        sequence=1,  # 0 said that it began
+        stage="live",
+        status="complete",
+        progress_ratio=1.0,
+        detail="" if ended == "complete" else ended,
+        samples=kept.get("cycles", 0),
+    )
     data = RunComplete(run_id=origin.incarnation, process=PRODUCER, status=ended, summary=kept)
-    await Publisher(bus, origin, PRODUCER).publish([NewEvent(data, 0, time_seconds)])
+    publisher = Publisher(bus, origin, PRODUCER)
+    await publisher.publish([NewEvent(stage, 0, time_seconds)])
+    await publisher.publish([NewEvent(data, 0, time_seconds)])

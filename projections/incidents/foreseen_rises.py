@@ -67,7 +67,7 @@ def autoscaler_steps(history: ClusterHistory, lags: Sequence[DamageGroup]) -> It
     for reaction in of_kind(history.reactions, ReactionKind.HPA_CHANGE):
         if (reaction.item.workload, reaction.item.time_seconds) in begun:
             yield occurrence(
-                *(reaction, Lane.AUTOSCALER, "autoscalers raise {of}, in all {n} times"),
+                *(reaction, Lane.AUTOSCALER, "raised by autoscalers, {n} x: {of}"),
                 group=str(ReactionKind.HPA_CHANGE),
             )
 

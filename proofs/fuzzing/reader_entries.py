@@ -32,7 +32,7 @@ from schemas.decision import Decision
 from schemas.identity import Origin
 from schemas.registry import EVENT_TYPES, UnknownEvent, decode, encode, to_json
 from schemas.subjects import build
-from services.dashboard.app import _event_json
+from services.dashboard.app import linked_event_json
 from services.dashboard.arrival import arrival_of
 from services.dashboard.page import Page, evolve
 from services.dashboard.past_routes import number_of
@@ -131,7 +131,7 @@ def show_message(content: bytes) -> None:
     page = evolve(Page(), arrival_of(message))
     to_json(sections_of(page, ORIGIN))
     to_json([row_json(row) for row in page.rows])
-    json.loads(_event_json(message, ([], [])))
+    json.loads(linked_event_json(message, ([], [])))
     json.dumps(event_json(message))
     builder = SpanBuilder()
     builder.build(message)

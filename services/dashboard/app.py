@@ -48,7 +48,17 @@ SAFE_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
-PAGES = ("overview", "decisions", "incidents", "nodes", "workloads", "log", "help")
+PAGES = (
+    "overview",
+    "decisions",
+    "incidents",
+    "nodes",
+    "workloads",
+    "models",
+    "settings",
+    "log",
+    "help",
+)
 """Addresses of the page, which is one; it shows what its address says."""
 PATH_SHOWN = 100
 """Characters of a path that a line of the log shows."""

@@ -152,6 +152,8 @@ async def _collect(
     for workload in answers["/api/workloads"]["workloads"]:
         if (known := await hub.past.workload(workload["name"], end)) is not None:
             answers[f"/api/workloads/{workload['name']}"] = known
+    answers["/api/models"] = await hub.past.models(end)
+    answers["/api/settings"] = {"processes": await hub.past.settings(end)}
     answers["/api/incidents"] = {"incidents": await hub.past.incidents(end)}
     listed = hub.past.decisions(DecisionFilter(end))
     listed["rows"] = [row for row in listed["rows"] if row["cycle"] >= cycles[0]]

@@ -17,6 +17,7 @@ from projections.cycle_record import CycleRecord
 from projections.event_condition import condition, names_of
 from projections.incidents.history import READS, ClusterHistory
 from projections.rail_state import RailLedger
+from projections.run_progress import RunProgress
 from schemas import subjects
 from schemas.envelope import attributes_of
 from schemas.registry import EVENT_TYPES
@@ -24,9 +25,11 @@ from services.dashboard.archive import Archive
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
 from services.dashboard.decision_list import DecisionFilter, rows_of
+from services.dashboard.model_book import MODEL_SUBJECTS, ModelBook
 from services.dashboard.page import Page, evolve
 from services.dashboard.places import NODE_SUBJECTS, NodeHistory, incidents_json
 from services.dashboard.row_text import row_text
+from services.dashboard.settings_list import SettingsBook
 from services.dashboard.workloads import (
     RAIL_SUBJECTS,
     WORKLOAD_SUBJECTS,
@@ -145,6 +148,15 @@ class Past:
             self._incidents = (until_seq, history, incidents_json(history))
             return self._incidents[2]
 
+    async def run(self, until_seq: int) -> Json:
+        """Return how the run stood at a position: manifest, stages, trials, files, errors and end."""
+        progress = RunProgress()
+        async for message in self._messages(1, until_seq, ("run.>",)):
+            event = read_entry(message).event
+            if event is not None:
+                progress.add(event)
+        return progress.as_json()
+
     async def node(self, name: str, until_seq: int) -> Json | None:
         """Return the history of a node over the newest cycles; None when nothing was observed of it."""
         history = NodeHistory(name)
@@ -170,6 +182,24 @@ class Past:
                 event = read_entry(message).event
                 observation = None if event is None else event.data
         return workload_rows(observation, list(self.archive.decisions.values()), until_seq)
+
+    async def models(self, until_seq: int) -> Json:
+        """Return every model that predicted in the newest cycles up to a position, and how it did."""
+        book, cycles = ModelBook(), self.archive.cycle_seqs
+        place = max(0, bisect_right(cycles, until_seq) - HISTORY_CYCLES)
+        begin = cycles[place] if cycles else until_seq
+        async for message in self._messages(begin, until_seq, MODEL_SUBJECTS):
+            if (event := read_entry(message).event) is not None:
+                book.add(event)
+        return book.as_json()
+
+    async def settings(self, until_seq: int) -> list[Json]:
+        """Return the settings in force at a position, by process."""
+        book = SettingsBook()
+        async for message in self._messages(1, until_seq, ("config.*",)):
+            if (event := read_entry(message).event) is not None:
+                book.add(event)
+        return book.as_json()
 
     async def _read_history(
         self, history: NodeHistory | WorkloadHistory, wanted: Sequence[str], until_seq: int

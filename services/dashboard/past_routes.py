@@ -41,9 +41,12 @@ class PastRoutes:
             Route("/api/log/search", self.search),
             Route("/api/events", self.events),
             Route("/api/incidents", self.incidents),
+            Route("/api/run", self.run),
             Route("/api/nodes/{name}", self.node),
             Route("/api/workloads", self.workloads),
             Route("/api/workloads/{name:path}", self.workload),
+            Route("/api/models", self.models),
+            Route("/api/settings", self.settings),
             Route("/api/cycles/{cycle}", self.cycle),
         ]
 
@@ -123,6 +126,10 @@ class PastRoutes:
         """Return every incident up to `at`, newest first."""
         return _answer({"incidents": await self._hub.past.incidents(self._until(request))})
 
+    async def run(self, request: Request) -> Response:
+        """Return how the run stood at `at`, as `foresail status --run FILE --json` says."""
+        return _answer(await self._hub.past.run(self._until(request)))
+
     async def node(self, request: Request) -> Response:
         """Return the history of one node up to `at`."""
         name = request.path_params["name"][:TEXT_LENGTH]
@@ -142,6 +149,14 @@ class PastRoutes:
         if content is None:
             return JSONResponse({"error": f"nothing was observed of a workload {name}"}, 404)
         return _answer(content)
+
+    async def models(self, request: Request) -> Response:
+        """Return the models that predicted lately, as of `at`."""
+        return _answer(await self._hub.past.models(self._until(request)))
+
+    async def settings(self, request: Request) -> Response:
+        """Return the settings in force at `at`."""
+        return _answer({"processes": await self._hub.past.settings(self._until(request))})
 
     async def cycle(self, request: Request) -> Response:
         """Return one cycle's decision, who lost to it, and what came of it up to `at`."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from schemas.actions import ActionKind
 from schemas.reasons import Reason
 from services.exerciser.phases import (
     EFFICIENCY,
@@ -173,7 +174,9 @@ def _on_every_node(
             text = f"node {node.name} is on but takes no pods, and would stay the idlest"
             return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
         load, pressure = _fill(f"exercise-{phase.index}-{number}", node, wanted)
-        loads.append(replace(load, protected=True))
+        # Where namespaces are named, no node is written on which something asks to be left alone.
+        written = phase.kind is ActionKind.DVFS and node is least
+        loads.append(replace(load, protected=not written))
         reached.append(pressure)
     if not phase.band[0] <= min(reached) < phase.band[1]:
         text = f"the idlest node would have demand {min(reached):.3f}, outside the phase's band"

@@ -24,6 +24,8 @@ MODELS: Registry = {
     GIVEN_OR_LIVE_ID: partial(GivenForecast, keeps_live=True),
 }
 """Formulas by id; trained models are found by name or folder."""
+WITH_LIVE = "+live"
+"""Ends the id of a model whose risk is no less than the formula's."""
 CATALOGUES = DEMAND_CATALOGUE | {
     feature_set.name: FeatureCatalogue(
         feature_set.version, {each.name: each.unit for each in feature_set.features}
@@ -45,12 +47,20 @@ class Models:
     shadows: tuple[Trained, ...] = ()
     rates: RateModel | None = None
     """Makes the bands of demand."""
+    keeps_live_risk: bool = False
+    """Whether a trained model's risk is no less than the formula's."""
+
+    def risk_id(self, model: TrainedRisk) -> str:
+        """Return what an active model's predictions of risk are called."""
+        model_id = model.manifest.model_id
+        return f"{model_id}{WITH_LIVE}" if self.keeps_live_risk else model_id
 
     @property
     def ids(self) -> tuple[str, ...]:
         """Every model in use: the active ones, then the shadows."""
         active = [
-            None if model is None else model.manifest.model_id for model in (self.risk, self.demand)
+            None if self.risk is None else self.risk_id(self.risk),
+            None if self.demand is None else self.demand.manifest.model_id,
         ]
         formula = [] if all(active) else [self.formula.model_id]
         shadows = [shadow.manifest.model_id for shadow in self.shadows]
@@ -101,7 +111,8 @@ def load(settings: InferenceSettings, registry: Registry = MODELS) -> Models:
         for name in settings.shadow_models
     )
     shadows = tuple(shadow for shadow in found_shadows if shadow.manifest.model_id not in active)
-    return Models(formula, risk, demand, shadows, _rates(settings.used_rate_model))
+    rates = _rates(settings.used_rate_model)
+    return Models(formula, risk, demand, shadows, rates, settings.keep_live_risk)
 
 
 def _rates(name: str) -> RateModel | None:

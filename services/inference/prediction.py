@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -90,13 +90,29 @@ class PredictionBuilder:
 
     def _trained_risk(self, model: TrainedRisk) -> EventData:
         output = self._model_output(model, self._limits.targets)
+        if self._models.keeps_live_risk and isinstance(output, ModelOutput):
+            output = self._kept_live(output)
         table = (
             RiskTable(ids=output.ids, risk_ratio=output.ratios)
             if isinstance(output, ModelOutput)
             else RiskTable()
         )
         grounds = output.grounds if isinstance(output, ModelOutput) else ""
-        return PredictionRisk(**self._model_fields(model, output), nodes=table, grounds=grounds)
+        fields = {**self._model_fields(model, output), "model_id": self._models.risk_id(model)}
+        return PredictionRisk(**fields, nodes=table, grounds=grounds)
+
+    def _kept_live(self, output: ModelOutput) -> ModelOutput:
+        """Return the greater of model and formula; a node's explanation stays where the model says it."""
+        if not isinstance(self._formula, _ByFormula):
+            return output
+        live = dict(zip(self._formula.features.ids, self._formula.forecast.risk_ratio, strict=True))
+        model = dict(zip(output.ids, output.ratios, strict=True))
+        raised = {name for name, ratio in model.items() if live.get(name, 0.0) > ratio}
+        said = (
+            one for one in output.contributions if one.target.partition("|")[0] not in raised
+        )  # a target is a node, or what runs on it
+        ratios = tuple(max(ratio, live.get(name, 0.0)) for name, ratio in model.items())
+        return replace(output, ratios=ratios, contributions=tuple(said))
 
     def _trained_demand(self) -> PredictionDemand:
         model = self._models.demand

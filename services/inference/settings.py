@@ -42,6 +42,10 @@ class InferenceSettings(DataModel):
 
     Changes the model id.
     """
+    keep_live_risk: bool = False
+    """Whether under a trained model a node's risk is no less than what the formula sees now: the predecessor's
+    `preserve_live_sla_risk`, p_fail = max(live, predicted). Changes the model id.
+    """
     demand_bands: bool = True
     """Whether each minute bands of demand are published for 5, 15, 30 and 60 minutes ahead: requests of each
     Service, and cores requested on machines of one size and on all.

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -36,10 +37,10 @@ def origin_of(bus: RecordingBus) -> Origin:
 
 @asynccontextmanager
 async def reading(
-    settings: DashboardSettings = SETTINGS, file: str = "v2.fslog"
+    settings: DashboardSettings = SETTINGS, file: str = "v2.fslog", recording: Path = RECORDING
 ) -> AsyncIterator[Hub]:
-    """Run a hub over the recording until its newest event is applied, and its past is known."""
-    bus = RecordingBus(RECORDING)
+    """Run a hub over a recording until its newest event is applied, and its past is known."""
+    bus = RecordingBus(recording)
     hub = Hub(settings, bus, SystemClock(), origin_of(bus), file=file)
     following = asyncio.create_task(hub.follow())
     last = (await bus.info()).last_seq
@@ -185,6 +186,21 @@ async def test_a_page_of_events_ends_before_it_is_too_large(
         page = (await http.get("/api/events?limit=500")).json()
     assert 1 <= len(page["events"]) < 20
     assert page["before"] == page["events"][-1]["seq"] - 1
+
+
+async def test_the_run_stands_as_status_says(tmp_path: Path) -> None:
+    """A whole run's stage is complete, with its samples; in its middle it had only begun."""
+    file = tmp_path / "run.fslog"
+    words = ["up", "--virtual-time", "--max-cycles", "3", "--nodes", "4", "--workload", "idle"]
+    assert await asyncio.to_thread(main, [*words, "--record", str(file)]) == 0
+    async with reading(recording=file) as hub, asking(hub) as http:
+        ended = (await http.get("/api/run")).json()
+        begun = (await http.get("/api/run?at=60")).json()
+    (stage,) = ended["stages"]
+    assert (stage["stage"], stage["status"], stage["samples"]) == ("live", "complete", 3)
+    assert ended["status"] == "complete"
+    assert [one["status"] for one in begun["stages"]] == ["started"]
+    assert begun["status"] is None
 
 
 async def test_the_server_says_who_reads_and_publishes_what(

@@ -8,6 +8,7 @@ from statistics import fmean
 import pytest
 
 from inputs.clock import SystemClock
+from lab.learning.comparison.reference import TOLERANCES, cost_over_optimum, small_case_plan
 from lab.learning.training.plan import Plan
 from lab.learning.training.recipes import recipe
 from lab.learning.training.run import read_curve, train
@@ -43,3 +44,12 @@ def test_actors_swing_the_pendulum_up(tmp_path: Path, algorithm: str, published:
     )  # fmt: skip
     outcome = train(plan, tmp_path / "run", SystemClock(), lambda share: None)
     assert outcome.best_return >= published - 2.5 * 90.0 / 40**0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", sorted(TOLERANCES))
+def test_learners_come_near_the_known_optimum(tmp_path: Path, algorithm: str) -> None:
+    """On the small case of admission; its best simple rule costs a fifth more than the optimum."""
+    plan = small_case_plan(algorithm, seed=0)
+    train(plan, tmp_path / "run" / "seed-0", SystemClock(), lambda share: None)
+    assert cost_over_optimum(tmp_path / "run") <= TOLERANCES[algorithm]

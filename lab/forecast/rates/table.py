@@ -1,4 +1,4 @@
-"""A parquet table of rates as series on a regular grid.
+"""A table of rates, parquet or CSV, as series on a regular grid.
 
 Wanted columns: `series`, `t_s` (begin of the step: seconds, or a date with its time, UTC where no zone is named) and
 `value` or `requests_per_min`; `split` may name the part a row belongs to, any other column is left alone. One step
@@ -32,6 +32,7 @@ MILLISECONDS_FROM = 1e11
 HIGHEST_VALUE = 1e30
 """Bands are kept in four bytes."""
 SPLIT = "split"
+CSV_SUFFIXES = (".csv", ".csv.gz")
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class RateTable:
         Raises:
             InputError: the file, a column or its content makes no series of rates.
         """
-        raw = _read(path)
+        raw = read_table(path)
         names = raw.columns
         _want(path, names, ("series", "t_s"))
         self.column = _value_column(path, names, column)
@@ -142,12 +143,19 @@ class RateTable:
         return Repairs(unsorted, same, off, int((~finite).sum()), gaps)
 
 
-def _read(path: Path) -> pl.DataFrame:
+def read_table(path: Path) -> pl.DataFrame:
+    """Return the rows of a parquet table, or of the CSV that `forecast history` writes.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     try:
+        if path.name.endswith(CSV_SUFFIXES):
+            return pl.read_csv(path, comment_prefix="#", infer_schema_length=None)
         return pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = (str(error).splitlines() or ["unreadable"])[0]
-        raise InputError("--rates", path.name, f"give a parquet file ({reason})") from error
+        raise InputError("--rates", path.name, f"give a parquet or CSV file ({reason})") from error
 
 
 def _want(path: Path, names: list[str], wanted: tuple[str, ...]) -> None:

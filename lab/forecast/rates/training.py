@@ -56,6 +56,8 @@ class Size:
     eta: float = 0.1
     threads: int = 2
     """Fixed: sums of gradients depend on how many threads share them."""
+    chosen: tuple[tuple[str, float], ...] = ()
+    """Parameters of every booster that were asked for, by XGBoost's own names; they go before the usual ones."""
 
 
 def fit(rows: LearningRows, size: Size, progress: Progress) -> dict[float, xgb.Booster]:
@@ -81,6 +83,7 @@ def fit(rows: LearningRows, size: Size, progress: Progress) -> dict[float, xgb.B
             "nthread": size.threads,
             "seed": 1,
             "verbosity": 0,
+            **dict(size.chosen),
         }
         boosters[quantile] = xgb.train(options, bins, num_boost_round=size.rounds)
     return boosters
@@ -164,8 +167,12 @@ def card(name: str, tables: Sequence[RateTable], rows: LearningRows, size: Size,
         f"- Learnt from {len(rows):,} rows of {len(tables)} tables (split `{part}` where there is one), each again "
         "with longer steps, and with few requests and the noise of such counts."
     )
+    usual: dict[str, float] = {"max_depth": size.depth, "eta": size.eta}
+    parameters = ", ".join(
+        f"{name} {value:g}" for name, value in (usual | dict(size.chosen)).items()
+    )
     boosters = (
-        f"- Boosters: XGBoost, {size.rounds} rounds, depth {size.depth}, eta {size.eta:g}, one per quantile; the "
+        f"- Boosters: XGBoost, {size.rounds} rounds, {parameters.replace('max_depth', 'depth')}, one per quantile; the "
         "horizon is a column."
     )
     return "\n".join(

@@ -60,6 +60,14 @@ def describe_model(model: ModelDirectory) -> dict[str, Any]:
     }
 
 
+def gain_shares(model: ModelDirectory) -> list[tuple[str, float]]:
+    """Return each feature's share of all boosters' gain, the largest first."""
+    names = list(model.manifest.feature_names)
+    shares = gains([load_booster(raw) for raw in model.boosters], names)
+    order = np.argsort(-shares, kind="stable")
+    return [(names[place], float(shares[place])) for place in order]
+
+
 def explain_row(model: ModelDirectory, source: DatasetSource, row: int) -> dict[str, Any]:
     """Return a row's probability and its contributions, by horizon.
 

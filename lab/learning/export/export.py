@@ -16,9 +16,15 @@ from lab.learning.export.agreement import STATES, agreement, met_states
 from lab.learning.export.quantise import network_of
 from lab.learning.libraries import library
 from lab.learning.training import learners
-from lab.learning.training.environments import ADMISSION, make_environment, read_statistics
+from lab.learning.training.environments import (
+    ADMISSION,
+    data_folder,
+    make_environment,
+    read_statistics,
+)
 from lab.learning.training.recipes import MASKED
 from lab.learning.training.run import BEST, read_outcome, read_plan
+from lab.learning.workloads.sources import SWF_PREFIX, TRACES, recorded_jobs
 from services.learned_policy.card import PolicyCard
 from services.learned_policy.choice import LearnedPolicy
 from services.learned_policy.file import arrays_of, policy_bytes, weights_digest
@@ -87,13 +93,18 @@ def observation_name(environment: str, arguments: Mapping[str, Any]) -> str:
 
 
 def data_digests(arguments: dict[str, Any]) -> dict[str, str]:
-    """Return SHA-256 of what training read: files that its arguments name, and the arguments themselves."""
+    """Return SHA-256 of what training read: files and traces that its arguments name, and the arguments themselves."""
     words = json.dumps(arguments, sort_keys=True).encode()
     digests = {"arguments": hashlib.sha256(words).hexdigest()}
     for name, value in arguments.items():
-        path = Path(value) if isinstance(value, str) else None
+        path = Path(value.removeprefix(SWF_PREFIX)) if isinstance(value, str) else None
         if path is not None and path.is_file():
             digests[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    trace, folder = arguments.get("workload"), data_folder(arguments)
+    if trace in TRACES and folder is not None:
+        digests[f"{trace} jobs"] = hashlib.sha256(
+            repr(recorded_jobs(trace, folder)).encode()
+        ).hexdigest()
     return digests
 
 

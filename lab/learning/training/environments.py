@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ SOURCE_OPTIONS = ("count", "data_dir", "first_hour", "length_seconds", "settings
 """Arguments that belong to the source of streams; `settings` is a file of `settings_file`."""
 ADMISSION = "Foresail/KueueAdmission-v1"
 """The environment that is stepped many times at once."""
+DATA_VARIABLE = "FORESAIL_DATA"
 OWN_IDS, AGENTS = "Foresail/", "Foresail/Agents-v1"
 CLIPPED_OBSERVATION = 10.0
 """Deviations beyond which a normalised observation is cut."""
@@ -68,11 +70,22 @@ def own_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     made_with = dict(arguments)
     workload, split = made_with.pop("workload", "uniform"), made_with.pop("split", "train")
     options = {name: made_with.pop(name) for name in SOURCE_OPTIONS if name in made_with}
-    data = options.pop("data_dir", None)
+    data = data_folder(options)
+    options.pop("data_dir", None)
     if "settings" in options:
         options["settings"] = settings_of(options["settings"])
-    source = SourceOptions(split=split, data_dir=None if data is None else Path(data), **options)
+    source = SourceOptions(split=split, data_dir=data, **options)
     return {**made_with, "workload": stream_source(workload, source)}
+
+
+def data_folder(arguments: Mapping[str, Any]) -> Path | None:
+    """Return the folder of the traces: `data_dir`, else that of the variable that every verb takes it from.
+
+    The variable is no part of a plan, so that a run goes on where the traces lie elsewhere.
+    """
+    inherited = os.environ.get(DATA_VARIABLE)  # noqa: TID251 - each process that trains makes its own environments
+    folder = arguments.get("data_dir") or inherited
+    return Path(folder) if folder else None
 
 
 def observation_shape(arguments: Mapping[str, Any]) -> tuple[int, int]:

@@ -92,7 +92,7 @@ def stream_source(
     if name in TRACES:
         if chosen.data_dir is None:
             raise InputError("workload", name, "set FORESAIL_DATA to the folder of the traces")
-        return _of_trace(name, _trace(name, chosen.data_dir), chosen)
+        return _of_trace(name, recorded_jobs(name, chosen.data_dir), chosen)
     names = (*STRATEGIES, PUBLISHED, SMALL_CASE, *LUBLIN, *TRACES, f"{SWF_PREFIX}PATH")
     raise InputError("workload", name, f"use one of {', '.join(names)}")
 
@@ -173,7 +173,8 @@ def _archive(path: Path) -> JobStream:
 
 
 @cache
-def _trace(name: str, data_dir: Path) -> tuple[Job, ...]:
+def recorded_jobs(name: str, data_dir: Path) -> tuple[Job, ...]:
+    """Return all jobs of a trace in order of arrival; raises InputError where a file of it is missing."""
     # polars and its readers take a moment to import; most streams do without.
     from lab.learning.workloads.traces import trace_jobs  # noqa: PLC0415
 

@@ -258,3 +258,22 @@ def test_the_shipped_model_loads_and_can_be_named_by_its_id() -> None:
 
     assert handler.model_ids[-1].startswith(f"{name}/")
     assert again.model_ids == handler.model_ids
+
+
+def test_live_risk_is_kept_where_it_is_greater(make_model: Any) -> None:
+    """p_fail = max(live, predicted), node by node, and the model's name says so; off, the model alone speaks."""
+    events, folder = one_failure(), make_model("once", 0.5)
+    found = {
+        (keep, model): newest_unpublished(handler, state_after(handler, events))["prediction.risk"]
+        for keep, model in ((False, str(folder)), (True, str(folder)), (False, "seed-formula/1"))
+        for handler in [
+            build(InferenceSettings(model=model, shadow_models=(), keep_live_risk=keep), ORIGIN)
+        ]
+    }
+    alone, kept, live = found.values()
+    by_model, by_formula = alone.nodes.risk_ratio, live.nodes.risk_ratio
+    assert alone.nodes.ids == live.nodes.ids
+    assert kept.nodes.risk_ratio == tuple(map(max, by_model, by_formula))
+    assert kept.nodes.risk_ratio not in (by_model, by_formula)
+    assert kept.model_id == f"{alone.model_id}+live"
+    assert kept.line() != alone.line()

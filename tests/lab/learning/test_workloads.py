@@ -15,6 +15,7 @@ from lab.learning.baselines.rules import rule_of
 from lab.learning.jobs import BYTES_PER_GIB, Amounts, Job, Outcome
 from lab.learning.observation import KIND_CODES
 from lab.learning.simulator import Cluster
+from lab.learning.training.environments import own_arguments
 from lab.learning.workloads.lublin import lublin_jobs
 from lab.learning.workloads.settings_file import read_workload_settings
 from lab.learning.workloads.sources import SourceOptions, stream_source
@@ -232,6 +233,15 @@ def test_an_unknown_workload_is_refused() -> None:
         stream_source("unifrom")
     with pytest.raises(InputError, match="FORESAIL_DATA"):
         stream_source("philly")
+
+
+def test_training_finds_traces_where_every_verb_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With FORESAIL_DATA set it looks there, and names what is missing."""
+    monkeypatch.setenv("FORESAIL_DATA", str(tmp_path))
+    with pytest.raises(InputError, match="holds replay/philly_gpu_jobs"):
+        own_arguments({"workload": "philly"})
 
 
 @pytest.mark.parametrize(

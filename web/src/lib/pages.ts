@@ -6,6 +6,8 @@ export const PAGES = [
   { name: "incidents", title: "Incidents", key: "i" },
   { name: "nodes", title: "Nodes", key: "n" },
   { name: "workloads", title: "Workloads", key: "w" },
+  { name: "models", title: "Models", key: "m" },
+  { name: "settings", title: "Settings", key: "s" },
   { name: "log", title: "Log", key: "l" },
   { name: "help", title: "Help", key: "h" },
 ] as const;
