@@ -48,7 +48,8 @@ def test_its_command_runs(
     for folder in ("examples", "experiments"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
-    for part in command.split(" && "):
+    monkeypatch.setenv("BORG_XGBOOST_WORKSPACE", str(tmp_path / "workspace"))
+    for part in [*_before(command), *command.split(" && ")]:
         words = shlex.split(part)
         given = [word for word in words if re.fullmatch(r"[A-Z_]+=.*", word)]
         name, *arguments = words[len(given) :]
@@ -58,6 +59,15 @@ def test_its_command_runs(
                 environment.setenv(*one.split("=", 1))
             code = _ended(arguments)
         assert code in {0, 1}, f"{part}: {capsys.readouterr().err[-2000:]}"
+
+
+def _before(command: str) -> list[str]:
+    """Return the page's commands that make the dataset and the model which this one names."""
+    made = {
+        flag: next(one for one in _commands() if one.startswith(f"foresail forecast {verb} "))
+        for flag, verb in (("--dataset lab", "dataset"), ("--model lab", "train"))
+    }
+    return [one for flag, one in made.items() if flag in command and one != command]
 
 
 def _ended(arguments: list[str]) -> int:
