@@ -39,6 +39,7 @@ NAMES = (
     "demotion_errors",
     "session_overhead",
     "search_beats_random",
+    "learning_reference",
     "learning_steps",
     "page",
 )

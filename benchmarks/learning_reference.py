@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.machine import parser, report
 from lab.learning.comparison.reference import (
     STREAMS,
     TOLERANCES,
@@ -16,20 +17,25 @@ from lab.learning.training.tasks import SeedTask, run_seed
 
 
 def main() -> int:
-    """Train both, print a line for each, and return 1 where one is too far away."""
-    missed = False
+    """Train both, print a row for each, and return 1 where one is too far away."""
+    options = parser(__doc__).parse_args()
+    rows = []
     for algorithm, most in TOLERANCES.items():
         with TemporaryDirectory() as folder:
-            plan = small_case_plan(algorithm, seed=0)
+            plan = small_case_plan(algorithm, seed=options.seed)
             outcome = run_seed(SeedTask(plan, str(Path(folder) / "seed-0"))).outcome
             ratio = cost_over_optimum(Path(folder))
-        print(
-            f"{algorithm}: {ratio:.4f} times the optimum's cost on {STREAMS} test streams "
-            f"(at most {most}), {outcome.steps} steps, {outcome.cpu_seconds:.0f} s of processor time",
-            flush=True,
+        rows.append(
+            {
+                "algorithm": algorithm,
+                "times the optimum's cost": round(ratio, 4),
+                "at most": most,
+                "steps": outcome.steps,
+                "CPU, s": round(outcome.cpu_seconds),
+            }
         )
-        missed = missed or ratio > most
-    return int(missed)
+    report(f"the small case's optimum, {STREAMS} test streams", options, rows)
+    return int(any(row["times the optimum's cost"] > row["at most"] for row in rows))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from tests.forecast.data.made import draw_events, made_reader
 def made_history(monkeypatch: pytest.MonkeyPatch) -> EventReader:
     """Let builds read a made history."""
     reader = made_reader(draw_events(seed=11, events=400, tasks=20), at_a_time=50)
-    monkeypatch.setattr(dataset_build, "event_reader", lambda trace: reader)
+    monkeypatch.setattr(dataset_build, "event_reader", lambda _trace, _common: reader)
     return reader
 
 
@@ -160,7 +160,7 @@ def test_an_attempt_that_was_acted_upon_has_no_label(
     """Uncertain attempts stay in the dataset as history, without a label, and are counted."""
     events = draw_events(seed=11, events=400, tasks=20)
     reader = made_reader(events, at_a_time=50, uncertain_jobs=[1])
-    monkeypatch.setattr(dataset_build, "event_reader", lambda trace: reader)
+    monkeypatch.setattr(dataset_build, "event_reader", lambda _trace, _common: reader)
     manifest, _ = build_dataset(_plan(tmp_path, feature_set="none"), tmp_path, _quiet)
 
     anchors = open_dataset(tmp_path / "one").anchors().collect()
