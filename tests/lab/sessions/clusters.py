@@ -61,3 +61,20 @@ def until_nothing_left(kubeconfig: Path, session: str) -> None:
     while left := left_of(kubeconfig, session):
         assert time.monotonic() < deadline, f"still there: {', '.join(left)}"
         time.sleep(0.1)
+
+
+@contextmanager
+def serving_real_cluster(folder: Path) -> Iterator[Path]:
+    """Run a real control plane with one node; yields its kubeconfig, skips where its programs are not to be found."""
+    try:
+        binaries = {program(name).parent for name in CONTROL_PLANE}
+    except Missing as missing:
+        pytest.skip(str(missing))
+    plane = ControlPlane(binaries.pop(), folder / "plane", CONTROLLERS)
+    with ExitStack() as stack:
+        stack.callback(plane.close)
+        cluster = asyncio.run(plane.start(SystemClock()))
+        kubelet = Kubelet(cluster, folder / "kubelet")
+        kubelet.start()
+        stack.callback(kubelet.close)
+        yield plane.kubeconfig
