@@ -274,7 +274,7 @@ def test_the_chance_to_exceed_follows_the_band() -> None:
 
 
 def test_a_re_run_has_the_announced_value_settings() -> None:
-    """An arm with bands is judged again with bands, one field changed if wanted; a recording from before them without."""
+    """An arm with bands is judged again with bands, a changed field alone changed; an older recording without."""
     announced = {
         "profile": "foresail", "thresholds": {}, "signal_limit_intervals": 3.0,
         "value": ValueSettings(forecast=True, headroom_ratio=0.2).model_dump(mode="json"),
