@@ -60,6 +60,9 @@ class WhatIfAnswers:
             raise InputError(
                 "set", ", ".join(assignments), "it takes too long here: use `foresail what-if`"
             ) from error
+        except asyncio.CancelledError as error:
+            # The server ends: whoever asked gets a line, and its log no traceback.
+            raise InputError("set", ", ".join(assignments), "the server ended meanwhile") from error
         finally:
             if process.returncode is None:
                 process.kill()
