@@ -23,7 +23,7 @@ from lab.forecast import live_skill
 from lab.workloads.retries import Cut, cut_courses
 from twin.port.workloads import write_trace_file
 
-INTERVAL_SECONDS = 30
+INTERVAL_SECONDS = 60
 
 
 def play(data_dir: Path, cut: Cut, model: str, lasting: str, folder: Path) -> Path:
@@ -43,7 +43,7 @@ def play(data_dir: Path, cut: Cut, model: str, lasting: str, folder: Path) -> Pa
     partial.unlink(missing_ok=True)
     words = (
         *("up", "--virtual-time", "--speed", "1", "--interval", str(INTERVAL_SECONDS)),
-        *("--for", lasting, "--workload", str(workload), "--seed", str(cut.seed)),
+        *("--untouched", "off", "--for", lasting, "--workload", str(workload), "--seed", str(cut.seed)),
         *("--profile", "foresail", "--model", model, "--record", str(partial)),
     )
     subprocess.run(
