@@ -86,6 +86,7 @@ web: ## Build the dashboard's page from web/ into services/dashboard/static (nee
 	npm --prefix web ci --silent
 	npm --prefix web run --silent check
 	npm --prefix web run --silent build
+	npm --prefix web run --silent types
 
 bench: $(DEV_DONE) ## Run the benchmarks and print their figures. FLAGS="--json" goes to them
 	$(BIN)/python -m benchmarks $(FLAGS)
