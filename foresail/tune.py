@@ -26,6 +26,7 @@ from foresail.session.engine_choice import add_engine, engine_of, environment_gi
 from foresail.session.place import SessionTaken, add_place, folder_of, owned_log
 from foresail.session.ray_notes import ray_noted
 from foresail.session.stack_copy import copied_to_stack
+from foresail.session.training_jobs import check_booster
 from foresail.verbs import Verb
 from lab.learning.libraries import check_installed
 from lab.sessions.attempts import JobStart
@@ -35,7 +36,7 @@ from lab.sessions.presets import PRESETS, preset
 from lab.sessions.search import Search, read_search
 from lab.sessions.session_log import SessionLog
 from lab.sessions.study import StudyRunner, StudyState, load_optuna, parameters_text
-from lab.sessions.training_payloads import PolicyPayload
+from lab.sessions.training_payloads import BoosterPayload, PolicyPayload
 from projections.figures import number
 from schemas.wording import count_text
 
@@ -109,6 +110,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     check_files(search.payload)
     if isinstance(search.payload, PolicyPayload) and arguments.engine == "local":
         check_installed()
+    if isinstance(search.payload, BoosterPayload) and arguments.engine == "local":
+        check_booster(search.payload)
     if arguments.confirm is not None and search.circular:
         raise InputError("--confirm", arguments.confirm, f"nothing to confirm: {search.circular}")
     if (arguments.profile_out is None) != (arguments.confirm is None):
