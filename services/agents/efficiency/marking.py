@@ -78,6 +78,6 @@ def markings(situation: PolicyInput, to_go: tuple[str, ...]) -> Iterator[Candida
             f"{name} holds {pods} pods, for which the other machines have room: new ones go there"
         )
         effect = effect_of(
-            terms, settings.saving_horizon_seconds, settings, spread=sum(terms.values())
+            terms, settings.saving_horizon_seconds, settings, spread=math.fsum(terms.values())
         )
         yield Candidate(MigrateAction(target=node(name), pods=()), effect, (few,), text)
