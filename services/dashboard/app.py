@@ -55,6 +55,7 @@ PAGES = (
     "nodes",
     "workloads",
     "models",
+    "runs",
     "settings",
     "log",
     "help",
