@@ -8,6 +8,7 @@ export const PAGES = [
   { name: "workloads", title: "Workloads", key: "w" },
   { name: "models", title: "Models", key: "m" },
   { name: "runs", title: "Runs", key: "r" },
+  { name: "what-if", title: "What if", key: "f" },
   { name: "settings", title: "Settings", key: "s" },
   { name: "log", title: "Log", key: "l" },
   { name: "help", title: "Help", key: "h" },
