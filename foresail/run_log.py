@@ -2,7 +2,8 @@
 
 The verbs' progress goes through `foresail.progress`, which tells each stage to the run that is written, if one is. So
 `foresail status --run FILE`, `tap --recording FILE` and whoever follows the file see what a terminal sees. The events
-are those of the stack (`schemas.run`); a tuning session, which several runners may claim, has a log of its own.
+are those of the stack (`schemas.run`). A tuning session, which several runners may claim, has a log of its own; what
+this runner stores there is told here, too.
 """
 
 from __future__ import annotations
@@ -81,8 +82,12 @@ class RunLog:
         """Write one event; fields as of its type."""
         number = self._counts[event_type] = self._counts.get(event_type, 0) + 1
         data = event_type(run_id=self.run_id, process=self._process, sequence=number, **fields)
+        self.write(NewEvent(data, 0, self._clock.wall_ns() / 1e9))
+
+    def write(self, new_event: NewEvent) -> None:
+        """Write an event as it is."""
         now_ns = self._clock.wall_ns()
-        event = encode(stamp(NewEvent(data, 0, now_ns / 1e9), self._origin, self._process, ""))
+        event = encode(stamp(new_event, self._origin, self._process, ""))
         self._seq += 1
         self._writer.write(
             StoredMessage(self._seq, now_ns, event.subject, event.headers, event.data)
@@ -103,7 +108,7 @@ def run_log_of(parsed: argparse.Namespace, words: Sequence[str]) -> Iterator[Out
     """
     outcome = Outcome()
     path: Path | None = getattr(parsed, "run_log", None)
-    if path is None:
+    if path is None or getattr(parsed, "no_wait", False):  # the runner in the background writes it
         yield outcome
         return
     action = getattr(parsed, "action", None)
@@ -260,8 +265,25 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def note_trial(study: str, trial: int, value: float | None, parameters: Mapping[str, Any]) -> None:
-    """Tell one trial of a study or an experiment that has ended."""
+def note(event_type: type[RunData], /, **fields: Any) -> None:
+    """Tell something of the run that is written, if one is; fields as of its type."""
     log = _current.get()
     if log is not None:
-        log.say(RunTrial, study=study, trial=trial, value=value, parameters=dict(parameters))
+        log.say(event_type, **fields)
+
+
+def note_event(event: NewEvent) -> None:
+    """Tell an event that another log has, too, such as one of a session."""
+    log = _current.get()
+    if log is not None:
+        log.write(event)
+
+
+def written() -> bool:
+    """Whether a run is written."""
+    return _current.get() is not None
+
+
+def note_trial(study: str, trial: int, value: float | None, parameters: Mapping[str, Any]) -> None:
+    """Tell one trial of a study or an experiment that has ended."""
+    note(RunTrial, study=study, trial=trial, value=value, parameters=dict(parameters))

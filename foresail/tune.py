@@ -22,10 +22,11 @@ from foresail import stopping
 from foresail.flags import seconds
 from foresail.output import console, print_error, print_json
 from foresail.progress import doing_shares
+from foresail.run_log import add_run
 from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, add_place, folder_of, owned_log
 from foresail.session.ray_notes import ray_noted
-from foresail.session.stack_copy import copied_to_stack
+from foresail.session.stack_copy import copied
 from foresail.session.training_jobs import check_booster
 from foresail.verbs import Verb
 from lab.learning.libraries import check_installed
@@ -96,6 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="with --adopt: how long it is shadowed (default: 15m)")  # fmt: skip
     add_place(parser)
     add_engine(parser)
+    add_run(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -160,7 +162,7 @@ def _search_of(arguments: argparse.Namespace) -> Search:
 async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
     session = f"tune-{search.study}"
     folder = folder_of(arguments.state, session)
-    async with owned_log(folder, session) as log, copied_to_stack(log, arguments.state):
+    async with owned_log(folder, session) as log, copied(log, arguments.state):
         storage = arguments.storage or f"sqlite:///{(folder / 'study.db').absolute()}"
         engine = engine_of(arguments, session, folder)
         python = sys.executable if arguments.engine == "local" else "python"
@@ -171,7 +173,7 @@ async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
 
             async def on_change(state: StudyState) -> None:
                 show(_progress(state), state.done / max(1, state.trials))
-                await _note(log, state, arguments.engine, "running")
+                await _note(log, search, state, arguments.engine, "running")
 
             runner = StudyRunner(
                 search, engine, start, limits, folder / "trials", storage, on_change
@@ -183,16 +185,16 @@ async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
                 async with ray_noted(log, engine, lambda: runner.state.trainings):
                     state = await runner.run()
             except Permanent as error:
-                await _note(log, runner.state, arguments.engine, "failed", str(error))
+                await _note(log, search, runner.state, arguments.engine, "failed", str(error))
                 raise
             finally:
                 await engine.close()
-        await _note(log, state, arguments.engine, "complete")
+        await _note(log, search, state, arguments.engine, "complete")
         return state
 
 
 async def _note(
-    log: SessionLog, state: StudyState, engine: str, status: str, reason: str = ""
+    log: SessionLog, search: Search, state: StudyState, engine: str, status: str, reason: str = ""
 ) -> None:
     best = state.best[0] if state.best else None
     await log.note_study(
@@ -208,6 +210,8 @@ async def _note(
         history=tuple(state.history),
         engine=engine,
         why=reason,
+        objectives=tuple(one.model_dump() for one in search.objectives),
+        circular=search.circular,
     )
 
 

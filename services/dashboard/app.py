@@ -56,6 +56,7 @@ PAGES = (
     "nodes",
     "workloads",
     "models",
+    "runs",
     "what-if",
     "settings",
     "log",

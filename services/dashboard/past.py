@@ -17,7 +17,6 @@ from projections.cycle_record import CycleRecord
 from projections.event_condition import condition, names_of
 from projections.incidents.history import READS, ClusterHistory
 from projections.rail_state import RailLedger
-from projections.run_progress import RunProgress
 from schemas import subjects
 from schemas.envelope import attributes_of
 from schemas.registry import EVENT_TYPES
@@ -30,6 +29,7 @@ from services.dashboard.model_book import MODEL_SUBJECTS, ModelBook
 from services.dashboard.page import Page, evolve
 from services.dashboard.places import NODE_SUBJECTS, NodeHistory, incidents_json
 from services.dashboard.row_text import row_text
+from services.dashboard.run_book import RUN_SUBJECTS, RunBook
 from services.dashboard.settings_list import SettingsBook
 from services.dashboard.workloads import (
     RAIL_SUBJECTS,
@@ -66,6 +66,8 @@ class Past:
         self._one_reader = asyncio.Lock()
         self._incidents: tuple[int, ClusterHistory, list[Json]] = (0, ClusterHistory(), [])
         """Read up to a position."""
+        self._runs: tuple[int, RunBook] = (0, RunBook())
+        """Likewise."""
         self._tail_rows = tail_rows
         self._errors = errors
         self._pages: OrderedDict[int, Page] = OrderedDict()
@@ -166,12 +168,24 @@ class Past:
 
     async def run(self, until_seq: int) -> Json:
         """Return how the run stood at a position: manifest, stages, trials, files, errors and end."""
-        progress = RunProgress()
-        async for message in self._messages(1, until_seq, ("run.>",)):
-            event = read_entry(message).event
-            if event is not None:
-                progress.add(event)
-        return progress.as_json()
+        return (await self._run_book(until_seq)).progress.as_json()
+
+    async def runs(self, until_seq: int) -> Json:
+        """Return what the log told of runs up to a position: stages, files, experiments, sessions, policies."""
+        return (await self._run_book(until_seq)).as_json()
+
+    async def _run_book(self, until_seq: int) -> RunBook:
+        """Return the book of runs at a position; the log is read on from where the last answer ended."""
+        async with self._one_reader:
+            if until_seq < self._runs[0]:
+                self._runs = (0, RunBook())
+            seq, book = self._runs
+            async for message in self._messages(seq + 1, until_seq, RUN_SUBJECTS):
+                event = read_entry(message).event
+                if event is not None:
+                    book.add(event)
+            self._runs = (until_seq, book)
+            return book
 
     async def node(self, name: str, until_seq: int) -> Json | None:
         """Return the history of a node over the newest cycles; None when nothing was observed of it."""

@@ -42,6 +42,7 @@ class PastRoutes:
             Route("/api/events", self.events),
             Route("/api/incidents", self.incidents),
             Route("/api/run", self.run),
+            Route("/api/runs", self.runs),
             Route("/api/nodes/{name}", self.node),
             Route("/api/workloads", self.workloads),
             Route("/api/workloads/{name:path}", self.workload),
@@ -135,6 +136,10 @@ class PastRoutes:
     async def run(self, request: Request) -> Response:
         """Return how the run stood at `at`, as `foresail status --run FILE --json` says."""
         return _answer(await self._hub.past.run(self._until(request)))
+
+    async def runs(self, request: Request) -> Response:
+        """Return what the log told of runs up to `at`."""
+        return _answer(await self._hub.past.runs(self._until(request)))
 
     async def node(self, request: Request) -> Response:
         """Return the history of one node up to `at`."""

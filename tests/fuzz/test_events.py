@@ -29,7 +29,15 @@ from schemas.learned import LearnedChoice, LearnedRank, OutcomeLearned
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
-from schemas.run import RunArtifact, RunError, RunManifest, RunTrial
+from schemas.run import (
+    RunArtifact,
+    RunEffect,
+    RunError,
+    RunEvaluation,
+    RunGate,
+    RunManifest,
+    RunTrial,
+)
 from schemas.session import (
     JobChange,
     PlannedJob,
@@ -239,6 +247,32 @@ def examples() -> Mapping[str, list[Encoded]]:
         RunManifest(**about, arguments=("verify", "f"), code_version="c", python="3.11.7"),
         RunTrial(**about, study="s", trial=1, value=0.5, parameters={"depth": 3, "list": [1.5]}),
         RunError(**about, text="it broke"),
+        RunEffect(
+            **about,
+            experiment="e",
+            arm="ours",
+            reference="none",
+            metric="price_dollars",
+            unit="$",
+            better="lower",
+            pairs=2,
+            arm_mean=1.0,
+            reference_mean=1.5,
+            difference=-0.5,
+            low=None,
+            high=None,
+            confidence_ratio=0.95,
+            verdict="too few",
+        ),
+        RunEvaluation(**about, policy="ppo", seed=1, steps=5_000, value=-2.5, better="higher"),
+        RunGate(
+            **about,
+            judged="ppo",
+            kind="policy",
+            experiment="uniform",
+            passes=False,
+            reasons=("no",),
+        ),
         make_control(),
         SWITCHBACK,
         make_breaker_change(),
