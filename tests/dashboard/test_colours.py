@@ -58,7 +58,9 @@ CURVES = ["foreseen", "without", "ink"]
 
 def schemes() -> dict[str, dict[str, str]]:
     """Return the colours of both looks by name."""
-    blocks = re.findall(r'(:root(?:\[data-theme="dark"\])?) \{(.*?)\}', SOURCE.read_text(), re.DOTALL)
+    blocks = re.findall(
+        r'(:root(?:\[data-theme="dark"\])?) \{(.*?)\}', SOURCE.read_text(), re.DOTALL
+    )
     found = {}
     for selector, body in blocks:
         colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", body))
