@@ -34,6 +34,7 @@ async def answers() -> AsyncIterator[tuple[str, Any]]:
             "/api/log": "/api/log?cycle=5",
             "/api/log/search": "/api/log/search?where=cycle == 5",
             "/api/nodes/NODE": f"/api/nodes/{node}",
+            "/api/measures": "/api/measures?by=power",
             "/api/workloads": "/api/workloads",
             "/api/workloads/WORKLOAD": f"/api/workloads/{known[0]['name']}" if known else "",
             "/api/models": "/api/models",

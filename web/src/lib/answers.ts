@@ -70,6 +70,9 @@ export interface WorkloadHistory {
 }
 export interface WorkloadRow { name: string; wanted: number | null; ready: number | null; acted: number }
 
+/** One value per node, in the order of the names. */
+export interface Measured { by: string; unit: string; highest: number; values: Values }
+
 export interface SettingRow {
   name: string;
   value: unknown;
@@ -98,6 +101,7 @@ export interface Answers {
   "/api/log": { rows: LogRow[] };
   "/api/log/search": Found;
   "/api/nodes/NODE": NodeHistory;
+  "/api/measures": Measured;
   "/api/workloads": { workloads: WorkloadRow[] };
   "/api/workloads/WORKLOAD": WorkloadHistory;
   "/api/models": Models;
