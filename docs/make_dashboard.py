@@ -25,12 +25,16 @@ FOLDER = DOCS / "pages"
 CONFIG = DOCS.parent / "examples" / "first-run.toml"
 CYCLE = 84
 """The moment of the pictures: the rise has come, and there is something to do."""
-SEARCHES = {"decisions": "acts=1&cycle=84", "workloads": "workload=default/Deployment/web-08"}
+SEARCHES = {
+    "decisions": "acts=1&cycle=84",
+    "what-if": "set=agents.value.headroom=0.4",
+    "workloads": "workload=default/Deployment/web-08",
+}
 """What is selected on a page."""
 LOOKS = {"dark": (1440, 900, "dark"), "light": (1440, 900, "light"), "narrow": (390, 844, "light")}
 QUALITY = 60
 """Of the JPEG files; text stays readable and a picture has about 100 kB."""
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 300.0
 
 
 def record(file: Path) -> None:
@@ -73,6 +77,7 @@ def photograph(url: str, chromium: str) -> None:
                 viewport={"width": width, "height": height},
                 color_scheme="dark" if scheme == "dark" else "light",
             )
+            tab.set_default_timeout(WAIT_SECONDS * 1_000)
             for page in PAGES:
                 tab.goto(f"{url}/{page}?{at}&{SEARCHES.get(page, '')}", wait_until="networkidle")
                 tab.get_by_test_id("moment").wait_for()

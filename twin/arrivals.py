@@ -14,6 +14,8 @@ from twin.arrival_cursor import ArrivalCursor
 from twin.behaviour.pod_work import (
     CPU_USAGE_RATIO,
     DEADLINE_SECONDS,
+    ENDLESS_SECONDS,
+    EXIT_CODES,
     MEMORY_USAGE_RATIO,
     OUTCOME,
     USAGE_WINDOWS,
@@ -21,6 +23,7 @@ from twin.behaviour.pod_work import (
 )
 from twin.behaviour.probes import READY_SECONDS
 from twin.controllers.job import IGNORE_DISRUPTION
+from twin.controllers.job_attempts import ATTEMPTS
 from twin.controllers.pods_of import FIRST_NAME, START_NODES
 from twin.copying import copy_object
 from twin.errors import ApiError
@@ -29,11 +32,12 @@ from twin.part import Kept, Part
 from twin.records import Object, Record
 from twin.request_settings import CPU_SECONDS, CV, TIMEOUT_SECONDS, TRAFFIC, WORKERS
 from twin.workloads.arrival import WorkloadArrival, windows_text
+from twin.workloads.attempts import read_attempts
 from twin.workloads.autoscaler import read_autoscaler
 from twin.world import World
 
 APP = "app.kubernetes.io/name"
-_ENDLESS_SECONDS = 1e12
+
 _MEMORY_HEADROOM = 1.25  # the memory limit over the request, or over the highest mean usage
 _MAX_LABEL = 63
 _TASK_RETRIES = 6
@@ -103,7 +107,8 @@ class Arrivals(Part):
             world.store.create("namespaces", "", {"metadata": {"name": arrival.namespace}})
         if arrival.priority:
             self._ensure_class(arrival.priority)
-        bare = world.config.bare_tasks and arrival.active_deadline_seconds is None
+        needs_job = arrival.active_deadline_seconds is not None or arrival.attempts
+        bare = world.config.bare_tasks and not needs_job
         if arrival.kind == "task" and bare:
             for pod in build_pods(arrival):
                 node = pod["spec"].get("nodeName", "")
@@ -215,19 +220,31 @@ def _owner(deployment: Record) -> Object:
 
 
 def build_job(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
-    """Return the Job of a task; one that is to fail fails at once, without retries."""
+    """Return the Job of a task; one that is to fail without `attempts` fails at once, without retries."""
     limit = arrival.active_deadline_seconds
+    retries = 0 if arrival.outcome == "fail" else _TASK_RETRIES
     return {
         "metadata": _metadata(arrival),
         "spec": {
             **({} if limit is None else {"activeDeadlineSeconds": limit}),
             "parallelism": arrival.replicas,
             "completions": arrival.replicas,
-            "backoffLimit": 0 if arrival.outcome == "fail" else _TASK_RETRIES,
             "podFailurePolicy": copy_object(IGNORE_DISRUPTION),
+            **(_retried(arrival.attempts) if arrival.attempts else {"backoffLimit": retries}),
             "ttlSecondsAfterFinished": ttl_seconds,
             "template": _template(arrival, "Never"),
         },
+    }
+
+
+def _retried(attempts: str) -> Object:
+    """Return how a Job whose pods have attempts is retried: each index by itself, until it gives up."""
+    gives_up = {"operator": "In", "values": [EXIT_CODES["give up"]]}
+    rules = [*IGNORE_DISRUPTION["rules"], {"action": "FailIndex", "onExitCodes": gives_up}]
+    return {
+        "completionMode": "Indexed",
+        "backoffLimitPerIndex": max(1, max(map(len, read_attempts(attempts))) - 1),
+        "podFailurePolicy": copy_object({"rules": rules}),
     }
 
 
@@ -246,6 +263,8 @@ def _metadata(arrival: WorkloadArrival) -> Object:
     annotations = {FIRST_NAME: arrival.name}
     if arrival.start_nodes:
         annotations[START_NODES] = " ".join(arrival.start_nodes)
+    if arrival.attempts:
+        annotations[ATTEMPTS] = arrival.attempts
     return {
         "name": arrival.name,
         "labels": {**arrival.labels, APP: _label(arrival.name)},
@@ -262,7 +281,7 @@ def _template(arrival: WorkloadArrival, restart_policy: str) -> Object:
         annotations[USAGE_WINDOWS] = windows_text(arrival.usage_windows)
     if arrival.kind == "task":
         ends = arrival.duration_seconds is not None
-        work = arrival.duration_seconds if ends else _ENDLESS_SECONDS
+        work = arrival.duration_seconds if ends else ENDLESS_SECONDS
         annotations[WORK_SECONDS] = f"{work:.6f}"
         annotations[OUTCOME] = "fail" if arrival.outcome == "fail" else "succeed"
         if arrival.late_after_seconds is not None:

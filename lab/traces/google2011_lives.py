@@ -107,7 +107,8 @@ def _nodes(raw: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _class_name() -> pl.Expr:
+def class_name() -> pl.Expr:
+    """Return the class of a task by priority and scheduling class, a name of `CLASSES`."""
     production = pl.col("priority") >= 9
     sensitive = pl.col("scheduling_class") >= 2
     return (
@@ -121,7 +122,7 @@ def _class_name() -> pl.Expr:
     )
 
 
-def _lives(events: pl.DataFrame, end_seconds: float) -> pl.DataFrame:
+def lives_of(events: pl.DataFrame, end_seconds: float) -> pl.DataFrame:
     """Events by task with `life`, the number of their life over all tasks, and on SCHEDULE rows
     the seconds that run lasted. Neighbours are compared in sorted order: windows over half a
     million tasks would take ten times as long.
@@ -148,7 +149,7 @@ def _pods(events: pl.DataFrame, end_seconds: float) -> pl.DataFrame:
     kind, seconds = pl.col("kind"), pl.col("seconds")
     ended = kind.last().is_in(ENDS)
     lives = (
-        _lives(events, end_seconds)
+        lives_of(events, end_seconds)
         .group_by("life", maintain_order=True)
         .agg(
             pl.col("job", "task").first(),
@@ -175,7 +176,7 @@ def _pods(events: pl.DataFrame, end_seconds: float) -> pl.DataFrame:
     waited = pl.coalesce("end_seconds", pl.lit(end_seconds)) - pl.col("arrive_seconds")
     return lives.select(
         (pl.format("g11-{}-{}", "job", "task") + again).alias("name"),
-        _class_name().alias("class_name"),
+        class_name().alias("class_name"),
         pl.format("{}/{}", "job", part).alias("batch"),
         "cpu_millicores",
         "memory_bytes",

@@ -80,7 +80,7 @@ def cut_trace(trace: WorkloadTrace, *, nodes: int, seed: int, start_seconds: flo
     if nodes < 1:
         raise InputError(field="nodes", value=nodes, remedy="give 1 or more")
     chosen = sample_machines(trace.nodes, nodes, Random(f"{seed}/nodes"))
-    machines = [_machine(row) for row in chosen.iter_rows(named=True)]
+    machines = [machine_of(row) for row in chosen.iter_rows(named=True)]
     share = min(1.0, len(machines) / trace.reference_nodes)
     usage = load_model(trace.name if trace.name in FITTED else GENERAL_USAGE).usage
     arrivals = list(_arrivals(trace, start_seconds, share, seed, usage))
@@ -93,7 +93,8 @@ def cut_trace(trace: WorkloadTrace, *, nodes: int, seed: int, start_seconds: flo
     return TracePart(machines, chosen_arrivals, description)
 
 
-def _machine(row: dict[str, Any]) -> NodeShape:
+def machine_of(row: dict[str, Any]) -> NodeShape:
+    """Return a machine of a trace (`NODE_COLUMNS`) as a node."""
     labels = {SHAPE_LABEL: row["shape"]}
     if row["gpu_model"]:
         labels[GPU_MODEL_LABEL] = row["gpu_model"]

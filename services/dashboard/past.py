@@ -21,6 +21,7 @@ from projections.run_progress import RunProgress
 from schemas import subjects
 from schemas.envelope import attributes_of
 from schemas.registry import EVENT_TYPES
+from schemas.signals import Signal
 from services.dashboard.archive import Archive
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
@@ -104,7 +105,7 @@ class Past:
         """Return one cycle as it stood at a position, from the page's state or from the log."""
         record = page.overview.cycles.by_cycle.get(cycle)
         if record is not None and record.decision is not None:
-            return cycle_json(record)
+            return cycle_json(record, await self._signals_of(cycle))
         record = CycleRecord(cycle)
         begin = self.archive.begin_of_cycle(cycle)
         end = self.archive.end_of_cycle(cycle + SETTLED_CYCLES) or until_seq
@@ -112,7 +113,19 @@ class Past:
             if cycle_of_message(message) == cycle:
                 event = read_entry(message).event
                 record = record if event is None else record.after(event)
-        return cycle_json(record)
+        seen = record.observation
+        return cycle_json(record, None if seen is None else seen.data.signals)
+
+    async def _signals_of(self, cycle: int) -> tuple[Signal, ...] | None:
+        """Return the signals of a cycle's observation; None where it is not in what was read so far."""
+        place = bisect_right(self.archive.cycle_numbers, cycle) - 1
+        if place < 0 or self.archive.cycle_numbers[place] != cycle:
+            return None
+        seq = self.archive.cycle_seqs[place]
+        async for message in self._messages(seq, seq):
+            event = read_entry(message).event
+            return None if event is None else tuple(event.data.signals)
+        return None
 
     def decisions(self, asked: DecisionFilter) -> Json:
         """Return the decisions that fit."""
@@ -134,7 +147,9 @@ class Past:
         ]
 
     async def incidents(self, until_seq: int) -> list[Json]:
-        """Return the incidents up to a position, newest first; the log is read on from where the last answer ended."""
+        """Return the incidents up to a position, newest first, each with the recorded times of its damage; the log is
+        read on from where the last answer ended.
+        """
         async with self._one_reader:
             if until_seq < self._incidents[0]:
                 self._incidents = (0, ClusterHistory(), [])
@@ -145,7 +160,8 @@ class Past:
                 event = read_entry(message).event
                 if event is not None:
                     history.add(event)
-            self._incidents = (until_seq, history, incidents_json(history))
+            recorded = self.archive.ms_at_cluster_time
+            self._incidents = (until_seq, history, incidents_json(history, recorded))
             return self._incidents[2]
 
     async def run(self, until_seq: int) -> Json:

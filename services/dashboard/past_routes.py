@@ -62,10 +62,15 @@ class PastRoutes:
         )
 
     async def moment(self, request: Request) -> Response:
-        """Return the page's state at a position (`seq`), a recorded time (`ms`) or the end of a `cycle`."""
+        """Return the page's state at a position (`seq`), a recorded time (`ms`), a `cluster` time in seconds or the
+        end of a `cycle`.
+        """
         archive = self._hub.past.archive
-        seq, time, cycle = (_number(request, name) for name in ("seq", "ms", "cycle"))
-        if time is not None:
+        names = ("seq", "ms", "cluster", "cycle")
+        seq, time, cluster_time, cycle = (_number(request, name) for name in names)
+        if cluster_time is not None:
+            seq = archive.end_at_cluster_time(cluster_time)
+        elif time is not None:
             seq = archive.seq_at((time + 1) * MILLISECOND_NS - 1)
         elif cycle is not None:
             seq = archive.end_of_cycle(cycle)
@@ -78,12 +83,13 @@ class PastRoutes:
         query = request.query_params
         texts = {
             name: query.get(name, "")[:TEXT_LENGTH]
-            for name in ("agent", "kind", "rule", "target", "rail", "became")
+            for name in ("agent", "kind", "rule", "target", "rail", "became", "lost")
         }
         asked = DecisionFilter(
             until_seq=self._until(request),
             before_cycle=_number(request, "before"),
             reward_below=_decimal(query.get("reward_below", "")),
+            within_seconds=_number(request, "within"),
             acts=query.get("acts") == "1",
             **texts,
         )

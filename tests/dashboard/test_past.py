@@ -105,12 +105,38 @@ async def test_moments_are_found_by_time_and_cycle() -> None:
         outline = (await http.get("/api/outline")).json()
         by_time = (await http.get(f"/api/moment?ms={outline['last_ms']}")).json()
         by_cycle = (await http.get("/api/moment?cycle=5")).json()
+        at_seconds = by_cycle["sections"]["head"]["cluster_time_seconds"]
+        by_cluster_time = (await http.get(f"/api/moment?cluster={at_seconds + 1:.0f}")).json()
         none = await http.get("/api/moment?cycle=999")
 
     assert outline["last_seq"] == by_time["seq"]
     assert 5 == by_cycle["sections"]["head"]["cycle"]
     assert 5 == by_cycle["sections"]["decision"]["cycle"]
+    assert by_cluster_time["seq"] == by_cycle["seq"]
     assert 404 == none.status_code
+
+
+async def test_it_is_told_what_an_agent_lost_against_and_since_when() -> None:
+    """Losses are counted by rule and winner, those of noops are none; a time limits what is counted."""
+    async with reading() as hub, asking(hub) as http:
+        lost = (await http.get("/api/decisions?lost=efficiency")).json()
+        lately = (await http.get("/api/decisions?lost=efficiency&within=60")).json()
+        safety = (await http.get("/api/decisions?lost=safety")).json()
+
+    assert [{"rule": "safety_first", "by": "safety", "count": 3}] == lost["lost_to"]
+    assert 2 == lately["lost_to"][0]["count"]
+    assert ["efficiency", 3] in lost["choices"]["lost"]
+    assert ([], []) == (safety["rows"], safety["lost_to"])
+
+
+async def test_a_decision_says_which_signals_it_could_not_see() -> None:
+    """Live and of the past: stale and missing ones by name, and what nobody measured."""
+    async with reading() as hub, asking(hub) as http:
+        newest = (await http.get("/api/state")).json()["sections"]
+        then = (await http.get("/api/cycles/5")).json()["signals"]
+
+    assert newest["decision"]["signals"]["count"] == len(newest["signals"]) == then["count"]
+    assert (then["old"], then["assumed"]) == ([], ["energy_price"])
 
 
 async def test_decisions_are_listed_as_they_stood() -> None:

@@ -23,7 +23,11 @@ WORK_SECONDS = "foresail.dev/work-seconds"
 OUTCOME = "foresail.dev/outcome"
 DEADLINE_SECONDS = "foresail.dev/deadline-seconds"
 """After it was asked for, a Job or a bare pod; what ends later is late."""
+EXIT_CODES = {"fail": 1, "give up": 3}
+"""By outcome; after `give up` a Job with attempts does not try again."""
 USAGE_WINDOWS = "foresail.dev/usage-windows"
+ENDLESS_SECONDS = 1e12
+"""Work that outlasts every run."""
 USAGE_REQUESTS = "foresail.dev/usage-requests"
 """`cpu=1,memory=2Gi`: the requests that the ratios are of, for a pod that was made with others."""
 _BEST_EFFORT_CPU_MILLICORES = 50.0
@@ -81,7 +85,7 @@ def exit_code_of(pod: PodRecord) -> int:
     """Return the code with which the work of `pod` ends."""
     outcome = pod.annotations.get(OUTCOME)
     if outcome is not None or WORK_SECONDS in pod.annotations:
-        return 1 if outcome == "fail" else 0
+        return EXIT_CODES.get(outcome or "", 0)
     course = course_of(pod.shape, pod)
     return 0 if course is None else course.code
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from twin.changes import Change
 from twin.controllers.adoption import Adoption
+from twin.controllers.job_attempts import ATTEMPTS, attempt_notes
 from twin.controllers.job_counting import (
     TRACKING,
     Tally,
@@ -19,7 +20,14 @@ from twin.controllers.job_counting import (
     successor_notes,
     tally_of,
 )
-from twin.controllers.job_rules import INDEX, index_of, indexes_text, missing_indexes, with_index
+from twin.controllers.job_rules import (
+    FAILURES,
+    INDEX,
+    index_of,
+    indexes_text,
+    missing_indexes,
+    with_index,
+)
 from twin.controllers.job_status import (
     JobEnd,
     finish_time,
@@ -320,6 +328,7 @@ class Jobs(Part):
         before = tally.delayed.pop(index, None)
         if spec.get("backoffLimitPerIndex") is not None:
             notes |= successor_notes(spec, before)
+        notes |= attempt_notes(job.annotations.get(ATTEMPTS, ""), index, notes.get(FAILURES, "0"))
         metadata = {
             "generateName": f"{job.name}-{index}-",
             "labels": {INDEX: str(index)},

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from twin.workloads import FITTED, IDLE, NAMES, open_workload, suggest_speed
 from twin.workloads.arrival import NodeShape, UsageWindow, WorkloadArrival, windows_text
+from twin.workloads.attempts import (
+    FAILED,
+    GIVEN_UP,
+    MOST_ATTEMPTS,
+    RUNS_ON,
+    SUCCEEDED,
+    Attempt,
+    attempts_text,
+    read_attempts,
+)
 from twin.workloads.catalog import load_model, plain_nodes
 from twin.workloads.largest_node import LargestNode
 from twin.workloads.model import (
@@ -45,12 +55,18 @@ __all__ = [
     "ALL_FIELDS",
     "CARRIED_IN_SECONDS",
     "CSV_SUFFIX",
+    "FAILED",
     "FITTED",
+    "GIVEN_UP",
     "HOURS_PER_DAY",
     "IDLE",
     "JSON_LINES_SUFFIX",
+    "MOST_ATTEMPTS",
     "NAMES",
     "PARQUET_SUFFIX",
+    "RUNS_ON",
+    "SUCCEEDED",
+    "Attempt",
     "BatchRow",
     "Complain",
     "Ending",
@@ -72,6 +88,7 @@ __all__ = [
     "WorkloadArrival",
     "allot",
     "at_rank",
+    "attempts_text",
     "carried_in_time",
     "check_trace_file",
     "collect",
@@ -79,6 +96,7 @@ __all__ = [
     "load_model",
     "open_workload",
     "plain_nodes",
+    "read_attempts",
     "read_trace_file",
     "suggest_speed",
     "windows_text",

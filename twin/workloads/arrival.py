@@ -81,6 +81,8 @@ class WorkloadArrival:
     """After a task's arrival; work that ends later is counted as late. None: nothing is late."""
     active_deadline_seconds: int | None = None
     """After which its Job is given up (activeDeadlineSeconds); None: never."""
+    attempts: str = ""
+    """Of a task (`twin/workloads/attempts.py`): how each pod's attempts end, in place of duration and outcome."""
 
 
 def windows_text(windows: Sequence[UsageWindow]) -> str:

@@ -21,6 +21,7 @@ from twin.workloads.arrival import (
     read_windows,
     windows_from_text,
 )
+from twin.workloads.attempts import read_attempts
 from twin.workloads.autoscaler import read_autoscaler
 from twin.workloads.rate_file import named_file, read_rate_file
 from twin.workloads.row_place import RowPlace
@@ -55,6 +56,7 @@ ARRIVAL_FIELDS = (
     "ready_seconds",
     "late_after_seconds",
     "active_deadline_seconds",
+    "attempts",
 )
 ALL_FIELDS = (*SHARED_FIELDS, *NODE_FIELDS, *ARRIVAL_FIELDS)
 LONGEST_NAME = 253
@@ -300,6 +302,7 @@ def _arrival(fields: RowFields) -> WorkloadArrival:
         ready_seconds=_of_services(fields, "ready_seconds"),
         late_after_seconds=_deadline(fields, "late_after_seconds", fields.number),
         active_deadline_seconds=_deadline(fields, "active_deadline_seconds", fields.whole),
+        attempts=_attempts(fields, replicas),
     )
 
 
@@ -313,6 +316,23 @@ def _deadline(
     if fields.row.get("kind") != "task":
         raise fields.place.error(name, value, "give deadlines to tasks only")
     return read(name, 1, 10**10)
+
+
+def _attempts(fields: RowFields, replicas: int) -> str:
+    """Return the text of a task's attempts; empty without."""
+    text = fields.text("attempts", "")
+    if not text:
+        return ""
+    if fields.row.get("kind") != "task" or fields.row.get("duration_seconds") not in (None, ""):
+        raise fields.place.error("attempts", text[:60], "give it to tasks without duration_seconds")
+    try:
+        pods = len(read_attempts(text))
+    except ValueError as error:
+        remedy = f"write 60f,62f,300s;45x;r ({error})"
+        raise fields.place.error("attempts", text[:60], remedy) from error
+    if pods != replicas:
+        raise fields.place.error("attempts", f"{pods} pods", f"give those of {replicas} replicas")
+    return text
 
 
 def _of_services(fields: RowFields, name: str) -> float | None:

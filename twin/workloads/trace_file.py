@@ -21,7 +21,7 @@ from twin.workloads.rows import read_row
 
 _OPTIONAL = ("usage_windows", "start_nodes", "cordoned", "annotations", "traffic", "autoscaler", "history",
              "request_cpu_seconds", "request_cv", "request_timeout_seconds", "request_workers", "ready_seconds",
-             "late_after_seconds", "active_deadline_seconds")  # fmt: skip
+             "late_after_seconds", "active_deadline_seconds", "attempts")  # fmt: skip
 """Left out of written rows when they say nothing."""
 
 

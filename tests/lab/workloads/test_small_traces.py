@@ -10,10 +10,12 @@ import polars as pl
 import pytest
 
 from bus.errors import InputError
+from features.codes import program_of
 from lab.traces.google2011 import read_google2011
 from lab.traces.openb import read_openb
 from lab.workloads import check, fit, prepare
 from lab.workloads.figures import arrival_endings, batch_rows, quantiles, request_rows
+from lab.workloads.retries import Cut, cut_courses
 from lab.workloads.thinning import every_kth, sample_machines
 from twin.port.workloads import open_workload
 
@@ -165,6 +167,29 @@ def test_google_converts_and_plays(google_dir: Path, tmp_path: Path) -> None:
     assert played["g11-1-0"].duration_seconds is None
     assert played["g11-2-0"].time_seconds == 400
     assert (played["g11-3-1"].duration_seconds, played["g11-3-1"].kind) == (90, "task")
+
+
+@pytest.mark.parametrize(
+    ("start", "played"),
+    [(3980.0, {"150f,39s": 20.0, "90s": 420.0}), (4255.0, {"39s": 10.0, "90s": 145.0})],
+)
+def test_google_failures_are_retries_of_one_job(
+    google_dir: Path, start: float, played: dict[str, float]
+) -> None:
+    """What was submitted again is an attempt of the same pod, in its owner's namespace; what is over is left out."""
+    arrivals = cut_courses(google_dir, Cut(nodes=1, seed=1, start_seconds=start)).arrivals
+    assert {one.attempts: one.time_seconds for one in arrivals if one.attempts} == played
+    services = [one.duration_seconds for one in arrivals if one.kind == "service"]
+    assert services == [None]
+    owners = {one.namespace for one in arrivals}
+    assert len(owners) == 1
+    assert program_of("u/Job/" + arrivals[-1].name) == "u/Job/" + arrivals[-1].name.split("-")[0]
+
+
+def test_a_start_beyond_the_trace_is_refused(google_dir: Path) -> None:
+    """A start that the trace does not have is refused by name."""
+    with pytest.raises(InputError, match="--start"):
+        cut_courses(google_dir, Cut(nodes=1, seed=1, start_seconds=9_000.0))
 
 
 @pytest.mark.parametrize("name", ["openb", "google2011", "borg"])

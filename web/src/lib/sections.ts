@@ -157,6 +157,8 @@ export interface Story extends Followed {
   reason: string | null;
   repeat_count: number;
   profile: string;
+  /** What it saw: how many signals, those too old or missing, and those that nobody measured. */
+  signals: { count: number; old: Signal[]; assumed: string[] } | null;
   agents: Proposed[];
   reward: { observed: Worth | null; predicted: Worth } | null;
 }
