@@ -16,13 +16,13 @@ from typing import Any
 
 from rich.table import Table
 
-from bus.errors import InputError, Permanent
+from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from foresail import stopping
 from foresail.flags import seconds
 from foresail.output import console, print_error, print_json
 from foresail.progress import doing_shares
-from foresail.run_log import add_run
+from foresail.run_log import add_run, how_it_ended
 from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, add_place, folder_of, owned_log
 from foresail.session.ray_notes import ray_noted
@@ -184,8 +184,9 @@ async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
                 await engine.open()
                 async with ray_noted(log, engine, lambda: runner.state.trainings):
                     state = await runner.run()
-            except Permanent as error:
-                await _note(log, search, runner.state, arguments.engine, "failed", str(error))
+            except BaseException as error:
+                reason = how_it_ended(error)[1]
+                await _note(log, search, runner.state, arguments.engine, "failed", reason)
                 raise
             finally:
                 await engine.close()
