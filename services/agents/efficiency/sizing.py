@@ -40,7 +40,7 @@ def sizings(situation: PolicyInput) -> tuple[tuple[Candidate, ...], str]:
     if not settings.right_size:
         return (), ""
     if not settings.machines_rented:
-        return (), "no request is fitted: nobody rents machines here, so none is given back"
+        return (), "no request is fitted: nobody rents machines here, so none is given back and no money saved"
     if sizes is None:
         return (), "no request is fitted: what pods use is not known yet"
     autoscaled = _autoscaled(situation)
