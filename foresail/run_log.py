@@ -9,6 +9,7 @@ this runner stores there is told here, too.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import hashlib
 import re
 import subprocess
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bus.clock import Clock, SystemClock
-from bus.errors import InputError
+from bus.errors import ForesailError, InputError
 from bus.exit_codes import ExitCode
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter
@@ -118,15 +119,24 @@ def run_log_of(parsed: argparse.Namespace, words: Sequence[str]) -> Iterator[Out
     try:
         yield outcome
     except BaseException as error:
-        outcome.failed = not isinstance(error, KeyboardInterrupt)
-        outcome.code = None
+        status, reason = how_it_ended(error)
+        outcome.failed, outcome.code = status == "failed", None
         if outcome.failed:
-            log.say(RunError, text=str(error) or type(error).__name__)
+            log.say(RunError, text=reason)
         raise
     finally:
         _current.reset(token)
         log.say(RunComplete, status=outcome.status, summary=outcome.summary)
         log.end()
+
+
+def how_it_ended(error: BaseException) -> tuple[Literal["interrupted", "failed"], str]:
+    """Return what became of a run that an exception ended, and why in one line."""
+    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
+        return "interrupted", "stopped by Ctrl-C or a signal"
+    text = " ".join(str(error).split()) or type(error).__name__
+    named = isinstance(error, ForesailError)  # its text says all that people need
+    return "failed", text if named else f"{type(error).__name__}: {text}"
 
 
 class Outcome:
@@ -212,12 +222,13 @@ class StageLog:
             self._told = share
             self._say("running", progress_ratio=min(1.0, max(0.0, share)), detail=detail)
 
-    def end(self, *, failed: bool) -> None:
-        """Say that it is over."""
-        if failed:
-            self._say("failed", progress_ratio=min(1.0, max(0.0, self._told)))
-        else:
+    def end(self, failure: BaseException | None = None) -> None:
+        """Say that it is over, and why if it was not meant to be."""
+        if failure is None:
             self._say("complete", progress_ratio=1.0)
+        else:
+            reached = min(1.0, max(0.0, self._told))
+            self._say("failed", progress_ratio=reached, detail=how_it_ended(failure)[1])
 
     def _say(self, status: str, **fields: Any) -> None:
         if self._log is not None:
@@ -230,10 +241,10 @@ def stage(name: str) -> Iterator[StageLog]:
     told = StageLog(name)
     try:
         yield told
-    except BaseException:
-        told.end(failed=True)
+    except BaseException as error:
+        told.end(error)
         raise
-    told.end(failed=False)
+    told.end()
 
 
 def note_artifact(path: Path, kind: ArtifactKind) -> None:

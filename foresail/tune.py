@@ -16,17 +16,18 @@ from typing import Any
 
 from rich.table import Table
 
-from bus.errors import InputError, Permanent
+from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from foresail import stopping
 from foresail.flags import seconds
 from foresail.output import console, print_error, print_json
 from foresail.progress import doing_shares
-from foresail.run_log import add_run
+from foresail.run_log import add_run, how_it_ended
 from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, add_place, folder_of, owned_log
 from foresail.session.ray_notes import ray_noted
 from foresail.session.stack_copy import copied
+from foresail.session.training_jobs import check_booster
 from foresail.verbs import Verb
 from lab.learning.libraries import check_installed
 from lab.sessions.attempts import JobStart
@@ -36,7 +37,7 @@ from lab.sessions.presets import PRESETS, preset
 from lab.sessions.search import Search, read_search
 from lab.sessions.session_log import SessionLog
 from lab.sessions.study import StudyRunner, StudyState, load_optuna, parameters_text
-from lab.sessions.training_payloads import PolicyPayload
+from lab.sessions.training_payloads import BoosterPayload, PolicyPayload
 from projections.figures import number
 from schemas.wording import count_text
 
@@ -111,6 +112,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     check_files(search.payload)
     if isinstance(search.payload, PolicyPayload) and arguments.engine == "local":
         check_installed()
+    if isinstance(search.payload, BoosterPayload) and arguments.engine == "local":
+        check_booster(search.payload)
     if arguments.confirm is not None and search.circular:
         raise InputError("--confirm", arguments.confirm, f"nothing to confirm: {search.circular}")
     if (arguments.profile_out is None) != (arguments.confirm is None):
@@ -181,8 +184,9 @@ async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
                 await engine.open()
                 async with ray_noted(log, engine, lambda: runner.state.trainings):
                     state = await runner.run()
-            except Permanent as error:
-                await _note(log, search, runner.state, arguments.engine, "failed", str(error))
+            except BaseException as error:
+                reason = how_it_ended(error)[1]
+                await _note(log, search, runner.state, arguments.engine, "failed", reason)
                 raise
             finally:
                 await engine.close()

@@ -60,8 +60,14 @@ def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentS
             "profile": settings["profile"].removesuffix("+changed"),
             "model_thresholds": settings.get("model_thresholds", {}),
             "random_seed": settings.get("random_seed", 0),
-            # Before there was a draw nothing was left untouched, and before there were forecasts none was waited for.
-            "value": {"untouched_ratio": 0.0, "forecast": False, **settings.get("value", {})},
+            # Before there was a draw nothing was left untouched, before there were forecasts none was waited for, and
+            # before there were marks no machine got one.
+            "value": {
+                "untouched_ratio": 0.0,
+                "forecast": False,
+                "marks": False,
+                **settings.get("value", {}),
+            },
             "learned": settings.get("learned", {}),
             agent: settings["thresholds"],
             "signal_limit_intervals": settings["signal_limit_intervals"],

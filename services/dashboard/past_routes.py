@@ -16,6 +16,7 @@ from schemas.registry import to_json
 from services.dashboard.cycle_json import MILLISECOND_NS
 from services.dashboard.decision_list import DecisionFilter
 from services.dashboard.hub import Hub
+from services.dashboard.node_measures import MEASURES
 
 NUMBER_DIGITS = 18
 """Digits of a position, cycle or time in an address; more fit no counter of the log."""
@@ -49,6 +50,7 @@ class PastRoutes:
             Route("/api/models", self.models),
             Route("/api/settings", self.settings),
             Route("/api/cycles/{cycle}", self.cycle),
+            Route("/api/measures", self.measure),
         ]
 
     async def outline(self, request: Request) -> Response:
@@ -140,6 +142,15 @@ class PastRoutes:
     async def runs(self, request: Request) -> Response:
         """Return what the log told of runs up to `at`."""
         return _answer(await self._hub.past.runs(self._until(request)))
+
+    async def measure(self, request: Request) -> Response:
+        """Return one number per node as of `at`: what `by` names."""
+        by = request.query_params.get("by", "")[:TEXT_LENGTH]
+        content = await self._hub.measure(by, _number(request, "at"))
+        if content is None:
+            known = ", ".join(MEASURES)
+            return JSONResponse({"error": f"by: {by}: use one of {known}"}, 400)
+        return _answer(content)
 
     async def node(self, request: Request) -> Response:
         """Return the history of one node up to `at`."""

@@ -1,27 +1,11 @@
 // The moment that is shown: none (the newest), or a position of the log, which the address holds.
 
 import { address } from "./address.svelte";
+import type { Mark, Outline, State } from "./answers";
 import { ask } from "./asking";
 import { feed } from "./feed.svelte";
 import { words } from "./format.js";
 import { placesOf, type Incident } from "./incident";
-import type { Row, Sections } from "./sections";
-
-export interface Mark { seq: number; ms: number; kind: string; agent: string; cycle: number; text: string; until_ms?: number }
-
-interface Outline {
-  whole: boolean;
-  incarnation: string;
-  first_seq: number;
-  last_seq: number;
-  first_ms?: number;
-  last_ms?: number;
-  first_cycle?: number | null;
-  last_cycle?: number | null;
-  marks: Mark[];
-}
-
-interface State { seq: number; recorded_ms: number; sections: Sections; rows: Row[] }
 
 export const SPEEDS = [1, 10, 100, 1000];
 const TICK_MS = 250;

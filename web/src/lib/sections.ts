@@ -232,7 +232,7 @@ export interface Minutes {
   bears: (number | null)[];
 }
 
-export type Band = Record<"at" | "lowest" | "low" | "middle" | "high" | "highest", (number | null)[]>;
+export type MinuteBands = Record<"at" | "lowest" | "low" | "middle" | "high" | "highest", (number | null)[]>;
 
 export interface Foresight {
   service: string;
@@ -250,7 +250,7 @@ export interface Foresight {
   now: number;
   measured: Minutes;
   untouched: Minutes | null;
-  band: Band;
+  band: MinuteBands;
 }
 
 export interface RewardAgent { name: string; letter: string; weight: number; observed: number | null; predicted: number }

@@ -1,5 +1,7 @@
 // What other settings would have decided, as `foresail what-if --json` says it (lab/rerun/what_if.py).
 
+import type { AnnouncedSettings } from "./answers";
+
 export interface Differing { cycle: number; seq: number; cluster_time_seconds: number; kind: string; before: string; after: string; before_why: string; after_why: string }
 export interface WhatIf {
   loop: string;
@@ -10,10 +12,9 @@ export interface WhatIf {
 }
 
 export interface Changeable { name: string; value: string; meaning: string }
-interface Announced { process: string; rows: { name: string; value: unknown; meaning: string }[] }
 
 /** The settings of the agents that a what-if can change, with what is in force. */
-export function changeable(processes: Announced[]): Changeable[] {
+export function changeable(processes: AnnouncedSettings[]): Changeable[] {
   const found = new Map<string, Changeable>();
   for (const { process, rows } of processes) {
     const agent = /^agent-(.+)$/.exec(process)?.[1];
