@@ -3,7 +3,7 @@
 import { number, percent } from "./format.js";
 
 export type Pair<T> = [T, T];
-export interface Lane { name: string; agent: string; unit: string; values: Pair<(number | null)[]> }
+export interface Lane { name: string; unit: string; values: Pair<(number | null)[]> }
 export interface Line {
   name: string; unit: string; better: "higher" | "lower" | ""; windows: number; first: number | null; second: number | null;
   difference: { value: number | null; low: number | null; high: number | null }; first_better: number; second_better: number; shown: string;
@@ -17,7 +17,7 @@ export interface Goal { agent: string; letter: string; purpose: string; verdict:
 export interface Clusters {
   names: Pair<string>; by_cluster_time: boolean; window_seconds: number; windows: number; sides: Pair<Side>;
   scorecards: { name: string; verdict: string; lines: Line[] }[]; goals: Goal[]; narrative: string[]; boundary: string[];
-  at: number[]; lanes: Lane[]; rows: Lane[];
+  at: number[]; lanes: (Lane & { agent: string })[]; rows: Lane[];
 }
 export interface Comparison {
   decisions: Record<string, number>;
