@@ -71,6 +71,7 @@ def served(*words: str) -> Iterator[str]:
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(WAIT_SECONDS)
+        process.stdout.close()
 
 
 def photograph(url: str, chromium: str, pages: Sequence[str], cycle: int | None) -> None:

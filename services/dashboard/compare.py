@@ -26,10 +26,10 @@ class CompareRoute:
         self._compare = compare
 
     async def answer(self, request: Request) -> Response:
-        """Return both recordings beside each other, from their beginning to their end."""
+        """Return both recordings beside each other, from their beginning to their end; or how to give another one."""
         del request
         if self._compare is None:
-            return JSONResponse({"error": NOT_GIVEN}, 404)
+            return JSONResponse({"nothing": NOT_GIVEN})
         try:
             content = await self._compare()
         except InputError as error:

@@ -108,7 +108,7 @@ export interface Answers {
   "/api/workloads/WORKLOAD": WorkloadHistory;
   "/api/models": Models;
   "/api/runs": Runs;
-  "/api/compare": Comparison;
+  "/api/compare": Comparison | { nothing: string };
   "/api/settings": { processes: AnnouncedSettings[] };
   "/api/what-if": WhatIf;
 }
