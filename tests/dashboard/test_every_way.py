@@ -20,7 +20,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright
 expect = playwright.expect
 __all__ = ["browser", "page", "url"]  # fixtures
 MOST_LINKS = 60
-PAGE_KEYS = "odinwmrfslh"
+PAGE_KEYS = "odinwmrfcslh"
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH"),
