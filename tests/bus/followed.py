@@ -222,3 +222,8 @@ def in_virtual_time(scenario: Callable[[World], Coroutine[Any, Any, None]]) -> N
         await scenario(World())
 
     run_virtual(main)
+
+
+def checkpoint_state(folded_seq: int = 2) -> dict[str, Any]:
+    """Return the state after the first cycles as a checkpoint holds it."""
+    return Tally(applied=tuple(range(1, folded_seq + 1)), decided=(1,)).model_dump(mode="json")
