@@ -56,6 +56,7 @@ test-ray: $(RAY_DONE) ## Run the tests that need Ray, in an environment of their
 
 test-learn: $(LEARN_DONE) ## Run the tests that train, with the extra `learn` in an environment of its own
 	$(LEARN)/bin/python -m pytest -n 2 --dist loadfile --durations 10 tests/learning_trained tests/lab/learning $(PYTEST_ARGS)
+	$(LEARN)/bin/python -m pytest -n 0 tests/docs/test_predecessors.py -k "foresail and learn" $(PYTEST_ARGS)
 
 test-rllib: $(RLLIB_DONE) ## Run the tests that train the three agents by RLlib, in an environment of its own
 	$(RLLIB)/bin/python -m pytest -n 0 --durations 5 tests/learning_rllib $(PYTEST_ARGS)
@@ -86,6 +87,7 @@ web: ## Build the dashboard's page from web/ into services/dashboard/static (nee
 	npm --prefix web ci --silent
 	npm --prefix web run --silent check
 	npm --prefix web run --silent build
+	npm --prefix web run --silent types
 
 bench: $(DEV_DONE) ## Run the benchmarks and print their figures. FLAGS="--json" goes to them
 	$(BIN)/python -m benchmarks $(FLAGS)

@@ -1,7 +1,7 @@
-"""Photograph the dashboard's pages, docs/dashboard.png and docs/pages: `python -m docs.make_dashboard`.
+"""Photograph the dashboard's pages, docs/dashboard.png and docs/pages: `python -m docs.make_dashboard [PAGE ...]`.
 
 It records what `make run` plays, in virtual time, opens the recording and shows each page as it stood at one cycle;
-what the seed decides is the same on every picture. Needs a Chromium on the PATH.
+what the seed decides is the same on every picture. Runs are those of a short experiment. Needs a Chromium on the PATH.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,18 +25,32 @@ FOLDER = DOCS / "pages"
 CONFIG = DOCS.parent / "examples" / "first-run.toml"
 CYCLE = 84
 """The moment of the pictures: the rise has come, and there is something to do."""
-SEARCHES = {"decisions": "acts=1&cycle=84", "workloads": "workload=default/Deployment/web-08"}
+SEARCHES = {
+    "decisions": "acts=1&cycle=84",
+    "what-if": "set=agents.value.headroom=0.4",
+    "workloads": "workload=default/Deployment/web-08",
+}
 """What is selected on a page."""
 LOOKS = {"dark": (1440, 900, "dark"), "light": (1440, 900, "light"), "narrow": (390, 844, "light")}
+EXPERIMENT = DOCS.parent / "experiments" / "short.toml"
+OF_EXPERIMENT = ("runs",)
+"""Pages that are shown of its run instead."""
 QUALITY = 60
 """Of the JPEG files; text stays readable and a picture has about 100 kB."""
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 300.0
 
 
 def record(file: Path) -> None:
     """Record half an hour of the first run."""
     command = [sys.executable, "-m", "foresail", "up", "--config", str(CONFIG), "--virtual-time"]
     command += ["--for", "30m", "--record", str(file), "--state", str(file.with_name("state"))]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def play_experiment(file: Path) -> None:
+    """Play a short experiment, told in a file."""
+    command = [sys.executable, "-m", "foresail", "experiment", "run", str(EXPERIMENT)]
+    command += ["--run", str(file), "--dir", str(file.with_name("results"))]
     subprocess.run(command, check=True, capture_output=True)
 
 
@@ -57,12 +71,14 @@ def served(file: Path) -> Iterator[str]:
         process.wait(WAIT_SECONDS)
 
 
-def photograph(url: str, chromium: str) -> None:
-    """Write a picture of each page in each look, and the overview's for the README."""
+def photograph(url: str, chromium: str, pages: Sequence[str], cycle: int | None) -> None:
+    """Write a picture of each page in each look, as of the end of a cycle, and the overview's for the README."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only in the dev extra
 
-    moment = httpx.get(f"{url}/api/moment?cycle={CYCLE}").json()
-    at = f"at={moment['seq']}&run={moment['sections']['head']['incarnation']}"
+    at = ""
+    if cycle is not None:
+        moment = httpx.get(f"{url}/api/moment?cycle={cycle}").json()
+        at = f"at={moment['seq']}&run={moment['sections']['head']['incarnation']}"
     FOLDER.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -73,7 +89,8 @@ def photograph(url: str, chromium: str) -> None:
                 viewport={"width": width, "height": height},
                 color_scheme="dark" if scheme == "dark" else "light",
             )
-            for page in PAGES:
+            tab.set_default_timeout(WAIT_SECONDS * 1_000)
+            for page in pages:
                 tab.goto(f"{url}/{page}?{at}&{SEARCHES.get(page, '')}", wait_until="networkidle")
                 tab.get_by_test_id("moment").wait_for()
                 tab.screenshot(path=FOLDER / f"{page}-{look}.jpg", quality=QUALITY, type="jpeg")
@@ -83,19 +100,25 @@ def photograph(url: str, chromium: str) -> None:
         browser.close()
 
 
-def main() -> int:
+def main(words: Sequence[str]) -> int:
     """Record, open, photograph."""
+    wanted = [page for page in PAGES if not words or page in words]
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         sys.stderr.write("no chromium on PATH: the pictures stay as they are\n")
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "first-run.fslog"
-        record(file)
-        with served(file) as url:
-            photograph(url, chromium)
+        for pages, make, cycle in (
+            ([page for page in wanted if page not in OF_EXPERIMENT], record, CYCLE),
+            ([page for page in wanted if page in OF_EXPERIMENT], play_experiment, None),
+        ):
+            if pages:
+                file = Path(folder) / f"{make.__name__}.fslog"
+                make(file)
+                with served(file) as url:
+                    photograph(url, chromium, pages, cycle)
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

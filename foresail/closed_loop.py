@@ -168,9 +168,9 @@ def _check_in_force(changes: Changes, requested: StackSettings, in_force: StackS
 
 def _change(groups: dict[str, dict[str, Any]], name: str, value: Any) -> None:
     group, _, field = name.partition(".")
-    agent, _, threshold = field.partition(".")
-    if threshold and agent in agent_names():
-        groups[group][agent] = {**groups[group].get(agent, {}), threshold: value}
+    table, _, inner = field.partition(".")
+    if inner and table in {*agent_names(), "value"}:
+        groups[group][table] = {**groups[group].get(table, {}), inner: value}
         return
     if name in {"agents.profile", "agents.risk_model", "agents.demand_model"}:
         # Another profile or model brings thresholds of its own.

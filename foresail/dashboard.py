@@ -122,6 +122,7 @@ async def _serve(arguments: argparse.Namespace) -> ExitCode:
     from bus.clock import SystemClock  # noqa: PLC0415
     from bus.ports import free_port  # noqa: PLC0415
     from bus.recording.bus import RecordingBus  # noqa: PLC0415
+    from foresail.what_if_answers import WhatIfAnswers  # noqa: PLC0415
     from schemas.identity import Origin  # noqa: PLC0415
     from services.dashboard.access import check_access  # noqa: PLC0415
     from services.dashboard.service import run  # noqa: PLC0415
@@ -150,5 +151,12 @@ async def _serve(arguments: argparse.Namespace) -> ExitCode:
         print_note(f"the recording is damaged: {bus.damage}")
     if arguments.open:
         webbrowser.open(settings.url)
-    await run(settings, bus, SystemClock(), origin, file=arguments.file.name)
+    await run(
+        settings,
+        bus,
+        SystemClock(),
+        origin,
+        file=arguments.file.name,
+        what_if=WhatIfAnswers(arguments.file),
+    )
     return verdict(cut_off=bool(bus.damage))

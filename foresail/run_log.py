@@ -2,12 +2,14 @@
 
 The verbs' progress goes through `foresail.progress`, which tells each stage to the run that is written, if one is. So
 `foresail status --run FILE`, `tap --recording FILE` and whoever follows the file see what a terminal sees. The events
-are those of the stack (`schemas.run`); a tuning session, which several runners may claim, has a log of its own.
+are those of the stack (`schemas.run`). A tuning session, which several runners may claim, has a log of its own; what
+this runner stores there is told here, too.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import hashlib
 import re
 import subprocess
@@ -20,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bus.clock import Clock, SystemClock
-from bus.errors import InputError
+from bus.errors import ForesailError, InputError
 from bus.exit_codes import ExitCode
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter
@@ -81,8 +83,12 @@ class RunLog:
         """Write one event; fields as of its type."""
         number = self._counts[event_type] = self._counts.get(event_type, 0) + 1
         data = event_type(run_id=self.run_id, process=self._process, sequence=number, **fields)
+        self.write(NewEvent(data, 0, self._clock.wall_ns() / 1e9))
+
+    def write(self, new_event: NewEvent) -> None:
+        """Write an event as it is."""
         now_ns = self._clock.wall_ns()
-        event = encode(stamp(NewEvent(data, 0, now_ns / 1e9), self._origin, self._process, ""))
+        event = encode(stamp(new_event, self._origin, self._process, ""))
         self._seq += 1
         self._writer.write(
             StoredMessage(self._seq, now_ns, event.subject, event.headers, event.data)
@@ -103,7 +109,7 @@ def run_log_of(parsed: argparse.Namespace, words: Sequence[str]) -> Iterator[Out
     """
     outcome = Outcome()
     path: Path | None = getattr(parsed, "run_log", None)
-    if path is None:
+    if path is None or getattr(parsed, "no_wait", False):  # the runner in the background writes it
         yield outcome
         return
     action = getattr(parsed, "action", None)
@@ -113,15 +119,24 @@ def run_log_of(parsed: argparse.Namespace, words: Sequence[str]) -> Iterator[Out
     try:
         yield outcome
     except BaseException as error:
-        outcome.failed = not isinstance(error, KeyboardInterrupt)
-        outcome.code = None
+        status, reason = how_it_ended(error)
+        outcome.failed, outcome.code = status == "failed", None
         if outcome.failed:
-            log.say(RunError, text=str(error) or type(error).__name__)
+            log.say(RunError, text=reason)
         raise
     finally:
         _current.reset(token)
         log.say(RunComplete, status=outcome.status, summary=outcome.summary)
         log.end()
+
+
+def how_it_ended(error: BaseException) -> tuple[Literal["interrupted", "failed"], str]:
+    """Return what became of a run that an exception ended, and why in one line."""
+    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
+        return "interrupted", "stopped by Ctrl-C or a signal"
+    text = " ".join(str(error).split()) or type(error).__name__
+    named = isinstance(error, ForesailError)  # its text says all that people need
+    return "failed", text if named else f"{type(error).__name__}: {text}"
 
 
 class Outcome:
@@ -207,12 +222,13 @@ class StageLog:
             self._told = share
             self._say("running", progress_ratio=min(1.0, max(0.0, share)), detail=detail)
 
-    def end(self, *, failed: bool) -> None:
-        """Say that it is over."""
-        if failed:
-            self._say("failed", progress_ratio=min(1.0, max(0.0, self._told)))
-        else:
+    def end(self, failure: BaseException | None = None) -> None:
+        """Say that it is over, and why if it was not meant to be."""
+        if failure is None:
             self._say("complete", progress_ratio=1.0)
+        else:
+            reached = min(1.0, max(0.0, self._told))
+            self._say("failed", progress_ratio=reached, detail=how_it_ended(failure)[1])
 
     def _say(self, status: str, **fields: Any) -> None:
         if self._log is not None:
@@ -225,10 +241,10 @@ def stage(name: str) -> Iterator[StageLog]:
     told = StageLog(name)
     try:
         yield told
-    except BaseException:
-        told.end(failed=True)
+    except BaseException as error:
+        told.end(error)
         raise
-    told.end(failed=False)
+    told.end()
 
 
 def note_artifact(path: Path, kind: ArtifactKind) -> None:
@@ -260,8 +276,25 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def note_trial(study: str, trial: int, value: float | None, parameters: Mapping[str, Any]) -> None:
-    """Tell one trial of a study or an experiment that has ended."""
+def note(event_type: type[RunData], /, **fields: Any) -> None:
+    """Tell something of the run that is written, if one is; fields as of its type."""
     log = _current.get()
     if log is not None:
-        log.say(RunTrial, study=study, trial=trial, value=value, parameters=dict(parameters))
+        log.say(event_type, **fields)
+
+
+def note_event(event: NewEvent) -> None:
+    """Tell an event that another log has, too, such as one of a session."""
+    log = _current.get()
+    if log is not None:
+        log.write(event)
+
+
+def written() -> bool:
+    """Whether a run is written."""
+    return _current.get() is not None
+
+
+def note_trial(study: str, trial: int, value: float | None, parameters: Mapping[str, Any]) -> None:
+    """Tell one trial of a study or an experiment that has ended."""
+    note(RunTrial, study=study, trial=trial, value=value, parameters=dict(parameters))

@@ -16,16 +16,18 @@ from typing import Any
 
 from rich.table import Table
 
-from bus.errors import InputError, Permanent
+from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from foresail import stopping
 from foresail.flags import seconds
 from foresail.output import console, print_error, print_json
 from foresail.progress import doing_shares
+from foresail.run_log import add_run, how_it_ended
 from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, add_place, folder_of, owned_log
 from foresail.session.ray_notes import ray_noted
-from foresail.session.stack_copy import copied_to_stack
+from foresail.session.stack_copy import copied
+from foresail.session.training_jobs import check_booster
 from foresail.verbs import Verb
 from lab.learning.libraries import check_installed
 from lab.sessions.attempts import JobStart
@@ -35,7 +37,7 @@ from lab.sessions.presets import PRESETS, preset
 from lab.sessions.search import Search, read_search
 from lab.sessions.session_log import SessionLog
 from lab.sessions.study import StudyRunner, StudyState, load_optuna, parameters_text
-from lab.sessions.training_payloads import PolicyPayload
+from lab.sessions.training_payloads import BoosterPayload, PolicyPayload
 from projections.figures import number
 from schemas.wording import count_text
 
@@ -95,6 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="with --adopt: how long it is shadowed (default: 15m)")  # fmt: skip
     add_place(parser)
     add_engine(parser)
+    add_run(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -109,6 +112,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     check_files(search.payload)
     if isinstance(search.payload, PolicyPayload) and arguments.engine == "local":
         check_installed()
+    if isinstance(search.payload, BoosterPayload) and arguments.engine == "local":
+        check_booster(search.payload)
     if arguments.confirm is not None and search.circular:
         raise InputError("--confirm", arguments.confirm, f"nothing to confirm: {search.circular}")
     if (arguments.profile_out is None) != (arguments.confirm is None):
@@ -157,7 +162,7 @@ def _search_of(arguments: argparse.Namespace) -> Search:
 async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
     session = f"tune-{search.study}"
     folder = folder_of(arguments.state, session)
-    async with owned_log(folder, session) as log, copied_to_stack(log, arguments.state):
+    async with owned_log(folder, session) as log, copied(log, arguments.state):
         storage = arguments.storage or f"sqlite:///{(folder / 'study.db').absolute()}"
         engine = engine_of(arguments, session, folder)
         python = sys.executable if arguments.engine == "local" else "python"
@@ -168,7 +173,7 @@ async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
 
             async def on_change(state: StudyState) -> None:
                 show(_progress(state), state.done / max(1, state.trials))
-                await _note(log, state, arguments.engine, "running")
+                await _note(log, search, state, arguments.engine, "running")
 
             runner = StudyRunner(
                 search, engine, start, limits, folder / "trials", storage, on_change
@@ -179,17 +184,18 @@ async def _run(arguments: argparse.Namespace, search: Search) -> StudyState:
                 await engine.open()
                 async with ray_noted(log, engine, lambda: runner.state.trainings):
                     state = await runner.run()
-            except Permanent as error:
-                await _note(log, runner.state, arguments.engine, "failed", str(error))
+            except BaseException as error:
+                reason = how_it_ended(error)[1]
+                await _note(log, search, runner.state, arguments.engine, "failed", reason)
                 raise
             finally:
                 await engine.close()
-        await _note(log, state, arguments.engine, "complete")
+        await _note(log, search, state, arguments.engine, "complete")
         return state
 
 
 async def _note(
-    log: SessionLog, state: StudyState, engine: str, status: str, reason: str = ""
+    log: SessionLog, search: Search, state: StudyState, engine: str, status: str, reason: str = ""
 ) -> None:
     best = state.best[0] if state.best else None
     await log.note_study(
@@ -205,6 +211,8 @@ async def _note(
         history=tuple(state.history),
         engine=engine,
         why=reason,
+        objectives=tuple(one.model_dump() for one in search.objectives),
+        circular=search.circular,
     )
 
 

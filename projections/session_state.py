@@ -87,6 +87,18 @@ class SessionState:
         return self.whole and all(change.state in FINAL for change in self.jobs.values())
 
     @property
+    def done(self) -> int:
+        """Jobs that have ended, however."""
+        return sum(change.state in FINAL for change in self.jobs.values())
+
+    @property
+    def status(self) -> str:
+        """How it stands, in a word or two."""
+        if self.ended is not None:
+            return self.ended.status
+        return "not begun" if self.claimed is None else "running"
+
+    @property
     def counts(self) -> dict[str, int]:
         """Jobs by state; the sum is the total."""
         return counts_of(change.state for change in self.jobs.values())

@@ -180,11 +180,16 @@ def _parameter_names(kind: type[BaseAction]) -> tuple[str, ...]:
 
 
 class MigrateAction(BaseAction):
-    """Move pods off a node: the largest that may move, or those named."""
+    """Move pods off a node: the largest that may move, those named, or none, where it is only to get no new ones."""
 
     kind: Literal[ActionKind.MIGRATE] = ActionKind.MIGRATE
-    pods: tuple[str, ...] | None = Field(default=None, min_length=1, max_length=16)
-    """`<namespace>/<name>` of those that are to move; None: the largest."""
+    pods: tuple[str, ...] | None = Field(default=None, max_length=16)
+    """`<namespace>/<name>` of those that are to move; None: the largest; empty: none, new ones prefer other nodes."""
+
+    @property
+    def full_kind(self) -> str:
+        """The kind, and `mark` where no pod moves."""
+        return f"{self.kind}:mark" if self.pods == () else str(self.kind)
 
 
 class ReplicateAction(BaseAction):

@@ -126,6 +126,76 @@ class RunTrial(RunData):
         )
 
 
+class RunEffect(RunData):
+    """What one arm of an experiment changes against another on one figure, with its interval."""
+
+    TYPE: ClassVar[str] = "foresail.run.effect.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "effect", "*")
+
+    experiment: str
+    arm: str
+    reference: str
+    """The arm that it is compared with."""
+    metric: str
+    unit: str
+    better: Literal["higher", "lower"]
+    """Which way the figure is better."""
+    pairs: Count
+    """Worlds that both played."""
+    arm_mean: Rounded
+    reference_mean: Rounded
+    difference: Rounded
+    """Mean paired difference, arm minus reference."""
+    low: Rounded | None
+    """Lower limit of the interval; None: too few pairs for one."""
+    high: Rounded | None
+    confidence_ratio: Ratio
+    verdict: Literal["helps", "harms", "unclear", "equal", "too few"]
+
+    def line(self) -> str:
+        """Return what the arm does to the figure."""
+        return f"{self.experiment}: {self.arm} against {self.reference} on {self.metric}: {self.verdict}"
+
+
+class RunEvaluation(RunData):
+    """One point of a learning curve: how good a policy was after so much training."""
+
+    TYPE: ClassVar[str] = "foresail.run.evaluation.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "evaluation", "*")
+
+    policy: str
+    seed: Count
+    steps: Count
+    """Of training so far; generations, where it is evolved."""
+    value: Rounded
+    better: Literal["higher", "lower"]
+    """Which way the value is better: a mean return is to be high, a cost low."""
+
+    def line(self) -> str:
+        """Return the point."""
+        return f"{self.policy} seed {self.seed}: {self.value} after {self.steps} steps"
+
+
+class RunGate(RunData):
+    """A gate's answer: whether an arm of an experiment, or a learned policy, may be taken into use."""
+
+    TYPE: ClassVar[str] = "foresail.run.gate.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "gate", "*")
+
+    judged: str
+    """The arm or the policy."""
+    kind: Literal["arm", "policy"]
+    experiment: str
+    """What it was judged by."""
+    passes: bool
+    reasons: tuple[str, ...]
+    """Why not; of one that passes, what was shown."""
+
+    def line(self) -> str:
+        """Return the answer."""
+        return f"{self.kind} {self.judged} {'passes' if self.passes else 'does not pass'} the gate"
+
+
 class RunError(RunData):
     """Something failed in a way that people should see."""
 

@@ -177,6 +177,13 @@ class EndedTrial(DataModel):
     params: JsonObject
 
 
+class StudyObjective(DataModel):
+    """A figure that a search is to better."""
+
+    figure: str
+    direction: Literal["maximize", "minimize"]
+
+
 class SessionStudy(SessionData):
     """How a search stands after one more of its trials."""
 
@@ -203,6 +210,10 @@ class SessionStudy(SessionData):
     """Where trials run: local, kubernetes or ray."""
     why: str = ""
     """Why it ended early."""
+    objectives: tuple[StudyObjective, ...] = Field(default=(), exclude_if=lambda one: not one)
+    """What trials are ranked by, in the order of their values."""
+    circular: str = Field(default="", exclude_if=lambda text: not text)
+    """Why what it finds is no evidence; empty where it is."""
 
     def line(self) -> str:
         """Return how far it is."""

@@ -7,8 +7,10 @@ import argparse
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.experiment.folder import add_experiment, note_collected, plan_of
+from foresail.experiment.run_notes import note_arm_gate, note_effects
 from foresail.gates import KeptGate, keep_gate
 from foresail.output import console, print_json
+from foresail.run_log import add_run
 from lab.experiments.gate import GateResult, judge
 from lab.experiments.results import ResultFolder
 from lab.experiments.run import Plan
@@ -25,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_experiment(parser)
     parser.add_argument("--keep", action="store_true",
                         help="keep the answer for `foresail up --profile list`")  # fmt: skip
+    add_run(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -36,7 +39,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     plan = plan_of(arguments)
     results = ResultFolder(plan.folder).read(task.fingerprint for task in plan.tasks)
     note_collected(plan, results, "gate")
-    answer = judge(analyse(plan.experiment, results, plan.split))
+    analysis = analyse(plan.experiment, results, plan.split)
+    answer = judge(analysis)
+    note_effects(analysis)
+    note_arm_gate(analysis, answer)
     if arguments.keep:
         keep_gate(_kept(plan, answer))
     if arguments.json:

@@ -12,9 +12,11 @@ from pathlib import Path
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.experiment.folder import add_experiment, note_collected, plan_of
+from foresail.experiment.run_notes import note_arm_gate, note_effects
 from foresail.experiment_page import experiment_page
 from foresail.html_page import write_page
 from foresail.output import console, print_json
+from foresail.run_log import add_run, note_artifact
 from lab.experiments.agreement import measure_agreement
 from lab.experiments.csv_tables import EFFECTS, TRIALS, WORKLOADS, csv_tables, write_csv_tables
 from lab.experiments.markdown import markdown
@@ -45,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help=f"also write the figures unrounded: {EFFECTS}, {WORKLOADS}, {TRIALS}",
     )
+    add_run(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -72,6 +75,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     write_page(page, experiment_page(report))
     write_page(text, markdown(report))
     tables = _write_tables(arguments.csv, report, results, costs)
+    note_effects(report.analysis)
+    note_arm_gate(report.analysis, report.gate)
+    for file in (page, text, *tables):
+        note_artifact(file, "report")
     if arguments.json:
         print_json(as_json(report))
     else:

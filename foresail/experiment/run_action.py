@@ -13,16 +13,18 @@ from bus.clock import SystemClock
 from bus.exit_codes import ExitCode
 from foresail.experiment.checks import check_trials
 from foresail.experiment.folder import add_experiment, plan_of
+from foresail.experiment.run_notes import note_effects
 from foresail.experiment.trial import estimate_cpu_seconds, run_task
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.progress import bar
-from foresail.run_log import add_run, note_artifact, note_trial
+from foresail.run_log import add_run, note_artifact, note_trial, written
 from lab.experiments.engine import ENGINES, Task
 from lab.experiments.results import ResultFolder, TrialCost, TrialResult
 from lab.experiments.run import RECORDINGS, Plan
 from lab.experiments.run import run as run_plan
 from lab.experiments.spec import SCORE
+from lab.experiments.statistics import analyse
 from projections.figures import duration, number
 from schemas.wording import count_text
 
@@ -106,6 +108,9 @@ def _play(plan: Plan, arguments: argparse.Namespace) -> int:
                 plan.experiment.name, finished, result.metrics.get(SCORE), _parameters(result)
             )
     note_artifact(plan.folder, "trial")
+    # Looks at the test split are counted, so its effects are told by `experiment report` alone.
+    if written() and finished == len(tasks) and plan.split == "development":
+        note_effects(analyse(plan.experiment, _finished(plan), plan.split))
     return finished
 
 

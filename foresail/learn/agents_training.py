@@ -21,6 +21,7 @@ from bus.exit_codes import ExitCode
 from foresail.learn.agents_world import agents_env
 from foresail.output import console, print_json
 from foresail.progress import doing_shares
+from foresail.run_log import note, note_artifact
 from inputs.clock import SystemClock
 from lab.learning.environments.agents import AgentsEnv
 from lab.learning.evaluation.episodes import DEVELOPMENT_SEED, TEST_SEED
@@ -36,6 +37,7 @@ from lab.learning.multi_agent.worlds import (
     play_agents,
 )
 from projections.figures import duration, number
+from schemas.run import RunEvaluation
 from services.learned_policy.choice import LearnedPolicy
 from services.learned_policy.file import SUFFIX
 
@@ -79,6 +81,11 @@ def train_and_judge(asked: AgentsRun, *, as_json: bool) -> ExitCode:
         def report(one: Iteration) -> None:
             before = sum(stage.train_iters for stage in plan.stages[: one.stage])
             progress("training", (before + one.iteration + 1) / total)
+            if one.mean_return is not None:
+                note(
+                    RunEvaluation, policy=asked.folder.name, seed=plan.seed, steps=one.steps,
+                    value=one.mean_return, better="higher",
+                )  # fmt: skip
 
         cluster = Cluster(asked.workers, asked.ray_address)
         modules = train_agents(plan, make, asked.folder, cluster, clock, report)
@@ -115,6 +122,7 @@ def _write(folder: Path, policies: Mapping[str, LearnedPolicy]) -> dict[str, int
     for letter, policy in policies.items():
         path = folder / f"{letter}{SUFFIX}"
         written[str(path)] = write_policy(policy, path)
+        note_artifact(path, "model")
     return written
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
+from foresail.experiment.run_notes import note_policy_gate
 from foresail.learn.comparing import add_workloads, compare
 from foresail.learn.environment_choice import pairs
 from foresail.learn.showing import card_lines
 from foresail.output import console, print_json
+from foresail.run_log import add_run, note_artifact
 from lab.experiments.code_version import code_version
 from lab.learning.comparison.contestants import exported, learned_arm
 from lab.learning.comparison.gate import GateAnswer, judge_gate, with_gate
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("policies", nargs="+", metavar="FILE",
                         help="of `learn export`; or of `learn train-agents`, one for each agent to act")  # fmt: skip
     add_workloads(parser)
+    add_run(parser)
     parser.add_argument("--env-argument", action="append", default=[], metavar="NAME=VALUE",
                         help="of the agents' worlds: nodes, steps (default: the training's); repeatable")  # fmt: skip
 
@@ -55,6 +58,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     else:
         (path,) = policies
         answer, cards = _admission(path, policies[path], arguments)
+    names, by = [card.name for card in cards], ", ".join(arguments.workload or ["uniform"])
+    note_policy_gate(names, by, passes=answer.passes, reasons=answer.reasons)
+    for path in policies:
+        note_artifact(path, "model")
     if arguments.json:
         print_json({"passes": answer.passes, "reasons": answer.reasons})
     else:

@@ -12,6 +12,7 @@ from foresail.learn.environment_choice import pairs, run_folder
 from foresail.learn.showing import card_lines
 from foresail.output import console, print_json
 from foresail.progress import doing_shares
+from foresail.run_log import add_run, note, note_artifact
 from lab.learning.export.export import write_policy
 from lab.learning.jobs import JobStream
 from lab.learning.libraries import library
@@ -21,6 +22,7 @@ from lab.learning.search.writing import policy_of
 from lab.learning.workloads.sources import SourceOptions, stream_source
 from lab.learning.workloads.splits import Split
 from projections.figures import number
+from schemas.run import RunEvaluation
 from services.learned_policy.file import SUFFIX
 
 EXAMPLES = (
@@ -57,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", metavar="FILE", help=f"default: WORKLOAD{SUFFIX} beside the runs"
     )
+    add_run(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -86,12 +89,17 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
         def report(found: Found) -> None:
             progress(_words(found), found.generation / plan.generations)
+            note(
+                RunEvaluation, policy=arguments.workload, seed=plan.seed, steps=found.generation,
+                value=found.cost, better="lower",
+            )  # fmt: skip
 
         best = search(train, development, plan, arguments.threads, report)
     output = _output(arguments)
     name = output.name.removesuffix(SUFFIX)
     policy = policy_of(best, plan, name, arguments.workload, options)
     size = write_policy(policy, output)
+    note_artifact(output, "model")
     if arguments.json:
         card = policy.card.model_dump(mode="json")
         print_json({"file": str(output), "bytes": size, "cost": best.cost, "card": card})

@@ -12,9 +12,11 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
+from foresail.learn.curve_notes import CurveNotes
 from foresail.learn.environment_choice import add_environment, pairs, run_folder
 from foresail.output import console, print_json
 from foresail.progress import doing_shares
+from foresail.run_log import add_run
 from lab.learning.libraries import NEEDED, library
 from lab.learning.training.curves import CurvePoint, curve
 from lab.learning.training.environments import make_environment
@@ -70,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="bring the policy to what this rule does before it learns, such as sjf+fit")  # fmt: skip
     parser.add_argument("--no-mask", action="store_true",
                         help="tell no policy which actions may be taken, to see what the mask is worth")  # fmt: skip
+    add_run(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -84,14 +87,21 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
     name = arguments.name or f"{plan.recipe.preset}-{plan.recipe.algorithm}".lower()
     folder = run_folder(name)
+    notes = CurveNotes(name, folder, seeds)
     with doing_shares("training") as progress:
+
+        def report(share: float) -> None:
+            progress("training", share)
+            notes.tell()
+
         finished = sorted(
             run_seeds(
                 seed_tasks(plan, seeds, folder), arguments.workers, arguments.ray_address,
-                lambda share: progress("training", share),
+                report,
             ),
             key=lambda one: one.seed,
         )  # fmt: skip
+    notes.tell()
     points = curve([read_curve(seed_folder(folder, one.seed)) for one in finished])
     if arguments.json:
         print_json(_describe(plan, str(folder), finished, points))

@@ -6,6 +6,7 @@ import argparse
 
 from bus.exit_codes import ExitCode
 from foresail.learn.environment_choice import pairs, run_folder
+from foresail.run_log import add_run
 from lab.learning.libraries import library
 from lab.learning.multi_agent.plan import CURRICULA, AgentsPlan, stage_of
 
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="of the test, which nothing was chosen by (default: %(default)s)")  # fmt: skip
     parser.add_argument("--states", type=int, default=100_000, metavar="N",
                         help="on how many the files are compared with RLlib (default: %(default)s)")  # fmt: skip
+    add_run(parser)
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

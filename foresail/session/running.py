@@ -15,10 +15,11 @@ from bus.exit_codes import ExitCode
 from foresail.flags import seconds
 from foresail.output import console, print_error, print_json, print_note
 from foresail.progress import doing_shares
+from foresail.run_log import add_run
 from foresail.session.engine_choice import add_engine, engine_of, environment_given
 from foresail.session.place import SessionTaken, folder_of, owned_log
 from foresail.session.ray_notes import ray_noted
-from foresail.session.stack_copy import copied_to_stack
+from foresail.session.stack_copy import copied
 from foresail.session.summary import header_of, progress_text, run_summary, summary_text
 from lab.sessions.attempts import JobStart
 from lab.sessions.engines.port import Engine
@@ -51,6 +52,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     """Add how jobs are run."""
     defaults = Limits()
     add_engine(parser)
+    add_run(parser)
     parser.add_argument("--max-parallel", type=int, default=defaults.max_parallel, metavar="N",
                         help="jobs at the same time (default: %(default)s)")  # fmt: skip
     parser.add_argument("--timeout-per-job", type=seconds, metavar="DURATION",
@@ -99,7 +101,7 @@ async def run_session(arguments: argparse.Namespace, work: Work) -> ExitCode:
     try:
         async with (
             owned_log(folder, work.session) as log,
-            copied_to_stack(log, arguments.state),
+            copied(log, arguments.state),
         ):
             state = await log.read()
             if not state.whole:

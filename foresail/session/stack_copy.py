@@ -1,4 +1,4 @@
-"""What a session's log says, told in the log of the stack that runs in the same state folder, if one does."""
+"""What a session's log says, told in the run that is written, and in the log of the stack of its state folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bus.errors import InputError
 from foresail.log_source import connect
+from foresail.run_log import note_event, written
 from foresail.stack.state_folder import StateFolder
 from lab.sessions.log_copy import LogCopy
 from lab.sessions.session_log import SessionLog
@@ -15,8 +16,10 @@ from schemas.identity import Origin
 
 
 @asynccontextmanager
-async def copied_to_stack(log: SessionLog, state: str) -> AsyncIterator[None]:
-    """Copy what is stored meanwhile into a running stack's log; what stood before is told first."""
+async def copied(log: SessionLog, state: str) -> AsyncIterator[None]:
+    """Copy what is stored meanwhile into the log of `--run` and a running stack's; what stood before is told first."""
+    if written():
+        await log.copy_into(note_event)
     folder = StateFolder(Path(state))
     try:
         stack = folder.read()
@@ -29,7 +32,7 @@ async def copied_to_stack(log: SessionLog, state: str) -> AsyncIterator[None]:
     async with connect(stack, folder, "operator") as bus:
         copy = LogCopy(bus, Origin(stack.cluster, stack.incarnation))
         try:
-            await log.copy_into(copy)
+            await log.copy_into(copy.add)
             yield
         finally:
             await copy.close()

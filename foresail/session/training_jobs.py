@@ -8,7 +8,7 @@ from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bus.errors import InputError
 from lab.forecast.risk.booster_profiles import DEFAULT_PROFILE, PROFILES
@@ -19,23 +19,38 @@ from lab.sessions.training_payloads import (
     PolicyValues,
 )
 
+if TYPE_CHECKING:
+    from lab.forecast.risk.source import DatasetSource
+
 
 def score_booster(payload: BoosterPayload, config: Mapping[str, Any]) -> dict[str, Any]:
     """Train a booster by a profile and return its figures; raises InputError."""
-    from foresail.workspace import workspace  # noqa: PLC0415 - polars and xgboost
-    from lab.forecast.dataset import open_dataset  # noqa: PLC0415
-    from lab.forecast.risk.booster_scoring import score_profile  # noqa: PLC0415
-    from lab.forecast.risk.source import DatasetSource  # noqa: PLC0415
+    from lab.forecast.risk.booster_scoring import score_profile  # noqa: PLC0415 - polars and xgboost
 
     own = dict(config)
     name = own.pop("profile", DEFAULT_PROFILE)
     if name not in PROFILES:
         raise InputError("profile", name, f"give one of {', '.join(PROFILES)}")
-    dataset = open_dataset(payload.dataset, workspace())
-    horizons = payload.horizons or (dataset.choice.horizon_minutes,)
+    source, horizons = _dataset_of(payload)
     profile = replace(PROFILES[name], **own)
-    metrics = score_profile(DatasetSource(dataset), horizons, profile, payload.seed)
+    metrics = score_profile(source, horizons, profile, payload.seed)
     return {"profile": {"name": name, **asdict(profile)}, "horizons": horizons, "metrics": metrics}
+
+
+def check_booster(payload: BoosterPayload) -> None:
+    """Refuse, before any trial, a dataset that no booster can be scored on; raises InputError."""
+    from lab.forecast.risk.booster_scoring import check_failures  # noqa: PLC0415 - polars
+
+    check_failures(*_dataset_of(payload))
+
+
+def _dataset_of(payload: BoosterPayload) -> tuple[DatasetSource, tuple[int, ...]]:
+    from foresail.workspace import workspace  # noqa: PLC0415 - polars
+    from lab.forecast.dataset import open_dataset  # noqa: PLC0415
+    from lab.forecast.risk.source import DatasetSource  # noqa: PLC0415
+
+    dataset = open_dataset(payload.dataset, workspace())
+    return DatasetSource(dataset), payload.horizons or (dataset.choice.horizon_minutes,)
 
 
 def train_policy(payload: PolicyPayload, config: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -28,14 +28,20 @@ from foresail.stack.adoption import Adoption
 from foresail.stack.clock_rate import rate_note, with_clock_rate
 from foresail.stack.cluster import ControlledCluster, start_cluster, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
-from foresail.stack.ending import wait_for_cycles
+from foresail.stack.ending import settle, wait_for_cycles
 from foresail.stack.health_ports import with_dashboard_port, with_health_ports
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_alone, check_before_start, check_ports
 from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
 from foresail.stack.real_cluster import check_cluster, early_label, early_note
 from foresail.stack.recording import open_writer, seal_or_say
-from foresail.stack.run_events import announce_manifest, announce_start, run_complete, run_error
+from foresail.stack.run_events import (
+    announce_manifest,
+    announce_start,
+    run_complete,
+    run_error,
+    run_failed,
+)
 from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.stack.supervised_processes import ServiceProcess
@@ -53,11 +59,6 @@ SERVERS = ("nats-server", "twin")
 """What the services need, and what `status` lists beside them."""
 LAST_SOURCE = 1
 """The largest `stop_order` of what brings something new: exerciser and collector."""
-SETTLE_SECONDS = 5.0
-"""The last cycle, open when the collector stopped, is not waited for once nothing was stored for so long."""
-MOST_SETTLE_SECONDS = 120.0
-QUIET_SECONDS = 0.7
-"""The log is taken to be at its end when nothing was stored for so long."""
 
 
 @dataclass
@@ -196,10 +197,22 @@ async def _bring_up(
         started=rfc3339(clock.wall_ns() / 1e9),
     )
     cleanup.callback(follow_with_trace(settings.run.trace_out, stack.watch))
+    cleanup.push_async_exit(_telling_failure(stack))
     _add_services(stack)
     _keep_running(stack, say, cleanup)
     say(_summary_line(stack))
     return stack
+
+
+def _telling_failure(stack: RunningStack) -> Callable[..., Coroutine[Any, Any, None]]:
+    """Return what says at the end, before the recording is sealed, that an exception ended the run."""
+
+    async def tell(_: Any, error: BaseException | None, __: Any) -> None:
+        if error is not None:
+            seconds = stack.clock.wall_ns() / 1e9
+            await run_failed(stack.bus, stack.origin, error, stack.watch, seconds, stack.frozen + 1)
+
+    return tell
 
 
 def _open_recording(
@@ -372,7 +385,7 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
         loop.remove_signal_handler(number)
     await stack.supervisor.stop(LAST_SOURCE)
     with contextlib.suppress(BusUnavailable, Permanent):
-        await _settle(stack)
+        await settle(stack.watch, stack.clock)
     stack.given_back = await undo_at_end(
         stack.settings, stack.watch, stack.log, stack.origin, stack.clock
     )
@@ -382,19 +395,3 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
     await cancel_and_wait(watching)
     with contextlib.suppress(BusUnavailable, Permanent):
         await stack.watch.finish()
-
-
-async def _settle(stack: RunningStack) -> None:
-    """Wait until the newest observed cycle has its outcome, or the log stays quiet for longer."""
-    began = stored = stack.clock.monotonic()
-    while stored - began < MOST_SETTLE_SECONDS:
-        overview = stack.watch.overview
-        observed = -1 if overview.observation is None else overview.observation.cycle
-        done = overview.cycles.newest_executed
-        before = stack.watch.seq
-        await stack.clock.sleep(QUIET_SECONDS)
-        now = stack.clock.monotonic()
-        if stack.watch.seq != before:
-            stored = now
-        elif done >= observed or now - stored >= SETTLE_SECONDS:
-            return

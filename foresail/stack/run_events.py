@@ -4,14 +4,17 @@ the end of the run.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from bus.errors import ForesailError
 from bus.follow import Publisher
 from bus.port import Bus
-from foresail.run_log import manifest_of
+from foresail.run_log import how_it_ended, manifest_of
 from foresail.settings import StackSettings
+from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload
 from schemas.config import CODE_VERSION, Config, config_hash
 from schemas.envelope import NewEvent
@@ -110,21 +113,62 @@ async def run_complete(
     bus: Bus, origin: Origin, summary: dict[str, Any], time_seconds: float, status: str
 ) -> None:
     """Publish the end of the stage live, and of the run with its summary (without what belongs to this machine)."""
-    ended: Literal["complete", "interrupted", "failed"] = (
+    ended: Literal["complete", "interrupted"] = (
         "interrupted" if status == "interrupted" else "complete"
     )
+    detail = "" if ended == "complete" else ended
+    await _publish_end(bus, origin, ended, ("complete", detail), summary, time_seconds)
+
+
+async def run_failed(
+    bus: Bus,
+    origin: Origin,
+    error: BaseException,
+    watch: Watch,
+    time_seconds: float,
+    sequence: int = 1,
+) -> None:
+    """Publish that an exception ended the stage live and the run, and which; let the recording have it, too.
+
+    Where that cannot be told, the exception alone is what people see.
+
+    Args:
+        bus: of the stack.
+        origin: of its events.
+        error: what ended it.
+        watch: which counted what there was; it reads no more by itself.
+        time_seconds: of the cluster.
+        sequence: as of `run_error`.
+    """
+    status, reason = how_it_ended(error)
+    with contextlib.suppress(ForesailError):
+        if status == "failed":
+            await run_error(bus, origin, reason, sequence, time_seconds)
+        stage: tuple[Literal["failed"], str] = ("failed", reason)
+        await _publish_end(bus, origin, status, stage, watch.totals.summary(), time_seconds)
+        await watch.finish()
+
+
+async def _publish_end(
+    bus: Bus,
+    origin: Origin,
+    status: Literal["complete", "interrupted", "failed"],
+    stage: tuple[Literal["complete", "failed"], str],
+    summary: dict[str, Any],
+    time_seconds: float,
+) -> None:
     kept = {name: value for name, value in summary.items() if name not in LOCAL_SUMMARY}
-    stage = RunStage(
+    of_stage = RunStage(
         run_id=origin.incarnation,
         process=PRODUCER,
         sequence=1,  # 0 said that it began
         stage="live",
-        status="complete",
-        progress_ratio=1.0,
-        detail="" if ended == "complete" else ended,
+        status=stage[0],
+        progress_ratio=1.0 if stage[0] == "complete" else 0.0,
+        detail=stage[1],
         samples=kept.get("cycles", 0),
     )
-    data = RunComplete(run_id=origin.incarnation, process=PRODUCER, status=ended, summary=kept)
+    data = RunComplete(run_id=origin.incarnation, process=PRODUCER, status=status, summary=kept)
     publisher = Publisher(bus, origin, PRODUCER)
-    await publisher.publish([NewEvent(stage, 0, time_seconds)])
+    await publisher.publish([NewEvent(of_stage, 0, time_seconds)])
     await publisher.publish([NewEvent(data, 0, time_seconds)])

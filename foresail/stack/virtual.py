@@ -29,7 +29,7 @@ from foresail.settings import StackSettings
 from foresail.stack.in_process import Instead, service, service_names
 from foresail.stack.provisioning import provisioning_of
 from foresail.stack.recording import open_writer
-from foresail.stack.run_events import announce_start, run_complete
+from foresail.stack.run_events import announce_start, run_complete, run_failed
 from foresail.stack.trace_out import follow_with_trace
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload, with_history
@@ -199,6 +199,13 @@ async def _run(stage: _VirtualStack, advance_to: Advance | None) -> dict[str, An
         summary = watch.totals.summary() | {"status": "complete", "record": settings.run.record}
         await run_complete(bus, origin, summary, clock.wall_ns() / 1e9, "complete")
         await watch.finish()
+    except BaseException as error:
+        everybody = [*tasks.values(), watching]
+        for task in everybody:
+            task.cancel()
+        await asyncio.gather(*everybody, return_exceptions=True)
+        await run_failed(bus, origin, error, watch, clock.wall_ns() / 1e9)
+        raise
     finally:
         if writer is not None:
             writer.seal()

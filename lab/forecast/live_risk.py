@@ -43,7 +43,16 @@ def play(data_dir: Path, cut: Cut, model: str, lasting: str, folder: Path) -> Pa
     partial.unlink(missing_ok=True)
     words = (
         *("up", "--virtual-time", "--speed", "1", "--interval", str(INTERVAL_SECONDS)),
-        *("--untouched", "off", "--for", lasting, "--workload", str(workload), "--seed", str(cut.seed)),
+        *(
+            "--untouched",
+            "off",
+            "--for",
+            lasting,
+            "--workload",
+            str(workload),
+            "--seed",
+            str(cut.seed),
+        ),
         *("--profile", "foresail", "--model", model, "--record", str(partial)),
     )
     subprocess.run(

@@ -13,6 +13,7 @@ from inputs.limited_json import BadJson, load_json
 from schemas.agents import agent_names
 from schemas.decision import RefereeRule
 from services.agents.settings import AgentSettings
+from services.agents.value_settings import ValueSettings
 from services.collector.settings import CollectorSettings
 from services.executor.settings import ExecutorSettings
 from services.inference.settings import InferenceSettings
@@ -51,6 +52,7 @@ def known_settings() -> tuple[str, ...]:
     for agent in agent_names():
         fields = type(defaults.thresholds(agent)).model_fields
         names.extend(f"agents.{agent}.{field}" for field in fields)
+    names.extend(f"agents.value.{field}" for field in ValueSettings.model_fields)
     return tuple(names)
 
 

@@ -15,7 +15,7 @@ from services.agents.settings import AgentSettings
 
 S = TypeVar("S", bound=DataModel)
 Changes = Mapping[str, Any]
-"""`group.field` or `agents.<agent>.<field>` to the value that it shall have."""
+"""`group.field`, `agents.<agent>.<field>` or `agents.value.<field>` to the value that it shall have."""
 NO_CHANGES: Changes = {}
 BEFORE_THERE_WERE: Mapping[str, Changes] = {
     "inference": {
@@ -60,8 +60,14 @@ def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentS
             "profile": settings["profile"].removesuffix("+changed"),
             "model_thresholds": settings.get("model_thresholds", {}),
             "random_seed": settings.get("random_seed", 0),
-            # Before there was a draw nothing was left untouched, and before there were forecasts none was waited for.
-            "value": {"untouched_ratio": 0.0, "forecast": False, **settings.get("value", {})},
+            # Before there was a draw nothing was left untouched, before there were forecasts none was waited for, and
+            # before there were marks no machine got one.
+            "value": {
+                "untouched_ratio": 0.0,
+                "forecast": False,
+                "marks": False,
+                **settings.get("value", {}),
+            },
             "learned": settings.get("learned", {}),
             agent: settings["thresholds"],
             "signal_limit_intervals": settings["signal_limit_intervals"],
@@ -71,7 +77,8 @@ def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentS
     if {"profile", "risk_model", "demand_model"} & top.keys():
         # Another profile or model brings thresholds of its own.
         values[agent], values["model_thresholds"] = {}, {}
-    values[agent] = {**values[agent], **_of_agent(agent, changes)}
+    values[agent] = {**values[agent], **_inside(agent, changes)}
+    values["value"] = {**values["value"], **_inside("value", changes)}
     return validate_settings(AgentSettings, "agents", {**values, **top}, changes)
 
 
@@ -101,8 +108,9 @@ def _of_group(group: str, changes: Changes) -> dict[str, Any]:
     }
 
 
-def _of_agent(agent: AgentName, changes: Changes) -> dict[str, Any]:
-    prefix = f"agents.{agent}."
+def _inside(table: str, changes: Changes) -> dict[str, Any]:
+    """Return the changes inside one table of the agents' settings."""
+    prefix = f"agents.{table}."
     return {
         name.removeprefix(prefix): value
         for name, value in changes.items()

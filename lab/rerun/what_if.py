@@ -17,7 +17,7 @@ from lab.rerun.changes import Changes, first_layer
 from lab.rerun.engine import LAYERS, Plan, Rerun
 from lab.rerun.garbage import rare_collections
 from lab.rerun.stage import AnyEvent
-from projections.policy_totals import PolicyTotals
+from projections.policy_totals import PolicyTotals, comparison_rows
 from schemas.agents import action_label
 from schemas.decision import Decision
 from services.referee.rule import Rule
@@ -111,6 +111,10 @@ class Result:
             "not_computed": self.not_computed,
             "unreadable": self.unreadable,
             "decisions": self.classes,
+            "figures": [
+                {"name": name, "before": before, "after": after}
+                for name, before, after in comparison_rows(self.baseline, self.changed)
+            ],
             "baseline": self.baseline.as_json(),
             "changed": self.changed.as_json(),
             "first_divergence": None if self.first is None else _as_json(self.first),

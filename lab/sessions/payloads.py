@@ -119,7 +119,7 @@ def known_names(
         case ExperimentPayload():
             changeable = (name for name in known_settings() if name.partition(".")[0] in CHANGEABLE)
             inner = (f"{table}.{field}" for table, kind in TABLES for field in kind.model_fields)
-            return ("arm", *changeable, *inner)
+            return tuple(dict.fromkeys(("arm", *changeable, *inner)))
         case PolicyPayload():
             return POLICY_NAMES
         case BoosterPayload():

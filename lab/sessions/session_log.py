@@ -8,7 +8,7 @@ run by the other.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.port import Bus
 from bus.streams import StreamDeclaration
-from lab.sessions.log_copy import PRODUCER, LogCopy
+from lab.sessions.log_copy import PRODUCER
 from projections.session_state import SessionState
 from schemas import subjects
 from schemas.envelope import NewEvent
@@ -56,7 +56,7 @@ class SessionLog:
         self._clock = clock
         self._publisher = Publisher(bus, origin, PRODUCER)
         self._sequence = 0
-        self._copy: LogCopy | None = None
+        self._copies: list[Callable[[NewEvent], None]] = []
         self.session = session
         self.runner = runner
 
@@ -69,16 +69,16 @@ class SessionLog:
                 state.add(event_of(message))
         return state
 
-    async def copy_into(self, copy: LogCopy) -> None:
-        """Add to a copy what is stored from now on, after how the session stands."""
+    async def copy_into(self, copy: Callable[[NewEvent], None]) -> None:
+        """Tell `copy` what is stored from now on, after how the session stands."""
         state = await self.read()
-        self._copy = copy
+        self._copies.append(copy)
         jobs = list(state.planned.values())
         for some in _in_pieces(jobs):
             data = self._data(SessionPlanned, payload=state.payload, total=len(jobs), jobs=tuple(some))  # fmt: skip
-            copy.add(self._event(data))
+            copy(self._event(data))
         for changes in _in_pieces([state.jobs[job.job_id] for job in jobs]):
-            copy.add(self._event(self._data(SessionAdvanced, changes=tuple(changes))))
+            copy(self._event(self._data(SessionAdvanced, changes=tuple(changes))))
 
     async def plan(self, payload: Mapping[str, Any], jobs: Sequence[PlannedJob]) -> None:
         """Store what is to be done, in as many events as it needs."""
@@ -137,8 +137,8 @@ class SessionLog:
     async def _publish(self, kind: Any, **fields: Any) -> None:
         event = self._event(self._data(kind, **fields))
         await self._publisher.publish([event])
-        if self._copy is not None:
-            self._copy.add(event)
+        for copy in self._copies:
+            copy(event)
 
     def _data(self, kind: Any, **fields: Any) -> Any:
         self._sequence += 1

@@ -15,7 +15,7 @@ from schemas.numbers import rounded
 
 KINDS = (
     *("replicate:more", "replicate:before_end", "replicate:fewer"),
-    *("migrate:notice", "migrate:pack", "migrate:room"),
+    *("migrate:notice", "migrate:pack", "migrate:room", "migrate:mark"),
     *("power_state:sleep", "power_state:wake", "power_state:unmark"),
     "admission:admit",
 )
@@ -62,7 +62,7 @@ def kind_of(action: Action, effect: Effect) -> str:
             return "replicate:fewer" if terms.get("capacity", 0.0) > 0.0 else (
                 "replicate:more" if "capacity" in terms else "replicate:before_end"
             )  # fmt: skip
-        case MigrateAction():
+        case MigrateAction() if action.pods != ():
             return "migrate:pack" if "energy" in terms else (
                 "migrate:room" if "overdue" in terms else "migrate:notice"
             )  # fmt: skip

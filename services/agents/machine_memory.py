@@ -78,7 +78,7 @@ def remember_disruptions(
     disrupted, woken, moved = dict(memory.disrupted), dict(memory.woken), dict(memory.moved)
     for action in actions:
         name = action.target.name
-        if isinstance(action, MigrateAction):
+        if isinstance(action, MigrateAction) and action.pods != ():
             moved |= dict.fromkeys(sorted(_workloads_moved(action, view)), now_seconds)
             disrupted[name] = now_seconds
         elif isinstance(action, PowerStateAction):

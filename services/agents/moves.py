@@ -13,6 +13,7 @@ from services.agents.demand_sample import GIB
 from services.agents.effects import HOUR
 from services.agents.machine_memory import recent_wishes
 from services.agents.untouched_targets import epoch_at, is_drawn
+from services.agents.value_settings import ValueSettings
 
 RESTART_SECONDS = 30.0
 """How long a pod is away that is moved: our own guess."""
@@ -167,11 +168,14 @@ def moving_costs(situation: PolicyInput, pods: Iterable[Occupant]) -> dict[str, 
     """Return what moving pods costs, by component of the outcome score; positive amounts."""
     settings, every = situation.settings, list(pods)
     lost = math.fsum(lost_core_hours(situation, pod) for pod in every)
-    return {
-        "evictions": len(every) * settings.eviction,
-        "waiting": len(every) * RESTART_SECONDS / HOUR * settings.waiting_pod_hour,
-        "job_cpu_lost": lost * settings.job_cpu_hour_lost,
-    }
+    costs = moved_pods_cost(settings, len(every))
+    return {**costs, "job_cpu_lost": lost * settings.job_cpu_hour_lost}
+
+
+def moved_pods_cost(settings: ValueSettings, pods: int) -> dict[str, float]:
+    """Return what moving so many pods costs, whatever they run."""
+    waiting = RESTART_SECONDS / HOUR * settings.waiting_pod_hour
+    return {"evictions": pods * settings.eviction, "waiting": pods * waiting}
 
 
 def up_to_the_first_touched(

@@ -116,6 +116,10 @@ class ValueSettings(DataModel):
     right_size: bool = False
     """Whether running pods get the requests that fit what their workload will use at most, where machines are rented.
     """
+    marks: bool = True
+    """Whether, with `right_size`, the machines that a node autoscaler will give back next get no new pods while others
+    have room.
+    """
     size_margin: float = Field(default=0.1, ge=0)
     """By how much what a pod requests lies above the peak that is expected of it."""
     size_known_seconds: float = Field(default=300.0, ge=300)

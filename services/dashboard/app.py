@@ -35,6 +35,7 @@ from services.dashboard.access import LogIn, Users
 from services.dashboard.hub import Hub
 from services.dashboard.past import event_json
 from services.dashboard.past_routes import NUMBER_DIGITS, PastRoutes, number_of
+from services.dashboard.what_if import WhatIf, WhatIfRoute
 
 STATIC = Path(__file__).with_name("static")
 ARCHITECTURE = Path(__file__).with_name("architecture.json")
@@ -55,6 +56,8 @@ PAGES = (
     "nodes",
     "workloads",
     "models",
+    "runs",
+    "what-if",
     "settings",
     "log",
     "help",
@@ -176,8 +179,8 @@ def linked_event_json(message: StoredMessage, links: tuple[list[int], list[int]]
     return to_json({**event_json(message), "causes": links[0], "effects": links[1]})
 
 
-def make_app(hub: Hub) -> Starlette:
-    """Return the ASGI application over a hub.
+def make_app(hub: Hub, what_if: WhatIf | None = None) -> Starlette:
+    """Return the ASGI application over a hub; `what_if` computes what other settings would have decided.
 
     Raises:
         ConfigError: the file of users is not good.
@@ -196,6 +199,7 @@ def make_app(hub: Hub) -> Starlette:
             Route("/api/events/{seq}", routes.event),
             Route("/api/architecture", routes.architecture),
             *PastRoutes(hub).routes(),
+            Route("/api/what-if", WhatIfRoute(what_if).answer),
             Route("/healthz", routes.health),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],

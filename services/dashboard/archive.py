@@ -48,7 +48,9 @@ class Archive:
     cycle_numbers: array[int] = field(default_factory=lambda: array("q"))
     """Cycles that were observed, in order,"""
     cycle_seqs: array[int] = field(default_factory=lambda: array("q"))
-    """and the position of each one's observation."""
+    """the position of each one's observation,"""
+    cycle_times: array[float] = field(default_factory=lambda: array("d"))
+    """and its cluster time, in seconds since the Unix epoch."""
     states: list[Page] = field(default_factory=list)
     """Kept states, by position."""
     every: int = EVERY_MESSAGES
@@ -70,9 +72,10 @@ class Archive:
         if arrival.event is None:
             return
         match arrival.event.data:
-            case Observation(cycle=cycle):
+            case Observation(cycle=cycle, cluster_time_seconds=time):
                 self.cycle_numbers.append(cycle)
                 self.cycle_seqs.append(arrival.seq)
+                self.cycle_times.append(time)
             case Decision(cycle=cycle):
                 self._add_decision(page, cycle)
             case OutcomeExecution() | OutcomeVerification() | OutcomeReward():
@@ -91,6 +94,20 @@ class Archive:
         if not self.seqs:
             return None
         return self.seqs[max(0, bisect_right(self.times_ns, time_ns) - 1)]
+
+    def end_at_cluster_time(self, time_seconds: float) -> int | None:
+        """Return the last position of the newest cycle that was observed by a cluster time, or of the first of all."""
+        if not self.cycle_times:
+            return None
+        place = max(0, bisect_right(self.cycle_times, time_seconds) - 1)
+        return self.end_of_cycle(self.cycle_numbers[place])
+
+    def ms_at_cluster_time(self, time_seconds: float) -> int | None:
+        """Return when the first cycle that was observed at or after a cluster time was recorded, in milliseconds."""
+        place = bisect_left(self.cycle_times, time_seconds)
+        if place == len(self.cycle_times):
+            return None
+        return self.times_ns[bisect_left(self.seqs, self.cycle_seqs[place])] // MILLISECOND_NS
 
     def end_of_cycle(self, cycle: int) -> int | None:
         """Return the last position before the next cycle's observation; None when the cycle is not known."""

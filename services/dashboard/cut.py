@@ -153,6 +153,7 @@ async def _collect(
         if (known := await hub.past.workload(workload["name"], end)) is not None:
             answers[f"/api/workloads/{workload['name']}"] = known
     answers["/api/models"] = await hub.past.models(end)
+    answers["/api/runs"] = await hub.past.runs(end)
     answers["/api/settings"] = {"processes": await hub.past.settings(end)}
     answers["/api/incidents"] = {"incidents": await hub.past.incidents(end)}
     listed = hub.past.decisions(DecisionFilter(end))

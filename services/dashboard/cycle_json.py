@@ -6,7 +6,7 @@ that beat it, or missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from projections.cycle_record import CycleRecord, PartRecord
@@ -21,13 +21,19 @@ from schemas.outcome import (
     OutcomeReward,
     OutcomeVerification,
 )
+from schemas.signals import Signal, SignalStatus
 
 Json = dict[str, Any]
 MILLISECOND_NS = 1_000_000
 
 
-def cycle_json(record: CycleRecord) -> Json | None:
-    """Return a cycle's decision, who lost to it and what came of it; None without its decision."""
+def cycle_json(record: CycleRecord, signals: Sequence[Signal] | None = None) -> Json | None:
+    """Return a cycle's decision, what it saw, who lost to it and what came of it; None without its decision.
+
+    Args:
+        record: the cycle.
+        signals: those of its observation; None where that is not known.
+    """
     if record.decision is None:
         return None
     data = record.decision.data
@@ -49,6 +55,7 @@ def cycle_json(record: CycleRecord) -> Json | None:
         "reason": data.reason,
         "repeat_count": data.repeat_count,
         "profile": data.profile,
+        "signals": None if signals is None else _signals(signals),
         "agents": _agents(data, record.actions),
         **_followed(record.parts[0]),
         "reward": _reward(reward),
@@ -182,6 +189,33 @@ def _followed(part: PartRecord) -> Json:
         "execution": _execution(part.execution),
         "rollback": _execution(part.rollback),
         "verification": _verification(part.verification),
+    }
+
+
+def _signals(signals: Sequence[Signal]) -> Json:
+    """Return what the decision saw: how many signals, those too old or missing, and those that nobody measured."""
+    return {
+        "count": len(signals),
+        "old": [
+            signal_json(one)
+            for one in signals
+            if one.status in (SignalStatus.STALE, SignalStatus.MISSING) or one.exceptions
+        ],
+        "assumed": [one.name for one in signals if one.status is SignalStatus.ASSUMED],
+    }
+
+
+def signal_json(signal: Signal) -> Json:
+    """Return how old a signal was and where it came from."""
+    return {
+        "name": signal.name,
+        "source": signal.source,
+        "status": signal.status,
+        "age_seconds": signal.age_seconds,
+        "limit_seconds": signal.limit_seconds,
+        "reason": signal.reason,
+        "exceptions": len(signal.exceptions),
+        "simulated": signal.simulated,
     }
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from projections.cycle_record import CycleRecord
-from schemas.decision import is_noop
+from schemas.actions import ActionKind
+from schemas.decision import Decision, is_noop
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, decision_row
 
 LIMIT = 200
@@ -31,6 +33,8 @@ class DecisionEntry:
     rewards: list[tuple[int, float]] = field(default_factory=list)
     rails: list[tuple[int, str]] = field(default_factory=list)
     """Guard rails that refused it."""
+    lost: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By agent that wanted something and did not get it: the rule, and the agent that won."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,10 @@ class DecisionFilter:
     """A part of it is enough."""
     rail: str = ""
     became: str = ""
+    lost: str = ""
+    """An agent that wanted something and did not get it."""
+    within_seconds: float | None = None
+    """So much cluster time before the newest decision."""
     reward_below: float | None = None
     acts: bool = False
     """Leave out decisions to do nothing."""
@@ -72,7 +80,19 @@ def entry_of(record: CycleRecord) -> DecisionEntry | None:
         agent="" if idle else str(data.action.agent or ""),
         kind=str(data.action.kind),
         same=(data.rule, data.missing, data.profile) if idle else (decided.seq,),
+        lost={str(agent): beaten for agent, beaten in _lost(data).items()},
     )
+
+
+def _lost(data: Decision) -> dict[str, tuple[str, str]]:
+    winners = data.winners
+    lost: dict[str, tuple[str, str]] = {}
+    for proposal in data.considered:
+        override = data.overridden.get(proposal.agent)
+        wanted = proposal.kind is not ActionKind.NOOP and proposal.id not in winners
+        if wanted and override is not None:
+            lost[proposal.agent] = (str(override.rule), str(override.by or ""))
+    return lost
 
 
 def note_outcome(entry: DecisionEntry, record: CycleRecord, seq: int) -> None:
@@ -93,7 +113,8 @@ def rows_of(entries: Sequence[DecisionEntry], asked: DecisionFilter) -> Json:
     """Return the newest rows that fit, runs of doing nothing folded, and what there is to choose from."""
     known = [entry for entry in entries if entry.seq <= asked.until_seq]
     newest_first = (_as_of(entry, asked.until_seq) for entry in reversed(known))
-    fitting = (row for row in newest_first if _fits(row, asked))
+    begin = _begin(known, asked)
+    fitting = [row for row in newest_first if _fits(row, asked, begin)]
     rows: list[Json] = []
     more = False
     for row in _folded(fitting):
@@ -106,8 +127,25 @@ def rows_of(entries: Sequence[DecisionEntry], asked: DecisionFilter) -> Json:
         "more": more,
         "decisions": len(known),
         "acted": sum(1 for entry in known if entry.row["noop"] is None),
+        "lost_to": _lost_to(fitting, asked.lost),
         "choices": _choices(known, asked.until_seq),
     }
+
+
+def _begin(known: Sequence[DecisionEntry], asked: DecisionFilter) -> float:
+    """Return the cluster time from which on decisions are asked for."""
+    if asked.within_seconds is None or not known:
+        return float("-inf")
+    return float(known[-1].row["cluster_time_seconds"]) - asked.within_seconds
+
+
+def _lost_to(rows: Iterable[Json], agent: str) -> list[Json]:
+    """Return what beat an agent in these decisions, the most frequent first; nothing where none is asked for."""
+    counts = Counter(row["lost"][agent] for row in rows) if agent else Counter()
+    return [
+        {"rule": rule, "by": winner, "count": count}
+        for (rule, winner), count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    ]
 
 
 def _as_of(entry: DecisionEntry, seq: int) -> Json:
@@ -118,13 +156,18 @@ def _as_of(entry: DecisionEntry, seq: int) -> Json:
         "agent": entry.agent,
         "kind": entry.kind,
         "same": entry.same,
+        "lost": entry.lost,
         "became": became[-1] if became else "",
         "reward": rewards[-1] if rewards else None,
         "rails": [rail for at, rail in entry.rails if at <= seq],
     }
 
 
-def _fits(row: Json, asked: DecisionFilter) -> bool:
+def _fits(row: Json, asked: DecisionFilter, begin_seconds: float) -> bool:
+    if row["cluster_time_seconds"] < begin_seconds or (
+        asked.lost and asked.lost not in row["lost"]
+    ):
+        return False
     if asked.before_cycle is not None and row["cycle"] >= asked.before_cycle:
         return False
     if asked.acts and row["noop"] is not None:
@@ -161,7 +204,7 @@ def _folded(rows: Iterable[Json]) -> Iterator[Json]:
 def _choices(known: Sequence[DecisionEntry], seq: int) -> Json:
     """Return the values that occur, each with how often."""
     counted: dict[str, dict[str, int]] = {
-        name: {} for name in ("agent", "kind", "rule", "rail", "became")
+        name: {} for name in ("agent", "kind", "rule", "rail", "became", "lost")
     }
     for entry in known:
         became = [text for at, text in entry.became if at <= seq]
@@ -170,6 +213,7 @@ def _choices(known: Sequence[DecisionEntry], seq: int) -> Json:
             "kind": {entry.kind},
             "rule": {entry.row["rule"]},
             "rail": {rail for at, rail in entry.rails if at <= seq},
+            "lost": set(entry.lost),
             "became": set(became[-1].split(", ")) if became else set(),
         }
         for name, those in values.items():

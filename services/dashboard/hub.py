@@ -23,6 +23,7 @@ from schemas.mismatch import OutcomeMismatch
 from schemas.registry import LAYERS, to_json
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json
+from services.dashboard.node_measures import measure_json
 from services.dashboard.page import Page, evolve, with_operating_state
 from services.dashboard.past import Past
 from services.dashboard.sections import age_seconds, row_json, sections_of
@@ -181,6 +182,11 @@ class Hub:
             "sections": sections_of(page, self._origin, self._replay_text(), self._file),
             "rows": [row_json(row) for row in page.rows],
         }
+
+    async def measure(self, by: str, at_seq: int | None) -> Json | None:
+        """Return one number per node, now or as it stood at a position; None for no such measure."""
+        page = self._page if at_seq is None else await self.past.page_at(at_seq)
+        return measure_json(page, by)
 
     async def cycle(self, cycle: int, at_seq: int | None) -> Json | None:
         """Return one cycle as JSON, now or as it stood at a position; None when the log does not hold its decision."""

@@ -17,10 +17,10 @@ from projections.cycle_record import CycleRecord
 from projections.event_condition import condition, names_of
 from projections.incidents.history import READS, ClusterHistory
 from projections.rail_state import RailLedger
-from projections.run_progress import RunProgress
 from schemas import subjects
 from schemas.envelope import attributes_of
 from schemas.registry import EVENT_TYPES
+from schemas.signals import Signal
 from services.dashboard.archive import Archive
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
@@ -29,6 +29,7 @@ from services.dashboard.model_book import MODEL_SUBJECTS, ModelBook
 from services.dashboard.page import Page, evolve
 from services.dashboard.places import NODE_SUBJECTS, NodeHistory, incidents_json
 from services.dashboard.row_text import row_text
+from services.dashboard.run_book import RUN_SUBJECTS, RunBook
 from services.dashboard.settings_list import SettingsBook
 from services.dashboard.workloads import (
     RAIL_SUBJECTS,
@@ -65,6 +66,8 @@ class Past:
         self._one_reader = asyncio.Lock()
         self._incidents: tuple[int, ClusterHistory, list[Json]] = (0, ClusterHistory(), [])
         """Read up to a position."""
+        self._runs: tuple[int, RunBook] = (0, RunBook())
+        """Likewise."""
         self._tail_rows = tail_rows
         self._errors = errors
         self._pages: OrderedDict[int, Page] = OrderedDict()
@@ -104,7 +107,7 @@ class Past:
         """Return one cycle as it stood at a position, from the page's state or from the log."""
         record = page.overview.cycles.by_cycle.get(cycle)
         if record is not None and record.decision is not None:
-            return cycle_json(record)
+            return cycle_json(record, await self._signals_of(cycle))
         record = CycleRecord(cycle)
         begin = self.archive.begin_of_cycle(cycle)
         end = self.archive.end_of_cycle(cycle + SETTLED_CYCLES) or until_seq
@@ -112,7 +115,19 @@ class Past:
             if cycle_of_message(message) == cycle:
                 event = read_entry(message).event
                 record = record if event is None else record.after(event)
-        return cycle_json(record)
+        seen = record.observation
+        return cycle_json(record, None if seen is None else seen.data.signals)
+
+    async def _signals_of(self, cycle: int) -> tuple[Signal, ...] | None:
+        """Return the signals of a cycle's observation; None where it is not in what was read so far."""
+        place = bisect_right(self.archive.cycle_numbers, cycle) - 1
+        if place < 0 or self.archive.cycle_numbers[place] != cycle:
+            return None
+        seq = self.archive.cycle_seqs[place]
+        async for message in self._messages(seq, seq):
+            event = read_entry(message).event
+            return None if event is None else tuple(event.data.signals)
+        return None
 
     def decisions(self, asked: DecisionFilter) -> Json:
         """Return the decisions that fit."""
@@ -134,7 +149,9 @@ class Past:
         ]
 
     async def incidents(self, until_seq: int) -> list[Json]:
-        """Return the incidents up to a position, newest first; the log is read on from where the last answer ended."""
+        """Return the incidents up to a position, newest first, each with the recorded times of its damage; the log is
+        read on from where the last answer ended.
+        """
         async with self._one_reader:
             if until_seq < self._incidents[0]:
                 self._incidents = (0, ClusterHistory(), [])
@@ -145,17 +162,30 @@ class Past:
                 event = read_entry(message).event
                 if event is not None:
                     history.add(event)
-            self._incidents = (until_seq, history, incidents_json(history))
+            recorded = self.archive.ms_at_cluster_time
+            self._incidents = (until_seq, history, incidents_json(history, recorded))
             return self._incidents[2]
 
     async def run(self, until_seq: int) -> Json:
         """Return how the run stood at a position: manifest, stages, trials, files, errors and end."""
-        progress = RunProgress()
-        async for message in self._messages(1, until_seq, ("run.>",)):
-            event = read_entry(message).event
-            if event is not None:
-                progress.add(event)
-        return progress.as_json()
+        return (await self._run_book(until_seq)).progress.as_json()
+
+    async def runs(self, until_seq: int) -> Json:
+        """Return what the log told of runs up to a position: stages, files, experiments, sessions, policies."""
+        return (await self._run_book(until_seq)).as_json()
+
+    async def _run_book(self, until_seq: int) -> RunBook:
+        """Return the book of runs at a position; the log is read on from where the last answer ended."""
+        async with self._one_reader:
+            if until_seq < self._runs[0]:
+                self._runs = (0, RunBook())
+            seq, book = self._runs
+            async for message in self._messages(seq + 1, until_seq, RUN_SUBJECTS):
+                event = read_entry(message).event
+                if event is not None:
+                    book.add(event)
+            self._runs = (until_seq, book)
+            return book
 
     async def node(self, name: str, until_seq: int) -> Json | None:
         """Return the history of a node over the newest cycles; None when nothing was observed of it."""

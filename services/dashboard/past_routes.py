@@ -16,6 +16,7 @@ from schemas.registry import to_json
 from services.dashboard.cycle_json import MILLISECOND_NS
 from services.dashboard.decision_list import DecisionFilter
 from services.dashboard.hub import Hub
+from services.dashboard.node_measures import MEASURES
 
 NUMBER_DIGITS = 18
 """Digits of a position, cycle or time in an address; more fit no counter of the log."""
@@ -42,12 +43,14 @@ class PastRoutes:
             Route("/api/events", self.events),
             Route("/api/incidents", self.incidents),
             Route("/api/run", self.run),
+            Route("/api/runs", self.runs),
             Route("/api/nodes/{name}", self.node),
             Route("/api/workloads", self.workloads),
             Route("/api/workloads/{name:path}", self.workload),
             Route("/api/models", self.models),
             Route("/api/settings", self.settings),
             Route("/api/cycles/{cycle}", self.cycle),
+            Route("/api/measures", self.measure),
         ]
 
     async def outline(self, request: Request) -> Response:
@@ -62,10 +65,15 @@ class PastRoutes:
         )
 
     async def moment(self, request: Request) -> Response:
-        """Return the page's state at a position (`seq`), a recorded time (`ms`) or the end of a `cycle`."""
+        """Return the page's state at a position (`seq`), a recorded time (`ms`), a `cluster` time in seconds or the
+        end of a `cycle`.
+        """
         archive = self._hub.past.archive
-        seq, time, cycle = (_number(request, name) for name in ("seq", "ms", "cycle"))
-        if time is not None:
+        names = ("seq", "ms", "cluster", "cycle")
+        seq, time, cluster_time, cycle = (_number(request, name) for name in names)
+        if cluster_time is not None:
+            seq = archive.end_at_cluster_time(cluster_time)
+        elif time is not None:
             seq = archive.seq_at((time + 1) * MILLISECOND_NS - 1)
         elif cycle is not None:
             seq = archive.end_of_cycle(cycle)
@@ -78,12 +86,13 @@ class PastRoutes:
         query = request.query_params
         texts = {
             name: query.get(name, "")[:TEXT_LENGTH]
-            for name in ("agent", "kind", "rule", "target", "rail", "became")
+            for name in ("agent", "kind", "rule", "target", "rail", "became", "lost")
         }
         asked = DecisionFilter(
             until_seq=self._until(request),
             before_cycle=_number(request, "before"),
             reward_below=_decimal(query.get("reward_below", "")),
+            within_seconds=_number(request, "within"),
             acts=query.get("acts") == "1",
             **texts,
         )
@@ -129,6 +138,19 @@ class PastRoutes:
     async def run(self, request: Request) -> Response:
         """Return how the run stood at `at`, as `foresail status --run FILE --json` says."""
         return _answer(await self._hub.past.run(self._until(request)))
+
+    async def runs(self, request: Request) -> Response:
+        """Return what the log told of runs up to `at`."""
+        return _answer(await self._hub.past.runs(self._until(request)))
+
+    async def measure(self, request: Request) -> Response:
+        """Return one number per node as of `at`: what `by` names."""
+        by = request.query_params.get("by", "")[:TEXT_LENGTH]
+        content = await self._hub.measure(by, _number(request, "at"))
+        if content is None:
+            known = ", ".join(MEASURES)
+            return JSONResponse({"error": f"by: {by}: use one of {known}"}, 400)
+        return _answer(content)
 
     async def node(self, request: Request) -> Response:
         """Return the history of one node up to `at`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,11 +31,23 @@ COLUMNS = (
 MOST_REACTIONS = 40
 
 
-def incidents_json(history: ClusterHistory) -> list[Json]:
-    """Return every incident of a history, newest first, each with its chain, lanes and curves."""
-    known = incidents(history)
+def incidents_json(
+    history: ClusterHistory, recorded_ms: Callable[[float], int | None]
+) -> list[Json]:
+    """Return every incident of a history, newest first, each with its chain, lanes and curves.
+
+    Args:
+        history: what is known of the cluster.
+        recorded_ms: when a cluster time, in seconds, was recorded.
+    """
     return [
-        {**one.model_dump(mode="json"), "lead_seconds": one.lead_seconds} for one in reversed(known)
+        {
+            **one.model_dump(mode="json"),
+            "lead_seconds": one.lead_seconds,
+            "damage_ms": recorded_ms(one.damage_seconds),
+            "end_ms": None if one.end_seconds is None else recorded_ms(one.end_seconds),
+        }
+        for one in reversed(incidents(history))
     ]
 
 

@@ -14,8 +14,15 @@ from schemas.agents import agent_manifests, letter_of, referee_place
 from schemas.identity import Origin
 from schemas.observation import ClusterTotals
 from schemas.reaction import ReactionItem
+from schemas.signals import Signal
 from services.dashboard.acting import acting_json
-from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json, decision_rows
+from services.dashboard.cycle_json import (
+    MILLISECOND_NS,
+    Json,
+    cycle_json,
+    decision_rows,
+    signal_json,
+)
 from services.dashboard.foresight import foresight_json
 from services.dashboard.page import NANOSECONDS, EventRow, Page
 
@@ -35,7 +42,9 @@ def sections_of(page: Page, origin: Origin, replay: str = "", file: str = "") ->
         "layers": _layers(page),
         "cluster": _cluster(page),
         "signals": _signals(page),
-        "decision": None if decided is None else cycle_json(decided),
+        "decision": None
+        if decided is None
+        else cycle_json(decided, _signals_of(page, decided.cycle)),
         "recent": _recent(page),
         "models": _models(page),
         "promotion": _promotion(page),
@@ -159,19 +168,13 @@ def _mean(values: tuple[float | None, ...]) -> float | None:
 def _signals(page: Page) -> list[Json]:
     if page.observation is None:
         return []
-    return [
-        {
-            "name": signal.name,
-            "source": signal.source,
-            "status": signal.status,
-            "age_seconds": signal.age_seconds,
-            "limit_seconds": signal.limit_seconds,
-            "reason": signal.reason,
-            "exceptions": len(signal.exceptions),
-            "simulated": signal.simulated,
-        }
-        for signal in page.observation.signals
-    ]
+    return [signal_json(signal) for signal in page.observation.signals]
+
+
+def _signals_of(page: Page, cycle: int) -> tuple[Signal, ...] | None:
+    """Return the signals of a cycle's observation; None where a newer one came meanwhile."""
+    seen = page.observation
+    return seen.signals if seen is not None and seen.cycle == cycle else None
 
 
 def _recent(page: Page) -> list[Json]:

@@ -21,6 +21,7 @@ from services.dashboard.app import make_app
 from services.dashboard.connections import HEAD_BYTES, BoundedConnection
 from services.dashboard.hub import Hub
 from services.dashboard.settings import DashboardSettings
+from services.dashboard.what_if import WhatIf
 
 STOP_SECONDS = 2
 
@@ -44,8 +45,10 @@ async def run(
     replay_text: Callable[[], str] | None = None,
     errors: ItemErrors | None = None,
     file: str = "",
+    what_if: WhatIf | None = None,
 ) -> None:
-    """Serve the page until cancelled; `replay_text` says how far a replay is, `file` names a recording that is shown.
+    """Serve the page until cancelled; `replay_text` says how far a replay is, `file` names a recording that is shown,
+    `what_if` computes what other settings would have decided on it.
 
     An event that cannot be shown, and a request that cannot be answered, end nothing; `errors` counts them.
 
@@ -65,7 +68,7 @@ async def run(
     remembering = asyncio.create_task(hub.remember(), name="dashboard-remember")
     server = PageServer(
         uvicorn.Config(
-            make_app(hub),
+            make_app(hub, what_if),
             lifespan="off",
             http=BoundedConnection,
             ws="none",

@@ -122,7 +122,7 @@ def _moved_loads(loads: dict[str, Load], nodes: ObservedNodes, action: Action) -
     """Return the nodes whose load the action changes."""
     name = action.target.name
     load = loads.get(name)
-    if load is None:
+    if load is None or action.full_kind == "migrate:mark":
         return {}
     if isinstance(action, MigrateAction | ReplicateAction):
         return _shifted_loads(loads, nodes, action)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from features.live.demand_series import DemandSeries, demand_after
+from lab.rerun.changes import read_settings
 from lab.rerun.settings import agent_settings
 from schemas.actions import ReplicateAction
 from schemas.capacity import CapacityTable, PredictionCapacity
@@ -273,18 +274,20 @@ def test_the_chance_to_exceed_follows_the_band() -> None:
 
 
 def test_a_re_run_has_the_announced_value_settings() -> None:
-    """An arm with bands is judged again with bands; a recording from before them without."""
+    """An arm with bands is judged again with bands, a changed field alone changed; an older recording without."""
     announced = {
         "profile": "foresail", "thresholds": {}, "signal_limit_intervals": 3.0,
         "value": ValueSettings(forecast=True, headroom_ratio=0.2).model_dump(mode="json"),
     }  # fmt: skip
     older = {name: value for name, value in announced.items() if name != "value"}
 
-    def value_of(settings: dict[str, object]) -> ValueSettings:
+    def value_of(settings: dict[str, object], *changes: str) -> ValueSettings:
         config = Config.model_construct(process="agent-safety", settings=settings)
-        return agent_settings("safety", config, {}).value
+        return agent_settings("safety", config, read_settings(changes)).value
 
+    changed = value_of(announced, "agents.value.eviction=0.07")
     assert value_of(announced) == ValueSettings(forecast=True, headroom_ratio=0.2)
+    assert (changed.headroom_ratio, changed.eviction) == (0.2, 0.07)
     assert value_of(older).forecast is False
 
 

@@ -17,6 +17,7 @@ from tests.patience import HANGS_SECONDS
 WEB = ROOT / "web"
 MOST_GZIP_BYTES = 150_000
 SOURCE_LINES = 400
+TYPES = Path(__file__).with_name("answer_types.json")
 WRITTEN = {".ts", ".js", ".svelte", ".css"}
 GENERATED = {"events.ts"}
 
@@ -30,6 +31,17 @@ def test_the_bundle_is_what_its_sources_give(tmp_path: Path) -> None:
 
     built = {path.name: path.read_bytes() for path in (tmp_path / "static").iterdir()}
     assert {path.name: path.read_bytes() for path in STATIC.iterdir()} == built
+
+
+def test_the_types_are_what_their_source_gives(tmp_path: Path) -> None:
+    """`npm run types` makes the committed schema of the server's answers again."""
+    if shutil.which("npm") is None or not (WEB / "node_modules").is_dir():
+        pytest.skip("needs node and web/node_modules (make web): the types were not written again")
+    made = tmp_path / TYPES.name
+    command = ["npm", "run", "--silent", "types", "--", "--out", str(made)]
+    subprocess.run(command, cwd=WEB, check=True, capture_output=True, timeout=HANGS_SECONDS)
+
+    assert TYPES.read_text(encoding="utf-8") == made.read_text(encoding="utf-8")
 
 
 def test_the_page_stays_light() -> None:

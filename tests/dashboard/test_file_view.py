@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -24,8 +25,15 @@ RECORDING = ROOT / "tests" / "golden" / "v2.fslog"
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """Open the recording as a user does, and end it by Ctrl-C."""
-    command = [sys.executable, "-m", "foresail", "dashboard", str(RECORDING)]
+    """Open the recording."""
+    with opened_recording(RECORDING) as address:
+        yield address
+
+
+@contextmanager
+def opened_recording(file: Path) -> Iterator[str]:
+    """Open a recording as a user does, yield its address once all of it is read, and end it by Ctrl-C."""
+    command = [sys.executable, "-m", "foresail", "dashboard", str(file)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     address = process.stdout.readline().split()[1]

@@ -181,7 +181,7 @@ def test_the_page_gets_every_agents_letter_and_colours() -> None:
         "B": "efficiency",
         "C": "admission",
     }
-    assert (agents["A"]["colour"], agents["A"]["dark_colour"]) == ("#a4497f", "#d884b8")
+    assert (agents["A"]["colour"], agents["A"]["dark_colour"]) == ("#ad5290", "#cf79c0")
 
 
 def test_rewards_put_observed_beside_predicted() -> None:

@@ -21,6 +21,7 @@ from services.dashboard import past as past_module
 from services.dashboard.app import make_app
 from services.dashboard.arrival import arrival_of
 from services.dashboard.hub import Hub
+from services.dashboard.node_measures import COLUMNS, MEASURES
 from services.dashboard.page import Page, evolve
 from services.dashboard.sections import sections_of
 from services.dashboard.settings import DashboardSettings
@@ -105,12 +106,57 @@ async def test_moments_are_found_by_time_and_cycle() -> None:
         outline = (await http.get("/api/outline")).json()
         by_time = (await http.get(f"/api/moment?ms={outline['last_ms']}")).json()
         by_cycle = (await http.get("/api/moment?cycle=5")).json()
+        at_seconds = by_cycle["sections"]["head"]["cluster_time_seconds"]
+        by_cluster_time = (await http.get(f"/api/moment?cluster={at_seconds + 1:.0f}")).json()
         none = await http.get("/api/moment?cycle=999")
 
     assert outline["last_seq"] == by_time["seq"]
     assert 5 == by_cycle["sections"]["head"]["cycle"]
     assert 5 == by_cycle["sections"]["decision"]["cycle"]
+    assert by_cluster_time["seq"] == by_cycle["seq"]
     assert 404 == none.status_code
+
+
+async def test_it_is_told_what_an_agent_lost_against_and_since_when() -> None:
+    """Losses are counted by rule and winner, those of noops are none; a time limits what is counted."""
+    async with reading() as hub, asking(hub) as http:
+        lost = (await http.get("/api/decisions?lost=efficiency")).json()
+        lately = (await http.get("/api/decisions?lost=efficiency&within=60")).json()
+        safety = (await http.get("/api/decisions?lost=safety")).json()
+
+    assert [{"rule": "safety_first", "by": "safety", "count": 3}] == lost["lost_to"]
+    assert 2 == lately["lost_to"][0]["count"]
+    assert ["efficiency", 3] in lost["choices"]["lost"]
+    assert ([], []) == (safety["rows"], safety["lost_to"])
+
+
+async def test_nodes_are_measured_by_more_than_risk() -> None:
+    """Each measure has a value for every node, those of the observation then; an unknown one is refused by name."""
+    async with reading() as hub, asking(hub) as http:
+        seq = (await http.get("/api/moment?cycle=5")).json()["seq"]
+        node = (await http.get("/api/nodes/openb-node-0002", params={"at": seq})).json()["now"]
+        names = (await http.get("/api/state")).json()["sections"]["node_names"]
+        asked = {by: await http.get(f"/api/measures?by={by}&at={seq}") for by in MEASURES}
+        wrong = await http.get("/api/measures?by=price")
+
+    place = names.index("openb-node-0002")
+    told = {by: answer.json()["values"] for by, answer in asked.items()}
+    assert {len(names)} == {len(values) for values in told.values()}
+    assert {column: told[by][place] for by, column in COLUMNS.items()} == {
+        column: node[column] for column in COLUMNS.values()
+    }
+    assert max(told["power"]) == asked["power"].json()["highest"]
+    assert (400, True) == (wrong.status_code, "use one of demand" in wrong.json()["error"])
+
+
+async def test_a_decision_says_which_signals_it_could_not_see() -> None:
+    """Live and of the past: stale and missing ones by name, and what nobody measured."""
+    async with reading() as hub, asking(hub) as http:
+        newest = (await http.get("/api/state")).json()["sections"]
+        then = (await http.get("/api/cycles/5")).json()["signals"]
+
+    assert newest["decision"]["signals"]["count"] == len(newest["signals"]) == then["count"]
+    assert (then["old"], then["assumed"]) == ([], ["energy_price"])
 
 
 async def test_decisions_are_listed_as_they_stood() -> None:

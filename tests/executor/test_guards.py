@@ -173,13 +173,14 @@ def test_replicas_of_workloads_leave_the_namespace_its_share() -> None:
     assert failed_reasons(question(*[move] * 10, of=due(action=raised), plan=plan)) == []
 
 
-def test_waking_a_machine_takes_nothing_from_the_budget() -> None:
-    """Ten machines that were woken leave room for one that sleeps; a wake needs none of it."""
+@pytest.mark.parametrize("harmless", ["on", "mark"])
+def test_waking_or_marking_a_machine_takes_nothing_from_the_budget(harmless: str) -> None:
+    """Ten machines that were woken or marked leave room for one that sleeps; a wake or mark needs none of it."""
     woken, asleep = (
         [execution_before(300.0, target=f"n{one}", direction=way) for one in range(10)]
-        for way in ("on", "off")
+        for way in (harmless, "off")
     )
-    wake = OperationPlan(operations=(), text="", direction="on")
+    wake = OperationPlan(operations=(), text="", direction=harmless)
     assert failed_reasons(question(*woken)) == []
     assert failed_reasons(question(*asleep)) == [Reason.BUDGET_EXHAUSTED]
     assert failed_reasons(question(*asleep, plan=wake)) == []

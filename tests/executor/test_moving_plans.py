@@ -9,6 +9,7 @@ from schemas.actions import ActionKind
 from schemas.outcome import Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts
+from services.executor.plans.migrate import RISK_TAINT
 from tests.executor.test_plans import SETTINGS, expect_plan, expect_refusal, node, pod
 
 
@@ -42,6 +43,21 @@ def test_migrate_moves_the_pods_that_are_named_or_none() -> None:
     for other in ("default/marked", "default/gone"):
         named = ("default/web-1", other)
         assert expect_refusal(ActionKind.MIGRATE, facts, pods=named) is Reason.NO_MOVABLE_POD
+
+
+def test_migrate_of_no_pod_only_marks_the_node() -> None:
+    """New pods prefer other nodes and none is moved; a marked node and one that may not be written are refused."""
+
+    def facts(**fields: Any) -> Facts:
+        return Facts(time_seconds=0.0, node=node(**fields), pods=(pod("web"),))
+
+    (taint,) = expect_plan(ActionKind.MIGRATE, facts(), pods=()).operations
+    assert (taint.verb, taint.resource) == (Verb.TAINT, "nodes")
+    assert "foresail.dev/risk" in taint.patch
+    marked = facts(taints=(RISK_TAINT,))
+    assert expect_refusal(ActionKind.MIGRATE, marked, pods=()) is Reason.ALREADY_IN_STATE
+    shut = facts(writable=False)
+    assert expect_refusal(ActionKind.MIGRATE, shut, pods=()) is Reason.NODE_NOT_NAMED
 
 
 def test_migrate_moves_every_pod_of_a_machine_that_goes() -> None:

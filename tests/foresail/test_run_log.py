@@ -69,20 +69,31 @@ def test_stages_files_and_trials_are_told(tmp_path: Path) -> None:
     assert run.manifest.code_version == CODE_VERSION
 
 
-def test_a_run_that_fails_says_so(tmp_path: Path) -> None:
-    """Its stage has failed, its error is told, and `status --run` is no success."""
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (InputError("--rounds", 0, "give 1 or more"), "failed", "--rounds = 0: give 1 or more"),
+        (ValueError("two\nlines"), "failed", "ValueError: two lines"),
+        (KeyboardInterrupt(), "interrupted", "stopped by Ctrl-C or a signal"),
+    ],
+)
+def test_a_run_that_fails_says_so(
+    error: BaseException, status: str, reason: str, tmp_path: Path
+) -> None:
+    """Its stage has failed and says why in one line, a failure is told, and `status --run` is no success."""
     path = tmp_path / "run.fslog"
     with (
-        pytest.raises(InputError),
+        pytest.raises(type(error)),
         run_log_of(parsed(path), []),
         doing_shares("training"),
     ):
-        raise InputError("--rounds", 0, "give 1 or more")
+        raise error
 
     run = read_run(path)
-    assert run.failed
-    assert run.stages["training"].status == "failed"
-    assert [one.text for one in run.errors] == ["--rounds = 0: give 1 or more"]
+    assert run.complete is not None
+    assert run.complete.status == status
+    assert (run.stages["training"].status, run.stages["training"].detail) == ("failed", reason)
+    assert [one.text for one in run.errors] == ([reason] if status == "failed" else [])
     assert main(["status", "--run", str(path)]) == ExitCode.DIFFERS
 
 

@@ -29,22 +29,11 @@ from schemas.learned import LearnedChoice, LearnedRank, OutcomeLearned
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
-from schemas.run import RunArtifact, RunError, RunManifest, RunTrial
-from schemas.session import (
-    JobChange,
-    PlannedJob,
-    SessionAdvanced,
-    SessionCancelRequested,
-    SessionClaimed,
-    SessionEnded,
-    SessionPlanned,
-    SessionRay,
-    SessionStudy,
-)
 from schemas.sizes import PredictionSizes, SizeTable
 from schemas.switchback import OutcomeSwitchback, SwitchbackPair
 from schemas.upcast import upcast
 from tests.builders import make_control, stamp_event
+from tests.fuzz.made_runs import OF_RUN, OF_SESSION
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
 from tests.score_events import make_breaker_change, make_foresight, make_judgement, make_mismatch
 
@@ -120,24 +109,6 @@ SWITCHBACK = OutcomeSwitchback(
     confidence_ratio=0.95,
 )
 """Nothing of the kind is in a run whose executor may always act."""
-_SESSION = {"session": "s", "runner": "r", "sequence": 1}
-SESSION = (
-    SessionPlanned(
-        **_SESSION,
-        payload={"kind": "command"},
-        total=1,
-        jobs=(PlannedJob(job_id="j", config={"x": 0}, output_json="o.json"),),
-    ),
-    SessionClaimed(**_SESSION, engine="local", host="h", limits={"max_parallel": 4}),
-    SessionAdvanced(**_SESSION, changes=(JobChange(job_id="j", state="failed", log_tail=("x",)),)),
-    SessionEnded(**_SESSION, status="complete", counts={"failed": 1}, exit_code=1),
-    SessionCancelRequested(**_SESSION, why="enough"),
-    SessionRay(**_SESSION, status="complete", nodes=2, cpus=6, train_iters=8, reward_mean=-1.5),
-    SessionStudy(
-        **_SESSION, status="running", study="s", trials=2, completed_trials=1, failed_trials=0,
-        pruned_trials=0, trial=0, best_score=(1.5,), best_params={"x": 1},
-    ),
-)  # fmt: skip
 """No run of a stack makes any."""
 _FIGURES = {
     name: 1
@@ -233,12 +204,8 @@ def examples() -> Mapping[str, list[Encoded]]:
         for message in open_recording(path):
             encoded = Encoded(message.subject, message.headers, message.data)
             found[attributes_of(message.headers)["type"]].append(encoded)
-    about = {"run_id": "r", "process": "lab"}
     for made in (
-        RunArtifact(**about, label="model", file_name="m.json", kind="model"),
-        RunManifest(**about, arguments=("verify", "f"), code_version="c", python="3.11.7"),
-        RunTrial(**about, study="s", trial=1, value=0.5, parameters={"depth": 3, "list": [1.5]}),
-        RunError(**about, text="it broke"),
+        *OF_RUN,
         make_control(),
         SWITCHBACK,
         make_breaker_change(),
@@ -251,7 +218,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         CAPACITY,
         SIZES,
         FILLED,
-        *SESSION,
+        *OF_SESSION,
         *QUEUE,
         *LEARNED,
     ):

@@ -11,7 +11,7 @@ import pytest
 from bus.clock import ManualClock
 from bus.memory_adapter import MemoryBus, MemoryLog
 from foresail import status
-from foresail.stack.real import MOST_SETTLE_SECONDS, SETTLE_SECONDS, _settle
+from foresail.stack.ending import MOST_SETTLE_SECONDS, SETTLE_SECONDS, settle
 from tests.patience import HANGS_SECONDS
 
 
@@ -66,5 +66,5 @@ async def test_the_last_cycle_is_waited_for_while_something_is_stored(
 ) -> None:
     """Five seconds of silence end the wait for an outcome; a log that is never quiet does not prolong it for ever."""
     stack: Any = Ending(stores, done_at)
-    await _settle(stack)
+    await settle(stack.watch, stack.clock)
     assert least <= stack.clock.monotonic() <= most

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bus.errors import InputError
 from features.demand.features import describe
 from features.demand.past import Past, origin_times, origins_of
 from features.series.quantiles import Floats
@@ -66,7 +67,11 @@ class LearningRows:
 
 
 def learning_rows(tables: Sequence[RateTable], part: str, progress: Progress) -> LearningRows:
-    """Return the rows of all tables, in order: those of `part` where a table has parts, else all."""
+    """Return the rows of all tables, in order: those of `part` where a table has parts, else all.
+
+    Raises:
+        InputError: there is none.
+    """
     shares: list[LearningRows] = []
     for number, table in enumerate(tables):
         progress(f"rows of {table.name}", number / len(tables))
@@ -75,6 +80,10 @@ def learning_rows(tables: Sequence[RateTable], part: str, progress: Progress) ->
             share = _share(series, name, limit, code, len(table.names), place)
             if share is not None:
                 shares.append(share)
+    if not shares:
+        names = ", ".join(table.name for table in tables)
+        remedy = f"none of their rows can be learnt from: give series longer than {FIRST_HOURS} h, not all 0"
+        raise InputError("tables of rates", names, remedy)
     return _pooled(shares)
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
 from bus.errors import InputError
 from lab.forecast.risk.booster_profiles import BoosterProfile
-from lab.forecast.risk.boosting import MOST_THREADS, threads_for
+from lab.forecast.risk.boosting import threads_for
 from lab.forecast.risk.folds import rolling_folds
 from lab.forecast.risk.metrics import Ranking
 from lab.forecast.risk.options import Options
-from lab.forecast.risk.rows import Bools, RiskData, Rows, read_features, read_rows
+from lab.forecast.risk.rows import Bools, Rows, read_features, read_rows
 from lab.forecast.risk.run_training import cut_for
 from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.splits import fractions, training_rows
@@ -48,12 +47,14 @@ def score_profile(
     return {"score": score, **means}
 
 
-def _score(
-    source: DatasetSource, minutes: int, profile: BoosterProfile, seed: int
-) -> dict[str, float]:
-    import xgboost as xgb  # noqa: PLC0415 - slow to load, with scikit-learn
+def check_failures(source: DatasetSource, horizons: Sequence[int]) -> None:
+    """Refuse a dataset that no profile can be scored on; raises InputError as `score_profile`."""
+    for minutes in horizons:
+        _parts(source, minutes, Options())
 
-    options = Options(seed=seed)
+
+def _parts(source: DatasetSource, minutes: int, options: Options) -> tuple[Rows, Rows]:
+    """Return the rows that a booster learns from and those that it is judged on; raises InputError."""
     rows = read_rows(source, minutes)
     cut = cut_for(source, rows, minutes, options)
     fold = rolling_folds(cut)[-1]
@@ -64,11 +65,24 @@ def _score(
     for name, part in (("learnt from", learnt), ("judged on", judged)):
         if part.positives < LEAST_POSITIVES:
             raise InputError(
-                f"rows that are {name}",
-                f"{part.positives} failures",
-                f"at least {LEAST_POSITIVES} are needed; take a longer trace or horizon",
+                f"--dataset {source.dataset.name}: rows that are {name}",
+                f"{part.positives} failures within {minutes} minutes",
+                f"at least {LEAST_POSITIVES} are needed: give a dataset of a longer trace, or of a longer --horizon",
             )
-    matrix, judged_matrix = _matrix(source, learnt), _matrix(source, judged)
+    return learnt, judged
+
+
+def _score(
+    source: DatasetSource, minutes: int, profile: BoosterProfile, seed: int
+) -> dict[str, float]:
+    import xgboost as xgb  # noqa: PLC0415 - slow to load, with scikit-learn
+
+    learnt, judged = _parts(source, minutes, Options(seed=seed))
+    features = read_features(source, learnt.position)
+    threads = threads_for(features)
+    matrix = xgb.DMatrix(features, learnt.label, missing=np.nan, nthread=threads)
+    judged_features = read_features(source, judged.position)
+    judged_matrix = xgb.DMatrix(judged_features, judged.label, missing=np.nan, nthread=threads)
     rate = (len(learnt) - learnt.positives) / learnt.positives
     booster = xgb.train(
         {
@@ -77,7 +91,7 @@ def _score(
             "subsample": profile.subsample, "colsample_bytree": profile.colsample_bytree,
             "min_child_weight": profile.min_child_weight, "alpha": profile.reg_alpha,
             "lambda": profile.reg_lambda, "scale_pos_weight": rate, "seed": seed, "verbosity": 0,
-            "nthread": MOST_THREADS,
+            "nthread": threads,
         },
         matrix,
         num_boost_round=profile.n_estimators,
@@ -103,11 +117,3 @@ def _drawn(rows: Rows, chosen: Bools, options: Options) -> Bools:
     share = min(1.0, options.pool_rows / max(1, negatives))
     drawn: Bools = chosen & ((rows.label == 1) | (fractions(rows.position, options.seed) < share))
     return drawn
-
-
-def _matrix(data: RiskData, rows: Rows) -> Any:
-    """Return rows as XGBoost takes them, `xgb.DMatrix`."""
-    import xgboost as xgb  # noqa: PLC0415
-
-    features = read_features(data, rows.position)
-    return xgb.DMatrix(features, rows.label, missing=np.nan, nthread=threads_for(features))

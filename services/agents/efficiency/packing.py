@@ -139,12 +139,12 @@ def _packing(situation: PolicyInput, listed: OccupiedNode, shortfall_ratio: floa
     return Candidate(MigrateAction(target=node(listed.node)), effect, (few,), text)
 
 
-def returned_marks(situation: PolicyInput) -> Iterator[Candidate]:
+def returned_marks(situation: PolicyInput, to_go: tuple[str, ...]) -> Iterator[Candidate]:
     """Yield machines that keep our taint although nothing came of emptying them, or the reason is gone."""
     view, settings = situation.view, situation.settings
     if view.occupancy is None:
         return
-    going = {listed.node for listed in view.occupancy.nodes if listed.notices}
+    going = {*to_go, *(listed.node for listed in view.occupancy.nodes if listed.notices)}
     for name, since in sorted(situation.memory.machines.marked.items()):
         row = view.nodes.ids.index(name) if name in view.nodes.ids else None
         age = view.cluster_time_seconds - since

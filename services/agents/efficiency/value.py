@@ -26,6 +26,7 @@ from services.agents.appraisal import (
 )
 from services.agents.demand_sample import GIB, DemandSample
 from services.agents.effects import HOUR, effect_of
+from services.agents.efficiency.marking import machines_to_go, markings
 from services.agents.efficiency.packing import (
     PODS_PER_SHORTFALL,
     SHORTFALL_COST,
@@ -71,14 +72,16 @@ class Capacity:
 
 def appraise(situation: PolicyInput) -> Appraisal:
     """Return which machines should sleep, or wake, and which pods should request something else."""
-    appraisal = _of_machines(situation)
+    to_go = machines_to_go(situation)
+    appraisal = _of_machines(situation, to_go)
     fitted, why = sizings(situation)
+    further = (*markings(situation, to_go), *fitted)
     text = f"{appraisal.text}; {why}" if why else appraisal.text
-    reason = Reason.NOTHING_TO_DO if fitted else appraisal.reason
-    return Appraisal((*appraisal.candidates, *fitted), text, reason)
+    reason = Reason.NOTHING_TO_DO if further else appraisal.reason
+    return Appraisal((*appraisal.candidates, *further), text, reason)
 
 
-def _of_machines(situation: PolicyInput) -> Appraisal:
+def _of_machines(situation: PolicyInput, to_go: tuple[str, ...]) -> Appraisal:
     """Return which machines should sleep, or wake."""
     view, settings = situation.view, situation.settings
     if not view.nodes.ids:
@@ -99,7 +102,7 @@ def _of_machines(situation: PolicyInput) -> Appraisal:
     )
     if capacity.empty and not sleeping and disruptions_left(situation) <= 0:
         text += "; as many machines were put to sleep lately as the budget of disruptions allows"
-    given_back = tuple(returned_marks(situation))
+    given_back = tuple(returned_marks(situation, to_go))
     if capacity.empty or sleeping:
         return Appraisal((*sleeping, *given_back), text)
     packed, why = _packing(situation, capacity)

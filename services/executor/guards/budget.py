@@ -10,16 +10,19 @@ from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
 from services.executor.guards import Guard, Needs, Question, guard_check
+from services.executor.plans.migrate import MARKS
 from services.executor.settings import DisruptionBudget
+
+HARMLESS = frozenset({"on", MARKS})
+"""Directions that take no pod and no capacity away."""
 
 
 def check(question: Question) -> GuardCheck:
     """Fail when a budget that covers this kind is used up."""
     action = question.due.action
-    if question.planned is not None and question.planned.direction == "on":
-        return guard_check(
-            "budget", passed=True, reason=Reason.BUDGET_EXHAUSTED, text="waking disrupts nothing"
-        )
+    if question.planned is not None and question.planned.direction in HARMLESS:
+        text = "waking or marking disrupts nothing"
+        return guard_check("budget", passed=True, reason=Reason.BUDGET_EXHAUSTED, text=text)
     covering = [
         budget
         for budget in question.settings.budgets_in_force
@@ -48,7 +51,7 @@ def _check_budget(question: Question, budget: DisruptionBudget) -> GuardCheck:
         for execution in question.recent(budget.window_seconds)
         if execution.action.kind in budget.reasons
         and execution.action.target.kind is TargetKind.NODE
-        and execution.direction != "on"
+        and execution.direction not in HARMLESS
         and not execution.rolled_back
     }
     limit = budget.limit(question.state.seen.nodes)

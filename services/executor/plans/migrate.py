@@ -25,6 +25,8 @@ from services.notices import NOTICE_TAINTS
 from services.ordinals import ordinal_of
 
 RISK_TAINT = {"key": "foresail.dev/risk", "value": "true", "effect": "PreferNoSchedule"}
+MARKS = "mark"
+"""The direction of a plan that keeps new pods away and moves none, so that it disrupts nothing."""
 
 
 def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
@@ -32,6 +34,8 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
     node = node_of(facts, action.target.name)
     if isinstance(node, PlanRefusal):
         return node
+    if isinstance(action, MigrateAction) and action.pods == ():
+        return _mark(node)
     owned = [pod for pod in facts.pods if pod.workload and not pod.daemon]
     movable = [
         pod
@@ -79,6 +83,16 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
         workloads=tuple(dict.fromkeys(pod.workload for pod in chosen)),
         missing_replicas=_missing_replicas(chosen, facts),
     )
+
+
+def _mark(node: NodeFacts) -> OperationPlan | PlanRefusal:
+    """Keep new pods from a node that is to go, as long as others have room; what runs there stays."""
+    if not node.writable:
+        return PlanRefusal(reason=Reason.NODE_NOT_NAMED, text=f"{node.name} may not be written")
+    taint = _taint(node)
+    if taint is None:
+        return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} is marked already")
+    return OperationPlan(operations=(taint,), text=taint.text, direction=MARKS)
 
 
 def _why_it_stays(

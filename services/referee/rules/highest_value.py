@@ -66,9 +66,10 @@ def _only_saves(candidate: OpenProposal) -> bool:
     action = candidate.action
     if isinstance(action, PowerStateAction):
         return action.power_state != "on"
-    if isinstance(action, MigrateAction):  # to let a machine sleep
+    if isinstance(action, MigrateAction):  # to let a machine sleep, or go
         effect = candidate.considered.effect
-        return effect is not None and effect.terms.get("energy", 0.0) > 0.0
+        saves = effect is not None and effect.terms.get("energy", 0.0) > 0.0
+        return saves or action.pods == ()
     return isinstance(action, DvfsAction | MemoryBalloonAction)
 
 

@@ -101,6 +101,17 @@ def test_a_model_is_trained_and_diagnosed_on_what_it_did_not_learn(
     assert "has later, train" in capsys.readouterr().err
 
 
+def test_series_that_are_too_short_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line that names the table and what it would take."""
+    monkeypatch.setenv("BORG_XGBOOST_WORKSPACE", str(tmp_path))
+    pl.read_parquet(windows(tmp_path)).head(8).write_parquet(tmp_path / "short.parquet")
+    words = ["--task", "demand", "--windows", str(tmp_path / "short.parquet")]
+    assert main(["forecast", "train", *words]) == 2
+    assert "short-cpu: none of their rows can be learnt from" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

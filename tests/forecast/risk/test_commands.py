@@ -317,3 +317,24 @@ def test_the_predecessors_profiles_are_scored_as_they_were(place: Path, name: st
     )
     assert found["average_precision"] > 0.3
     assert 1 <= found["trees"] < profile.n_estimators
+
+
+def test_a_dataset_with_too_few_failures_is_refused_before_any_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line with the dataset, the failures and what would do; no study is begun."""
+    monkeypatch.setenv("BORG_XGBOOST_WORKSPACE", str(tmp_path))
+    examples = Path("examples/predecessor").absolute()
+    hour = (examples / "windows.csv").read_text(encoding="utf-8").splitlines(keepends=True)[:200]
+    (tmp_path / "hour.csv").write_text("".join(hour), encoding="utf-8")
+    given = ["--mapping", str(examples / "names.json"), "--default-cluster", "lab"]
+    given += ["--numeric-codes", "google2019", "--anchor", "window", "--name", "hour"]
+    build = ["forecast", "dataset", "--trace", "common", "--input", str(tmp_path / "hour.csv")]
+    assert main([*build, *given]) == 0
+    state = tmp_path / "state"
+    tune = ["tune", "--preset", "booster-profiles", "--dataset", "hour", "--state", str(state)]
+    assert main(tune) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "--dataset hour: rows that are" in error
+    assert "at least 10 are needed" in error
+    assert not state.exists()

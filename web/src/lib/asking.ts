@@ -1,8 +1,10 @@
 // Where answers come from: the server; or, in a file that was exported, the cut of a recording inside it.
 
+import type { Row, Sections } from "./sections";
+
 export interface Answer { ok: boolean; status: number; json(): Promise<unknown> }
 
-interface Moment { cycle: number; seq: number; recorded_ms: number; sections: unknown; rows: unknown[] }
+interface Moment { cycle: number; seq: number; recorded_ms: number; sections: Sections; rows: Row[] }
 interface LogRow { seq: number; cycle: number | null }
 export interface Cut {
   made_ms: number;
@@ -38,7 +40,7 @@ function answerOf(from: Cut, asked: URL): Answer {
   const query = asked.searchParams;
   const number = (name: string) => (query.has(name) ? Number(query.get(name)) : null);
   if (asked.pathname === "/api/outline") return good(from.outline);
-  if (asked.pathname === "/api/moment") return good(momentOf(from, number("seq"), number("ms"), number("cycle")));
+  if (asked.pathname === "/api/moment") return good(momentOf(from, number("seq"), number("ms"), number("cycle"), number("cluster")));
   const begin = number("from");
   if (asked.pathname === "/api/log" && begin !== null) return good({ rows: from.rows.filter((row) => row.seq >= begin && row.seq < begin + STRETCH) });
   const cycle = query.get("cycle");
@@ -47,9 +49,9 @@ function answerOf(from: Cut, asked: URL): Answer {
 }
 
 /** The last moment that is not behind what was asked for; the first one where all are. */
-function momentOf(from: Cut, seq: number | null, ms: number | null, cycle: number | null): Moment | undefined {
+function momentOf(from: Cut, seq: number | null, ms: number | null, cycle: number | null, cluster: number | null): Moment | undefined {
   const before = from.moments.findLast((one) =>
-    seq !== null ? one.seq <= seq : ms !== null ? one.recorded_ms <= ms : one.cycle <= (cycle ?? 0));
+    cluster !== null ? (one.sections.head.cluster_time_seconds ?? 0) <= cluster : seq !== null ? one.seq <= seq : ms !== null ? one.recorded_ms <= ms : one.cycle <= (cycle ?? 0));
   return before ?? from.moments[0];
 }
 

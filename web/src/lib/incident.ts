@@ -22,6 +22,9 @@ export interface Incident {
   begin_seconds: number;
   damage_seconds: number;
   end_seconds: number | null;
+  /** When its damage and its end were recorded. */
+  damage_ms: number | null;
+  end_ms: number | null;
   last_seconds: number;
   lead_seconds: number | null;
   nodes: string[];
@@ -36,3 +39,6 @@ export interface Incident {
 
 export const LANES = ["demand", "node", "prediction", "autoscaler", "controller", "scheduler", "kubelet", "foresail", "untouched"];
 export const LANE_WORDS: Record<string, string> = { foresail: "Foresail", untouched: "without us" };
+
+/** Where it happened, what names it best first. */
+export const placesOf = (one: Incident) => (one.kind === "node_failure" ? [...one.nodes, ...one.workloads] : [...one.workloads, ...one.nodes]);

@@ -25,7 +25,7 @@ function filter(): void {
 }
 
 export const KEYS: Key[] = [
-  { keys: [":"], shown: ":", text: "search for a page, node, workload, decision or cycle", act: () => palette.show() },
+  { keys: [":"], shown: ":", text: "search for a page, node, workload, decision, cycle or time of day", act: () => palette.show() },
   { keys: ["/"], shown: "/", text: "filter the list of the page", act: filter },
   { keys: ["j"], shown: "j", text: "the next row", act: () => walk(1) },
   { keys: ["k"], shown: "k", text: "the row before", act: () => walk(-1) },

@@ -1,9 +1,7 @@
 // The log as a table: every position a row, fetched in stretches as they come into sight; or the rows of a search.
 
+import type { Found, LogRow } from "./answers";
 import { read } from "./reading";
-
-export interface LogRow { seq: number; ms: number; subject: string; cycle: number | null; text: string; bytes: number }
-interface Found { rows: LogRow[]; searched_to: number; first_seq: number; more: boolean }
 
 const STRETCH = 200;
 const KEPT_STRETCHES = 40;

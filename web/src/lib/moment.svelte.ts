@@ -1,33 +1,22 @@
 // The moment that is shown: none (the newest), or a position of the log, which the address holds.
 
 import { address } from "./address.svelte";
+import type { Mark, Outline, State } from "./answers";
 import { ask } from "./asking";
 import { feed } from "./feed.svelte";
-import type { Row, Sections } from "./sections";
-
-export interface Mark { seq: number; ms: number; kind: string; agent: string; cycle: number; text: string }
-
-interface Outline {
-  whole: boolean;
-  incarnation: string;
-  first_seq: number;
-  last_seq: number;
-  first_ms?: number;
-  last_ms?: number;
-  first_cycle?: number | null;
-  last_cycle?: number | null;
-  marks: Mark[];
-}
-
-interface State { seq: number; recorded_ms: number; sections: Sections; rows: Row[] }
+import { words } from "./format.js";
+import { placesOf, type Incident } from "./incident";
 
 export const SPEEDS = [1, 10, 100, 1000];
 const TICK_MS = 250;
 const OUTLINE_MS = 5000;
+const INCIDENTS_MS = 30_000;
 
 class Moment {
   loaded = $state.raw<State | null>(null);
   outline = $state.raw<Outline | null>(null);
+  /** Incidents up to the newest, as marks; the server reads the log for them, so they are asked for seldom. */
+  incidents = $state.raw<Mark[]>([]);
   problem = $state("");
   speed = $state(10);
   playing = $state(false);
@@ -49,10 +38,11 @@ class Moment {
     void this.#readOutline();
     setInterval(() => { if (!document.hidden && !feed.sections.head?.file) void this.#readOutline(); }, OUTLINE_MS);
     setInterval(() => this.#tick(), TICK_MS);
+    setInterval(() => { if (!document.hidden && !feed.sections.head?.file) void this.#readIncidents(); }, INCIDENTS_MS);
   }
 
-  /** Show a position, recorded time or cycle; the newest asked for wins while one is being fetched. */
-  show(query: { seq: number } | { ms: number } | { cycle: number }): void {
+  /** Show a position, recorded time, cycle or cluster time in seconds; the newest asked for wins while one is being fetched. */
+  show(query: { seq: number } | { ms: number } | { cycle: number } | { cluster: number }): void {
     this.#next = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(Math.round(value))])).toString();
     if (!this.#busy) void this.#fetch();
   }
@@ -126,8 +116,20 @@ class Moment {
     if (!answer?.ok) return;
     const read = (await answer.json()) as Outline;
     const goesOn = known !== null && known.first_seq === read.first_seq && known.whole === read.whole;
+    if (read.whole && !known?.whole) void this.#readIncidents();
     if (goesOn || after === 0) this.outline = { ...read, marks: [...(goesOn ? known.marks : []), ...read.marks] };
     else { this.outline = null; void this.#readOutline(); }
+  }
+
+  async #readIncidents(): Promise<void> {
+    const answer = await ask("/api/incidents");
+    if (!answer?.ok) return;
+    const { incidents } = (await answer.json()) as { incidents: Incident[] };
+    this.incidents = incidents.flatMap((one) => one.damage_ms === null ? [] : [{
+      seq: one.steps.find((step) => step.damage)?.seq ?? one.steps[0]?.seq ?? 0, ms: one.damage_ms, kind: "incident", agent: "", cycle: 0,
+      text: `incident ${one.number}: ${words(one.kind)} ${placesOf(one)[0] ?? ""}`,
+      until_ms: one.end_ms ?? this.outline?.last_ms ?? one.damage_ms,
+    }]);
   }
 }
 

@@ -7,6 +7,8 @@ export const PAGES = [
   { name: "nodes", title: "Nodes", key: "n" },
   { name: "workloads", title: "Workloads", key: "w" },
   { name: "models", title: "Models", key: "m" },
+  { name: "runs", title: "Runs", key: "r" },
+  { name: "what-if", title: "What if", key: "f" },
   { name: "settings", title: "Settings", key: "s" },
   { name: "log", title: "Log", key: "l" },
   { name: "help", title: "Help", key: "h" },

@@ -1,11 +1,12 @@
 // The palette's entries: pages, nodes, workloads, decisions, and any cycle by its number.
 
 import { address } from "./address.svelte";
-import { words } from "./format.js";
+import { clusterTime, words } from "./format.js";
 import { PAGES } from "./pages";
 import { view } from "./view.svelte";
 
-export interface Entry { kind: string; text: string; to: string }
+/** Where an entry leads: an address, or a cluster time, in seconds, at which the page that is open is shown. */
+export interface Entry { kind: string; text: string; to: string; time?: number }
 
 const MOST = 12;
 
@@ -22,6 +23,21 @@ export function fit(query: string, text: string): number {
   return score - text.length / 200;
 }
 
+const DAY_SECONDS = 86_400;
+
+/** The cluster time that a text like `12:05`, `12:05:30` or `2026-11-28 12:05` names; without a date the last one up
+ * to the moment that is shown, or on its day where there is none. */
+export function timeOf(text: string, now: number | null): number | null {
+  const found = /^(?:(\d{4}-\d\d-\d\d)[ t])?(\d{1,2}):(\d\d)(?::(\d\d))?z?$/.exec(text);
+  if (!found || now === null) return null;
+  const [hours, minutes, seconds] = [Number(found[2]), Number(found[3]), Number(found[4] ?? 0)];
+  if (hours > 23 || minutes > 59 || seconds > 59) return null;
+  const ofDay = hours * 3600 + minutes * 60 + seconds;
+  if (found[1]) return Date.parse(`${found[1]}T00:00:00Z`) / 1000 + ofDay;
+  const today = Math.floor(now / DAY_SECONDS) * DAY_SECONDS + ofDay;
+  return today <= now ? today : today - DAY_SECONDS;
+}
+
 class Palette {
   open = $state(false);
   query = $state("");
@@ -33,6 +49,8 @@ class Palette {
 
   get entries(): Entry[] {
     const query = this.query.trim().toLowerCase();
+    const time = timeOf(query, view.sections.head?.cluster_time_seconds ?? null);
+    if (time !== null) return [{ kind: "moment", text: `${clusterTime(time)}, cluster time`, to: "#", time }];
     const all = [...this.#cycle(query), ...this.#known()];
     if (!query) return all.slice(0, MOST);
     const fitting = all.map((entry) => ({ entry, score: /^\d+$/.test(query) && entry.kind === "cycle" ? 99 : fit(query, entry.text.toLowerCase()) }));

@@ -157,6 +157,8 @@ export interface Story extends Followed {
   reason: string | null;
   repeat_count: number;
   profile: string;
+  /** What it saw: how many signals, those too old or missing, and those that nobody measured. */
+  signals: { count: number; old: Signal[]; assumed: string[] } | null;
   agents: Proposed[];
   reward: { observed: Worth | null; predicted: Worth } | null;
 }
@@ -230,7 +232,7 @@ export interface Minutes {
   bears: (number | null)[];
 }
 
-export type Band = Record<"at" | "lowest" | "low" | "middle" | "high" | "highest", (number | null)[]>;
+export type MinuteBands = Record<"at" | "lowest" | "low" | "middle" | "high" | "highest", (number | null)[]>;
 
 export interface Foresight {
   service: string;
@@ -248,7 +250,7 @@ export interface Foresight {
   now: number;
   measured: Minutes;
   untouched: Minutes | null;
-  band: Band;
+  band: MinuteBands;
 }
 
 export interface RewardAgent { name: string; letter: string; weight: number; observed: number | null; predicted: number }
