@@ -121,8 +121,14 @@ def read_live(dataset: Path, manifest: ModelManifest, raws: Sequence[bytes]) -> 
     return LiveRows(rows, np.concatenate(parts))
 
 
-def recalibrated(model: Path, datasets: Sequence[Path], out: Path) -> tuple[ModelManifest, Line]:
-    """Write the model with its new curve; return its manifest and the line.
+def skill(risks: Floats, failed: Ints) -> float:
+    """Return the Brier skill of rows against the best constant in hindsight."""
+    rate = float(failed.mean())
+    return 1.0 - float(((risks - failed) ** 2).mean()) / (rate * (1.0 - rate))
+
+
+def recalibrated(model: Path, datasets: Sequence[Path], out: Path) -> ModelManifest:
+    """Write the model with its new curve; return its manifest.
 
     Raises:
         InputError: the folder holds no model of risk, a dataset has other features, or too few jobs failed.
@@ -137,13 +143,14 @@ def recalibrated(model: Path, datasets: Sequence[Path], out: Path) -> tuple[Mode
     if failing < LEAST_FAILING_JOBS:
         raise InputError("--dataset", f"{failing} failing jobs", f"at least {LEAST_FAILING_JOBS}")
     risks = np.concatenate([one.risks for one in live])
-    labels = np.concatenate([one.rows.label for one in live])
-    line = fit(risks, labels.astype(np.int64))
+    labels = np.concatenate([one.rows.label for one in live]).astype(np.int64)
+    line = fit(risks, labels)
     numbers = np.concatenate([nodes_of(one.rows, line.apply(one.risks)) for one in live])
     thresholds = {"safety": thresholds_by_budget(numbers, manifest.budgets)}
     text = (
         f"log odds of {manifest.model_id} x {line.slope:.3f} {line.intercept:+.3f}, fitted on "
-        f"{len(risks):,} live rows, {failing} failing jobs"
+        f"{len(risks):,} live rows, {failing} failing jobs; their Brier skill is "
+        f"{skill(risks, labels):+.4f} before and {skill(line.apply(risks), labels):+.4f} after"
     )
     card = (model / CARD_FILE).read_text(encoding="utf-8") + f"\n## Recalibrated\n\n{text}.\n"
     parts = ModelParts(
@@ -156,11 +163,11 @@ def recalibrated(model: Path, datasets: Sequence[Path], out: Path) -> tuple[Mode
         BoosterPart(booster.horizon_seconds, raw, calibration=line.calibration())
         for booster, raw in zip(manifest.boosters, raws, strict=True)
     ]
-    return write_model(out, parts, members), line
+    return write_model(out, parts, members)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the model and say the line; returns the exit code (2: bad input)."""
+    """Write the model and say how; returns the exit code (2: bad input)."""
     parser = argparse.ArgumentParser(
         prog="python -m lab.forecast.risk.recalibrate", description=__doc__
     )
@@ -169,11 +176,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="the new model's folder")
     options = parser.parse_args(arguments)
     try:
-        manifest, line = recalibrated(options.model, options.dataset, options.out)
+        manifest = recalibrated(options.model, options.dataset, options.out)
     except ForesailError as error:
         print(f"lab.forecast.risk.recalibrate: {error}", file=sys.stderr)
         return 2
-    print(f"{manifest.model_id}: log odds x {line.slope:.3f} {line.intercept:+.3f}")
+    print(f"{manifest.model_id}: {manifest.metrics['recalibrated']}")
     return 0
 
 
