@@ -1,10 +1,11 @@
 """The dashboard in a real Chromium: first paint, jumps, scrolling, live updates, memory; and many clients at once.
 
 A recorded run is opened as people open it. `jumps` goes to moments all over it, `scroll` wheels through its log,
+`grid` steps through the cycles of 5,000 nodes,
 `live` replays it at 1,000 events a second and measures frames and the time from the log to the picture, `clients`
 lets 100 readers follow at 200 events a second and checks that each sees every event or is told what it missed.
 
-    python -m benchmarks.page --recording day.fslog [--parts jumps,scroll,live,clients] [--seconds 20]
+    python -m benchmarks.page --recording day.fslog [--parts jumps,scroll,grid,live,clients] [--seconds 20]
 
 A day of 100 nodes: `foresail up --virtual-time --for 24h --nodes 100 --workload openb --seed 7 --record day.fslog`.
 """
@@ -34,6 +35,8 @@ from benchmarks.machine import Row, parser, percentile, report
 from services.dashboard.app import STATIC
 
 JUMPS = 40
+LARGE_NODES = 5_000
+STEP_MILLISECONDS = 200
 CLIENTS = 100
 LIVE_EVENTS_PER_SECOND = 1_000.0
 CLIENT_EVENTS_PER_SECOND = 200.0
@@ -174,6 +177,28 @@ def scroll(options: argparse.Namespace) -> list[Row]:
         ]
 
 
+def grid(options: argparse.Namespace) -> list[Row]:
+    """Step back and forth through the cycles of 5,000 nodes, with the mouse over the grid."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "large.fslog"
+        _record(file, LARGE_NODES, "100s", options.seed)
+        with served("dashboard", str(file)) as (url, _), opened(f"{url}/nodes") as page:
+            page.evaluate(f"window.frames_ = ({FRAMES})({options.seconds})")
+            begin = time.monotonic()
+            steps = 0
+            while time.monotonic() - begin < options.seconds:
+                page.keyboard.press("]" if steps % 12 > 5 else "[")
+                page.mouse.move(60 + 7 * steps % 400, 120 + 3 * steps % 160)
+                steps += 1
+                page.wait_for_timeout(STEP_MILLISECONDS)
+            return [
+                frame_row(
+                    f"grid of {LARGE_NODES:,} nodes, {steps / options.seconds:.1f} steps a second",
+                    page.evaluate("window.frames_"),
+                )
+            ]
+
+
 def live(options: argparse.Namespace) -> list[Row]:
     """Follow a replay, and see how late and how smoothly it is drawn."""
     words = replay_words(options, LIVE_EVENTS_PER_SECOND)
@@ -303,6 +328,7 @@ class Follower:
 PARTS: dict[str, Callable[[argparse.Namespace], list[Row]]] = {
     "jumps": jumps,
     "scroll": scroll,
+    "grid": grid,
     "live": live,
     "clients": clients,
 }
@@ -338,20 +364,17 @@ def _options() -> argparse.Namespace:
     if unknown := set(options.parts) - set(PARTS):
         arguments.error(f"--parts: no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     if options.recording is None:
-        options.recording = _record(options.seed)
+        options.recording = Path(tempfile.mkdtemp(prefix="page-")) / "hour.fslog"
+        _record(options.recording, 100, "1h", options.seed)
     return options
 
 
-def _record(seed: int) -> Path:
-    """Record an hour of 100 nodes, where no recording was named."""
-    folder = Path(tempfile.mkdtemp(prefix="page-"))
-    file = folder / "hour.fslog"
-    words = ["up", "--virtual-time", "--for", "1h", "--nodes", "100", "--workload", "openb"]
-    words += ["--seed", str(seed), "--record", str(file), "--state", str(folder / "state")]
-    subprocess.run(
-        [sys.executable, "-m", "foresail", *words], check=True, stdout=subprocess.DEVNULL
-    )
-    return file
+def _record(file: Path, nodes: int, lasting: str, seed: int) -> None:
+    """Record a run in virtual time."""
+    words = ["up", "--virtual-time", "--for", lasting, "--nodes", str(nodes), "--workload", "openb"]
+    words += ["--seed", str(seed), "--record", str(file), "--state", f"{file}.state"]
+    command = [sys.executable, "-m", "foresail", *words]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

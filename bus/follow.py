@@ -15,12 +15,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, Generic, Protocol, TypeVar
 
-from pydantic import ValidationError
-
 from bus.backlog import Backlog
 from bus.cancellation import cancel_and_wait
+from bus.checkpoint_state import read_state, stored_state
 from bus.clock import Clock
-from bus.errors import LogWentBack
+from bus.errors import LogWentBack, MessageTooLarge
 from bus.events import event_of, read_entry
 from bus.item_errors import ItemErrors, ends_at_first_error
 from bus.ordered_read import matches_any
@@ -32,7 +31,7 @@ from schemas.envelope import Event, NewEvent, stamp
 from schemas.frames import FramedData
 from schemas.identity import Origin
 from schemas.model import DataModel, EventData
-from schemas.registry import UnknownEvent, encode, to_json
+from schemas.registry import UnknownEvent, encode
 
 S = TypeVar("S", bound=DataModel)
 AnyEvent = Event[Any]
@@ -343,15 +342,19 @@ class Follower(Generic[S]):
         if self._newest_cycle - self._checkpoint_cycle < self._spacing:
             return
         self._checkpoint_cycle = self._newest_cycle
+        state, state_bytes = stored_state(self._state.model_dump(mode="json"))
         data = Checkpoint.model_construct(  # what is published is checked when it is written
             process=self._handler.name,
             cycle=self._newest_cycle,
             folded_seq=self._seq,
             state_version=self._handler.state_version,
-            state=self._state.model_dump(mode="json"),
+            state=state,
         )
-        self._set_spacing(len(to_json(data.state)))
-        await self._publisher.publish([NewEvent(data, self._newest_cycle, self._time_seconds)])
+        self._set_spacing(state_bytes)
+        try:
+            await self._publisher.publish([NewEvent(data, self._newest_cycle, self._time_seconds)])
+        except MessageTooLarge as error:
+            self._log.warning("no checkpoint: a start reads the log instead", error=str(error))
 
     def _set_spacing(self, state_bytes: int) -> None:
         """Choose how many cycles lie between two checkpoints of that size."""
@@ -383,11 +386,12 @@ class Follower(Generic[S]):
             return
         if isinstance(data, Checkpoint) and data.state_version == self._handler.state_version:
             try:
-                self._state = type(self._state).model_validate(data.state, extra="ignore")
-            except ValidationError as error:
+                state = read_state(data.state)
+                self._state = type(self._state).model_validate(state, extra="ignore")
+            except ValueError as error:
                 self._log.warning("ignored a checkpoint that does not fit", error=str(error)[:200])
                 return
             self._seq = data.folded_seq
             self._checkpoint_cycle = self._newest_cycle = data.cycle
-            self._set_spacing(len(to_json(data.state)))
+            self._set_spacing(stored_state(state)[1])
             self._log.info("restored", seq=self._seq, cycle=data.cycle)

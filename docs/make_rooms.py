@@ -22,8 +22,8 @@ SHARED = "services/*.py"
 """The room of what all services share: files, and folders that are no process."""
 MOST_LINES = 2_450
 """Lines from snapshot to decision by the baseline's rules, so that a newcomer reads them in a day."""
-MOST_VALUE_LINES = 3_860
-"""Lines on top of them that judge by expected value; 350 of them fit requests and mark machines."""
+MOST_VALUE_LINES = 3_870
+"""Lines on top of them that judge by expected value; 360 of them fit requests and mark machines."""
 ALSO_BY_VALUE = (
     "services/collector/observed_services.py",
     "services/referee/rules/highest_value.py",

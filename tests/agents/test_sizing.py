@@ -35,6 +35,8 @@ def situation(
     *,
     measured: float = NOW - 60.0,
     restarts: int = 0,
+    name: str = WEB,
+    nodes: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     **row: Any,
 ) -> PolicyInput:
@@ -42,20 +44,20 @@ def situation(
     columns = {name: (value,) for name, value in {**ROW, **row}.items()}
     sizes = PredictionSizes(
         cycle=1, cluster_time_seconds=measured, measured_seconds=measured,
-        workloads=SizeTable(ids=(WEB,), **columns),
+        workloads=SizeTable(ids=(name,), **columns),
     )  # fmt: skip
     pods = {"shop/web-1": {"workload": WEB, "restarts": restarts}} if restarts else {}
     return PolicyInput(
-        view_of(pods),
+        view_of(pods, nodes or {}),
         Memory(sized={} if sized is None else {WEB: sized}),
         ValueSettings(right_size=True, machines_rented=True, **(settings or {})),
         Foreseen(sizes=sizes),
     )
 
 
-def view_of(pods: Mapping[str, Any]) -> ObservationView:
-    """Return an observation with these pods."""
-    seen = make_observation(cluster_time_seconds=NOW, pods=pods)
+def view_of(pods: Mapping[str, Any], nodes: Mapping[str, Any]) -> ObservationView:
+    """Return an observation with these pods and nodes."""
+    seen = make_observation(cluster_time_seconds=NOW, pods=pods, nodes=nodes)
     view = update_view(None, stamp_event(seen))
     assert view is not None
     return view
@@ -79,6 +81,24 @@ def test_what_idles_is_not_requested_any_more() -> None:
     assert candidate.effect.net == pytest.approx(
         0.5 * 0.5 * 2 * (1.45 * 0.031611 + 1.8 * 0.004237), rel=1e-3
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "machine_cores", "known", "gains"),
+    [
+        ("lab/Job/sum", 4.0, 36_000, False),
+        ("lab/Job/sum", 4.0, 600, True),
+        ("lab/Job/sum", 400.0, 36_000, True),
+        (WEB, 4.0, 36_000, True),
+    ],
+)
+def test_a_job_does_not_risk_more_work_than_is_saved(
+    name: str, machine_cores: float, known: int, gains: bool
+) -> None:
+    """One that fills half a machine and has run for ten hours keeps what it has; a young or a small one does not."""
+    nodes = {"m-0": {"cpu_allocatable_cores": machine_cores}}
+    (candidate,), _ = sizings(situation(name=name, nodes=nodes, known_seconds=known))
+    assert (candidate.effect.net > 0.0) is gains
 
 
 def test_a_new_workload_is_fitted_again_once_twice_as_much_is_known() -> None:

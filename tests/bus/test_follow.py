@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from bus.checkpoint_state import stored_state
 from bus.errors import LogWentBack
 from bus.memory_adapter import Faults
 from bus.port import LogInfo
 from schemas.checkpoint import Checkpoint
 from schemas.decision import Decision
+from schemas.registry import to_json
 from tests.bus.followed import (
     DEADLINE_SECONDS,
     HeldBus,
@@ -265,6 +267,42 @@ def test_a_restore_goes_on_exactly_behind_what_was_applied() -> None:
     in_virtual_time(scenario)
 
 
+def test_a_large_state_is_stored_packed_and_read_again() -> None:
+    """It takes a fraction of its bytes, and a start goes on from it as from any other."""
+    many = Tally(applied=(1, 2), decided=tuple(range(200_000)))
+    stored, size = stored_state(many.model_dump(mode="json"))
+
+    async def scenario(world: World) -> None:
+        await world.observe(1)
+        await world.decided(1)
+        await world.observe(2)
+        await world.checkpoint(1, folded_seq=2, state=stored)
+        handler = TallyHandler(patient=True)
+        async with world.following(handler):
+            assert handler.evolved == [3]
+            assert handler.asked[0][1].decided == many.decided
+
+    assert stored.keys() == {"packed"}
+    assert 2 * size < len(to_json(many.model_dump(mode="json")))
+    in_virtual_time(scenario)
+
+
+def test_a_state_that_does_not_fit_a_message_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service works on without a checkpoint; a start reads the log instead."""
+    huge = {"packed": "x" * 2_000_000}
+    monkeypatch.setattr("bus.follow.stored_state", lambda _: (huge, len(huge["packed"])))
+
+    async def scenario(world: World) -> None:
+        async with world.following(TallyHandler(), checkpoint_cycles=1):
+            for cycle in (1, 2, 3):
+                await world.observe(cycle)
+                await asyncio.sleep(1)
+        assert world.stored(Checkpoint) == []
+        assert world.decisions() == [1, 2, 3]
+
+    in_virtual_time(scenario)
+
+
 def test_a_state_too_large_for_a_checkpoint_is_rebuilt_from_the_log() -> None:
     """Events that a handler names are applied again up to where the checkpoint stands, and nothing else is."""
 
@@ -303,8 +341,15 @@ def test_a_restored_service_counts_on_to_its_next_checkpoint() -> None:
         {"folded_seq": 3},
         {"folded_seq": 900},
         {"state": {"applied": "all of them"}},
+        {"state": {"packed": "eJw="}},
     ],
-    ids=["another version of the state", "its own position", "a longer log", "no such state"],
+    ids=[
+        "another version of the state",
+        "its own position",
+        "a longer log",
+        "no such state",
+        "cut off",
+    ],
 )
 def test_a_checkpoint_that_does_not_belong_here_is_ignored(wrong: dict[str, Any]) -> None:
     """Another state version, a log that went on further, or a state that does not read: the log is

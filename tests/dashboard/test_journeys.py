@@ -194,3 +194,40 @@ def test_every_page_fits_a_narrow_screen(page: playwright.Page, address: str) ->
     page.locator(f"main[data-page={address}] .panel").first.wait_for()
 
     assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+def test_times_are_told_in_utc_or_as_the_browser_has_them(
+    browser: playwright.Browser,
+    url: str,  # noqa: F811
+) -> None:
+    """`u` changes all of them and is remembered; a time of day in the palette is meant as it is shown."""
+    context = browser.new_context(base_url=url, timezone_id="Asia/Tokyo")
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
+    opened = context.new_page()
+    opened.goto("/")
+    moment = opened.get_by_test_id("moment")
+    expect(moment).to_contain_text(" UTC, event")
+    opened.keyboard.press("[")
+    opened.wait_for_url(re.compile("at="))
+    utc = clock_of(moment.inner_text())
+    opened.keyboard.press("u")
+    expect(moment).to_contain_text(" local, event")
+    local = clock_of(moment.inner_text())
+    opened.keyboard.press("l")
+    opened.keyboard.press(":")
+    opened.keyboard.type(local)
+    opened.keyboard.press("Enter")
+    opened.wait_for_url(re.compile("at="))
+    again = clock_of(moment.inner_text())
+    context.close()
+
+    assert int(local[:2]) == (int(utc[:2]) + 9) % 24
+    assert local[2:] == utc[2:]
+    assert again == local
+
+
+def clock_of(text: str) -> str:
+    """Return the time of day in a text."""
+    found = re.search(r"\d\d:\d\d:\d\d", text)
+    assert found is not None
+    return found[0]

@@ -20,6 +20,7 @@ from tests.dashboard.test_page import CHROMIUM, FLAGS, PATIENCE_MILLISECONDS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 expect = playwright.expect
+expect.set_options(timeout=120_000.0)  # a slow machine answers late
 MOST_STEPS = 5
 MOST_TABS = 60
 pytestmark = [

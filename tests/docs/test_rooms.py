@@ -58,7 +58,7 @@ def test_an_arrow_that_follows_from_others_is_left_out() -> None:
 
 
 def test_the_way_from_snapshot_to_decision_is_short() -> None:
-    """All four steps are on the way: at most 2,450 lines by rules, and 3,860 more by expected value."""
+    """All four steps are on the way: at most 2,450 lines by rules, and 3,870 more by expected value."""
     graph = import_graph()
     files = path_files(graph)
 

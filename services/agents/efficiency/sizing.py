@@ -40,7 +40,10 @@ def sizings(situation: PolicyInput) -> tuple[tuple[Candidate, ...], str]:
     if not settings.right_size:
         return (), ""
     if not settings.machines_rented:
-        return (), "no request is fitted: nobody rents machines here, so none is given back"
+        return (
+            (),
+            "no request is fitted: nobody rents machines here, so none is given back and no money saved",
+        )
     if sizes is None:
         return (), "no request is fitted: what pods use is not known yet"
     autoscaled = _autoscaled(situation)
@@ -113,6 +116,20 @@ def _fitted(
     return wanted if may_rise and peak * (1.0 + kept * margin) > requested else requested
 
 
+def _lost_if_moved(situation: PolicyInput, sizes: PredictionSizes, row: int) -> float:
+    """Return the work of a Job that is done again where its machine is given back, by the chance of that.
+
+    The chance is a pod's share of a machine, by our own guess: what is alone on one moves to a smaller one.
+    """
+    table, nodes, settings = sizes.workloads, situation.view.nodes, situation.settings
+    if "/Job/" not in table.ids[row] or not nodes.ids:
+        return 0.0
+    machine = math.fsum(nodes.cpu_allocatable_cores) / len(nodes)
+    chance = min(1.0, table.cpu_request_cores[row] / machine) if machine else 1.0
+    ran = table.known_seconds[row] / HOUR * table.cpu_peak_cores[row] * table.pods[row]
+    return chance * ran * settings.job_cpu_hour_lost
+
+
 def _candidate(
     situation: PolicyInput, sizes: PredictionSizes, row: int, cores: float, size: int
 ) -> Candidate:
@@ -128,6 +145,8 @@ def _candidate(
     ):
         worth = freed * price * hours * settings.size_returned_ratio
         terms[term] = worth if freed > 0.0 else -SHORTFALL_FACTOR * worth
+    if cores < before[0] or size < before[1]:
+        terms["job_cpu_lost"] = -_lost_if_moved(situation, sizes, row)
     effect = effect_of(terms, horizon, settings, spread=math.fsum(map(abs, terms.values())) / 2.0)
     peak = Evidence(
         name="cpu_peak_cores", value=rounded(table.cpu_peak_cores[row]), comparison="<" if cores < before[0] else ">=",

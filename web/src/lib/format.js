@@ -67,19 +67,32 @@ export function watts(value) {
   return value >= 10000 ? `${number(value / 1000)} kW` : `${number(Math.round(value))} W`;
 }
 
-/** Cluster time: UTC, as events carry it.
- * @param {number | null | undefined} seconds */
-export function clusterTime(seconds) {
-  return seconds == null ? "–" : new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ") + "Z";
+const ZONE_KEY = "foresail-zone";
+const local = globalThis.localStorage?.getItem(ZONE_KEY) === "local";
+
+/** Where times of day are told: UTC, as events carry them, or as this browser's clock has them. */
+export const ZONE = local ? "local" : "UTC";
+
+/** Tell times of day the other way; everything that is shown is in the address, so the page is read anew. */
+export function toggleZone() {
+  localStorage.setItem(ZONE_KEY, local ? "UTC" : "local");
+  location.reload();
 }
 
-/** Wall time of a recorded event, local, with tenths.
- * @param {number} milliseconds */
-export function wallTime(milliseconds) {
-  const moment = new Date(milliseconds);
-  const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
-  return `${two(moment.getHours())}:${two(moment.getMinutes())}:${two(moment.getSeconds())}.${Math.floor(moment.getMilliseconds() / 100)}`;
+/** Seconds that are added to a time before it is written as if it were UTC.
+ * @param {number} seconds */
+export const zoneSeconds = (seconds) => (local ? -60 * new Date(seconds * 1000).getTimezoneOffset() : 0);
+
+/** A time in the cluster, in seconds since the Unix epoch, as `2026-01-05 12:05:00`; in UTC with a Z.
+ * @param {number | null | undefined} seconds */
+export function clusterTime(seconds) {
+  if (seconds == null) return "–";
+  return new Date((seconds + zoneSeconds(seconds)) * 1000).toISOString().slice(0, 19).replace("T", " ") + (local ? "" : "Z");
 }
+
+/** Wall time of a recorded event, with tenths.
+ * @param {number} milliseconds */
+export const wallTime = (milliseconds) => new Date(milliseconds + zoneSeconds(milliseconds / 1000) * 1000).toISOString().slice(11, 21);
 
 /** @type {Record<string, string>} */
 export const COMPARISONS = { ">=": "≥", "<=": "≤", "==": "=", "!=": "≠" };

@@ -1,7 +1,7 @@
 // The palette's entries: pages, nodes, workloads, decisions, and any cycle by its number.
 
 import { address } from "./address.svelte";
-import { clusterTime, words } from "./format.js";
+import { clusterTime, words, zoneSeconds } from "./format.js";
 import { PAGES } from "./pages";
 import { view } from "./view.svelte";
 
@@ -33,8 +33,9 @@ export function timeOf(text: string, now: number | null): number | null {
   const [hours, minutes, seconds] = [Number(found[2]), Number(found[3]), Number(found[4] ?? 0)];
   if (hours > 23 || minutes > 59 || seconds > 59) return null;
   const ofDay = hours * 3600 + minutes * 60 + seconds;
-  if (found[1]) return Date.parse(`${found[1]}T00:00:00Z`) / 1000 + ofDay;
-  const today = Math.floor(now / DAY_SECONDS) * DAY_SECONDS + ofDay;
+  const zone = zoneSeconds(now);
+  if (found[1]) return Date.parse(`${found[1]}T00:00:00Z`) / 1000 + ofDay - zone;
+  const today = Math.floor((now + zone) / DAY_SECONDS) * DAY_SECONDS + ofDay - zone;
   return today <= now ? today : today - DAY_SECONDS;
 }
 

@@ -1,7 +1,7 @@
 // What every chart shares: colours of the page, axes in the page's type, times of the cluster.
 
 import uPlot from "uplot";
-import { number } from "./format.js";
+import { clusterTime, number } from "./format.js";
 
 export type Values = (number | null)[];
 
@@ -24,7 +24,7 @@ export function timeAxis(shown = true): uPlot.Axis {
   return {
     show: shown, stroke: colour("faint"), font: FONT, size: 22, gap: 2, space: 64, incrs: TIME_STEPS,
     grid: { stroke: colour("line"), width: 1 }, ticks: { show: false },
-    values: (_, splits) => splits.map((at) => new Date(at * 1000).toISOString().slice(11, 16)),
+    values: (_, splits) => splits.map((at) => clusterTime(at).slice(11, 16)),
   };
 }
 
