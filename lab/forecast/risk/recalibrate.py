@@ -53,9 +53,8 @@ class Line:
 
     def calibration(self) -> Calibration:
         """Return the curve with straight lines between knots that lie evenly in log odds."""
-        x = 1.0 / (
-            1.0 + np.exp(-np.linspace(*_log_odds(np.array([SMALLEST, 1 - SMALLEST])), KNOTS))
-        )
+        widest = float(_log_odds(np.array([1.0 - SMALLEST]))[0])
+        x = 1.0 / (1.0 + np.exp(-np.linspace(-widest, widest, KNOTS)))
         y = self.apply(x)
         return Calibration(kind="isotonic", x=tuple(x.tolist()), y=tuple(y.tolist()))
 
