@@ -33,8 +33,10 @@ SEARCHES = {
 """What is selected on a page."""
 LOOKS = {"dark": (1440, 900, "dark"), "light": (1440, 900, "light"), "narrow": (390, 844, "light")}
 EXPERIMENT = DOCS.parent / "experiments" / "short.toml"
-OF_EXPERIMENT = ("runs",)
-"""Pages that are shown of its run instead."""
+ARMS = ("shop/baseline-rules", "shop/none")
+"""What is compared of it."""
+OF_EXPERIMENT = ("runs", "compare")
+"""Pages that are shown of its run, and of these arms."""
 QUALITY = 60
 """Of the JPEG files; text stays readable and a picture has about 100 kB."""
 WAIT_SECONDS = 300.0
@@ -47,17 +49,17 @@ def record(file: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def play_experiment(file: Path) -> None:
-    """Play a short experiment, told in a file."""
+def play_experiment(file: Path, results: Path) -> None:
+    """Play a short experiment, told in a file, with its results in a folder."""
     command = [sys.executable, "-m", "foresail", "experiment", "run", str(EXPERIMENT)]
-    command += ["--run", str(file), "--dir", str(file.with_name("results"))]
+    command += ["--run", str(file), "--dir", str(results)]
     subprocess.run(command, check=True, capture_output=True)
 
 
 @contextmanager
-def served(file: Path) -> Iterator[str]:
-    """Serve the recording; yield its address once all of it is read."""
-    command = [sys.executable, "-m", "foresail", "dashboard", str(file)]
+def served(*words: str) -> Iterator[str]:
+    """Serve the recording that the words name; yield its address once all of it is read."""
+    command = [sys.executable, "-m", "foresail", "dashboard", *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -69,6 +71,7 @@ def served(file: Path) -> Iterator[str]:
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(WAIT_SECONDS)
+        process.stdout.close()
 
 
 def photograph(url: str, chromium: str, pages: Sequence[str], cycle: int | None) -> None:
@@ -108,15 +111,22 @@ def main(words: Sequence[str]) -> int:
         sys.stderr.write("no chromium on PATH: the pictures stay as they are\n")
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        for pages, make, cycle in (
-            ([page for page in wanted if page not in OF_EXPERIMENT], record, CYCLE),
-            ([page for page in wanted if page in OF_EXPERIMENT], play_experiment, None),
-        ):
-            if pages:
-                file = Path(folder) / f"{make.__name__}.fslog"
-                make(file)
-                with served(file) as url:
-                    photograph(url, chromium, pages, cycle)
+        if pages := [page for page in wanted if page not in OF_EXPERIMENT]:
+            file = Path(folder) / "first-run.fslog"
+            record(file)
+            with served(str(file)) as url:
+                photograph(url, chromium, pages, CYCLE)
+        if any(page in wanted for page in OF_EXPERIMENT):
+            told, results = Path(folder) / "short.fslog", Path(folder) / "short.results"
+            play_experiment(told, results)
+            first, second = (f"{results}:{arm}" for arm in ARMS)
+            for page, arguments in (
+                ("runs", (str(told),)),
+                ("compare", (first, "--compare", second)),
+            ):
+                if page in wanted:
+                    with served(*arguments) as url:
+                        photograph(url, chromium, [page], None)
     return 0
 
 

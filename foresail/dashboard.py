@@ -11,6 +11,8 @@ from pathlib import Path
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from foresail import stopping
+from foresail.compare_answer import CompareAnswer
+from foresail.experiment.arm_recordings import NamedRecording, named_recording
 from foresail.html_page import write_page
 from foresail.output import console, print_note
 from foresail.progress import doing_shares
@@ -22,6 +24,7 @@ VERB = Verb(42, "open a recording in the dashboard, offline, at any of its momen
 EXAMPLES = (
     ("dashboard run.fslog", "the whole run, on a free port of this machine"),
     ("dashboard run.fslog --port 8765 --open", "on a port you choose, in your browser"),
+    ("dashboard before.fslog --compare after.fslog", "two runs beside each other"),
     ("dashboard run.fslog --export run.html --cycles 20-60", "41 cycles, in one file for a report"),
     (
         "dashboard run.fslog --host 0.0.0.0 --users users --certificate tls.crt --key tls.key",
@@ -32,7 +35,12 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a recording")
+    parser.add_argument(
+        "file", metavar="FILE", help="a recording, or FOLDER:ARM of an experiment's results"
+    )
+    parser.add_argument(
+        "--compare", metavar="FILE", help="another one, which the page Compare shows beside it"
+    )
     parser.add_argument(
         "--port",
         type=int,
@@ -82,29 +90,35 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         ConfigError: the port is taken, or strangers would reach the address.
         InputError: the file is no recording, or holds no such cycles.
     """
+    recording = named_recording(arguments.file, "FILE")
+    if arguments.compare is not None:
+        named_recording(arguments.compare, "--compare")
     if arguments.export is not None:
-        return stopping.run(_export(arguments))
+        return stopping.run(_export(arguments, recording))
     if arguments.cycles:
         raise InputError(
             "--cycles", arguments.cycles, "it says what --export OUT.html writes: give both"
         )
-    return stopping.run(_serve(arguments))
+    return stopping.run(_serve(arguments, recording))
 
 
-async def _export(arguments: argparse.Namespace) -> ExitCode:
+async def _export(arguments: argparse.Namespace, recording: NamedRecording) -> ExitCode:
     from bus.clock import SystemClock  # noqa: PLC0415 - the command line starts without it
     from bus.recording.bus import RecordingBus  # noqa: PLC0415
     from services.dashboard.cut import cut_of, html_of  # noqa: PLC0415
 
-    bus = RecordingBus(arguments.file)
+    bus = RecordingBus(recording.path)
     with doing_shares("cycles of the cut") as advance:
         cut = await cut_of(
             bus,
             SystemClock(),
-            arguments.file.name,
+            recording.name,
             arguments.cycles,
             lambda done, all_: advance(f"cycle {done} of {all_}", done / all_),
         )
+    if arguments.compare is not None:
+        answer = CompareAnswer(arguments.file, arguments.compare)
+        cut["answers"]["/api/compare"] = await answer()
     page = html_of(cut)
     write_page(arguments.export, page, "--export")
     note_artifact(arguments.export, "report")
@@ -116,7 +130,7 @@ async def _export(arguments: argparse.Namespace) -> ExitCode:
     return verdict(cut_off=bool(bus.damage))
 
 
-async def _serve(arguments: argparse.Namespace) -> ExitCode:
+async def _serve(arguments: argparse.Namespace, recording: NamedRecording) -> ExitCode:
     import structlog  # noqa: PLC0415 - the command line starts without it
 
     from bus.clock import SystemClock  # noqa: PLC0415
@@ -132,7 +146,7 @@ async def _serve(arguments: argparse.Namespace) -> ExitCode:
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    bus = RecordingBus(arguments.file)
+    bus = RecordingBus(recording.path)
     origin = Origin(str(bus.header.get("cluster", "")), str(bus.header.get("incarnation", "")))
     settings = DashboardSettings(
         host=arguments.host,
@@ -144,9 +158,7 @@ async def _serve(arguments: argparse.Namespace) -> ExitCode:
     names = (*settings.host_names, *arguments.host_name)
     settings = settings.model_copy(update={"host_names": names})
     check_access(settings)
-    console().print(
-        f"dashboard: {settings.url}  ({arguments.file.name}; Ctrl-C ends)", markup=False
-    )
+    console().print(f"dashboard: {settings.url}  ({recording.name}; Ctrl-C ends)", markup=False)
     if bus.damage:
         print_note(f"the recording is damaged: {bus.damage}")
     if arguments.open:
@@ -156,7 +168,10 @@ async def _serve(arguments: argparse.Namespace) -> ExitCode:
         bus,
         SystemClock(),
         origin,
-        file=arguments.file.name,
-        what_if=WhatIfAnswers(arguments.file),
+        file=recording.name,
+        what_if=WhatIfAnswers(recording.path),
+        compare=None
+        if arguments.compare is None
+        else CompareAnswer(arguments.file, arguments.compare),
     )
     return verdict(cut_off=bool(bus.damage))

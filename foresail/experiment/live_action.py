@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 import structlog
-from rich.table import Table
 
 from bus.clock import SystemClock
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
+from foresail.comparison_table import comparison_table
 from foresail.experiment.clusters import (
     ACTIVE,
     GivenCluster,
@@ -33,11 +33,9 @@ from lab.experiments.report import without_nan
 from lab.live.history import read_histories
 from lab.live.loads import mirrored_plan, unequal_text
 from lab.live.markdown import comparison_json, comparison_markdown, summary_lines
-from lab.live.scorecards import difference_rows, scorecards
-from lab.live.sections import shown_text
 from lab.live.stage import LivePlan, LiveStage, open_side
 from lab.live.windows import Comparison, compare
-from projections.figures import duration, known_number
+from projections.figures import duration
 from services.cluster import Transport
 from services.exerciser.cluster import NAMESPACE, read_load
 from services.exerciser.phases import PHASES
@@ -297,14 +295,5 @@ def _report(folder: Path, *, as_json: bool) -> ExitCode:
 def _show(comparison: Comparison, *files: Path) -> None:
     out = console()
     out.print("\n".join(summary_lines(comparison)), markup=False, soft_wrap=True)
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for place, head in enumerate(("figure", *comparison.names, "difference", "shown")):
-        table.add_column(head, justify="right" if 0 < place < 4 else "left")
-    lines = [(line, "") for line in difference_rows(comparison)]
-    for card in scorecards(comparison):
-        lines += [(line, shown_text(line, comparison.names)) for line in card.lines]
-    for line, shown in lines:
-        values = (line.first, line.second, line.difference.value)
-        table.add_row(line.name.replace("_", " "), *map(known_number, values), shown)
-    out.print(table)
+    out.print(comparison_table(comparison))
     out.print("\n".join(map(str, files)), markup=False)

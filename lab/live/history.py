@@ -65,6 +65,8 @@ class HistoryReader:
     control_plane: frozenset[str]
     namespace: str
     prices: ScorePrices = field(default_factory=ScorePrices)
+    by_cluster_time: bool = False
+    """Whether looks are placed by cluster time, not by when they were recorded: a simulated cluster may run faster."""
     _full: dict[str, FullState] = field(default_factory=dict)
     _nodes: SnapshotNodes | None = None
     _workloads: SnapshotWorkloads | None = None
@@ -111,7 +113,9 @@ class HistoryReader:
             **tables, state=self._workloads, totals=observation.totals, missing=missing
         )
         figures = figures_of(look, self.control_plane, self.namespace)
-        self._samples.append(ClusterSample(event.recorded_ns * _SECOND, figures, self._money()))
+        recorded = event.recorded_ns * _SECOND
+        at_seconds = observation.cluster_time_seconds if self.by_cluster_time else recorded
+        self._samples.append(ClusterSample(at_seconds, figures, self._money()))
 
     def _money(self) -> float | None:
         look = None if self._view is None else score_input_of(self._view)

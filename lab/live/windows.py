@@ -1,4 +1,5 @@
-"""What each stimulus did to both clusters: one window a stimulus, with the time to recover behind it.
+"""What each stimulus did to both clusters: one window a stimulus, with the time to recover behind it. Where no stimulus
+says where to cut, windows of equal length.
 
 A window begins when the load was applied, and ends when it was taken away; the recovery lasts until the next
 stimulus. Levels hold from one look to the next.
@@ -13,7 +14,6 @@ from itertools import pairwise
 
 from lab.live.figures import ROWS
 from lab.live.history import ClusterHistory, ClusterSample
-from schemas.stimulus import Stimulus
 
 _HOUR = 3_600.0
 
@@ -71,12 +71,15 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A stimulus in one log: when it was on, and until when its effects are looked at."""
+    """A stimulus in one log: when it was on, and until when its effects are looked at; or a time without one."""
 
-    data: Stimulus
+    sequence: int
     begin: float
     end: float
     until: float
+    phase: str = ""
+    pods: int = 0
+    unschedulable: bool = False
 
 
 def compare(first: ClusterHistory, second: ClusterHistory) -> Comparison:
@@ -101,6 +104,26 @@ def compare(first: ClusterHistory, second: ClusterHistory) -> Comparison:
     )
 
 
+def compare_by_time(
+    first: ClusterHistory, second: ClusterHistory, window_seconds: float
+) -> Comparison:
+    """Return the comparison of two histories on one time axis, in windows from the first look of both on.
+
+    What is left behind the last whole window is not compared.
+    """
+    sides = (first.samples, second.samples)
+    windows = []
+    if all(sides):
+        begin = max(samples[0].at_seconds for samples in sides)
+        end = min(samples[-1].at_seconds for samples in sides)
+        for number in range(max(0, int((end - begin) // window_seconds))):
+            at = begin + number * window_seconds
+            span = _Span(number, at, at + window_seconds, at + window_seconds)
+            windows.append(_window(span, span, first, second))
+    damage = tuple(f"{one.name}: {one.damage}" for one in (first, second) if one.damage)
+    return Comparison((first.name, second.name), tuple(windows), (), (), damage)
+
+
 def _spans(history: ClusterHistory) -> dict[int, _Span]:
     """Return the stimuli that were applied and taken away again, by their number."""
     failed = {mark.data.sequence for mark in history.stimuli if mark.data.status == "failed"}
@@ -115,10 +138,13 @@ def _spans(history: ClusterHistory) -> dict[int, _Span]:
     starts = sorted(mark.at_seconds for mark in begun.values())
     return {
         sequence: _Span(
-            mark.data,
+            sequence,
             mark.at_seconds,
             ended[sequence].at_seconds,
             min((at for at in starts if at > mark.at_seconds), default=math.inf),
+            mark.data.name,
+            mark.data.replicas,
+            mark.data.unschedulable,
         )
         for sequence, mark in begun.items()
         if sequence in ended
@@ -128,12 +154,11 @@ def _spans(history: ClusterHistory) -> dict[int, _Span]:
 def _window(
     first: _Span, second: _Span, history: ClusterHistory, other: ClusterHistory
 ) -> StimulusWindow:
-    data = first.data
     return StimulusWindow(
-        sequence=data.sequence,
-        phase=data.name,
-        pods=data.replicas,
-        unschedulable=data.unschedulable,
+        sequence=first.sequence,
+        phase=first.phase,
+        pods=first.pods,
+        unschedulable=first.unschedulable,
         seconds=first.end - first.begin,
         skew_seconds=abs(first.begin - second.begin),
         sides=(_side(first, history.samples), _side(second, other.samples)),
@@ -186,10 +211,10 @@ def _efficiency(
 
 
 def _admission(span: _Span, during: Sequence[ClusterSample]) -> dict[str, float]:
-    asked = float(span.data.replicas)
+    asked = float(span.pods)
     waiting = _values(during, "pods_pending")
     served = math.nan
-    if asked and not span.data.unschedulable and during:
+    if asked and not span.unschedulable and during:
         ready = _area(during, span.end, "stimulus_ready", lambda level: min(asked, level))
         seconds = span.end - during[0].at_seconds
         served = ready / (asked * seconds) if seconds > 0.0 else math.nan
@@ -209,9 +234,9 @@ def _adaptation(
     during: Sequence[ClusterSample],
     after: Sequence[ClusterSample],
 ) -> dict[str, float]:
-    asked = float(span.data.replicas)
+    asked = float(span.pods)
     ready = math.nan
-    if asked and not span.data.unschedulable:
+    if asked and not span.unschedulable:
         ready = _seconds_until(
             during, span.begin, span.end, lambda one: _value(one, "stimulus_ready") >= asked
         )

@@ -32,6 +32,7 @@ from bus.item_errors import ItemErrors
 from bus.port import StoredMessage
 from schemas.registry import to_json
 from services.dashboard.access import LogIn, Users
+from services.dashboard.compare import Compare, CompareRoute
 from services.dashboard.hub import Hub
 from services.dashboard.past import event_json
 from services.dashboard.past_routes import NUMBER_DIGITS, PastRoutes, number_of
@@ -58,6 +59,7 @@ PAGES = (
     "models",
     "runs",
     "what-if",
+    "compare",
     "settings",
     "log",
     "help",
@@ -179,8 +181,9 @@ def linked_event_json(message: StoredMessage, links: tuple[list[int], list[int]]
     return to_json({**event_json(message), "causes": links[0], "effects": links[1]})
 
 
-def make_app(hub: Hub, what_if: WhatIf | None = None) -> Starlette:
-    """Return the ASGI application over a hub; `what_if` computes what other settings would have decided.
+def make_app(hub: Hub, what_if: WhatIf | None = None, compare: Compare | None = None) -> Starlette:
+    """Return the ASGI application over a hub; `what_if` computes what other settings would have decided, `compare`
+    what another recording has beside this one.
 
     Raises:
         ConfigError: the file of users is not good.
@@ -200,6 +203,7 @@ def make_app(hub: Hub, what_if: WhatIf | None = None) -> Starlette:
             Route("/api/architecture", routes.architecture),
             *PastRoutes(hub).routes(),
             Route("/api/what-if", WhatIfRoute(what_if).answer),
+            Route("/api/compare", CompareRoute(compare).answer),
             Route("/healthz", routes.health),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],

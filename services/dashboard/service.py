@@ -18,6 +18,7 @@ from bus.port import Bus
 from schemas.identity import Origin
 from services.dashboard.access import check_access
 from services.dashboard.app import make_app
+from services.dashboard.compare import Compare
 from services.dashboard.connections import HEAD_BYTES, BoundedConnection
 from services.dashboard.hub import Hub
 from services.dashboard.settings import DashboardSettings
@@ -46,9 +47,10 @@ async def run(
     errors: ItemErrors | None = None,
     file: str = "",
     what_if: WhatIf | None = None,
+    compare: Compare | None = None,
 ) -> None:
     """Serve the page until cancelled; `replay_text` says how far a replay is, `file` names a recording that is shown,
-    `what_if` computes what other settings would have decided on it.
+    `what_if` computes what other settings would have decided on it, `compare` what another recording has beside it.
 
     An event that cannot be shown, and a request that cannot be answered, end nothing; `errors` counts them.
 
@@ -68,7 +70,7 @@ async def run(
     remembering = asyncio.create_task(hub.remember(), name="dashboard-remember")
     server = PageServer(
         uvicorn.Config(
-            make_app(hub, what_if),
+            make_app(hub, what_if, compare),
             lifespan="off",
             http=BoundedConnection,
             ws="none",

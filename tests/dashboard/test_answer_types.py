@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema
 
+from foresail.compare_answer import CompareAnswer
 from foresail.what_if_answers import WhatIfAnswers
 from tests.dashboard.test_file_view import RECORDING
 from tests.dashboard.test_past import asking, reading
@@ -38,11 +39,13 @@ async def answers() -> AsyncIterator[tuple[str, Any]]:
             "/api/workloads": "/api/workloads",
             "/api/workloads/WORKLOAD": f"/api/workloads/{known[0]['name']}" if known else "",
             "/api/models": "/api/models",
+            "/api/runs": "/api/runs",
             "/api/settings": "/api/settings",
         }
         for name, address in asked.items():
             if address:
                 yield name, (await http.get(address)).json()
+    yield "/api/compare", await CompareAnswer(str(RECORDING), str(RECORDING))()
     yield "/api/what-if", await WhatIfAnswers(RECORDING)(["agents.safety.throttle_risk=0.65"])
 
 

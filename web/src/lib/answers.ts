@@ -2,8 +2,10 @@
 // tests/dashboard/test_answer_types.py holds the server's answers over recordings against that.
 
 import type { Band } from "./band";
+import type { Comparison } from "./compare";
 import type { Incident } from "./incident";
 import type { Models } from "./models";
+import type { Runs } from "./runs";
 import type { DecisionRow, Row, Sections, Story } from "./sections";
 import type { WhatIf } from "./whatif";
 
@@ -105,6 +107,8 @@ export interface Answers {
   "/api/workloads": { workloads: WorkloadRow[] };
   "/api/workloads/WORKLOAD": WorkloadHistory;
   "/api/models": Models;
+  "/api/runs": Runs;
+  "/api/compare": Comparison | { nothing: string };
   "/api/settings": { processes: AnnouncedSettings[] };
   "/api/what-if": WhatIf;
 }

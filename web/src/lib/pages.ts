@@ -9,6 +9,7 @@ export const PAGES = [
   { name: "models", title: "Models", key: "m" },
   { name: "runs", title: "Runs", key: "r" },
   { name: "what-if", title: "What if", key: "f" },
+  { name: "compare", title: "Compare", key: "c" },
   { name: "settings", title: "Settings", key: "s" },
   { name: "log", title: "Log", key: "l" },
   { name: "help", title: "Help", key: "h" },

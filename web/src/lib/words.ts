@@ -14,6 +14,7 @@ export const WORDS: [word: string, meaning: string][] = [
   ["gate", "The question whether an arm or a learned policy may be taken into use: a gain is shown and nothing is harmed."],
   ["guard rail", "A limit that the executor asks before it writes: cool-downs, budgets, shares of nodes, stale signals."],
   ["lift of alarms", "How much likelier a failure is where a model warns than anywhere."],
+  ["mitigating", "No pod is unhealthy, but some node's risk is at 0.7 or above; from 0.83 on, or with an unhealthy pod, it is high risk."],
   ["modelled", "Computed by a model from something measured, such as power from use; not measured itself."],
   ["noop", "A decision to do nothing, which is most of them, with its reason."],
   ["outcome score", "What the cluster's work was worth: benefit less cost, in the currency of the settings."],
