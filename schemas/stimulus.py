@@ -49,7 +49,8 @@ class Stimulus(EventData):
     since_cycle: Cycle | None = Field(default=None, exclude_if=lambda cycle: cycle is None)
     """Nothing of what was decided from this cycle to `until_cycle` remains: the executor takes it back and begins
     none of it. applied: the cycles whose observations do not show the load yet, or not at rest; giving_back: those of
-    the phase, and as many as giving back may take. None in both: nothing is concerned."""
+    the phase, and as many as giving back may take; cleaned_up: those up to the one in which the load was removed. None
+    in both: nothing is concerned."""
     until_cycle: Cycle | None = Field(default=None, exclude_if=lambda cycle: cycle is None)
     intended_admission: str = Field(default="", exclude_if=lambda word: not word)
     """The word of an intended admission: `queue`, `deprioritize`."""

@@ -256,8 +256,16 @@ def _pod_spec(
     load: PlannedLoad, image: str, hostnames: Mapping[str, str], marks: Marks
 ) -> dict[str, Any]:
     requests = {CPU: cpu_text(load.cpu_millicores), MEMORY: memory_text(load.memory_bytes)}
+    container: dict[str, Any] = {
+        "name": "load",
+        "image": image,
+        "resources": {"requests": requests},
+    }
+    if load.fixed_memory:
+        policy = {"resourceName": MEMORY, "restartPolicy": "RestartContainer"}
+        container["resizePolicy"] = [policy]
     pod: dict[str, Any] = {
-        "containers": [{"name": "load", "image": image, "resources": {"requests": requests}}],
+        "containers": [container],
         "terminationGracePeriodSeconds": 0,
         "tolerations": [{"key": CAPPED_TAINT, "operator": "Exists", "effect": "NoSchedule"}],
     }

@@ -76,6 +76,9 @@ class PlannedLoad:
     """Whether it asks not to be disrupted: agent B's load must not be scaled or held meanwhile."""
     movable: bool = False
     """Whether its node is a preference only."""
+    fixed_memory: bool = False
+    """Whether a change of its memory restarts its container: then it is not resized, and its node is tainted, for
+    which nobody has to have measured it for minutes."""
     kind: Literal["Deployment", "Job"] = "Deployment"
 
 
@@ -175,8 +178,8 @@ def _on_every_node(
             return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
         load, pressure = _fill(f"exercise-{phase.index}-{number}", node, wanted)
         # Where namespaces are named, no node is written on which something asks to be left alone.
-        written = phase.kind is ActionKind.DVFS and node is least
-        loads.append(replace(load, protected=not written))
+        fixed = phase.kind is ActionKind.MEMORY_BALLOON
+        loads.append(replace(load, protected=node is not least, fixed_memory=fixed))
         reached.append(pressure)
     if not phase.band[0] <= min(reached) < phase.band[1]:
         text = f"the idlest node would have demand {min(reached):.3f}, outside the phase's band"

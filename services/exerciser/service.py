@@ -299,14 +299,21 @@ def _cycles_undone(
 ) -> tuple[int, int] | tuple[None, None]:
     """Return the first and last cycle of whose decisions nothing is to remain; None where the executor is not asked.
 
-    A load's pods may still start at the next observation, and count as unhealthy by the baseline's rules.
+    A load's pods may still start at the next observation, and count as unhealthy by the baseline's rules; and a
+    controller takes seconds to create a hundred that wait. What is decided while a load is removed would stand in
+    the next one's way: a node that sleeps takes none of it.
     """
-    if settings.gives_back and status == "applied":
-        starting = any(load.node for load in plan.loads)
-        return state.cycle, state.cycle + starting
-    if settings.gives_back and status == "giving_back":
-        return state.since_cycle, state.cycle + settings.patience
-    return None, None
+    if not settings.gives_back:
+        return None, None
+    match status:
+        case "applied":
+            return state.cycle, state.cycle + bool(plan.loads)
+        case "giving_back":
+            return state.since_cycle, state.cycle + settings.patience
+        case "cleaned_up":
+            return state.since_cycle, state.cycle
+        case _:
+            return None, None
 
 
 def became_text(state: ExerciserState) -> str:

@@ -44,7 +44,10 @@ def page(browser: playwright.Browser, url: str) -> Iterator[playwright.Page]:  #
     )
     opened = context.new_page()
     opened.on("pageerror", lambda error: problems.append(str(error)))
-    opened.on("console", lambda line: problems.append(line.text) if is_problem(line) else None)
+    opened.on(
+        "console",
+        lambda line: problems.append(f"{line.text} {line.location}") if is_problem(line) else None,
+    )
     opened.goto("/")
     opened.get_by_test_id("action").wait_for()
     yield opened

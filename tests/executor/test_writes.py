@@ -10,6 +10,7 @@ import pytest
 from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
+from services.executor.undo.operations import undo_operations
 from services.executor.writing.operations import apply_operation
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import nothing_forbidden
@@ -185,6 +186,17 @@ async def test_an_unrelated_change_does_not_stop_a_write() -> None:
     assert outcome(await apply(made, CAP, dry_run=False)) == ("applied", None)
     assert made.objects[NODE]["metadata"]["annotations"] == {"cap": "1"}
     assert made.writes()[-1].body["metadata"]["resourceVersion"] == "5"
+
+
+async def test_a_scale_is_taken_back_past_an_unrelated_change() -> None:
+    """The Deployment's controller writes its status right after each scale, which is a new version."""
+    made = server()
+    made.objects[WEB] |= {"spec": {"replicas": 3}}
+    made.objects[WEB]["metadata"]["resourceVersion"] = "5"
+    (undo,) = undo_operations([SCALE])
+
+    assert outcome(await apply(made, undo, dry_run=False)) == ("applied", None)
+    assert made.objects[WEB]["spec"]["replicas"] == 2
 
 
 async def test_a_change_of_the_very_thing_stops_a_write() -> None:

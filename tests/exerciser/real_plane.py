@@ -14,11 +14,13 @@ from bus.clock import SystemClock
 from lab.fidelity.cluster import STRATEGIC, ask, items, path_of
 from lab.fidelity.objects import node
 from lab.fidelity.real.http_cluster import HttpCluster
+from lab.fidelity.real.metrics_server import MetricsServer
 from lab.fidelity.real.node_keeper import NodeKeeper
 from lab.fidelity.real.processes import CONTROLLERS, ControlPlane
 from tests.patience import HANGS_SECONDS
 
 LOOK_SECONDS = 0.25
+SCRAPE_SECONDS = 1.0
 SPACE = "foresail-exercise"
 LABEL = "exercised"
 """Label of nodes that the executor may write."""
@@ -31,6 +33,7 @@ def real_plane(binaries: Path, folder: Path, nodes: int) -> Iterator[Path]:
     plane = ControlPlane(binaries, folder, controllers=(*CONTROLLERS, "job-controller"))
     stop = threading.Event()
     keeping: threading.Thread | None = None
+    metrics: MetricsServer | None = None
     cluster: HttpCluster | None = None
     try:
         cluster = asyncio.run(plane.start(clock))
@@ -38,21 +41,27 @@ def real_plane(binaries: Path, folder: Path, nodes: int) -> Iterator[Path]:
             labels = {LABEL: "yes"}
             row = {"name": f"node-{number}", "cpu": 16, "memory_gib": 64, "labels": labels}
             ask(cluster, "POST", path_of("nodes"), node(row))
-        _prepare_space(cluster)
-        keeping = threading.Thread(target=_keep, args=(cluster, stop))
+        _prepare_space(cluster, nodes // 2)
+        metrics = MetricsServer(plane.folder / "certificates", SCRAPE_SECONDS)
+        metrics.register(cluster)
+        keeping = threading.Thread(target=_keep, args=(cluster, metrics, stop))
         keeping.start()
         yield plane.kubeconfig
     finally:
         stop.set()
         if keeping is not None:
             keeping.join(HANGS_SECONDS)
+        if metrics is not None:
+            metrics.close()
         if cluster is not None:
             cluster.close()
         plane.close()
 
 
-def _prepare_space(cluster: HttpCluster) -> None:
-    """Make the namespace of the load as its owner would: a quota there needs defaults for pods that ask for nothing."""
+def _prepare_space(cluster: HttpCluster, owned: int) -> None:
+    """Make the namespace of the load as its owner would: a quota there needs defaults for pods that ask for nothing,
+    and such a pod runs on each of so many nodes.
+    """
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
     ask(cluster, "POST", "/api/v1/namespaces", space)
     request, most = {"cpu": "100m", "memory": "64Mi"}, {"cpu": "16", "memory": "64Gi"}
@@ -60,15 +69,22 @@ def _prepare_space(cluster: HttpCluster) -> None:
     ask(cluster, "POST", f"/api/v1/namespaces/{SPACE}/limitranges", {
         "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "defaults"}, "spec": {"limits": [limits]},
     })  # fmt: skip
+    for number in range(owned):
+        container = {"name": "app", "image": "rancher/mirrored-pause:3.10"}
+        ask(cluster, "POST", path_of("pods", namespace=SPACE), {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"owned-{number}"},
+            "spec": {"nodeName": f"node-{number}", "containers": [container]},
+        })  # fmt: skip
 
 
-def _keep(cluster: HttpCluster, stop: threading.Event) -> None:
-    """Play the kubelets until told to stop: signs of life, pods that start, end, and take a resize."""
+def _keep(cluster: HttpCluster, metrics: MetricsServer, stop: threading.Event) -> None:
+    """Play the kubelets until told to stop: signs of life, pods that start, end, take a resize, and are measured."""
     keeper, clock = NodeKeeper(cluster), SystemClock()
     while not stop.wait(LOOK_SECONDS):
         stamp = datetime.fromtimestamp(clock.wall_ns() / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         pods = [*items(cluster, "pods"), *items(cluster, "pods", SPACE)]
         keeper.work(clock.monotonic(), stamp, pods, items(cluster, "nodes"))
+        metrics.scrape(clock.monotonic(), stamp, pods)
         for pod in pods:
             _take_resize(cluster, pod)
 

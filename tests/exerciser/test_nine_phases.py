@@ -102,7 +102,7 @@ def test_all_nine_are_decided_executed_verified_and_given_back(
     tmp_path: Path, workload: str, speed: float
 ) -> None:
     """On an idle cluster and beside work of others; nothing that was done in between stays either."""
-    flags = {"run.workload": workload, "run.speed": speed, "run.for_seconds": 280.0}
+    flags = {"run.workload": workload, "run.speed": speed, "run.for_seconds": 340.0}
     seen = phases_of(play(tmp_path / "run.fslog", **flags))
 
     assert list(seen) == list(range(9))

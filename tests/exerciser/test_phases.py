@@ -10,6 +10,7 @@ import pytest
 from schemas.actions import ActionKind, AgentName
 from schemas.decision import RefereeRule
 from schemas.reasons import Reason
+from services.exerciser.cluster import load_manifest
 from services.exerciser.phases import PHASES, phase_shares
 from services.exerciser.plan import LoadPlan, NodeLoad, plan_phase
 from services.exerciser.settings import ExerciserSettings
@@ -193,3 +194,13 @@ def test_waiting_jobs_leave_a_queue_within_the_band_when_they_are_held() -> None
         loads = plan_phase(phase, ALIKE, 0, FIXED).loads
         rest = sum(load.replicas for load in loads if load.kind == "Deployment")
         assert phase.queue_band[0] <= rest < sum(load.replicas for load in loads) == phase.queue
+
+
+@pytest.mark.parametrize(("index", "fixed"), [(1, False), (2, True)])
+def test_what_is_acted_on_asks_for_nothing(index: int, fixed: bool) -> None:
+    """One node's load may be disturbed; where memory is cut, that load restarts for it, so that the node is tainted."""
+    loads = plan_phase(PHASES[index], ALIKE, 0, FIXED).loads
+    (acted_on,) = (load for load in loads if not load.protected)
+    (container,) = load_manifest(acted_on, "a:1", {})["spec"]["template"]["spec"]["containers"]
+    policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}] if fixed else None
+    assert container.get("resizePolicy") == policy

@@ -1,6 +1,7 @@
 """metrics.k8s.io beside a real API server: what Metrics Server would show of pods whose usage is written on them.
 
-The twin reads the same annotation. As in Metrics Server a pod has a metric from its second scrape on.
+The twin reads the same annotation; a pod without it uses half of what it asks for. As in Metrics Server a pod has a
+metric from its second scrape on.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from lab.fidelity.cluster import Cluster, Object, ask
 RATIO = "foresail.dev/cpu-usage-ratio"
 SCRAPE_SECONDS = 15.0
 """Metrics Server's resolution in its own manifests, and the twin's."""
+USUAL_RATIO = 0.5
 _GROUP = "metrics.k8s.io/v1beta1"
 
 
 class MetricsServer:
     """Scrapes when it is told the pods, and answers over HTTPS on loopback from a thread of its own."""
 
-    def __init__(self, certificates: Path) -> None:
+    def __init__(self, certificates: Path, scrape_seconds: float = SCRAPE_SECONDS) -> None:
         """Serve with the certificate of the API server (folder of apiserver.crt and apiserver.key)."""
         self._rows: list[Object] = []
         self._seen: set[str] = set()
-        self._scraped = -SCRAPE_SECONDS
+        self._scrape_seconds = scrape_seconds
+        self._scraped = -scrape_seconds
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -80,7 +83,7 @@ class MetricsServer:
 
     def scrape(self, now: float, stamp: str, pods: list[Object]) -> None:
         """Take new numbers when it is time: `now` in seconds, `stamp` the same moment for the API."""
-        if now - self._scraped < SCRAPE_SECONDS:
+        if now - self._scraped < self._scrape_seconds:
             return
         self._scraped = now
         running = [pod for pod in pods if pod.get("status", {}).get("phase") == "Running"]
@@ -102,7 +105,9 @@ class MetricsServer:
                          "resources": [resource]}  # fmt: skip
         if parts.path.endswith("/pods"):
             wanted = parse_qs(parts.query).get("labelSelector", [""])[0]
-            found = [row for row in self._rows if _selects(wanted, row["metadata"]["labels"])]
+            found = [
+                row for row in self._rows if _selects(wanted, row["metadata"].get("labels", {}))
+            ]
             return 200, {
                 "kind": "PodMetricsList",
                 "apiVersion": _GROUP,
@@ -135,9 +140,9 @@ def pod_metrics(pod: Object, stamp: str) -> Object:
     container = pod["spec"]["containers"][0]
     request = float(parse_quantity(container["resources"]["requests"]["cpu"]))
     limit = float(parse_quantity(container["resources"].get("limits", {}).get("cpu", "1000")))
-    cpu = min(limit, request * float(meta["annotations"][RATIO]))
+    cpu = min(limit, request * float(meta.get("annotations", {}).get(RATIO, USUAL_RATIO)))
     return {
-        "metadata": {key: meta[key] for key in ("name", "namespace", "labels")},
+        "metadata": {key: meta[key] for key in ("name", "namespace", "labels") if key in meta},
         "timestamp": stamp,
         "window": f"{SCRAPE_SECONDS:g}s",
         "containers": [

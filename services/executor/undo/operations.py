@@ -91,6 +91,13 @@ def _number(operation: Operation, current: dict[str, Any]) -> int | None:
     return number if isinstance(number, int) else None
 
 
+def _what_it_shows(operation: Operation) -> str:
+    """Return what an object shows while an operation stands; by it a write that met somebody else's is sent again."""
+    if operation.verb is Verb.SCALE:
+        return canonical_json({"spec": {"replicas": operation.replicas}})
+    return operation.patch
+
+
 def undo_operations(operations: Sequence[Operation]) -> tuple[Operation, ...]:
     """Return the operations that take others back, last first; none for what cannot be taken back."""
     undos = []
@@ -106,7 +113,7 @@ def undo_operations(operations: Sequence[Operation]) -> tuple[Operation, ...]:
                 update={
                     "verb": operation.verb if operation.verb in _OWN_UNDO else Verb.PATCH,
                     "patch": operation.undo,
-                    "undo": operation.patch,
+                    "undo": _what_it_shows(operation),
                     "replicas": None,
                     "text": f"take back: {operation.text}",
                 }

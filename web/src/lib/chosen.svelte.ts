@@ -29,6 +29,11 @@ class Chosen {
   }
 
   async load(cycle: number, at: number | null): Promise<void> {
+    const shown = view.sections.head?.cycle ?? null;
+    if (at !== null && shown !== null && shown < cycle) {
+      this.problem = `Cycle ${cycle} comes after the moment that is shown.`;
+      return;
+    }
     const answer = await ask(`/api/cycles/${cycle}${at === null ? "" : `?at=${at}`}`);
     if (cycle !== this.cycle) return;
     this.problem = answer?.ok ? "" : answer?.status === 404 ? `The log holds no decision of cycle ${cycle}.` : "The server does not answer; it is asked again with the next update.";

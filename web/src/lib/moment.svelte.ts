@@ -56,10 +56,12 @@ class Moment {
     address.change({ at: null, run: null });
   }
 
-  /** Step by so many cycles. */
+  /** Step by so many cycles, as far as there are any. */
   step(cycles: number): void {
     const cycle = this.#cycle();
-    if (cycle !== null) this.show({ cycle: cycle + cycles });
+    if (cycle === null) return;
+    const to = Math.min(this.outline?.last_cycle ?? Infinity, Math.max(this.outline?.first_cycle ?? 0, cycle + cycles));
+    if (to !== cycle) this.show({ cycle: to });
   }
 
   /** Step to the decision to act before or after this moment. */

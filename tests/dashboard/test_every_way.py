@@ -1,0 +1,127 @@
+"""Every key, every link, and three known moments whose numbers are those of the command line; in a real Chromium."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from projections.figures import number
+from services.dashboard.app import PAGES
+from tests.dashboard.test_file_view import RECORDING, url
+from tests.dashboard.test_journeys import browser, page, parameters
+from tests.dashboard.test_page import CHROMIUM
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+expect = playwright.expect
+__all__ = ["browser", "page", "url"]  # fixtures
+MOST_LINKS = 60
+PAGE_KEYS = "odinwmrfslh"
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH"),
+]
+
+
+@pytest.mark.parametrize("cycle", [2, 7, 12])
+def test_a_known_moment_shows_what_explain_says(page: playwright.Page, cycle: int) -> None:
+    """Rule, action, each agent's score and the reward of that cycle."""
+    command = [sys.executable, "-m", "foresail", "explain", str(cycle), "--json"]
+    command += ["--recording", str(RECORDING)]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    decision = told["decision"]["data"]
+    page.keyboard.press(":")
+    page.keyboard.type(str(cycle))
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(f"cycle={cycle}"))
+    argument = page.get_by_test_id("decision")
+
+    expect(argument.get_by_test_id("rule")).to_have_text(decision["rule"])
+    label = argument.get_by_test_id("action").get_attribute("data-label")
+    action = decision["parts"][0]["action"]
+    assert label is not None
+    assert action["kind"] in label
+    expect(argument.get_by_test_id("action")).to_contain_text(action["target"]["name"])
+    for considered in decision["considered"]:
+        expect(argument).to_contain_text(
+            f"{considered['agent']}, score {number(considered['score'])}"
+        )
+    observed = told["reward"]["data"]["observed"]["total"]
+    expect(argument.get_by_test_id("followed")).to_contain_text(
+        f"{observed:+.2f}".replace("-", "\u2212")
+    )
+
+
+def test_every_key_does_what_the_help_says(page: playwright.Page) -> None:
+    """Each of the list, and each page's letter after `g`."""
+    moment = page.get_by_test_id("moment")
+    newest = moment.inner_text()
+    for letter, name in zip(PAGE_KEYS, PAGES, strict=True):
+        page.keyboard.press("g")
+        page.keyboard.press(letter)
+        page.locator(f"main[data-page={name}]").wait_for()
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    rows = page.locator("tr[data-chosen]")
+    expect(rows.nth(2)).to_be_visible()
+    page.keyboard.press("j")
+    expect(rows.nth(1)).to_have_attribute("data-chosen", "true")
+    page.keyboard.press("k")
+    expect(rows.nth(0)).to_have_attribute("data-chosen", "true")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.hasAttribute('data-filter')")
+    page.keyboard.press("Escape")
+    page.keyboard.press("t")
+    page.wait_for_function("() => document.documentElement.dataset.theme")
+    page.keyboard.press("{")
+    page.wait_for_url(re.compile("at="))
+    before = parameters(page)["at"]
+    page.keyboard.press("{")
+    page.wait_for_function("at => !location.search.includes(`at=${at}`)", arg=before)
+    page.keyboard.press("}")
+    page.wait_for_function("at => location.search.includes(`at=${at}`)", arg=before)
+    page.keyboard.press("[")
+    page.wait_for_function("at => !location.search.includes(`at=${at}`)", arg=before)
+    page.keyboard.press("]")
+    page.wait_for_function("at => location.search.includes(`at=${at}`)", arg=before)
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Stop playing")).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    page.keyboard.press("l")
+    expect(moment).to_have_text(newest)
+    page.keyboard.press("?")
+    page.wait_for_url(re.compile("/help"))
+    page.keyboard.press(":")
+    expect(page.get_by_role("combobox", name=re.compile("cycle"))).to_be_focused()
+    page.keyboard.press("Escape")
+
+
+def test_every_link_leads_somewhere(page: playwright.Page) -> None:
+    """One of each form on each page: its page opens, selects what it names, and nothing is called unknown."""
+    found: dict[tuple[str, ...], str] = {}
+    for name in PAGES:
+        page.goto(f"/{name}")
+        page.locator(f"main[data-page={name}] .panel").first.wait_for()
+        page.wait_for_load_state("networkidle")
+        for address in page.eval_on_selector_all(
+            "main a[href^='/']", "all => all.map(one => one.getAttribute('href'))"
+        ):
+            parts = urlsplit(address)
+            found.setdefault((name, parts.path, *sorted(parse_qs(parts.query))), address)
+    assert 8 < len(found) < MOST_LINKS
+    broken = []
+    for (begin, *_), address in found.items():
+        page.goto(address)
+        name = urlsplit(address).path.strip("/") or "overview"
+        page.locator(f"main[data-page={name}] .panel").first.wait_for()
+        page.wait_for_load_state("networkidle")
+        text = page.locator("main").inner_text()
+        if re.search(r"holds no|nothing was observed of|does not answer", text):
+            broken.append(f"{begin}: {address}")
+
+    assert broken == []
