@@ -1,7 +1,7 @@
 // The decision that is shown: the newest, or the cycle that the address names.
 
 import { address } from "./address.svelte";
-import { ask } from "./asking";
+import { ask, cut } from "./asking";
 import type { Story } from "./sections";
 import { view } from "./view.svelte";
 
@@ -30,7 +30,7 @@ class Chosen {
 
   async load(cycle: number, at: number | null): Promise<void> {
     const shown = view.sections.head?.cycle ?? null;
-    if (at !== null && shown !== null && shown < cycle) {
+    if (!cut && at !== null && shown !== null && shown < cycle) {
       this.problem = `Cycle ${cycle} comes after the moment that is shown.`;
       return;
     }
