@@ -137,6 +137,7 @@ async def _serve(arguments: argparse.Namespace, recording: NamedRecording) -> Ex
     from bus.ports import free_port  # noqa: PLC0415
     from bus.recording.bus import RecordingBus  # noqa: PLC0415
     from foresail.what_if_answers import WhatIfAnswers  # noqa: PLC0415
+    from lab.rerun.garbage import rare_collections  # noqa: PLC0415
     from schemas.identity import Origin  # noqa: PLC0415
     from services.dashboard.access import check_access  # noqa: PLC0415
     from services.dashboard.service import run  # noqa: PLC0415
@@ -163,15 +164,17 @@ async def _serve(arguments: argparse.Namespace, recording: NamedRecording) -> Ex
         print_note(f"the recording is damaged: {bus.damage}")
     if arguments.open:
         webbrowser.open(settings.url)
-    await run(
-        settings,
-        bus,
-        SystemClock(),
-        origin,
-        file=recording.name,
-        what_if=WhatIfAnswers(recording.path),
-        compare=None
-        if arguments.compare is None
-        else CompareAnswer(arguments.file, arguments.compare),
-    )
+    # A recording of a day is a gigabyte that stays: each look through it for garbage takes half a second.
+    with rare_collections():
+        await run(
+            settings,
+            bus,
+            SystemClock(),
+            origin,
+            file=recording.name,
+            what_if=WhatIfAnswers(recording.path),
+            compare=None
+            if arguments.compare is None
+            else CompareAnswer(arguments.file, arguments.compare),
+        )
     return verdict(cut_off=bool(bus.damage))

@@ -155,16 +155,20 @@ class Past:
         async with self._one_reader:
             if until_seq < self._incidents[0]:
                 self._incidents = (0, ClusterHistory(), [])
-            seq, history, known = self._incidents
+            seq, history, told = self._incidents
             if until_seq == seq:
-                return known
+                return told
+            batch: list[StoredMessage] = []
             async for message in self._messages(seq + 1, until_seq, READS):
-                event = read_entry(message).event
-                if event is not None:
-                    history.add(event)
+                batch.append(message)
+                if len(batch) == BETWEEN:
+                    await asyncio.to_thread(_add_all, history, batch)
+                    batch = []
+            await asyncio.to_thread(_add_all, history, batch)
             recorded = self.archive.ms_at_cluster_time
-            self._incidents = (until_seq, history, incidents_json(history, recorded))
-            return self._incidents[2]
+            known = await asyncio.to_thread(incidents_json, history, recorded)
+            self._incidents = (until_seq, history, known)
+            return known
 
     async def run(self, until_seq: int) -> Json:
         """Return how the run stood at a position: manifest, stages, trials, files, errors and end."""
@@ -340,6 +344,14 @@ class Past:
                 count += 1
                 if count % BETWEEN == 0:
                     await asyncio.sleep(0)
+
+
+def _add_all(history: ClusterHistory, messages: Sequence[StoredMessage]) -> None:
+    """Let a history take in messages; a day of them takes a processor seconds, so a thread does it."""
+    for message in messages:
+        event = read_entry(message).event
+        if event is not None:
+            history.add(event)
 
 
 def event_json(message: StoredMessage) -> Json:
