@@ -17,6 +17,7 @@ from schemas.breaker import OutcomeBreaker
 from schemas.config import Config
 from schemas.control import Control
 from schemas.decision import Decision, is_noop, noop_reason
+from schemas.envelope import Event
 from schemas.mismatch import OutcomeMismatch
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeReward, OutcomeVerification
@@ -27,6 +28,7 @@ from services.dashboard.arrival import ReceivedMessage
 from services.dashboard.cycle_json import MILLISECOND_NS, Json
 from services.dashboard.decision_list import DecisionEntry, entry_of, note_outcome
 from services.dashboard.page import Page
+from services.dashboard.run_book import tells_of_runs
 
 EVERY_MESSAGES = 64
 """Messages between two kept states, at first."""
@@ -58,6 +60,8 @@ class Archive:
     """By cycle."""
     marks: list[Json] = field(default_factory=list)
     """Moments worth a mark on the scrubber."""
+    run_events: list[Event[Any]] = field(default_factory=list)
+    """What tells of runs: few, and asked for at every moment that is shown."""
     outage: bool = False
 
     def add(self, page: Page, arrival: ReceivedMessage) -> None:
@@ -71,6 +75,8 @@ class Archive:
                 self.every *= 2
         if arrival.event is None:
             return
+        if tells_of_runs(arrival.tokens):
+            self.run_events.append(arrival.event)
         match arrival.event.data:
             case Observation(cycle=cycle, cluster_time_seconds=time):
                 self.cycle_numbers.append(cycle)

@@ -66,8 +66,6 @@ class Past:
         self._one_reader = asyncio.Lock()
         self._incidents: tuple[int, ClusterHistory, list[Json]] = (0, ClusterHistory(), [])
         """Read up to a position."""
-        self._runs: tuple[int, RunBook] = (0, RunBook())
-        """Likewise."""
         self._tail_rows = tail_rows
         self._errors = errors
         self._pages: OrderedDict[int, Page] = OrderedDict()
@@ -179,17 +177,18 @@ class Past:
         return (await self._run_book(until_seq)).as_json()
 
     async def _run_book(self, until_seq: int) -> RunBook:
-        """Return the book of runs at a position; the log is read on from where the last answer ended."""
-        async with self._one_reader:
-            if until_seq < self._runs[0]:
-                self._runs = (0, RunBook())
-            seq, book = self._runs
-            async for message in self._messages(seq + 1, until_seq, RUN_SUBJECTS):
-                event = read_entry(message).event
-                if event is not None:
-                    book.add(event)
-            self._runs = (until_seq, book)
+        """Return the book of runs at a position, from what the archive kept or, until it is whole, from the log."""
+        book = RunBook()
+        if self.whole:
+            for event in self.archive.run_events:
+                if event.seq > until_seq:
+                    break
+                book.add(event)
             return book
+        async for message in self._messages(1, until_seq, RUN_SUBJECTS):
+            if (read := read_entry(message).event) is not None:
+                book.add(read)
+        return book
 
     async def node(self, name: str, until_seq: int) -> Json | None:
         """Return the history of a node over the newest cycles; None when nothing was observed of it."""

@@ -25,9 +25,18 @@ from services.dashboard.cycle_json import MILLISECOND_NS, Json
 from services.dashboard.searches import TrialHistory
 
 RUN_SUBJECTS = ("run.>", "learned.*", "outcome.learned", "outcome.switchback")
+
 MOST_FILES = 500
 MOST_FAILURES = 50
 """Jobs of a session that are told one by one."""
+
+
+def tells_of_runs(tokens: tuple[str, ...]) -> bool:
+    """Say whether a message, by the tokens of its subject, is one of `RUN_SUBJECTS`."""
+    return tokens[0] in {"run", "learned"} or tokens in {
+        ("outcome", "learned"),
+        ("outcome", "switchback"),
+    }
 
 
 @dataclass(slots=True)
