@@ -88,6 +88,9 @@ def test_every_key_does_what_the_help_says(page: playwright.Page) -> None:
     page.wait_for_function("at => !location.search.includes(`at=${at}`)", arg=before)
     page.keyboard.press("]")
     page.wait_for_function("at => location.search.includes(`at=${at}`)", arg=before)
+    page.goto("/decisions?at=3")  # a minute before the end, so that it plays on while one looks
+    page.get_by_label("Speed").select_option("1")
+    page.get_by_label("Speed").press("Escape")
     page.keyboard.press("p")
     expect(page.get_by_role("button", name="Stop playing")).to_be_visible()
     page.keyboard.press("p")
