@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from typing import Any
 
-from bus.errors import InputError
+from foresail.answer_beside import answer_beside
 
 
 class CompareAnswer:
@@ -27,26 +25,6 @@ class CompareAnswer:
         """
         async with self._one:
             if self._known is None:
-                self._known = await self._compute()
+                words = ("diff", *self._words, "--clusters")
+                self._known = await answer_beside(words, "--compare", self._words[1])
             return self._known
-
-    async def _compute(self) -> dict[str, Any]:
-        command = [sys.executable, "-m", "foresail", "diff", *self._words, "--clusters", "--json"]
-        process = await asyncio.create_subprocess_exec(
-            *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-        )
-        try:
-            said, complained = await process.communicate()
-        except asyncio.CancelledError as error:
-            # The server ends: whoever asked gets a line, and its log no traceback.
-            raise InputError("--compare", self._words[1], "the server ended meanwhile") from error
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        try:
-            answer: dict[str, Any] = json.loads(said)
-        except ValueError as error:
-            lines = complained.decode(errors="replace").strip().splitlines() or ["no answer"]
-            raise InputError("--compare", self._words[1], lines[-1]) from error
-        return answer

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bus.errors import InputError
+from foresail.answer_beside import answer_beside
 from lab.rerun.changes import read_settings
 
 KEPT = 16
 """Answers that are kept: going back to one costs nothing."""
 CHANGEABLE = "agents."
 """Settings that a page may change: those of the policies. Others name files."""
-LIMIT_SECONDS = 900.0
 
 
 class WhatIfAnswers:
@@ -49,30 +47,8 @@ class WhatIfAnswers:
 
     async def _compute(self, assignments: Sequence[str]) -> dict[str, Any]:
         flags = [word for one in assignments for word in ("--set", one)]
-        command = [sys.executable, "-m", "foresail", "what-if", str(self._file), "--json", *flags]
-        process = await asyncio.create_subprocess_exec(
-            *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-        )
-        try:
-            async with asyncio.timeout(LIMIT_SECONDS):
-                said, complained = await process.communicate()
-        except TimeoutError as error:
-            raise InputError(
-                "set", ", ".join(assignments), "it takes too long here: use `foresail what-if`"
-            ) from error
-        except asyncio.CancelledError as error:
-            # The server ends: whoever asked gets a line, and its log no traceback.
-            raise InputError("set", ", ".join(assignments), "the server ended meanwhile") from error
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        try:
-            answer: dict[str, Any] = json.loads(said)
-        except ValueError as error:
-            lines = complained.decode(errors="replace").strip().splitlines() or ["no answer"]
-            raise InputError("set", ", ".join(assignments), lines[-1]) from error
-        return answer
+        words = ("what-if", str(self._file), *flags)
+        return await answer_beside(words, "set", ", ".join(assignments))
 
 
 def changes_of(assignments: Sequence[str]) -> dict[str, float | bool]:
