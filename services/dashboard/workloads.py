@@ -110,7 +110,7 @@ class WorkloadHistory:
     def _add_bands(self, bands: Sequence[DemandBands]) -> None:
         """Series are named after Services; the workload's own is known from its observed row."""
         service = self.now.get("ids")
-        found = [one for band in bands if (one := _band(band, f"service/{service}")) is not None]
+        found = [one for band in bands if (one := band_of(band, f"service/{service}")) is not None]
         self.ahead = found
         if found:
             self.bands.append(found[0])
@@ -183,7 +183,8 @@ def _rate(
     return round(rise / seconds, 3) if rise >= 0 else None
 
 
-def _band(band: DemandBands, series: str) -> Json | None:
+def band_of(band: DemandBands, series: str) -> Json | None:
+    """Return one series of a band, as the page draws it; None where the band does not hold it."""
     if series not in band.series.ids:
         return None
     row = dict(band.series.row(band.series.ids.index(series)))
