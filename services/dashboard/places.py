@@ -169,9 +169,7 @@ class NodeHistory:
         own = (self.newest["cpu_allocatable_cores"], self.newest["memory_allocatable_bytes"])
         self.size = nodes_series(*own)
         requested = [
-            cores * (ratio or 0.0)
-            for cores, memory, ratio in columns
-            if (cores, memory) == own
+            cores * (ratio or 0.0) for cores, memory, ratio in columns if (cores, memory) == own
         ]
         self.same_size.append(len(requested))
         self.size_requested.append(round(math.fsum(requested), 6))
