@@ -1,6 +1,7 @@
 // Two recordings beside each other, as `foresail diff --clusters --json` says (lab/live/recorded_story.py).
 
 import { number, percent } from "./format.js";
+import type { LogRead } from "./whatif";
 
 export type Pair<T> = [T, T];
 export interface Lane { name: string; unit: string; values: Pair<(number | null)[]> }
@@ -24,6 +25,7 @@ export interface Comparison {
   settings: { name: string; a: unknown; b: unknown }[];
   differing: { cycle: number; kind: string; a: string; b: string; a_why: string; b_why: string }[];
   clusters: Clusters;
+  log: LogRead;
 }
 
 /** Colours of the first and the second, everywhere on the page. */
