@@ -96,11 +96,10 @@ def entry_of(record: CycleRecord) -> DecisionEntry | None:
         seq=decided.seq,
         recorded_ms=decided.recorded_ns // MILLISECOND_NS,
         values=tuple(_shared(row[name]) for name in ROW),
-        agent="" if idle else sys.intern(str(data.action.agent or "")),
-        kind=sys.intern(str(data.action.kind)),
-        same=(sys.intern(data.rule), data.missing, data.profile) if idle else (decided.seq,),
-        lost={sys.intern(str(agent)): beaten for agent, beaten in _lost(data).items()}
-        or NOTHING_LOST,
+        agent="" if idle else _shared(str(data.action.agent or "")),
+        kind=_shared(str(data.action.kind)),
+        same=(_shared(data.rule), data.missing, data.profile) if idle else (decided.seq,),
+        lost={_shared(agent): beaten for agent, beaten in _lost(data).items()} or NOTHING_LOST,
     )
 
 
@@ -125,7 +124,7 @@ def _lost(data: Decision) -> dict[str, tuple[str, str]]:
 def note_outcome(entry: DecisionEntry, record: CycleRecord, seq: int) -> None:
     """Note what a decision has become by a position."""
     if record.result and (not entry.became or entry.became[-1][1] != record.result):
-        entry.became = (*entry.became, (seq, sys.intern(record.result)))
+        entry.became = (*entry.became, (seq, _shared(record.result)))
     observed = None if record.reward is None else record.reward.data.observed
     if observed is not None and not entry.rewards:
         entry.rewards = ((seq, observed.total),)
@@ -133,7 +132,7 @@ def note_outcome(entry: DecisionEntry, record: CycleRecord, seq: int) -> None:
     for part in record.parts:
         guards = () if part.execution is None else part.execution.guards
         failed = {guard.guard for guard in guards if not guard.passed}
-        entry.rails += tuple((seq, sys.intern(rail)) for rail in sorted(failed - known))
+        entry.rails += tuple((seq, _shared(rail)) for rail in sorted(failed - known))
 
 
 def rows_of(entries: Sequence[DecisionEntry], asked: DecisionFilter) -> Json:
