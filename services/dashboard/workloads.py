@@ -137,7 +137,7 @@ def workload_rows(
     services = None if observation is None else observation.services
     acted: dict[str, int] = {}
     for entry in entries:
-        if entry.seq <= until_seq and entry.row["noop"] is None:
+        if entry.seq <= until_seq and entry.told("noop") is None:
             for target in _targets(entry):
                 acted[target] = acted.get(target, 0) + ("/" in target)
     rows = {name: {"name": name, "wanted": None, "ready": None} for name in acted if acted[name]}
@@ -157,7 +157,7 @@ def _targets(entry: DecisionEntry) -> set[str]:
 
 
 def _aims(entry: DecisionEntry) -> list[str]:
-    aims = (entry.row["target"], *(action["target"] for action in entry.row["more"]))
+    aims = (entry.told("target"), *(action["target"] for action in entry.told("more")))
     return [aim for aim in aims if aim]
 
 
