@@ -39,7 +39,7 @@ MODULES = {
     "executor": "services.executor.__main__",
     "scoreboard": "services.scoreboard.__main__",
     "exerciser": "services.exerciser.__main__",
-    "dashboard": "services.dashboard.__main__",
+    "dashboard": "foresail.page",
 }
 
 

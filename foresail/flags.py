@@ -55,6 +55,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--frozen-after", "run.frozen_seconds", RUNNING, "DURATION"),
     Flag("--seed", "run.seed", SIMULATED, "N"),
     Flag("--record", "run.record", SERVER, "FILE"),
+    Flag("--compare", "dashboard.compare", SERVER, "FILE"),
     Flag("--trace-out", "run.trace_out", SERVER, "FILE"),
     Flag("--virtual-time", "run.virtual_time", RUNNING),
     Flag("--nats-url", "nats.url", SERVER, "URL"),

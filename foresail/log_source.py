@@ -18,7 +18,7 @@ from bus.clock import SystemClock
 from bus.events import cycle_of_message
 from bus.exit_codes import ExitCode, verdict
 from bus.login import Login
-from bus.logins import read_login, read_logins
+from bus.logins import Logins, read_login, read_logins
 from bus.port import Bus, Messages, StoredMessage
 from bus.recording import Recording, open_recording
 from bus.recording.footer import stated_messages
@@ -287,8 +287,8 @@ async def connect(
 
     server: NatsServer | None = None
     url = stack.nats_url
-    logins = read_logins(state.incarnation(stack.incarnation)) if stack.embedded else {}
-    login = logins.get(identity) or _given_login(stack)
+    logins = _logins(stack, state)
+    login = login_of(stack, state, identity)
     if not stack.running and stack.embedded:
         folder = state.incarnation(stack.incarnation)
         accounts = accounts_conf(stack.cluster, stack.stream, logins) if logins else ""
@@ -303,6 +303,15 @@ async def connect(
     finally:
         if server is not None:
             await server.stop()
+
+
+def login_of(stack: StackFile, state: StateFolder, identity: str = "reader") -> Login:
+    """Return the login of one identity on a stack's server."""
+    return _logins(stack, state).get(identity) or _given_login(stack)
+
+
+def _logins(stack: StackFile, state: StateFolder) -> Logins:
+    return read_logins(state.incarnation(stack.incarnation)) if stack.embedded else {}
 
 
 def _given_login(stack: StackFile) -> Login:

@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
+from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.flags import add_flags, default_text, given_flags
 from foresail.gates import profile_lines, read_gates
@@ -20,6 +21,7 @@ VERB = Verb(10, "start everything: NATS server, simulated cluster (or yours), se
 EXAMPLES = (
     ("up", "a simulated cluster of 100 nodes, until Ctrl-C"),
     ("up --for 2m --record run.fslog", "stop after two minutes, keep a recording"),
+    ("up --compare before.fslog", "its page shows it beside that recording, too"),
     ("up --profile list", "the profiles there are, with what their gates answered"),
     ("up --kubeconfig ~/.kube/config", "watch your cluster; every write is a dry run"),
     ("up --kubeconfig FILE --mode active --namespaces shop", "write there; its end takes it back"),
@@ -66,6 +68,23 @@ def _check_models(settings: StackSettings) -> None:
         check_models(settings.inference)
 
 
+def _check_compare(settings: StackSettings) -> None:
+    """Refuse what the page could not show beside the stack.
+
+    Raises:
+        InputError: it is no recording, or there will be no page.
+    """
+    word = settings.dashboard.compare
+    if word is None:
+        return
+    if settings.run.virtual_time:
+        remedy = "leave out --virtual-time: it has no page; `foresail dashboard A --compare B` shows two recordings"
+        raise InputError("--compare", word, remedy)
+    from foresail.experiment.arm_recordings import checked_recording  # noqa: PLC0415 - is seldom needed
+
+    checked_recording(word, "--compare")
+
+
 def main(arguments: argparse.Namespace) -> ExitCode:
     """Run the stack until a signal or `--for` stops it; return its exit code. Ctrl-C is how a
     stack without `--for` ends.
@@ -81,6 +100,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         console().print(attach(Path(settings.run.state_folder), settings.run.for_seconds))
         return ExitCode.GOOD
     _check_models(settings)
+    _check_compare(settings)
     if not arguments.json:
         _print_settings(settings)
     if settings.run.virtual_time:

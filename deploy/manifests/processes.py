@@ -14,6 +14,8 @@ COMPOSE = Path(__file__).parents[2] / "docker-compose.yml"
 LOGIN_MOUNT = ":/login:ro"
 PROFILES = frozenset({"kubeconfig", "trace"})
 """Of compose, besides the containers of every profile: what belongs to a cluster of one's own."""
+OURS = ("services.", "foresail.page")
+"""Modules that are processes of an installation: every service, and the dashboard with what it asks other commands."""
 DASHBOARD_PORT = 8765
 FOLLOWING = ("mode", "otlp_url", "interval_seconds", "wall_interval_seconds")
 """Settings that follow from other values of an installation, or are left at their default."""
@@ -43,7 +45,7 @@ def read_processes(text: str) -> tuple[Process, ...]:
             if volume.startswith("login-") and volume.endswith(LOGIN_MOUNT)
         ]
         command = tuple(str(word) for word in container.get("command", ()))
-        if not logins or not command[0].startswith("services."):
+        if not logins or not command[0].startswith(OURS):
             continue
         if not set(container.get("profiles", ())) <= PROFILES:
             continue

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.recording import open_recording
 from lab.experiments.results import FOLDER, TrialResult
 from lab.experiments.run import RECORDING_FOLDER
 
@@ -38,6 +39,20 @@ def named_recording(word: str, argument: str) -> NamedRecording:
         known = ", ".join(sorted(_kept(path))) or "none: `experiment run --recordings first`"
         raise InputError(argument, word, f"name an arm of it, as {word}:ARM; it has kept {known}")
     raise InputError(argument, word, "give a recording, or FOLDER:ARM of an experiment's results")
+
+
+def checked_recording(word: str, argument: str) -> NamedRecording:
+    """Return the recording that a word means, once it is known to be one; see `named_recording`.
+
+    Raises:
+        InputError: it is none, or one that cannot be read.
+    """
+    found = named_recording(word, argument)
+    try:
+        open_recording(found.path)
+    except InputError as error:
+        raise InputError(argument, word, error.remedy) from error
+    return found
 
 
 def _of_arm(folder: Path, wanted: str, argument: str) -> NamedRecording:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from bus.errors import InputError
+from bus.events import event_of
 from bus.identities import keeps_state
 from bus.port import Bus, LogInfo, StoredMessage
 from bus.recording.start_point import FRAMED, KEPT_WHOLE, STANDING, StartFinder
 from bus.recording.window import cycle_of_message
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
-from schemas.config import Config
-from schemas.registry import EVENT_TYPES
+from schemas.config import CODE_VERSION, Config
+from schemas.identity import Origin
+from schemas.registry import EVENT_TYPES, UnknownEvent
+from schemas.run import RunData
 from schemas.snapshot import SnapshotNodes
 from services.identities import IDENTITIES
 
@@ -47,6 +50,26 @@ class LogPart:
             "complete": self.complete,
             "window": f"seq {self.from_seq}..",
         }
+
+
+async def header_of(
+    bus: Bus, origin: Origin, layers: tuple[str, ...] | None, part: LogPart
+) -> dict[str, Any]:
+    """Return the header of a recording of a part of a log, of some layers or of all; with the settings that the stack
+    has announced, if one has.
+    """
+    header: dict[str, Any] = {
+        "cluster": origin.cluster,
+        "incarnation": origin.incarnation,
+        "code_version": CODE_VERSION,
+    }
+    stack = subjects.build(origin.cluster, (Config.PATTERN[0], RunData.WRITER))
+    with suppress(UnknownEvent):
+        if (announced := await bus.last(stack)) is not None:
+            header["settings"] = event_of(announced).data.settings
+    if layers is not None:
+        header["layers"] = sorted(layers)
+    return header if part.whole else {**header, "cut": part.header_entry()}
 
 
 def patterns_of(cluster: str, layers: tuple[str, ...] | None) -> list[str]:

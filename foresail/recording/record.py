@@ -13,7 +13,6 @@ import signal
 from collections.abc import Coroutine
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
 
 from bus.cancellation import cancel_and_wait
 from bus.clock import SystemClock
@@ -24,11 +23,17 @@ from bus.recording import RecordingWriter
 from foresail.flags import seconds
 from foresail.log_source import connect
 from foresail.output import console, print_json
-from foresail.recording.log_part import LogPart, beginning_for, first_since, patterns_of
+from foresail.recording.log_part import (
+    LogPart,
+    beginning_for,
+    first_since,
+    header_of,
+    patterns_of,
+)
 from foresail.spans import NANOSECONDS, moment
 from foresail.stack.preflight import check_writable
 from foresail.stack.state_folder import StackFile, StateFolder
-from schemas.config import CODE_VERSION
+from schemas.identity import Origin
 from schemas.wording import count_text
 
 BEGINNING, NOW = "beginning", "now"
@@ -84,7 +89,8 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         info = await bus.info()
         seq = await _from_seq(bus, stack, info, arguments.begin)
         part = await beginning_for(bus, stack.cluster, patterns, seq, info.first_seq)
-        writer = RecordingWriter(path, _header(stack, layers, part))
+        origin = Origin(stack.cluster, stack.incarnation)
+        writer = RecordingWriter(path, await header_of(bus, origin, layers, part))
         follow = stack.running and not arguments.no_follow
         try:
             count, stopped = await _copy(
@@ -98,17 +104,6 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         console().print(f"{count_text(count, 'message')} in {path}", markup=False)
     cut_short = stopped and (not follow or arguments.for_seconds is not None)
     return ExitCode.INTERRUPTED if cut_short else ExitCode.GOOD
-
-
-def _header(stack: StackFile, layers: tuple[str, ...] | None, part: LogPart) -> dict[str, Any]:
-    header: dict[str, Any] = {
-        "cluster": stack.cluster,
-        "incarnation": stack.incarnation,
-        "code_version": CODE_VERSION,
-    }
-    if layers is not None:
-        header["layers"] = sorted(layers)
-    return header if part.whole else {**header, "cut": part.header_entry()}
 
 
 async def _from_seq(bus: Bus, stack: StackFile, info: LogInfo, text: str) -> int:

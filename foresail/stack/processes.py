@@ -79,7 +79,10 @@ def process_specs(settings: StackSettings, connections: Connections) -> tuple[Pr
             kubeconfig=connections.kubeconfigs["executor"],
         ),
         _spec("scoreboard", settings.scoreboard, connections, 6),
-        _spec("dashboard", settings.dashboard, connections, 7),
+        replace(
+            _spec("dashboard", settings.dashboard, connections, 7),
+            command=(sys.executable, "-m", "foresail.page"),
+        ),
     ]
     if settings.run.untouched == "on" and connections.world:
         spec = _spec("untouched", settings.collector, connections, 2)

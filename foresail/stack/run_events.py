@@ -35,7 +35,7 @@ LOCAL_ONLY = {
     },
     "collector": {"history_files", "history_source"},  # its events say what was filled in
     "nats": {"url", "port", "sync_interval", "replicas"},
-    "dashboard": {"host", "port", "users_file", "tls_certificate", "tls_key"},
+    "dashboard": {"host", "port", "users_file", "tls_certificate", "tls_key", "compare"},
     "inference": {"model", "demand_model", "shadow_models"},
     "agents": {"risk_model", "demand_model"},
 }

@@ -186,8 +186,10 @@ def _decisions(
 
 
 def _settings(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return the settings that differ, by full name."""
-    old, new = dict(_flat("", a.get("settings") or {})), dict(_flat("", b.get("settings") or {}))
+    """Return the settings that differ, by full name; none where a recording does not say what it was started with."""
+    if not (a.get("settings") and b.get("settings")):
+        return []
+    old, new = dict(_flat("", a["settings"])), dict(_flat("", b["settings"]))
     names = sorted(old.keys() | new.keys())
     return [
         (name, old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)

@@ -32,10 +32,11 @@ from bus.item_errors import ItemErrors
 from bus.port import StoredMessage
 from schemas.registry import to_json
 from services.dashboard.access import LogIn, Users
+from services.dashboard.address_numbers import NUMBER_DIGITS, number_of
 from services.dashboard.compare import Compare, CompareRoute
 from services.dashboard.hub import Hub
 from services.dashboard.past import event_json
-from services.dashboard.past_routes import NUMBER_DIGITS, PastRoutes, number_of
+from services.dashboard.past_routes import PastRoutes
 from services.dashboard.what_if import WhatIf, WhatIfRoute
 
 STATIC = Path(__file__).with_name("static")
@@ -183,13 +184,17 @@ def linked_event_json(message: StoredMessage, links: tuple[list[int], list[int]]
 
 def make_app(hub: Hub, what_if: WhatIf | None = None, compare: Compare | None = None) -> Starlette:
     """Return the ASGI application over a hub; `what_if` computes what other settings would have decided, `compare`
-    what another recording has beside this one.
+    what a recording has beside what is shown.
 
     Raises:
         ConfigError: the file of users is not good.
     """
     routes = DashboardRoutes(hub)
     settings = hub.settings
+
+    def newest() -> int:
+        return hub.page.overview.seq
+
     asks = (
         [] if settings.users_file is None else [Middleware(LogIn, users=Users(settings.users_file))]
     )
@@ -202,8 +207,8 @@ def make_app(hub: Hub, what_if: WhatIf | None = None, compare: Compare | None = 
             Route("/api/events/{seq}", routes.event),
             Route("/api/architecture", routes.architecture),
             *PastRoutes(hub).routes(),
-            Route("/api/what-if", WhatIfRoute(what_if).answer),
-            Route("/api/compare", CompareRoute(compare).answer),
+            Route("/api/what-if", WhatIfRoute(what_if, newest).answer),
+            Route("/api/compare", CompareRoute(compare, newest).answer),
             Route("/healthz", routes.health),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],

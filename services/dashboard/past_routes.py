@@ -6,20 +6,18 @@ import math
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bus.errors import InputError
 from schemas.registry import to_json
+from services.dashboard.address_numbers import number_in, number_of
 from services.dashboard.cycle_json import MILLISECOND_NS
 from services.dashboard.decision_list import DecisionFilter
 from services.dashboard.hub import Hub
 from services.dashboard.node_measures import MEASURES
 
-NUMBER_DIGITS = 18
-"""Digits of a position, cycle or time in an address; more fit no counter of the log."""
 TEXT_LENGTH = 500
 USUAL_EVENTS, MOST_EVENTS = 50, 500
 """Events of a page."""
@@ -60,7 +58,7 @@ class PastRoutes:
             {
                 "whole": past.whole,
                 "incarnation": self._hub.incarnation,
-                **past.archive.outline(_number(request, "after") or 0),
+                **past.archive.outline(number_in(request, "after") or 0),
             }
         )
 
@@ -70,7 +68,7 @@ class PastRoutes:
         """
         archive = self._hub.past.archive
         names = ("seq", "ms", "cluster", "cycle")
-        seq, time, cluster_time, cycle = (_number(request, name) for name in names)
+        seq, time, cluster_time, cycle = (number_in(request, name) for name in names)
         if cluster_time is not None:
             seq = archive.end_at_cluster_time(cluster_time)
         elif time is not None:
@@ -90,9 +88,9 @@ class PastRoutes:
         }
         asked = DecisionFilter(
             until_seq=self._until(request),
-            before_cycle=_number(request, "before"),
+            before_cycle=number_in(request, "before"),
             reward_below=_decimal(query.get("reward_below", "")),
-            within_seconds=_number(request, "within"),
+            within_seconds=number_in(request, "within"),
             acts=query.get("acts") == "1",
             **texts,
         )
@@ -100,7 +98,7 @@ class PastRoutes:
 
     async def log(self, request: Request) -> Response:
         """Return a stretch of the log from the position `from`, or the events of one `cycle`."""
-        begin, cycle = _number(request, "from") or 1, _number(request, "cycle")
+        begin, cycle = number_in(request, "from") or 1, number_in(request, "cycle")
         if cycle is not None:
             rows = await self._hub.past.cycle_rows(cycle, self._until(request))
             return _answer({"rows": rows})
@@ -113,7 +111,7 @@ class PastRoutes:
 
     async def events(self, request: Request) -> Response:
         """Return a page of the newest whole events for which `where` holds; the next one begins at its `before`."""
-        asked = _number(request, "limit")
+        asked = number_in(request, "limit")
         limit = USUAL_EVENTS if asked is None else min(max(1, asked), MOST_EVENTS)
         return await self._fitting(request, partial(self._hub.past.events, limit=limit))
 
@@ -122,7 +120,7 @@ class PastRoutes:
     ) -> Response:
         """Answer by what fits `where` and `layer`, up to the position `before`."""
         query = request.query_params
-        before = _number(request, "before")
+        before = number_in(request, "before")
         until = self._until(request) if before is None else before
         where, layer = (query.get(name, "")[:TEXT_LENGTH] for name in ("where", "layer"))
         try:
@@ -146,7 +144,7 @@ class PastRoutes:
     async def measure(self, request: Request) -> Response:
         """Return one number per node as of `at`: what `by` names."""
         by = request.query_params.get("by", "")[:TEXT_LENGTH]
-        content = await self._hub.measure(by, _number(request, "at"))
+        content = await self._hub.measure(by, number_in(request, "at"))
         if content is None:
             known = ", ".join(MEASURES)
             return JSONResponse({"error": f"by: {by}: use one of {known}"}, 400)
@@ -183,26 +181,14 @@ class PastRoutes:
     async def cycle(self, request: Request) -> Response:
         """Return one cycle's decision, who lost to it, and what came of it up to `at`."""
         number = number_of(request.path_params["cycle"])
-        content = await self._hub.cycle(number, _number(request, "at"))
+        content = await self._hub.cycle(number, number_in(request, "at"))
         if content is None:
             return JSONResponse({"error": f"the log holds no decision of cycle {number}"}, 404)
         return _answer(content)
 
     def _until(self, request: Request) -> int:
-        at = _number(request, "at")
+        at = number_in(request, "at")
         return self._hub.page.overview.seq if at is None else at
-
-
-def number_of(text: str) -> int:
-    """Return a position, cycle or time from an address; raises 404 for what is none."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= NUMBER_DIGITS):
-        raise HTTPException(404, "no such number")
-    return int(text)
-
-
-def _number(request: Request, name: str) -> int | None:
-    text = request.query_params.get(name)
-    return number_of(text) if text else None
 
 
 def _decimal(text: str) -> float | None:

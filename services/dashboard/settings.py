@@ -9,6 +9,9 @@ from pydantic import Field
 
 from schemas.model import DataModel
 
+LOCAL = {"users_file", "tls_certificate", "tls_key", "compare"}
+"""Settings that name files of this machine."""
+
 
 class DashboardSettings(DataModel):
     """Where the page is served, how often it is brought up to date, and how much it remembers."""
@@ -35,12 +38,14 @@ class DashboardSettings(DataModel):
     """Least wall seconds between two updates of a page; what happens in between travels at once."""
     heartbeat_seconds: float = Field(default=15.0, gt=0)
     """Wall seconds of silence after which a comment keeps the connection open through proxies."""
+    compare: str | None = None
+    """A recording, or FOLDER:ARM of an experiment's results, which the page Compare shows beside the running stack."""
     max_pages: int = Field(default=50, ge=1)
     """Pages served at the same time; one more gets 503 (try again later)."""
 
     def announcement(self) -> dict[str, Any]:
         """Return the settings without paths; none of them can change a result."""
-        return self.model_dump(mode="json", exclude={"users_file", "tls_certificate", "tls_key"})
+        return self.model_dump(mode="json", exclude=LOCAL)
 
     @property
     def url(self) -> str:

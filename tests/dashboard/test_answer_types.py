@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 
 from foresail.compare_answer import CompareAnswer
+from foresail.shown_log import ShownFile
 from foresail.what_if_answers import WhatIfAnswers
 from tests.dashboard.test_file_view import RECORDING
 from tests.dashboard.test_past import asking, reading
@@ -45,8 +46,11 @@ async def answers() -> AsyncIterator[tuple[str, Any]]:
         for name, address in asked.items():
             if address:
                 yield name, (await http.get(address)).json()
-    yield "/api/compare", await CompareAnswer(str(RECORDING), str(RECORDING))()
-    yield "/api/what-if", await WhatIfAnswers(RECORDING)(["agents.safety.throttle_risk=0.65"])
+    yield "/api/compare", await CompareAnswer(ShownFile(RECORDING), str(RECORDING))(None, 0)
+    yield (
+        "/api/what-if",
+        await WhatIfAnswers(ShownFile(RECORDING))(["agents.safety.throttle_risk=0.65"], 0),
+    )
 
 
 async def test_each_answer_has_the_pages_type() -> None:

@@ -15,6 +15,7 @@ import pytest
 from foresail.__main__ import main
 from foresail.compare_answer import CompareAnswer
 from foresail.experiment.arm_recordings import named_recording
+from foresail.shown_log import ShownFile
 from lab.experiments.results import TrialResult
 from lab.live.recorded import axis_of, pair_runs, read_run, stepped
 from services.dashboard.app import make_app
@@ -26,7 +27,7 @@ OTHER = RECORDING.with_name("v1.fslog")
 
 async def test_a_recording_beside_itself_differs_in_nothing() -> None:
     """Every lane, every row and every decision is the same; no card calls either better."""
-    answer = CompareAnswer(str(RECORDING), str(RECORDING))
+    answer = CompareAnswer(ShownFile(RECORDING), str(RECORDING))
     async with reading() as hub:
         app = make_app(hub, compare=answer)
         transport = httpx.ASGITransport(app=app)
@@ -42,7 +43,7 @@ async def test_a_recording_beside_itself_differs_in_nothing() -> None:
         assert len(lane["values"][0]) == len(clusters["at"])
     assert any(value is not None for value in clusters["lanes"][3]["values"][0])
     assert {card["verdict"] for card in clusters["scorecards"]} <= {"matched", "not shown"}
-    assert (await answer()) == told
+    assert (await answer(None, 0)) == told
 
 
 async def test_without_another_recording_the_page_says_how_to_give_one() -> None:

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from foresail.__main__ import main
+from foresail.shown_log import ShownFile
 from foresail.what_if_answers import WhatIfAnswers
 from services.dashboard.app import make_app
 from tests.dashboard.test_file_view import RECORDING
@@ -19,14 +20,14 @@ async def test_it_says_what_the_command_says(capsys: pytest.CaptureFixture[str])
     words = ["agents.safety.throttle_risk=0.65"]
     main(["what-if", str(RECORDING), "--set", words[0], "--json"])
     said = json.loads(capsys.readouterr().out)
-    answers = WhatIfAnswers(RECORDING)
-    answer = await answers(words)
+    answers = WhatIfAnswers(ShownFile(RECORDING))
+    answer = await answers(words, 0)
 
     assert {name: said[name] for name in ("figures", "decisions", "differing")} == {
         name: answer[name] for name in ("figures", "decisions", "differing")
     }
     assert said["decisions"]["same"] < sum(said["decisions"].values())
-    assert await answers(["agents.safety.throttle_risk_ratio=0.65"]) is answer
+    assert await answers(["agents.safety.throttle_risk_ratio=0.65"], 0) is answer
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ async def test_it_says_what_the_command_says(capsys: pytest.CaptureFixture[str])
 async def test_what_cannot_be_changed_here_is_one_line(change: str, complaint: str) -> None:
     """Nothing that names a file is taken from a page, and what the command refuses is refused with its words."""
     async with reading() as hub:
-        app = make_app(hub, WhatIfAnswers(RECORDING))
+        app = make_app(hub, WhatIfAnswers(ShownFile(RECORDING)))
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             answer = await http.get("/api/what-if", params={"set": change})

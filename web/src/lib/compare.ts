@@ -1,6 +1,7 @@
 // Two recordings beside each other, as `foresail diff --clusters --json` says (lab/live/recorded_story.py).
 
 import { number, percent } from "./format.js";
+import type { LogRead } from "./whatif";
 
 export type Pair<T> = [T, T];
 export interface Lane { name: string; unit: string; values: Pair<(number | null)[]> }
@@ -24,6 +25,7 @@ export interface Comparison {
   settings: { name: string; a: unknown; b: unknown }[];
   differing: { cycle: number; kind: string; a: string; b: string; a_why: string; b_why: string }[];
   clusters: Clusters;
+  log: LogRead;
 }
 
 /** Colours of the first and the second, everywhere on the page. */
@@ -40,6 +42,8 @@ export function meanBefore(lane: Lane, side: 0 | 1, at: number[], place: number,
   const known = lane.values[side].filter((value, here) => value !== null && (at[here] ?? 0) <= until && (at[here] ?? 0) > until - seconds) as number[];
   return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
 }
+
+export const BANDS = "with no unhealthy pod and every risk below 0.7 it is healthy, below 0.83 mitigating, else at high risk";
 
 /** Status bands: calm with no unhealthy pod and low risk; above the first limit it is being dealt with, else risk is high. */
 export function band(risk: number | null, unhealthy: number | null): { name: string; tone: "good" | "warn" | "bad" | "" } {

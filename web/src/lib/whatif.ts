@@ -3,12 +3,18 @@
 import type { AnnouncedSettings } from "./answers";
 
 export interface Differing { cycle: number; seq: number; cluster_time_seconds: number; kind: string; before: string; after: string; before_why: string; after_why: string }
+/** What an answer was computed over, where that goes on: a recording that is being written, or a copy of a log. */
+export interface LogRead {
+  grows: boolean;
+  copied?: { first_seq: number; last_seq: number; last_ms: number; from_seq: number; whole: boolean };
+}
 export interface WhatIf {
   loop: string;
   cycles: [number, number];
   decisions: Record<string, number>;
   figures: { name: string; before: number; after: number }[];
   differing: Differing[];
+  log: LogRead;
 }
 
 export interface Changeable { name: string; value: string; meaning: string }
