@@ -9,11 +9,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
-import os
-import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from tempfile import mkdtemp
 
 import psutil
 import pytest
@@ -21,7 +18,6 @@ import structlog
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import Scheduling
 
-from tests.made_once import VARIABLE
 from tests.spreading import ByFile
 
 # How long an example or its making takes is said by the machine and what runs beside.
@@ -51,7 +47,6 @@ SLOW_PLACES = (
 )  # fmt: skip
 """What `make quick` leaves out: whole runs, training, recordings, searches for bad input, the twin's
 hours and days, and clients that wait to be sent away."""
-OWN_FOLDER = pytest.StashKey[str]()
 # multiprocessing's own helper process lives as long as the interpreter.
 LASTING_COMMANDS = ("resource_tracker", "multiprocessing.forkserver")
 
@@ -61,19 +56,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--pure", action="store_true", help="only tests that start nothing and train nothing"
     )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Make the folder of what is made once for all workers, which are told by their environment."""
-    if VARIABLE not in os.environ:
-        config.stash[OWN_FOLDER] = os.environ[VARIABLE] = mkdtemp(prefix="foresail-tests-")
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove it, where this process made it."""
-    if (folder := config.stash.get(OWN_FOLDER, None)) is not None:
-        del os.environ[VARIABLE]
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 VARIABLE = "TESTS_MADE_ONCE"
-"""Names the run's folder, which `conftest.py` makes and removes."""
+"""Names the run's folder, which `tests/conftest.py` makes and removes."""
 
 
 def made_once(name: str, make: Callable[[Path], object]) -> Path:
