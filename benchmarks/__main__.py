@@ -43,7 +43,7 @@ OTHER_FLAGS = frozenset(
     {"demotion_errors", "gate_errors", "idle_weight", "promotion_errors", "sync_loss"}
 )
 """Those that do not take the flags of `benchmarks.machine.parser`."""
-PARTS = frozenset({"twin_api_server", "twin_engine_world"})
+PARTS = frozenset({"page_player", "twin_api_server", "twin_engine_world"})
 """Processes that a benchmark starts; what they print is for it."""
 
 
