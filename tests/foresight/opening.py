@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 from bus.events import read_events
@@ -14,6 +13,7 @@ from foresail.settings import StackSettings, resolve
 from foresail.stack.virtual import run_virtual_stack
 from projections.foresight.log import READS, ForesightLog, Settled
 from schemas.envelope import Event
+from tests.made_once import made_once
 
 OPENING = Path(__file__).parents[2] / "examples" / "opening"
 START = "2026-01-02T09:48:00Z"
@@ -42,11 +42,13 @@ def settings_of(recording: Path, *, untouched: str = "on") -> StackSettings:
 
 @cache
 def opening(untouched: str = "on") -> Path:
-    """Return the recording; played once for all tests of a process."""
-    folder = Path(mkdtemp(prefix="foresail-opening-"))
-    path = folder / "opening.fslog"
-    run_virtual_stack(settings_of(path, untouched=untouched), quiet=True)
-    return path
+    """Return the recording; played once for all tests."""
+
+    def play(folder: Path) -> None:
+        settings = settings_of(folder / "opening.fslog", untouched=untouched)
+        run_virtual_stack(settings, quiet=True)
+
+    return made_once(f"opening-{untouched}", play) / "opening.fslog"
 
 
 @cache

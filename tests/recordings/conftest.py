@@ -9,19 +9,22 @@ import pytest
 
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
+from tests.made_once import made_once
 
 
 @pytest.fixture(scope="session")
-def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_file() -> Path:
     """Return the recording of 60 cycles on 6 nodes, in which every kind of event occurs."""
-    path = tmp_path_factory.mktemp("run") / "run.fslog"
+    return made_once("recordings", _play) / "run.fslog"
+
+
+def _play(folder: Path) -> None:
     given: dict[str, Any] = {
         "run.virtual_time": True,
         "run.for_seconds": 300.0,
         "run.nodes": 6,
         "run.exercise": True,
         "exerciser.patience_cycles": 0,  # every phase within these cycles
-        "run.record": str(path),
+        "run.record": str(folder / "run.fslog"),
     }
     run_virtual_stack(resolve(None, {}, given), quiet=True)
-    return path

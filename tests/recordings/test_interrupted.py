@@ -23,11 +23,10 @@ VERBS = {
     "check": ("recording", "check", "long.fslog"),
     "redact": ("recording", "redact", "long.fslog", "out"),
     "to-parquet": ("recording", "to-parquet", "long.fslog", "out"),
-    "verify": ("verify", "long.fslog"),
     "sweep": ("sweep", "long.fslog", "--param", "agents.safety.replicate=0.8", "--out", "kept"),
-    "tap": ("tap", "--recording", "long.fslog"),
 }
 """Verbs that read a whole recording: each way in which they write, or do not."""
+TAP = ("tap", "--recording", "long.fslog")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +103,7 @@ def test_ctrl_c_does_the_same(folder: Path, verb: str) -> None:
 
 def test_a_reader_that_goes_away_is_no_difference(folder: Path) -> None:
     """`foresail verb | head -1`: the verb's own code says that nobody read on, and stderr stays quiet."""
-    for arguments in (VERBS["tap"], ("tap", "--json", "--recording", "long.fslog")):
+    for arguments in (TAP, ("tap", "--json", "--recording", "long.fslog")):
         process = subprocess.Popen(
             [sys.executable, "-m", "foresail", *arguments],
             cwd=folder,

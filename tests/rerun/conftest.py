@@ -16,14 +16,17 @@ from foresail.__main__ import main
 from lab.rerun.stage import Recorded
 from schemas.envelope import Event
 from schemas.registry import encode, to_json
+from tests.made_once import made_once
 
 Change = Callable[[StoredMessage], StoredMessage | None]
 
 
 @pytest.fixture(scope="session")
-def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded_run() -> Path:
     """Record 26 cycles of 8 busy nodes, with the exerciser, on virtual time."""
-    return record(tmp_path_factory.mktemp("rerun") / "run.fslog", seconds=130)
+    return (
+        made_once("rerun", lambda folder: record(folder / "run.fslog", seconds=130)) / "run.fslog"
+    )
 
 
 def record(path: Path, seconds: int) -> Path:

@@ -125,7 +125,7 @@ def _unicef_as_published(job: Job, wait: float) -> float:
     return -_wait_as_published(job) / (log2(processors(job) + 1e-15) * job.estimate_seconds)
 
 
-def _slowdown(order: Order, *, commits: bool, windows: int = 10) -> float:
+def _slowdown(order: Order, *, commits: bool, windows: int = 5) -> float:
     jobs = lublin_jobs(0, 10_000)
     found = []
     for begin in range(1_024, 1_024 + 800 * windows, 800):

@@ -44,10 +44,9 @@ def _differences(
     return plain.admitted == twin.admitted, max(starts)
 
 
-@pytest.mark.parametrize("part", range(5))
-def test_two_hundred_streams_fare_the_same(part: int) -> None:
+def test_forty_streams_fare_the_same() -> None:
     """Same order of admission, and starts within a tick (in fact within a tenth of a second), under five rules."""
-    for seed in range(40 * part, 40 * part + 40):
+    for seed in range(40):
         stream = random_stream(seed, 14, **ON_TICKS)
         same, worst = _differences(stream, RULES[seed % len(RULES)], None, TICK_SECONDS)
         assert same, seed
@@ -61,10 +60,10 @@ def test_kueues_own_strategies_are_the_rules_of_their_names(strategy: Strategy, 
     """Kueue alone admits whom our rule admits, within a tick; where two events lie within its latency it may differ."""
     found = [
         _differences(random_stream(seed, 14, grid=0.001), rule, strategy, None)
-        for seed in range(40)
+        for seed in range(20)
     ]
     same = [worst for equal, worst in found if equal]
-    assert len(same) >= 36
+    assert len(same) >= 18
     assert max(same) < TICK_SECONDS
 
 

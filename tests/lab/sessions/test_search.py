@@ -255,7 +255,7 @@ def test_an_experiments_trials_play_the_arm_with_the_settings(
     (tmp_path / "tiny.toml").write_text(TINY.replace("WORLD", str(world)))
     search = {
         "study": "tiny", "payload": {"kind": "experiment", "file": str(tmp_path / "tiny.toml"), "seeds": 1},
-        "fixed": {"arm": "baseline-rules"}, "trials": 2,
+        "fixed": {"arm": "baseline-rules"}, "trials": 1,
         "space": [{"name": "agents.safety.replicate_risk_ratio", "low": 0.75, "high": 0.95}],
         "objectives": [{"figure": "score_dollars_per_hour"}],
     }  # fmt: skip
@@ -266,7 +266,7 @@ def test_an_experiments_trials_play_the_arm_with_the_settings(
     )
 
     state = json.loads(capsys.readouterr().out)
-    assert (code, state["completed"], state["failed"]) == (0, 2, 0)
+    assert (code, state["completed"], state["failed"]) == (0, 1, 0)
     assert "score_dollars_per_hour" in state["baseline"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -104,7 +105,8 @@ def test_jobs_that_wait_for_ever_are_counted() -> None:
 
 def test_all_arms_play_the_same_jobs() -> None:
     """Every arm accounts for every job of the stream, and the report names all of them."""
-    streams = [stream_source("uniform", split="test")(seed) for seed in range(2)]
+    whole = [stream_source("uniform", split="test")(seed) for seed in range(2)]
+    streams = [replace(stream, jobs=stream.jobs[:40]) for stream in whole]
     comparison = Comparison("uniform", rule_arms(2), (), streams, streams, inf)
     plays = Plays()
     for one in comparison.rounds():
