@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from schemas.observation import ObservedNodes
+from schemas.score import OutcomeScore
 from services.dashboard.cycle_json import Json
 from services.dashboard.page import Page
 
@@ -16,9 +17,7 @@ COLUMNS: Mapping[str, str] = {
     "power": "power_watts",
 }
 """By measure, the column of an observed node."""
-UNITS: Mapping[str, str] = {"power": "W"}
-"""The others are ratios."""
-MEASURES = ("demand", *COLUMNS)
+MEASURES = ("demand", *COLUMNS, "price")
 
 
 def measure_json(page: Page, by: str) -> Json | None:
@@ -29,15 +28,42 @@ def measure_json(page: Page, by: str) -> Json | None:
     if by not in MEASURES:
         return None
     nodes = ObservedNodes() if page.observation is None else page.observation.nodes
-    values = _demand(page, nodes) if by == "demand" else list(getattr(nodes, COLUMNS[by]))
-    unit = UNITS.get(by, "")
+    unit, values = "", list[float | None]()
+    match by:
+        case "demand":
+            values = _demand(page, nodes)
+        case "price":
+            unit, values = _prices(page.overview.score, nodes)
+        case _:
+            unit, values = ("W" if by == "power" else ""), list(getattr(nodes, COLUMNS[by]))
     highest = max((value for value in values if value is not None), default=1.0) if unit else 1.0
     return {"by": by, "unit": unit, "highest": highest, "values": values}
 
 
-def _demand(page: Page, nodes: ObservedNodes) -> Sequence[float | None]:
+def _demand(page: Page, nodes: ObservedNodes) -> list[float | None]:
     if page.overview.demand is None:
         return [None] * len(nodes.ids)
     told = page.overview.demand.nodes
     known = dict(zip(told.ids, told.demand_ratio, strict=True))
     return [known.get(name) for name in nodes.ids]
+
+
+def _prices(score: OutcomeScore | None, nodes: ObservedNodes) -> tuple[str, list[float | None]]:
+    """Return what the outcome score charges an hour for each node: itself, what it offers, and its energy."""
+    if score is None:
+        return "", [None] * len(nodes.ids)
+    price = {one.name: -one.price for one in score.components}
+    columns = zip(
+        nodes.cpu_allocatable_cores, nodes.memory_allocatable_bytes, nodes.power_watts, strict=True
+    )
+    values: list[float | None] = [
+        round(
+            price.get("nodes", 0.0)
+            + cores * price.get("cores", 0.0)
+            + size / 2**30 * price.get("memory", 0.0)
+            + watts / 1_000 * price.get("energy", 0.0),
+            6,
+        )
+        for cores, size, watts in columns
+    ]
+    return f"{score.currency}/h", values

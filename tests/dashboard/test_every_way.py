@@ -104,6 +104,27 @@ def test_every_key_does_what_the_help_says(page: playwright.Page) -> None:
     page.keyboard.press("Escape")
 
 
+@pytest.mark.parametrize("name", ["decisions", "nodes", "models", "settings", "log", "what-if"])
+def test_slash_filters_the_list_of_a_page(page: playwright.Page, name: str) -> None:
+    """The key goes into the page's filter."""
+    page.goto(f"/{name}")
+    page.locator("main [data-filter]").wait_for()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.hasAttribute('data-filter')")
+
+
+def test_models_are_filtered_by_name_and_use(page: playwright.Page) -> None:
+    """Those that have the words in name or use are left, and the one that is shown is among them."""
+    page.goto("/models")
+    rows = page.locator("[data-testid=models-list] tr[data-chosen]")
+    expect(rows.filter(has_text="risk").first).to_be_visible()
+    page.locator("main [data-filter]").fill("demand")
+    expect(rows).to_have_count(1)
+    expect(page.get_by_test_id("model-note")).to_have_text("demand")
+    page.locator("main [data-filter]").fill("nothing like it")
+    expect(page.get_by_test_id("models-list")).to_contain_text("No model has this")
+
+
 def test_every_link_leads_somewhere(page: playwright.Page) -> None:
     """One of each form on each page: its page opens, selects what it names, and nothing is called unknown."""
     found: dict[tuple[str, ...], str] = {}

@@ -199,7 +199,7 @@ def test_every_page_fits_a_narrow_screen(page: playwright.Page, address: str) ->
     assert page.evaluate("document.documentElement.scrollWidth") == 320
 
 
-def test_times_are_told_in_utc_or_as_the_browser_has_them(
+def test_times_are_told_in_utc_as_the_browser_has_them_or_from_the_moment_shown(
     browser: playwright.Browser,
     url: str,  # noqa: F811
 ) -> None:
@@ -222,6 +222,15 @@ def test_times_are_told_in_utc_or_as_the_browser_has_them(
     opened.keyboard.press("Enter")
     opened.wait_for_url(re.compile("at="))
     again = clock_of(moment.inner_text())
+    opened.keyboard.press("u")
+    expect(moment).to_contain_text(" UTC, event")
+    opened.keyboard.press("g")
+    opened.keyboard.press("d")
+    times = opened.locator("tr[data-chosen] td:first-child")
+    expect(times.first).to_have_text(re.compile(r"^(now|[\d.]+ (s|min) ago)$"))
+    expect(times.last).to_have_text(re.compile(r"^[\d.]+ (s|min) ago$"))
+    opened.keyboard.press("u")
+    expect(times.last).to_have_text(re.compile(r"^\d\d:\d\d:\d\d$"))
     context.close()
 
     assert int(local[:2]) == (int(utc[:2]) + 9) % 24

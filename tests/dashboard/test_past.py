@@ -137,7 +137,7 @@ async def test_nodes_are_measured_by_more_than_risk() -> None:
         node = (await http.get("/api/nodes/openb-node-0002", params={"at": seq})).json()["now"]
         names = (await http.get("/api/state")).json()["sections"]["node_names"]
         asked = {by: await http.get(f"/api/measures?by={by}&at={seq}") for by in MEASURES}
-        wrong = await http.get("/api/measures?by=price")
+        wrong = await http.get("/api/measures?by=colour")
 
     place = names.index("openb-node-0002")
     told = {by: answer.json()["values"] for by, answer in asked.items()}
@@ -147,6 +147,24 @@ async def test_nodes_are_measured_by_more_than_risk() -> None:
     }
     assert max(told["power"]) == asked["power"].json()["highest"]
     assert (400, True) == (wrong.status_code, "use one of demand" in wrong.json()["error"])
+
+
+async def test_nodes_are_priced_as_the_score_charges_them() -> None:
+    """What all of them cost an hour, over a step, is what the score of the next cycle takes off for machines."""
+    charged = ("nodes", "cores", "memory", "energy")
+    async with reading() as hub, asking(hub) as http:
+        seq = (await http.get("/api/moment?cycle=5")).json()["seq"]
+        told = (await http.get(f"/api/measures?by=price&at={seq}")).json()
+        asked = {"where": "cycle == 6 and step_money_per_hour != 0", "layer": "outcome"}
+        events = (await http.get("/api/events", params=asked)).json()["events"]
+
+    score = next(one["data"] for one in events if one["subject"].endswith("outcome.score"))
+    money = -sum(
+        one["step"] * one["price"] for one in score["components"] if one["name"] in charged
+    )
+    assert told["unit"] == "USD/h"
+    assert sum(told["values"]) * score["step_seconds"] / 3_600 == pytest.approx(money, rel=1e-3)
+    assert 0 < told["highest"] == max(told["values"])
 
 
 async def test_a_decision_says_which_signals_it_could_not_see() -> None:

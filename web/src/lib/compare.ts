@@ -43,6 +43,8 @@ export function meanBefore(lane: Lane, side: 0 | 1, at: number[], place: number,
   return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
 }
 
+export const BANDS = "with no unhealthy pod and every risk below 0.7 it is healthy, below 0.83 mitigating, else at high risk";
+
 /** Status bands: calm with no unhealthy pod and low risk; above the first limit it is being dealt with, else risk is high. */
 export function band(risk: number | null, unhealthy: number | null): { name: string; tone: "good" | "warn" | "bad" | "" } {
   if (unhealthy === null) return { name: "not observed", tone: "" };

@@ -67,16 +67,26 @@ export function watts(value) {
   return value >= 10000 ? `${number(value / 1000)} kW` : `${number(Math.round(value))} W`;
 }
 
-const ZONE_KEY = "foresail-zone";
-const local = globalThis.localStorage?.getItem(ZONE_KEY) === "local";
+const TIMES_KEY = "foresail-zone";
+const TIMES_IN_TURN = ["UTC", "local", "relative"];
+/** How times are told: UTC, as events carry them; as this browser's clock has them; or from the moment that is shown. */
+export const TIMES = TIMES_IN_TURN.find((one) => one === globalThis.localStorage?.getItem(TIMES_KEY)) ?? "UTC";
+const local = TIMES === "local";
 
-/** Where times of day are told: UTC, as events carry them, or as this browser's clock has them. */
+/** The zone of a time of day; where times are relative, those that have to be told by the clock are in UTC. */
 export const ZONE = local ? "local" : "UTC";
 
-/** Tell times of day the other way; everything that is shown is in the address, so the page is read anew. */
-export function toggleZone() {
-  localStorage.setItem(ZONE_KEY, local ? "UTC" : "local");
+/** Tell times the next way; everything that is shown is in the address, so the page is read anew. */
+export function nextTimes() {
+  localStorage.setItem(TIMES_KEY, TIMES_IN_TURN[(TIMES_IN_TURN.indexOf(TIMES) + 1) % TIMES_IN_TURN.length] ?? "UTC");
   location.reload();
+}
+
+/** How far a time is from another one: `3 min ago`, `in 20 s`, `now`.
+ * @param {number} seconds of it, less those of the other one */
+export function apart(seconds) {
+  if (Math.abs(seconds) < 0.05) return "now";
+  return seconds < 0 ? `${age(-seconds)} ago` : `in ${age(seconds)}`;
 }
 
 /** Seconds that are added to a time before it is written as if it were UTC.

@@ -1,7 +1,7 @@
 // The keys: one list, which the handler obeys and the help shows.
 
 import { address } from "./address.svelte";
-import { toggleZone } from "./format.js";
+import { nextTimes } from "./format.js";
 import { moment } from "./moment.svelte";
 import { PAGES } from "./pages";
 import { palette } from "./palette.svelte";
@@ -37,7 +37,7 @@ export const KEYS: Key[] = [
   { keys: ["p"], shown: "p", text: "play, or stop", act: () => moment.togglePlay() },
   { keys: ["l"], shown: "l", text: "back to the newest", act: () => moment.live() },
   { keys: ["t"], shown: "t", text: "dark or light", act: () => theme.toggle() },
-  { keys: ["u"], shown: "u", text: "times of day in UTC or local", act: toggleZone },
+  { keys: ["u"], shown: "u", text: "times in UTC, local, or from the moment that is shown", act: nextTimes },
   { keys: ["?"], shown: "?", text: "this help", act: () => address.go("help") },
 ];
 

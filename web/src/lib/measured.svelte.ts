@@ -10,9 +10,10 @@ import { view } from "./view.svelte";
 
 export const MEASURES = {
   risk: "risk", demand: "predicted demand", cpu_used: "CPU used", cpu_requested: "CPU requested",
-  memory_used: "memory used", memory_requested: "memory requested", power: "power (modelled)",
+  memory_used: "memory used", memory_requested: "memory requested", power: "power (modelled)", price: "price (by the score)",
 } as const;
 const HIGHEST = 99;
+const figure = (value: number, unit: string) => (unit === "W" ? watts(value) : `${number(value)} ${unit}`);
 
 class MeasuredNodes {
   #loaded = $state.raw<Measured | null>(null);
@@ -36,7 +37,7 @@ class MeasuredNodes {
 
   /** The end of the scale, in words. */
   get highest(): string {
-    return this.#loaded && this.by === "power" ? watts(this.#loaded.highest) : "1";
+    return this.#loaded?.unit ? figure(this.#loaded.highest, this.#loaded.unit) : "1";
   }
 
   /** What the cell of a node says. */
@@ -44,7 +45,8 @@ class MeasuredNodes {
     if (this.by === "risk" || !/^\d\d$/.test(cell)) return cell === "--" && this.by !== "risk" ? "not known" : said(cell);
     const value = this.#loaded?.values[place] ?? null;
     if (value === null) return "not known";
-    return this.by === "power" ? watts(value) : `${MEASURES[this.by]} ${this.by === "demand" ? number(value) : percent(value)}`;
+    if (this.#loaded?.unit) return figure(value, this.#loaded.unit);
+    return `${MEASURES[this.by]} ${this.by === "demand" ? number(value) : percent(value)}`;
   }
 
   async load(at: number | null): Promise<void> {

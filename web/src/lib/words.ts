@@ -19,6 +19,8 @@ export const WORDS: [word: string, meaning: string][] = [
   ["noop", "A decision to do nothing, which is most of them, with its reason."],
   ["outcome score", "What the cluster's work was worth: benefit less cost, in the currency of the settings."],
   ["plateau watch", "A search has had more than three trials without a better one; it may have found what there is."],
+  ["price", "What the outcome score charges for a node by the hour: its cores, its memory and its energy."],
+  ["priority", "The order of the agents where a fixed order decides; 1 comes first."],
   ["referee", "The part that decides between proposals, by rules in a fixed order or by expected value."],
   ["reward", "A number for how a decision turned out, by agent; predicted when it was made, observed a cycle later."],
   ["risk", "The chance that a node fails or is overloaded within the horizon of its model."],
