@@ -15,7 +15,6 @@ NAMES = (
     "follow_scale",
     "held_load",
     "start_up",
-    "identity_cost",
     "sync_loss",
     "twin_engine",
     "twin_health",
@@ -24,7 +23,6 @@ NAMES = (
     "virtual_day",
     "recording_memory",
     "idle_weight",
-    "inference_cycle",
     "models_cost",
     "twin_api",
     "twin_long_run",
@@ -32,9 +30,7 @@ NAMES = (
     "rerun_speed",
     "gate_errors",
     "untouched_cost",
-    "trial_cost",
     "breaker_trips",
-    "mismatch_cost",
     "promotion_errors",
     "demotion_errors",
     "session_overhead",
@@ -47,7 +43,7 @@ OTHER_FLAGS = frozenset(
     {"demotion_errors", "gate_errors", "idle_weight", "promotion_errors", "sync_loss"}
 )
 """Those that do not take the flags of `benchmarks.machine.parser`."""
-PARTS = frozenset({"twin_api_server", "twin_engine_world"})
+PARTS = frozenset({"page_player", "twin_api_server", "twin_engine_world"})
 """Processes that a benchmark starts; what they print is for it."""
 
 

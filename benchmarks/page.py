@@ -3,9 +3,11 @@
 A recorded run is opened as people open it. `jumps` goes to moments all over it, `scroll` wheels through its log,
 `grid` steps through the cycles of 5,000 nodes,
 `live` replays it at 1,000 events a second and measures frames and the time from the log to the picture, `clients`
-lets 100 readers follow at 200 events a second and checks that each sees every event or is told what it missed.
+lets 100 readers follow at 200 events a second and checks that each sees every event or is told what it missed,
+`hour` does so with a tab beside them, and watches the memory of both; the recording is played on end, again and again.
 
-    python -m benchmarks.page --recording day.fslog [--parts jumps,scroll,grid,live,clients] [--seconds 20]
+    python -m benchmarks.page --recording day.fslog [--parts jumps,scroll,grid,live,clients,hour] [--seconds 20]
+    python -m benchmarks.page --recording day.fslog --parts hour --seconds 3600
 
 A day of 100 nodes: `foresail up --virtual-time --for 24h --nodes 100 --workload openb --seed 7 --record day.fslog`.
 """
@@ -13,40 +15,38 @@ A day of 100 nodes: `foresail up --virtual-time --for 24h --nodes 100 --workload
 from __future__ import annotations
 
 import argparse
-import asyncio
-import contextlib
 import gzip
-import json
 import math
 import random
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
-import psutil
 
 from benchmarks.machine import Row, parser, percentile, report
+from benchmarks.page_clients import TAB_MEGABYTES, clients, hour
+from benchmarks.page_scene import (
+    START_SECONDS,
+    opened,
+    position,
+    record,
+    replay_words,
+    row,
+    served,
+)
 from services.dashboard.app import STATIC
 
 JUMPS = 40
 LARGE_NODES = 5_000
 STEP_MILLISECONDS = 200
-CLIENTS = 100
 LIVE_EVENTS_PER_SECOND = 1_000.0
-CLIENT_EVENTS_PER_SECOND = 200.0
-START_SECONDS = 300.0
 BUNDLE_KILOBYTES = 150.0
 FIRST_PAINT_MILLISECONDS = 1_000.0
 JUMP_MILLISECONDS = 300.0
 FRAMES_PER_SECOND = 50.0
 PIXEL_MILLISECONDS = 250.0
-TAB_MEGABYTES = 300.0
 FRAMES = """seconds => new Promise(done => {
   const begin = performance.now(), at = [];
   const frame = now => { at.push(now); now - begin < 1000 * seconds ? requestAnimationFrame(frame) : done(at); };
@@ -62,58 +62,6 @@ WATCH = """() => {
   }).observe(shown, { childList: true, characterData: true, subtree: true });
 }"""
 """Note when the position that the page shows was drawn."""
-
-
-@contextlib.contextmanager
-def served(*words: str) -> Iterator[tuple[str, psutil.Process]]:
-    """Run a verb that serves the page; yield its address and process once it has read everything."""
-    command = [sys.executable, "-m", "foresail", *words]
-    with tempfile.TemporaryFile("w+") as told:
-        process = subprocess.Popen(command, stdout=told, stderr=told, stdin=subprocess.DEVNULL)
-        try:
-            yield _address(told, process), psutil.Process(process.pid)
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(START_SECONDS)
-
-
-def _address(told: Any, process: subprocess.Popen[bytes]) -> str:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        told.seek(0)
-        found = [word for word in told.read().split() if word.startswith("http://127.")]
-        if found:
-            with contextlib.suppress(httpx.HTTPError):
-                url = str(found[0]).rstrip(")")
-                if httpx.get(f"{url}/healthz", timeout=START_SECONDS).json()["state"] == "live":
-                    return url
-        time.sleep(0.2)
-    told.seek(0)
-    raise SystemExit(f"the page was not served: {told.read()[-500:]}")
-
-
-@contextlib.contextmanager
-def opened(url: str) -> Iterator[Any]:
-    """Open a page in Chromium at 1440 x 900."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only these parts need it
-
-    from tests.dashboard.test_page import CHROMIUM, FLAGS, PATIENCE_MILLISECONDS  # noqa: PLC0415
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.set_default_timeout(PATIENCE_MILLISECONDS)
-        page.goto(url)
-        page.get_by_test_id("moment").wait_for()
-        yield page
-        browser.close()
-
-
-def row(what: str, figure: float, unit: str, bar: float, *, at_least: bool = False) -> Row:
-    """Return one row of the table."""
-    good = figure >= bar if at_least else figure <= bar
-    wanted = "none" if math.isinf(bar) else f"{'>=' if at_least else '<='} {bar:g}"
-    return {"what": what, "figure": round(figure, 2), "unit": unit, "bar": wanted, "met": good}
 
 
 def frame_row(what: str, at: list[float]) -> Row:
@@ -181,7 +129,7 @@ def grid(options: argparse.Namespace) -> list[Row]:
     """Step back and forth through the cycles of 5,000 nodes, with the mouse over the grid."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "large.fslog"
-        _record(file, LARGE_NODES, "100s", options.seed)
+        record(file, LARGE_NODES, "100s", options.seed)
         with served("dashboard", str(file)) as (url, _), opened(f"{url}/nodes") as page:
             page.evaluate(f"window.frames_ = ({FRAMES})({options.seconds})")
             begin = time.monotonic()
@@ -201,16 +149,16 @@ def grid(options: argparse.Namespace) -> list[Row]:
 
 def live(options: argparse.Namespace) -> list[Row]:
     """Follow a replay, and see how late and how smoothly it is drawn."""
-    words = replay_words(options, LIVE_EVENTS_PER_SECOND)
+    words = replay_words(options.recording, LIVE_EVENTS_PER_SECOND)
     with (
         tempfile.TemporaryDirectory() as state,
         served(*words, "--state", state) as (url, _),
         opened(url) as page,
     ):
         page.evaluate(WATCH)
-        before = _position(url)
+        before = position(url)
         at = page.evaluate(FRAMES, options.seconds)
-        rate = (_position(url) - before) / options.seconds
+        rate = (position(url) - before) / options.seconds
         seen = page.evaluate("window.seen")
         used = page.evaluate("performance.memory?.usedJSHeapSize ?? NaN") / 1e6
         late = sorted(_lateness(url, seen))
@@ -236,101 +184,13 @@ def _lateness(url: str, seen: list[list[float]]) -> Iterator[float]:
             yield drawn_ms - stored["recorded_ns"] / 1e6
 
 
-def _position(url: str) -> int:
-    return int(httpx.get(f"{url}/healthz", timeout=START_SECONDS).json()["seq"])
-
-
-def replay_words(options: argparse.Namespace, events_per_second: float) -> list[str]:
-    """Return the verb that plays the recording at a rate."""
-    from bus.recording import open_recording  # noqa: PLC0415
-
-    times = [message.time_ns for message in open_recording(options.recording)]
-    pace = len(times) / ((times[-1] - times[0]) / 1e9)
-    return ["replay", str(options.recording), "--speed", f"{events_per_second / pace:.6f}"]
-
-
-def clients(options: argparse.Namespace) -> list[Row]:
-    """Let many readers follow, and check what each was given."""
-    with tempfile.TemporaryDirectory() as state:
-        words = [*replay_words(options, CLIENT_EVENTS_PER_SECOND), "--state", state]
-        with served(*words) as (url, server):
-            return asyncio.run(_follow_all(url, options.seconds, lambda: _weight(server)))
-
-
-def _weight(server: psutil.Process) -> float:
-    return server.memory_info().rss / 1e6
-
-
-async def _follow_all(url: str, seconds: float, weight: Callable[[], float]) -> list[Row]:
-    limits = httpx.Limits(max_connections=None)
-    async with httpx.AsyncClient(base_url=url, timeout=START_SECONDS, limits=limits) as http:
-        followers = [Follower() for _ in range(CLIENTS)]
-        tasks = [asyncio.create_task(one.follow(http)) for one in followers]
-        await asyncio.sleep(seconds / 4)
-        early = weight()
-        await asyncio.sleep(seconds * 3 / 4)
-        late = weight()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    served_ = [one for one in followers if not one.refused]
-    events = sum(one.events for one in served_) / max(1, len(served_))
-    return [
-        row("clients that were served", len(served_), "clients", 1, at_least=True),
-        row(
-            "clients that were refused with a reason",
-            len(followers) - len(served_),
-            "clients",
-            CLIENTS,
-        ),
-        row("events per client", events, "events", CLIENT_EVENTS_PER_SECOND, at_least=True),
-        row("rows missing without a word", sum(one.gaps for one in followers), "events", 0),
-        row("rows twice", sum(one.doubles for one in followers), "events", 0),
-        row(
-            "rows skipped, and said so",
-            sum(one.skipped for one in followers),
-            "events",
-            math.inf,
-        ),
-        row("server's growth from the first quarter on", 100 * (late / early - 1), "%", 5),
-    ]
-
-
-class Follower:
-    """One reader of the stream, who counts."""
-
-    def __init__(self) -> None:
-        self.refused = False
-        self.events = self.gaps = self.doubles = self.skipped = 0
-        self._last = 0
-
-    async def follow(self, http: httpx.AsyncClient) -> None:
-        """Read until cancelled."""
-        async with http.stream("GET", "/api/stream") as answer:
-            self.refused = answer.status_code == httpx.codes.SERVICE_UNAVAILABLE
-            async for line in answer.aiter_lines():
-                if line.startswith("data: "):
-                    self._take(json.loads(line.removeprefix("data: ")))
-
-    def _take(self, update: dict[str, Any]) -> None:
-        seqs = [one[0] for one in update["rows"]]
-        if not seqs:
-            return
-        if self._last:
-            self.doubles += sum(1 for seq in seqs if seq <= self._last)
-            self.gaps += max(0, seqs[0] - self._last - 1 - update["skipped"])
-        self.gaps += seqs[-1] - seqs[0] + 1 - len(seqs)
-        self.skipped += update["skipped"]
-        self.events += len(seqs)
-        self._last = seqs[-1]
-
-
 PARTS: dict[str, Callable[[argparse.Namespace], list[Row]]] = {
     "jumps": jumps,
     "scroll": scroll,
     "grid": grid,
     "live": live,
     "clients": clients,
+    "hour": hour,
 }
 
 
@@ -365,16 +225,8 @@ def _options() -> argparse.Namespace:
         arguments.error(f"--parts: no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     if options.recording is None:
         options.recording = Path(tempfile.mkdtemp(prefix="page-")) / "hour.fslog"
-        _record(options.recording, 100, "1h", options.seed)
+        record(options.recording, 100, "1h", options.seed)
     return options
-
-
-def _record(file: Path, nodes: int, lasting: str, seed: int) -> None:
-    """Record a run in virtual time."""
-    words = ["up", "--virtual-time", "--for", lasting, "--nodes", str(nodes), "--workload", "openb"]
-    words += ["--seed", str(seed), "--record", str(file), "--state", f"{file}.state"]
-    command = [sys.executable, "-m", "foresail", *words]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ event, and whoever may create a consumer can have it deliver anywhere. Therefore
 `make prove` (or `python -m proofs identities`) starts a server with these accounts and tries every permission and
 every refusal as everybody: other subjects, the live feed, other heartbeats and inboxes, JetStream and system calls,
 consumers that deliver, replies injected at every request that is allowed, headers that reach further, batches
-with somebody else's subject, wrong passwords. What it costs is measured by `python -m benchmarks.identity_cost`.
+with somebody else's subject, wrong passwords. What it costs stands in
+[ADR 0009](adr/0009-an-account-for-each-identity.md).
 
 ## Where the passwords are
 

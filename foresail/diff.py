@@ -19,8 +19,8 @@ from foresail.progress import reading
 from foresail.verbs import Verb
 from lab.live.recorded import RecordedPair, pair_runs, read_run
 from lab.live.recorded_story import narrative, pair_json
+from lab.rerun.changes import WINDOW_SECONDS
 from lab.rerun.diff import Diff, diff
-from lab.rerun.what_if import WINDOW_SECONDS
 from projections.figures import cell, number, signed_text
 from projections.policy_totals import comparison_rows
 from schemas.wording import count_text

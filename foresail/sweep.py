@@ -26,9 +26,10 @@ from foresail.stack.preflight import check_writable
 from foresail.sweep_page import SweepResult, sweep_page, sweep_svg
 from foresail.verbs import Verb
 from foresail.what_if import add_changes, changes_of
+from lab.rerun.changes import WINDOW_SECONDS
 from lab.rerun.sweep import Sweep, pareto, read_parameter, run
 from lab.rerun.sweep_drawing import terminal_plot
-from lab.rerun.what_if import OPEN_LOOP, WINDOW_SECONDS
+from lab.rerun.what_if import OPEN_LOOP
 from projections.figures import number
 from schemas.wording import count_text
 

@@ -18,6 +18,7 @@ from foresail.verbs import Verb
 from foresail.what_if_page import what_if_page
 from lab.rerun.assertion import read_assertion
 from lab.rerun.changes import (
+    WINDOW_SECONDS,
     Changes,
     model_changes,
     profile_changes,
@@ -25,7 +26,7 @@ from lab.rerun.changes import (
     read_settings,
 )
 from lab.rerun.engine import LAYERS
-from lab.rerun.what_if import WINDOW_SECONDS, Result, what_if
+from lab.rerun.what_if import Result, what_if
 from projections.figures import number, signed_text
 from projections.policy_totals import comparison_rows
 from schemas.wording import count_text

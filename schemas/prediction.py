@@ -69,6 +69,11 @@ class BandTable(Table):
 MINUTE_SECONDS: Final = 60.0
 
 
+def nodes_series(cores: float, memory_bytes: float) -> str:
+    """Return the series of machines of one size."""
+    return f"nodes/{cores:.6g}-cores-{memory_bytes / 2**30:.6g}-gib"
+
+
 class DemandBands(DataModel):
     """Mean demand of the step that ends one horizon after the newest whole one, by series."""
 

@@ -30,6 +30,8 @@ class Content:
 
     number: int
     """Its number in the file, from 1."""
+    offset: int = 0
+    """Where it begins in the file, in bytes."""
     header: bytes = b""
     """The first frame's first line."""
     lines: list[bytes] = field(default_factory=list)
@@ -58,7 +60,7 @@ def parse_frame(frame: Frame, number: int, last_seq: int) -> Content:
     text = frame.text
     at = text.rfind(b"\n", 0, -1) + 1
     body, trailer = text[:at], text[at:]
-    content = Content(number, body=body, trailer=trailer)
+    content = Content(number, frame.offset, body=body, trailer=trailer)
     kind = _read_last_line(frame, content, last_seq)
     content.sealed = kind == "sealed"
     lines = body.split(b"\n")[:-1]

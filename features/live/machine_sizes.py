@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from schemas.prediction import nodes_series
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView
 
-GIB = 2**30
 ALL_NODES = "nodes/all"
 
 
@@ -26,7 +26,6 @@ def requested_cores(view: ObservationView) -> dict[str, float]:
     )
     groups: dict[str, list[float]] = {}
     for ratio, cores, size in columns:
-        name = f"nodes/{cores:.6g}-cores-{size / GIB:.6g}-gib"
-        groups.setdefault(name, []).append((ratio or 0.0) * cores)
+        groups.setdefault(nodes_series(cores, size), []).append((ratio or 0.0) * cores)
     sums = {name: math.fsum(parts) for name, parts in groups.items()}
     return {**sums, ALL_NODES: math.fsum(part for parts in groups.values() for part in parts)}

@@ -62,14 +62,6 @@ class Shares:
         return len(self.own)
 
 
-@dataclass(frozen=True, slots=True)
-class Issued:
-    """The live state: shares, and the limits (n, horizon) that have not ripened, newest last."""
-
-    shares: Shares
-    limits: Floats
-
-
 def excess(peaks: Floats, limits: Floats, scale: Floats) -> Floats:
     """Return by which share each limit would have had to be wider to hold just so."""
     idle = IDLE * scale
@@ -98,28 +90,3 @@ def learn_shares(
     own = shares.own.copy()
     own[rows] += tracking.own_rate * tracking.spread * (violated - tracking.target)
     return Shares(shares.group + pace * tracking.spread * missed, own)
-
-
-def empty_issued(start: float, series: int, horizon_windows: int) -> Issued:
-    """Return the state before the first limit; `start` is the share that training found."""
-    unknown = np.full((series, horizon_windows), np.nan)
-    return Issued(Shares(start, np.zeros(series)), unknown)
-
-
-def settle_oldest(tracking: Tracking, issued: Issued, peaks: Floats) -> Issued:
-    """Return the state after one window has passed.
-
-    `peaks` (n,) are the largest windows of the horizon that has just ended, NaN where unknown; they
-    are compared with the limits issued one horizon ago.
-    """
-    oldest = issued.limits[:, 0]
-    rows = np.flatnonzero(~np.isnan(oldest) & ~np.isnan(peaks))
-    shares = learn_shares(tracking, issued.shares, rows, peaks[rows] > oldest[rows])
-    return replace(issued, shares=shares)
-
-
-def issue(issued: Issued, raw: Floats, scale: Floats) -> tuple[Floats, Issued]:
-    """Return this window's limits (n,) made from `raw` ones, and the state that remembers them."""
-    limits = widen_limits(raw, scale, issued.shares.group + issued.shares.own)
-    kept_limits = np.concatenate([issued.limits[:, 1:], limits[:, None]], axis=1)
-    return limits, replace(issued, limits=kept_limits)

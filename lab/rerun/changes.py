@@ -23,6 +23,8 @@ from services.referee.rules import RULES
 from services.scoreboard.settings import ScoreboardSettings
 
 Changes = dict[str, Any]
+WINDOW_SECONDS = 900.0
+"""A decision that comes so much later counts as the same; the executor remembers as long what may not be undone."""
 ALWAYS = (RefereeRule.NO_PROPOSALS, RefereeRule.ALL_NOOP, RefereeRule.FIXED_ORDER)
 """Rules that no order can do without: they rule on what no other rule rules on."""
 LAYER_OF = {

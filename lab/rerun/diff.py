@@ -15,7 +15,8 @@ from typing import Any
 from bus.events import event_of
 from bus.port import StoredMessage
 from bus.recording import Recording, open_recording
-from lab.rerun.what_if import CLASSES, LISTED, WINDOW_SECONDS, DecisionChange, change_between
+from lab.rerun.changes import WINDOW_SECONDS
+from lab.rerun.what_if import CLASSES, LISTED, DecisionChange, change_between
 from projections.policy_totals import PolicyTotals
 from schemas.decision import Decision
 from schemas.envelope import attributes_of

@@ -13,7 +13,7 @@ from typing import Any
 
 from bus.port import StoredMessage
 from bus.recording import open_recording
-from lab.rerun.changes import Changes, first_layer
+from lab.rerun.changes import WINDOW_SECONDS, Changes, first_layer
 from lab.rerun.engine import LAYERS, Plan, Rerun
 from lab.rerun.garbage import rare_collections
 from lab.rerun.stage import AnyEvent
@@ -25,8 +25,6 @@ from services.referee.rule import Rule
 CLASSES = ("same", "changed", "appeared", "vanished")
 LISTED = 200
 """Differing decisions kept in full; all are counted."""
-WINDOW_SECONDS = 900.0
-"""As long as the executor remembers what may not be undone."""
 OPEN_LOOP = (
     "open-loop: decisions were computed on the recorded observations; "
     "what they would have changed in the cluster is not in these figures"

@@ -17,8 +17,7 @@ from bus.errors import InputError
 from inputs.close_matches import remedy_for
 from lab.experiments.arms import CHANGEABLE
 from lab.experiments.spec import SCORE, Split
-from lab.rerun.changes import known_settings
-from lab.rerun.what_if import WINDOW_SECONDS
+from lab.rerun.changes import WINDOW_SECONDS, known_settings
 from lab.sessions.base_payload import BasePayload
 from lab.sessions.field_errors import field_error
 from lab.sessions.training_payloads import (

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from projections.foresight import log as foresight
+from projections.incidents.compact import Differences, Samples
 from projections.incidents.incident import Lane, Occurrence
-from schemas.agents import action_label
-from schemas.decision import Decision
+from schemas.actions import ReplicateAction
 from schemas.envelope import Event
 from schemas.observation import Observation
-from schemas.outcome import OutcomeExecution, OutcomeVerification
+from schemas.outcome import ExecutionPhase, OutcomeExecution, OutcomeVerification
 from schemas.prediction import Prediction, PredictionShadow, prediction_table
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction, ReactionItem
+from schemas.reasons import Reason
 from schemas.score import OutcomeCounterfactual
 from schemas.snapshot import SnapshotPlacements
 from schemas.view import ObservationView, update_view
@@ -78,14 +79,13 @@ class ClusterHistory:
     queue: list[tuple[float, int]] = field(default_factory=list)
     waiting_at: list[tuple[float, frozenset[str]]] = field(default_factory=list)
     """At each look the pods that wait for a node, where all of them are listed."""
-    risks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    risks: dict[str, Samples] = field(default_factory=dict)
     """The active model's risk of each node that ever came to an action threshold."""
     executions: list[Event[OutcomeExecution]] = field(default_factory=list)
+    """Those that are over and may have changed something."""
     verifications: list[Event[OutcomeVerification]] = field(default_factory=list)
-    differences: list[OutcomeCounterfactual] = field(default_factory=list)
+    differences: Differences = field(default_factory=Differences)
     """What acting has changed up to each cycle of which both worlds were seen."""
-    decisions: dict[int, str] = field(default_factory=dict)
-    """What was decided, by cycle."""
     workloads_on: dict[str, set[str]] = field(default_factory=dict)
     """Workloads that ever ran on a node."""
     pods_on: dict[str, int] = field(default_factory=dict)
@@ -115,16 +115,13 @@ class ClusterHistory:
                 self._alarm = min(
                     (limit for limit in limits if limit is not None), default=self._alarm
                 )
-            case Decision() as decision:
-                self.decisions[decision.cycle] = ", ".join(
-                    f"{action_label(action)} {action.aim}" for action in decision.actions
-                )
-            case OutcomeExecution():
-                self.executions.append(event)
+            case OutcomeExecution() as execution:
+                if may_matter(execution):
+                    self.executions.append(event)
             case OutcomeVerification():
                 self.verifications.append(event)
             case OutcomeCounterfactual() as difference:
-                self.differences.append(difference)
+                self.differences.add(difference)
             case SnapshotPlacements(placements=table) if table is not None:
                 for row_id in table.ids:
                     node, _, workload = row_id.partition("|")
@@ -158,7 +155,8 @@ class ClusterHistory:
         )
         pending = sum(phase == "Pending" for phase in pods.phase)
         if pending == data.totals.queue_length:
-            self.waiting_at.append((at, waiting))
+            known = self.waiting_at[-1][1] if self.waiting_at else None
+            self.waiting_at.append((at, known if known == waiting else waiting))
         usage = view.signal("node_usage")
         if usage is not None and usage.observed_time_seconds is not None:
             columns = zip(nodes.cpu_used_ratio, nodes.cpu_allocatable_cores, strict=True)
@@ -177,7 +175,7 @@ class ClusterHistory:
         for node, ratio in zip(ids, ratios, strict=True):
             key, above = (prediction.model_id, node), ratio >= alarm
             if not shadow and (above or node in self.risks):
-                self.risks.setdefault(node, []).append((at, ratio))
+                self.risks.setdefault(node, Samples()).add(at, ratio)
             if above is not (key in self._above):
                 (self._above.add if above else self._above.discard)(key)
                 crossing = Crossing(
@@ -200,6 +198,12 @@ class ClusterHistory:
             )
             for sample in self.usage
         ]
+
+
+def may_matter(execution: OutcomeExecution) -> bool:
+    """Say whether an execution can be part of an incident: it is over, and it was one or asks for replicas."""
+    asked = execution.reason is not Reason.NOOP or isinstance(execution.action, ReplicateAction)
+    return asked and execution.phase is not ExecutionPhase.STARTED
 
 
 def occurrence(

@@ -1,8 +1,8 @@
 """The archive: what the page needs to show any moment of the log. Pure, and of bounded size but for one pair of
 numbers per message.
 
-States are kept every so many messages; one in between is made from the nearest before it by the same reducer
-that makes the newest. When there are too many, every second one goes and the distance doubles.
+States are kept every so many messages (`kept_states`); one in between is made from the nearest before it by the
+same reducer that makes the newest.
 """
 
 from __future__ import annotations
@@ -27,12 +27,10 @@ from schemas.stimulus import Stimulus
 from services.dashboard.arrival import ReceivedMessage
 from services.dashboard.cycle_json import MILLISECOND_NS, Json
 from services.dashboard.decision_list import DecisionEntry, entry_of, note_outcome
+from services.dashboard.kept_states import KeptStates
 from services.dashboard.page import Page
 from services.dashboard.run_book import tells_of_runs
 
-EVERY_MESSAGES = 64
-"""Messages between two kept states, at first."""
-MOST_STATES = 160
 MOST_DECISIONS = 50_000
 """Decisions that are listed, the newest ones."""
 MOST_MARKS = 4_000
@@ -53,9 +51,7 @@ class Archive:
     """the position of each one's observation,"""
     cycle_times: array[float] = field(default_factory=lambda: array("d"))
     """and its cluster time, in seconds since the Unix epoch."""
-    states: list[Page] = field(default_factory=list)
-    """Kept states, by position."""
-    every: int = EVERY_MESSAGES
+    states: KeptStates = field(default_factory=KeptStates)
     decisions: dict[int, DecisionEntry] = field(default_factory=dict)
     """By cycle."""
     marks: list[Json] = field(default_factory=list)
@@ -68,11 +64,7 @@ class Archive:
         """Take in one message and the state after it."""
         self.seqs.append(arrival.seq)
         self.times_ns.append(arrival.recorded_ns)
-        if (len(self.seqs) - 1) % self.every == 0:
-            self.states.append(page)
-            if len(self.states) > MOST_STATES:
-                self.states = self.states[::2]
-                self.every *= 2
+        self.states.offer(len(self.seqs) - 1, page)
         if arrival.event is None:
             return
         if tells_of_runs(arrival.tokens):
@@ -89,11 +81,6 @@ class Archive:
             case _:
                 pass
         self._mark(arrival)
-
-    def state_before(self, seq: int) -> Page | None:
-        """Return the newest kept state that is not after a position."""
-        place = bisect_right(self.states, seq, key=lambda page: page.overview.seq)
-        return self.states[place - 1] if place else None
 
     def seq_at(self, time_ns: int) -> int | None:
         """Return the position of the newest message recorded by a time, or of the first one of all."""

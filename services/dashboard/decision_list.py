@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from projections.cycle_record import CycleRecord
@@ -14,27 +16,43 @@ from services.dashboard.cycle_json import MILLISECOND_NS, Json, decision_row
 
 LIMIT = 200
 """Rows of one answer."""
+ROW = (
+    *("cycle", "seq", "cluster_time_seconds", "letter", "label", "noop", "target", "more"),
+    *("rule", "losers", "missing"),
+)
+"""What an entry keeps of a decision's row."""
+NOTHING_LOST: Mapping[str, tuple[str, str]] = MappingProxyType({})
+_PLACE = {name: place for place, name in enumerate(ROW)}
 
 
 @dataclass(slots=True)
 class DecisionEntry:
-    """One decision of the log."""
+    """One decision of the log; tens of thousands are held, so nothing here has names or texts of its own twice."""
 
     seq: int
     recorded_ms: int
-    row: Json
-    """As `decision_row` gave it at first."""
+    values: tuple[Any, ...]
+    """Of `ROW`, as `decision_row` gave them at first."""
     agent: str
     kind: str
     same: tuple[Any, ...]
     """Decisions to do nothing in a row of which this is the same are one line."""
-    became: list[tuple[int, str]] = field(default_factory=list)
+    became: tuple[tuple[int, str], ...] = ()
     """Position of an outcome, and what the decision had become by then."""
-    rewards: list[tuple[int, float]] = field(default_factory=list)
-    rails: list[tuple[int, str]] = field(default_factory=list)
+    rewards: tuple[tuple[int, float], ...] = ()
+    rails: tuple[tuple[int, str], ...] = ()
     """Guard rails that refused it."""
-    lost: dict[str, tuple[str, str]] = field(default_factory=dict)
+    lost: Mapping[str, tuple[str, str]] = field(default_factory=lambda: NOTHING_LOST)
     """By agent that wanted something and did not get it: the rule, and the agent that won."""
+
+    def told(self, name: str) -> Any:
+        """Return one value of the decision's row."""
+        return self.values[_PLACE[name]]
+
+    @property
+    def row(self) -> Json:
+        """The decision's row."""
+        return dict(zip(ROW, self.values, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +91,23 @@ def entry_of(record: CycleRecord) -> DecisionEntry | None:
         return None
     data = decided.data
     idle = is_noop(data)
+    row |= {"cluster_time_seconds": data.cluster_time_seconds, "seq": decided.seq}
     return DecisionEntry(
         seq=decided.seq,
         recorded_ms=decided.recorded_ns // MILLISECOND_NS,
-        row=row | {"cluster_time_seconds": data.cluster_time_seconds, "seq": decided.seq},
-        agent="" if idle else str(data.action.agent or ""),
-        kind=str(data.action.kind),
-        same=(data.rule, data.missing, data.profile) if idle else (decided.seq,),
-        lost={str(agent): beaten for agent, beaten in _lost(data).items()},
+        values=tuple(_shared(row[name]) for name in ROW),
+        agent="" if idle else _shared(str(data.action.agent or "")),
+        kind=_shared(str(data.action.kind)),
+        same=(_shared(data.rule), data.missing, data.profile) if idle else (decided.seq,),
+        lost={_shared(agent): beaten for agent, beaten in _lost(data).items()} or NOTHING_LOST,
     )
+
+
+def _shared(value: Any) -> Any:
+    """Return a value that is the same object wherever a text or nothing is repeated."""
+    if isinstance(value, str):
+        return sys.intern(str(value))
+    return value if value != [] else ()
 
 
 def _lost(data: Decision) -> dict[str, tuple[str, str]]:
@@ -98,15 +124,15 @@ def _lost(data: Decision) -> dict[str, tuple[str, str]]:
 def note_outcome(entry: DecisionEntry, record: CycleRecord, seq: int) -> None:
     """Note what a decision has become by a position."""
     if record.result and (not entry.became or entry.became[-1][1] != record.result):
-        entry.became.append((seq, record.result))
+        entry.became = (*entry.became, (seq, _shared(record.result)))
     observed = None if record.reward is None else record.reward.data.observed
     if observed is not None and not entry.rewards:
-        entry.rewards.append((seq, observed.total))
+        entry.rewards = ((seq, observed.total),)
     known = {rail for _, rail in entry.rails}
     for part in record.parts:
         guards = () if part.execution is None else part.execution.guards
         failed = {guard.guard for guard in guards if not guard.passed}
-        entry.rails.extend((seq, rail) for rail in sorted(failed - known))
+        entry.rails += tuple((seq, _shared(rail)) for rail in sorted(failed - known))
 
 
 def rows_of(entries: Sequence[DecisionEntry], asked: DecisionFilter) -> Json:
@@ -126,7 +152,7 @@ def rows_of(entries: Sequence[DecisionEntry], asked: DecisionFilter) -> Json:
         "rows": [{name: row[name] for name in row if name != "same"} for row in rows],
         "more": more,
         "decisions": len(known),
-        "acted": sum(1 for entry in known if entry.row["noop"] is None),
+        "acted": sum(1 for entry in known if entry.told("noop") is None),
         "lost_to": _lost_to(fitting, asked.lost),
         "choices": _choices(known, asked.until_seq),
     }
@@ -136,7 +162,7 @@ def _begin(known: Sequence[DecisionEntry], asked: DecisionFilter) -> float:
     """Return the cluster time from which on decisions are asked for."""
     if asked.within_seconds is None or not known:
         return float("-inf")
-    return float(known[-1].row["cluster_time_seconds"]) - asked.within_seconds
+    return float(known[-1].told("cluster_time_seconds")) - asked.within_seconds
 
 
 def _lost_to(rows: Iterable[Json], agent: str) -> list[Json]:
@@ -156,7 +182,7 @@ def _as_of(entry: DecisionEntry, seq: int) -> Json:
         "agent": entry.agent,
         "kind": entry.kind,
         "same": entry.same,
-        "lost": entry.lost,
+        "lost": dict(entry.lost),
         "became": became[-1] if became else "",
         "reward": rewards[-1] if rewards else None,
         "rails": [rail for at, rail in entry.rails if at <= seq],
@@ -211,7 +237,7 @@ def _choices(known: Sequence[DecisionEntry], seq: int) -> Json:
         values = {
             "agent": {entry.agent},
             "kind": {entry.kind},
-            "rule": {entry.row["rule"]},
+            "rule": {entry.told("rule")},
             "rail": {rail for at, rail in entry.rails if at <= seq},
             "lost": set(entry.lost),
             "became": set(became[-1].split(", ")) if became else set(),

@@ -11,6 +11,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from projections.cycle_record import CycleRecords
 from projections.foresight.log import ForesightLog
 from projections.overview import Overview
 from schemas.envelope import Event
@@ -26,6 +27,8 @@ from services.dashboard.row_text import row_text
 INTERVALS = 8
 """Newest intervals between observations from which the length of a cycle in wall time is made."""
 NANOSECONDS = 1_000_000_000
+KEPT_CYCLES = 120
+"""Newest cycles whose events a state holds: as many as rewards are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,9 @@ class Page:
     """Everything the page can show."""
 
     tail_rows: int = 300
-    overview: Overview = field(default_factory=Overview)
+    overview: Overview = field(
+        default_factory=lambda: Overview(cycles=CycleRecords(limit=KEPT_CYCLES))
+    )
     observation: ObservationView | None = None
     """The newest observation with its full tables; None until a keyframe came."""
     cells: str = ""

@@ -92,7 +92,7 @@ class Past:
         if (known := self._pages.get(seq)) is not None:
             self._pages.move_to_end(seq)
             return known
-        page = self.archive.state_before(seq) or Page(tail_rows=self._tail_rows)
+        page = self._state_before(seq)
         async for message in self._messages(page.overview.seq + 1, seq):
             with self._errors.item("read moment", message.seq):
                 page = evolve(page, arrival_of(message))
@@ -100,6 +100,13 @@ class Past:
         if len(self._pages) > KEPT_MOMENTS:
             self._pages.popitem(last=False)
         return page
+
+    def _state_before(self, seq: int) -> Page:
+        """Return the nearest state that is not after a position: one that was shown lately, or a kept one."""
+        shown = max((known for known in self._pages if known <= seq), default=0)
+        if shown > 0 and shown >= self.archive.states.seq_before(seq):
+            return self._pages[shown]
+        return self.archive.states.before(seq) or Page(tail_rows=self._tail_rows)
 
     async def cycle(self, cycle: int, page: Page, until_seq: int) -> Json | None:
         """Return one cycle as it stood at a position, from the page's state or from the log."""

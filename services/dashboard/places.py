@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,13 +13,27 @@ from projections.incidents.history import ClusterHistory
 from projections.rail_state import RailLedger
 from schemas.envelope import Event
 from schemas.observation import Observation, ObservedNodes, ObservedPods
-from schemas.prediction import Prediction, PredictionDemand, PredictionRisk, prediction_table
+from schemas.prediction import (
+    DemandBands,
+    Prediction,
+    PredictionDemand,
+    PredictionRisk,
+    nodes_series,
+    prediction_table,
+)
 from schemas.reaction import Reaction
+from schemas.snapshot import PlacementTable, SnapshotPlacements
 from services.dashboard.cycle_json import Json
 from services.dashboard.decision_list import DecisionEntry
-from services.dashboard.workloads import decisions_about
+from services.dashboard.workloads import band_of, decisions_about
 
-NODE_SUBJECTS = ("observation", "prediction.risk", "prediction.demand", "reaction")
+NODE_SUBJECTS = (
+    "observation",
+    "prediction.risk",
+    "prediction.demand",
+    "reaction",
+    "snapshot.placements",
+)
 COLUMNS = (
     "cpu_requested_ratio",
     "cpu_used_ratio",
@@ -66,6 +81,15 @@ class NodeHistory:
     pods: list[Json] = field(default_factory=list)
     """Its pods that need a look."""
     prediction: PredictionRisk | None = None
+    size: str = ""
+    """Series of the machines that have as many cores and as much memory,"""
+    same_size: list[int] = field(default_factory=list)
+    """how many there were in each cycle,"""
+    size_requested: list[float] = field(default_factory=list)
+    """and the cores that were requested on them."""
+    bands: list[Json] = field(default_factory=list)
+    """Of these cores, one for each prediction: of the shortest horizon, at the time it is about."""
+    placements: PlacementTable | None = None
     _states: FrameStates = field(default_factory=FrameStates)
 
     def add(self, event: Event[Any]) -> None:
@@ -78,6 +102,11 @@ class NodeHistory:
                 _note(self.risk, prediction, self.name)
             case PredictionDemand() as prediction:
                 _note(self.demand, prediction, self.name)
+                self._add_bands(prediction.bands)
+            case SnapshotPlacements():
+                state = self._states.add(event)
+                table = None if state is None else state.tables.get("placements")
+                self.placements = table if isinstance(table, PlacementTable) else None
             case Reaction(reactions=items):
                 mine = (item for item in items if self.name in (item.node, item.object))
                 self.reactions.extend(
@@ -99,7 +128,11 @@ class NodeHistory:
                 **{column: [look[column] for look in self.looks] for column in COLUMNS},
                 "risk": [self.risk.get(look["cycle"]) for look in self.looks],
                 "demand": [self.demand.get(look["cycle"]) for look in self.looks],
+                "size_requested_cores": self.size_requested,
             },
+            "same_size": self.same_size[-1] if self.same_size else 0,
+            "bands": self.bands,
+            "placed": self._placed(),
             "pods": self.pods,
             "features": self._features(),
             "model": None if self.prediction is None else self.prediction.model_id,
@@ -120,10 +153,41 @@ class NodeHistory:
         self.newest = dict(nodes.row(place))
         drawn = {column: self.newest.get(column) for column in COLUMNS}
         self.looks.append({"at": data.cluster_time_seconds, "cycle": data.cycle, **drawn})
+        self._add_size(nodes)
         pods = None if state is None else state.tables.get("pods")
         if isinstance(pods, ObservedPods):
             rows = (pods.row(number) for number in range(len(pods.ids)))
             self.pods = [dict(row) for row in rows if row.get("node") == self.name]
+
+    def _add_size(self, nodes: ObservedNodes) -> None:
+        columns = zip(
+            nodes.cpu_allocatable_cores,
+            nodes.memory_allocatable_bytes,
+            nodes.cpu_requested_ratio,
+            strict=True,
+        )
+        own = (self.newest["cpu_allocatable_cores"], self.newest["memory_allocatable_bytes"])
+        self.size = nodes_series(*own)
+        requested = [
+            cores * (ratio or 0.0) for cores, memory, ratio in columns if (cores, memory) == own
+        ]
+        self.same_size.append(len(requested))
+        self.size_requested.append(round(math.fsum(requested), 6))
+
+    def _add_bands(self, bands: Sequence[DemandBands]) -> None:
+        found = (one for band in bands if (one := band_of(band, self.size)) is not None)
+        if (shortest := next(found, None)) is not None:
+            self.bands.append(shortest)
+
+    def _placed(self) -> list[Json]:
+        """Return what runs on it, by workload, those that request most first."""
+        table = self.placements or PlacementTable()
+        rows = [
+            dict(table.row(place)) | {"workload": name.split("|", 1)[1]}
+            for place, name in enumerate(table.ids)
+            if name.split("|", 1)[0] == self.name
+        ]
+        return sorted(rows, key=lambda row: -row["cpu_request_cores"])
 
     def _features(self) -> list[Json]:
         if self.prediction is None:

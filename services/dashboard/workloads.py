@@ -110,7 +110,7 @@ class WorkloadHistory:
     def _add_bands(self, bands: Sequence[DemandBands]) -> None:
         """Series are named after Services; the workload's own is known from its observed row."""
         service = self.now.get("ids")
-        found = [one for band in bands if (one := _band(band, f"service/{service}")) is not None]
+        found = [one for band in bands if (one := band_of(band, f"service/{service}")) is not None]
         self.ahead = found
         if found:
             self.bands.append(found[0])
@@ -137,7 +137,7 @@ def workload_rows(
     services = None if observation is None else observation.services
     acted: dict[str, int] = {}
     for entry in entries:
-        if entry.seq <= until_seq and entry.row["noop"] is None:
+        if entry.seq <= until_seq and entry.told("noop") is None:
             for target in _targets(entry):
                 acted[target] = acted.get(target, 0) + ("/" in target)
     rows = {name: {"name": name, "wanted": None, "ready": None} for name in acted if acted[name]}
@@ -157,7 +157,7 @@ def _targets(entry: DecisionEntry) -> set[str]:
 
 
 def _aims(entry: DecisionEntry) -> list[str]:
-    aims = (entry.row["target"], *(action["target"] for action in entry.row["more"]))
+    aims = (entry.told("target"), *(action["target"] for action in entry.told("more")))
     return [aim for aim in aims if aim]
 
 
@@ -183,7 +183,8 @@ def _rate(
     return round(rise / seconds, 3) if rise >= 0 else None
 
 
-def _band(band: DemandBands, series: str) -> Json | None:
+def band_of(band: DemandBands, series: str) -> Json | None:
+    """Return one series of a band, as the page draws it; None where the band does not hold it."""
     if series not in band.series.ids:
         return None
     row = dict(band.series.row(band.series.ids.index(series)))

@@ -26,7 +26,6 @@ WORKSHOP = (
 INSIDE = {
     "benchmarks/twin_": "they measure parts of the twin",
     "docs/make_twin.py": "it writes down the twin's defaults",
-    "lab/serving_agreement.py": "it measures the twin's two queues against each other",
     "proofs/fuzzing/twin_entries.py": "it feeds the twin's readers",
     "tests/collector/test_work_metrics.py": "it reads what the twin's exporters write",
     "tests/executor/api_server.py": "its API server patches as the twin does",

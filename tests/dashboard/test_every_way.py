@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from bus.clock import SystemClock
+from bus.memory_adapter import MemoryBus, MemoryLog
+from bus.port import Message
+from bus.recording.bus import RecordingBus
+from foresail.stack.state_folder import StackFile
+from foresail.status import gather, sentence_of
 from projections.figures import number
 from services.dashboard.app import PAGES
 from tests.dashboard.test_file_view import RECORDING, url
 from tests.dashboard.test_journeys import browser, page, parameters
 from tests.dashboard.test_page import CHROMIUM
+from tests.dashboard.test_past import origin_of
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 expect = playwright.expect
@@ -54,6 +64,38 @@ def test_a_known_moment_shows_what_explain_says(page: playwright.Page, cycle: in
     expect(argument.get_by_test_id("followed")).to_contain_text(
         f"{observed:+.2f}".replace("-", "\u2212")
     )
+
+
+async def status_at(seq: int) -> dict[str, Any]:
+    """Return what `foresail status` says of a log that ends at a position of the recording."""
+    recorded, log = RecordingBus(RECORDING), MemoryLog()
+    async for stored in recorded.history(["foresail.>"], end_seq=seq):
+        message = Message(stored.subject, stored.headers, stored.data)
+        log.store([message], [log.newest_seq(message.subject)])
+    origin = origin_of(recorded)
+    stack = StackFile(
+        origin.cluster, origin.incarnation, "", "", embedded=True, pid=0, running=False
+    )
+    return await gather(MemoryBus(log, origin.cluster), stack, SystemClock())
+
+
+@pytest.mark.parametrize("cycle", [4, 8, 12])
+def test_a_known_moment_shows_what_status_says(page: playwright.Page, cycle: int) -> None:
+    """How long the log was, the executor's mode, the outcome score, and what acting had changed."""
+    seq = page.request.get(f"/api/moment?cycle={cycle}").json()["seq"]
+    with ThreadPoolExecutor(
+        1
+    ) as thread:  # the page's driver has an event loop of its own in this one
+        status = thread.submit(lambda: asyncio.run(status_at(seq))).result()
+    page.goto(f"/?at={seq}")
+
+    assert status["log"]["last_seq"] == seq
+    expect(page.get_by_test_id("moment")).to_contain_text(f"event {seq}")
+    expect(page.get_by_test_id("mode")).to_have_text(status["mode"])
+    said = status["score"]["text"].split(": ", 1)[1]
+    expect(page.get_by_test_id("acting-note")).to_have_text(f"outcome score {said}")
+    effect = page.get_by_test_id("acting-verdict").inner_text()
+    assert effect in sentence_of(status | {"running": True})
 
 
 def test_every_key_does_what_the_help_says(page: playwright.Page) -> None:

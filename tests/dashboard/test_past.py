@@ -16,7 +16,7 @@ from bus.clock import SystemClock
 from bus.recording.bus import RecordingBus
 from foresail.__main__ import main
 from schemas.identity import Origin
-from services.dashboard import archive as archive_module
+from services.dashboard import kept_states
 from services.dashboard import past as past_module
 from services.dashboard.app import make_app
 from services.dashboard.arrival import arrival_of
@@ -75,7 +75,7 @@ async def test_a_moment_is_what_was_the_newest_state_then(
     seq: int, settings: DashboardSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every section, also where few states are kept and where the log was read from its end first."""
-    monkeypatch.setattr(archive_module, "MOST_STATES", 2)
+    monkeypatch.setattr(kept_states, "MOST_BYTES", 1)
     page, origin = await reduced(seq)
     async with reading(settings, file="") as hub, asking(hub) as http:
         moment = (await http.get(f"/api/moment?seq={seq}")).json()

@@ -33,7 +33,7 @@ OTHERS_WRITE = {
     ("foresail.run.data_source.v1", ("name",)),
     ("foresail.run.data_source.v1", ("detail",)),
 }
-PATHS = [(kind, path) for kind in EVENT_TYPES for path in plain_fields(kind) if path]
+PATHS = {kind: [path for path in plain_fields(kind) if path] for kind in EVENT_TYPES}
 
 
 def redact_content(kind: type[EventData], content: dict[str, Any]) -> str:
@@ -51,26 +51,25 @@ def with_text(path: tuple[str, ...], text: str) -> dict[str, Any]:
     return dict(content)
 
 
-@pytest.mark.parametrize(
-    ("kind", "path"), PATHS, ids=[f"{kind.TYPE}-{'.'.join(path)}" for kind, path in PATHS]
-)
-def test_no_text_field_lets_a_canary_through(kind: type[EventData], path: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.TYPE)
+def test_no_text_field_lets_a_canary_through(kind: type[EventData]) -> None:
     """Every field that can hold any text, as the schemas declare it: a new one is among them at once.
     Only what is public by design, or a sentence of ours, keeps its words.
     """
-    content = redact_content(kind, with_text(path, CANARY))
+    for path in PATHS[kind]:
+        content = redact_content(kind, with_text(path, CANARY))
 
-    if (kind.TYPE, path) in OTHERS_WRITE:
-        assert CANARY not in content
-    elif path[-1] in PUBLIC_FIELDS or path[-1] in OUR_SENTENCES:
-        assert CANARY in content
-    elif path[-1] not in OPEN_FIELDS | {"cells", "deltas"}:  # keys are ours; columns are below
-        assert CANARY not in content
+        if (kind.TYPE, path) in OTHERS_WRITE:
+            assert CANARY not in content, path
+        elif path[-1] in PUBLIC_FIELDS or path[-1] in OUR_SENTENCES:
+            assert CANARY in content, path
+        elif path[-1] not in OPEN_FIELDS | {"cells", "deltas"}:  # keys are ours; columns are below
+            assert CANARY not in content, path
 
 
 def test_public_fields_are_not_those_of_names_or_texts() -> None:
     """A field that is public by design is no sentence, and every one of them exists."""
-    known = {path[-1] for _, path in PATHS}
+    known = {path[-1] for paths in PATHS.values() for path in paths}
 
     assert known >= PUBLIC_FIELDS
     assert not PUBLIC_FIELDS & {"text", "message", "patch", "undo", "value", "file_name", "study"}

@@ -31,7 +31,11 @@ def reaction(kind: ReactionKind, at: float, name: str = "", **fields: Any) -> Lo
 
 def log(*reactions: LoggedReaction, last: float = 1000.0, **fields: Any) -> ClusterHistory:
     """Return a log with these reactions."""
-    return ClusterHistory(reactions=list(reactions), last_seconds=last, **fields)
+    differences = fields.pop("differences", ())
+    history = ClusterHistory(reactions=list(reactions), last_seconds=last, **fields)
+    for one in differences:
+        history.differences.add(one)
+    return history
 
 
 def waiting(name: str, begin: float, end: float | None, **fields: Any) -> list[LoggedReaction]:

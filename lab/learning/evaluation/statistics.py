@@ -1,4 +1,4 @@
-"""Interquartile means, performance profiles and improvements with intervals, for few training seeds.
+"""Interquartile means and improvements with intervals, for few training seeds.
 
 Formulas: Agarwal et al., 2021, Deep Reinforcement Learning at the Edge of the Statistical Precipice, NeurIPS 34,
 whose library rliable pins an old build of its bootstrap and is archived. Seeds are drawn, workloads are chosen: a
@@ -121,13 +121,6 @@ def interquartile_mean(
     """
     scores = [np.array([float(np.mean(row)) for row in rows]) for rows in evaluations]
     return aggregate(scores, seed, confidence)
-
-
-def performance_profile(scores: Sequence[Floats], thresholds: Floats) -> Floats:
-    """Return for each threshold the share of runs above it, the mean over workloads."""
-    shares = [(of[:, None] > thresholds[None, :]).mean(axis=0) for of in scores]
-    profile: Floats = np.mean(shares, axis=0)
-    return profile
 
 
 def probability_of_improvement(

@@ -1,8 +1,6 @@
-"""Online calibration: by hand, in the long run, and live as in training."""
+"""Online calibration: by hand, and in the long run."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
@@ -10,11 +8,8 @@ import pytest
 from features.series.adapt import (
     Shares,
     Tracking,
-    empty_issued,
     excess,
-    issue,
     learn_shares,
-    settle_oldest,
     widen_limits,
 )
 
@@ -75,46 +70,16 @@ def test_the_target_is_kept_while_the_series_drift(series: int) -> None:
     peaks, horizon = drifting(6000, series, 4), 3
     fixed = float(np.quantile(peaks[:1000], 1 - TARGET))
     tracking = Tracking(TARGET, spread=0.3)
-    scale, raw = np.ones(series), np.full(series, fixed)
-    state = empty_issued(0.0, series, horizon)
-    limits = np.empty_like(peaks)
+    shares, limits = Shares(0.0, np.zeros(series)), np.empty_like(peaks)
     for step in range(len(peaks)):
-        ripe = peaks[step - horizon] if step >= horizon else np.full(series, math.nan)
-        state = settle_oldest(tracking, state, ripe)
-        limits[step], state = issue(state, raw, scale)
+        if step >= horizon:
+            over = peaks[step - horizon] > limits[step - horizon]
+            shares = learn_shares(tracking, shares, np.arange(series), over)
+        limits[step] = widen_limits(
+            np.full(series, fixed), np.ones(series), shares.group + shares.own
+        )
     tested = slice(1000, None)
     followed = float((peaks[tested] > limits[tested]).mean())
     unchanged = float((peaks[tested] > fixed).mean())
     assert abs(followed - TARGET) < 0.01
     assert abs(unchanged - TARGET) > 0.02
-
-
-def test_a_limit_does_not_know_peaks_of_its_own_horizon() -> None:
-    """Changing what has not ripened yet changes no limit issued so far."""
-    horizon, tracking = 4, Tracking(TARGET, spread=0.5)
-
-    def run(peaks: np.ndarray) -> np.ndarray:
-        state, found = empty_issued(0.0, 1, horizon), []
-        for step in range(len(peaks)):
-            ripe = peaks[step - horizon : step - horizon + 1]
-            state = settle_oldest(
-                tracking, state, ripe if step >= horizon else np.array([math.nan])
-            )
-            limit, state = issue(state, np.array([1.0]), np.array([1.0]))
-            found.append(float(limit[0]))
-        return np.array(found)
-
-    random = np.random.Generator(np.random.PCG64(9))
-    peaks = random.gamma(2.0, size=60)
-    other = peaks.copy()
-    other[40:] = 99.0
-    assert run(peaks)[: 40 + horizon].tolist() == run(other)[: 40 + horizon].tolist()
-    assert run(peaks)[40 + horizon :].tolist() != run(other)[40 + horizon :].tolist()
-
-
-def test_an_unknown_peak_teaches_nothing() -> None:
-    """A horizon without measurements leaves the shares as they were."""
-    state = empty_issued(0.1, 2, 1)
-    _, state = issue(state, np.ones(2), np.ones(2))
-    after = settle_oldest(Tracking(TARGET, 1.0), state, np.array([math.nan, math.nan]))
-    assert after.shares == state.shares

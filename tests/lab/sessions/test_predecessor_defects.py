@@ -1,4 +1,6 @@
-"""The fifteen mistakes of the predecessors' runners, one test each, on every engine where they can be made."""
+"""The fifteen mistakes of the predecessors' runners, one test each, on every engine where they can be made; the
+seventh, jobs that find neither code nor data on a cluster, in `tests/docs/test_tuning_guide.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -29,7 +31,6 @@ from lab.sessions.planner import plan_jobs
 from lab.sessions.session_file import read_session_file
 from projections.session_state import runner_counts
 from schemas.session import PlannedJob
-from tests.lab.sessions.clusters import serving_twin
 from tests.lab.sessions.harness import Harness, alive, payload_of, states
 
 EXAMPLE = Path("examples/spread_backtest")
@@ -155,36 +156,6 @@ def test_06_a_dry_run_is_dry(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert harness.lines() == []
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Serve a cluster for one test, which needs it before it begins."""
-    with serving_twin(tmp_path_factory.mktemp("twin")) as path:
-        yield path
-
-
-@pytest.mark.slow
-@pytest.mark.twin
-@pytest.mark.nats
-def test_07_the_guides_jobs_succeed_on_a_cluster(cluster: Path, example: Path) -> None:
-    """The command that the Jobs run takes `--config`, and finds its code and its data."""
-    lines = _planned(example).read_text().splitlines()
-    jobs = example / "few.jsonl"
-    prices = (example / "data/sample_arbitrage_prices.csv").as_posix()
-    few = [line.replace("data/sample_arbitrage_prices.csv", prices) for line in lines[:3]]
-    jobs.write_text("\n".join(few))
-
-    ended = typed(
-        example,
-        "run_tuning_session_k8s",
-        ["--jobs-file", str(jobs), "--kubeconfig", str(cluster), "--job-env", f"PYTHONPATH={example}"],
-    )  # fmt: skip
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "[D41_K8S_SESSION]" in ended.stdout
-    results = read_results(example / "outputs/tuning/sess001")
-    assert sorted(one.job_id for one in results.succeeded) == [f"sess001_000{n}" for n in (1, 2, 3)]
-
-
 def test_08_the_manifest_is_one_that_the_client_takes() -> None:
     """It travels as JSON; the official client's own model reads it, too."""
     manifest = job_manifest(_attempt(), "s", JobTemplate(), 1)
@@ -286,27 +257,6 @@ def test_15_exit_codes_are_those_of_the_document(example: Path) -> None:
     assert typed(example, "run_arbitrage_tuning", [*values, *more, "none.csv"]).returncode == 1
     missing = typed(example, "run_tuning_session_local", ["--jobs-file", "none.jsonl"])
     assert missing.returncode == 2
-
-
-@pytest.mark.slow
-@pytest.mark.nats
-def test_the_guides_commands_run_as_they_stand(example: Path) -> None:
-    """50 jobs, two of them bad: 48 succeed, exit code 1, and the summary in the guide's form."""
-    jobs = _planned(example)
-
-    ended = typed(example, "run_tuning_session_local", ["--jobs-file", str(jobs)])
-
-    assert ended.returncode == 1
-    for line in (
-        "[D40_SESSION] TUNING SESSION SUMMARY", "Total Jobs:     50", "Attempted:      50",
-        "Success:        48", "Errors:         2", "Skipped:        0", "Exit Code:      1  (",
-        "Submitted Jobs (50):", "  - sess001-0001", "  ... and 45 more jobs",
-    ):  # fmt: skip
-        assert line in ended.stdout
-    summary = example / "outputs/tuning/session001_summary.json"
-    words = ["--results-dir", "outputs/tuning/sess001", "--max-drawdown-pct", "15"]
-    ranked = typed(example, "aggregate_tuning_results", [*words, "--output-json", str(summary)])
-    assert (ranked.returncode, json.loads(summary.read_text())["success_jobs"]) == (0, 48)
 
 
 def _planned(example: Path) -> Path:

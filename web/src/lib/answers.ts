@@ -45,30 +45,30 @@ export interface ReactedTo { kind: string; object: string; time_seconds: number;
 export interface PodRow { ids: string; phase: string; pending_class: string | null; restarts: number }
 export interface Rail { rail: string; about: string; used: number | null; limit: number; unit: string; left_seconds: number | null; holds: boolean }
 
-export interface NodeHistory {
+/** One node or workload up to a moment, oldest first. */
+export interface History { at: number[]; pods: PodRow[]; rails: Rail[]; reactions: ReactedTo[]; decisions: DecidedAbout[] }
+
+/** What runs on a node, by workload; where that is too much to tell, by namespace: an asterisk stands for all. */
+export interface Placed { workload: string; pods: number; cpu_request_cores: number; memory_request_bytes: number; unhealthy: number; restarted: number }
+
+export interface NodeHistory extends History {
   now: Record<string, number | boolean | string | null>;
-  at: number[];
   cycles: number[];
   series: Record<string, Values>;
-  pods: PodRow[];
-  rails: Rail[];
+  /** How many machines have as many cores and as much memory; what is requested on them, and in which bands it was expected. */
+  same_size: number;
+  bands: Band[];
+  placed: Placed[];
   features: { target: string; feature: string; value: number | null; contribution: number; unit: string }[];
   model: string | null;
   alarm_ratio: number | null;
-  reactions: ReactedTo[];
-  decisions: DecidedAbout[];
 }
 
-export interface WorkloadHistory {
+export interface WorkloadHistory extends History {
   now: { wanted?: number | null; ready?: number | null; autoscaled?: boolean; least?: number; most?: number; replica_cpu_cores?: number | null };
-  at: number[];
   series: { wanted: Values; ready: Values; served: Values; failed: Values };
   bands: Band[];
   ahead: Band[];
-  pods: PodRow[];
-  rails: Rail[];
-  reactions: ReactedTo[];
-  decisions: DecidedAbout[];
 }
 export interface WorkloadRow { name: string; wanted: number | null; ready: number | null; acted: number }
 

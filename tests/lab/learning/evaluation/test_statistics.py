@@ -11,7 +11,6 @@ from scipy.stats import trim_mean
 from lab.learning.evaluation.statistics import (
     aggregate,
     iqm,
-    performance_profile,
     probability_of_improvement,
     relative_gain,
 )
@@ -40,13 +39,6 @@ def test_one_seed_has_no_interval() -> None:
     assert found.value == 1.0
     assert math.isnan(found.low)
     assert not found.excludes_zero
-
-
-def test_profiles_fall_from_one_to_zero() -> None:
-    """The share of runs above a threshold, the mean over workloads."""
-    scores = [np.array([0.2, 0.8]), np.array([0.5, 0.6])]
-    profile = performance_profile(scores, np.array([0.0, 0.55, 0.7, 1.0]))
-    assert profile.tolist() == [1.0, 0.5, 0.25, 0.0]
 
 
 def test_probability_of_improvement_counts_pairs() -> None:
