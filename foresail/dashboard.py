@@ -164,18 +164,20 @@ async def _export(arguments: argparse.Namespace, recording: NamedRecording) -> E
 
 async def _serve(arguments: argparse.Namespace, recording: NamedRecording) -> ExitCode:
     from bus.clock import SystemClock  # noqa: PLC0415 - the command line starts without it
-    from bus.recording.bus import RecordingBus  # noqa: PLC0415
+    from bus.recording.followed import FollowedRecording  # noqa: PLC0415
     from foresail.what_if_answers import WhatIfAnswers  # noqa: PLC0415
     from lab.rerun.garbage import rare_collections  # noqa: PLC0415
     from schemas.identity import Origin  # noqa: PLC0415
     from services.dashboard.service import run  # noqa: PLC0415
 
     settings = _settings(arguments)
-    bus = RecordingBus(recording.path)
+    bus = FollowedRecording(recording.path)
     origin = Origin(str(bus.header.get("cluster", "")), str(bus.header.get("incarnation", "")))
     _say(arguments, settings, recording.name)
     if bus.damage:
         print_note(f"the recording is damaged: {bus.damage}")
+    if bus.grows:
+        print_note("the recording is not sealed: what is added to it is shown, too")
     shown = ShownFile(recording.path)
     # A recording of a day is a gigabyte that stays: each look through it for garbage takes half a second.
     with rare_collections():
@@ -185,6 +187,7 @@ async def _serve(arguments: argparse.Namespace, recording: NamedRecording) -> Ex
             SystemClock(),
             origin,
             file=recording.name,
+            grows=lambda: bus.grows,
             what_if=WhatIfAnswers(shown),
             compare=None
             if arguments.compare is None

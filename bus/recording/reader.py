@@ -5,6 +5,7 @@ readable.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,21 @@ from bus.port import StoredMessage
 from bus.recording.content import Content, parse_frame, prove
 from bus.recording.format import FORMAT, READABLE, parse_object_line
 from bus.recording.frames import read_frames
-from bus.recording.proof import proof_of
+from bus.recording.proof import Proof, proof_of
 
 BUFFER_BYTES = 256 * 1024
 NOT_SEALED = "not sealed: the writer was cut off"
+
+
+@dataclass(slots=True)
+class Place:
+    """How far a recording was read and proven."""
+
+    proof: Proof
+    frames: int = 0
+    end: int = 0
+    """Where the next frame begins, in bytes."""
+    sealed: bool = False
 
 
 class Recording:
@@ -75,24 +87,28 @@ class Recording:
             self.sealed = sealed
             self.damage = "" if sealed else NOT_SEALED
 
-    def contents(self) -> Iterator[Content]:
-        """Yield frames, each only once it is proven.
+    def beginning(self) -> Place:
+        """Return the place before the first frame."""
+        return Place(proof_of(self._version))
+
+    def contents(self, place: Place | None = None) -> Iterator[Content]:
+        """Yield frames, each only once it is proven; from the beginning, or from a `place` on, which goes along.
 
         Raises:
             OSError: the file cannot be read.
             RecordingDamaged: a frame is not what its trailer or the footer says.
         """
-        proof = proof_of(self._version)
-        sealed = False
+        place = place or self.beginning()
         with self.path.open("rb", buffering=BUFFER_BYTES) as file:
-            for number, frame in enumerate(read_frames(file), start=1):
-                if sealed:
+            file.seek(place.end)
+            for frame in read_frames(file):
+                if place.sealed:
                     raise RecordingDamaged(
                         f"something stands behind the footer (byte {frame.offset:,})"
                     )
-                content = parse_frame(frame, number, proof.last_seq)
-                prove(content, frame, proof)
-                sealed = content.sealed
+                content = parse_frame(frame, place.frames + 1, place.proof.last_seq)
+                prove(content, frame, place.proof)
+                place.frames, place.end, place.sealed = place.frames + 1, frame.end, content.sealed
                 yield content
 
 

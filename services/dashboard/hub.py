@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from bus.clock import Clock
 from bus.item_errors import ItemErrors
@@ -43,6 +44,8 @@ class Rendered:
     sections: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     replay: str = ""
     """How far the replay is that is shown; empty for a live stack."""
+    grows: bool = False
+    """Whether the recording that is shown is still being written."""
 
 
 class Hub:
@@ -58,6 +61,7 @@ class Hub:
         replay_text: Callable[[], str] | None = None,
         errors: ItemErrors | None = None,
         file: str = "",
+        grows: Callable[[], bool] | None = None,
     ) -> None:
         self.errors = errors or ItemErrors("dashboard")
         self.settings = settings
@@ -65,6 +69,7 @@ class Hub:
         self._clock = clock
         self._origin = origin
         self._file = file
+        self._grows = grows or (lambda: False)
         self._replay_text = replay_text or (lambda: "")
         self._on_progress = on_progress or (lambda _state, _seq: None)
         self._pattern = subjects.pattern(origin.cluster, (">",))
@@ -165,7 +170,7 @@ class Hub:
 
     def now(self) -> Json:
         """Return the whole state, as the page gets it at first."""
-        sections = sections_of(self._page, self._origin, self._replay_text(), self._file)
+        sections = self._sections(self._page, self._replay_text())
         return {"now_ms": self._now_ms(), "seq": self._page.overview.seq, "sections": sections}
 
     @property
@@ -179,7 +184,7 @@ class Hub:
         return {
             "seq": page.overview.seq,
             "recorded_ms": page.overview.recorded_ns // MILLISECOND_NS,
-            "sections": sections_of(page, self._origin, self._replay_text(), self._file),
+            "sections": self._sections(page, self._replay_text()),
             "rows": [row_json(row) for row in page.rows],
         }
 
@@ -219,18 +224,23 @@ class Hub:
 
     def _render(self) -> None:
         replay = self._replay_text()
-        known = self._rendered.page is self._page and self._rendered.replay == replay
+        grows = self._grows()
+        shown = self._rendered
+        known = shown.page is self._page and (shown.replay, shown.grows) == (replay, grows)
         if known and self._rendered.version > 0:
             return
         version = self._rendered.version + 1
         before = self._rendered.sections
         after: dict[str, tuple[int, bytes]] = {}
-        for name, value in sections_of(self._page, self._origin, replay, self._file).items():
+        for name, value in self._sections(self._page, replay).items():
             data = to_json(value)
             old = before.get(name)
             after[name] = old if old is not None and old[1] == data else (version, data)
-        self._rendered = Rendered(self._page, version, after, replay)
+        self._rendered = Rendered(self._page, version, after, replay, grows)
         self._wake()
+
+    def _sections(self, page: Page, replay: str) -> dict[str, Any]:
+        return sections_of(page, self._origin, replay, self._file, grows=self._grows())
 
     def _wake(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()

@@ -30,14 +30,17 @@ RECENT_DECISIONS = 40
 RECENT_REACTIONS = 24
 
 
-def sections_of(page: Page, origin: Origin, replay: str = "", file: str = "") -> dict[str, Any]:
+def sections_of(
+    page: Page, origin: Origin, replay: str = "", file: str = "", *, grows: bool = False
+) -> dict[str, Any]:
     """Return every section by name; each is plain JSON.
 
-    `replay` says how far a replay is, `file` names a recording; both are empty for a live stack.
+    `replay` says how far a replay is, `file` names a recording; both are empty for a live stack. `grows` says that the
+    recording is still being written.
     """
     decided = page.overview.cycles.newest_decided
     return {
-        "head": _head(page, origin, replay) | {"file": file or None},
+        "head": _head(page, origin, replay) | {"file": file or None, "grows": grows},
         "agents": _agents(),
         "layers": _layers(page),
         "cluster": _cluster(page),

@@ -46,11 +46,13 @@ async def run(
     replay_text: Callable[[], str] | None = None,
     errors: ItemErrors | None = None,
     file: str = "",
+    grows: Callable[[], bool] | None = None,
     what_if: WhatIf | None = None,
     compare: Compare | None = None,
 ) -> None:
     """Serve the page until cancelled; `replay_text` says how far a replay is, `file` names a recording that is shown,
-    `what_if` computes what other settings would have decided on it, `compare` what another recording has beside it.
+    `grows` says whether it is still being written, `what_if` computes what other settings would have decided,
+    `compare` what a recording has beside what is shown.
 
     An event that cannot be shown, and a request that cannot be answered, end nothing; `errors` counts them.
 
@@ -60,7 +62,7 @@ async def run(
     """
     check_access(settings)
     listening = listen(settings)
-    hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors, file)
+    hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors, file, grows)
     served = settings.model_copy(update={"port": listening.getsockname()[1]})
     structlog.get_logger("dashboard").info("serving", url=served.url)
     tasks = [

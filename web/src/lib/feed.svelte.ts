@@ -16,6 +16,11 @@ class Feed {
   offline = $state(false);
   #source: EventSource | null = null;
 
+  /** Whether new events are to be expected: not of a file that is not written any more. */
+  get goesOn(): boolean {
+    return !this.sections.head?.file || this.sections.head.grows;
+  }
+
   start(): void {
     if (cut) return this.#update({ now_ms: cut.made_ms, skipped: 0, ...(cut.moments.at(-1) as Pick<Update, "sections" | "rows">) });
     document.addEventListener("visibilitychange", () => (document.hidden ? this.stop() : this.#connect()));

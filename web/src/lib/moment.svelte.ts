@@ -36,9 +36,9 @@ class Moment {
 
   start(): void {
     void this.#readOutline();
-    setInterval(() => { if (!document.hidden && !feed.sections.head?.file) void this.#readOutline(); }, OUTLINE_MS);
+    setInterval(() => { if (!document.hidden && feed.goesOn) void this.#readOutline(); }, OUTLINE_MS);
     setInterval(() => this.#tick(), TICK_MS);
-    setInterval(() => { if (!document.hidden && !feed.sections.head?.file) void this.#readIncidents(); }, INCIDENTS_MS);
+    setInterval(() => { if (!document.hidden && feed.goesOn) void this.#readIncidents(); }, INCIDENTS_MS);
   }
 
   /** Show a position, recorded time, cycle or cluster time in seconds; the newest asked for wins while one is being fetched. */

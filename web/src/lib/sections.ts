@@ -17,6 +17,8 @@ export interface Head {
   mismatches: { kind: string; text: string; remedy: string; since_cycle: number }[];
   replay: string | null;
   file: string | null;
+  /** The file is still being written, and followed. */
+  grows: boolean;
   outage: string | null;
   stale: string | null;
   source: { kind: string; name: string } | null;

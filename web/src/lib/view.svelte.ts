@@ -8,7 +8,7 @@ import type { Agent, Row, Sections } from "./sections";
 class View {
   /** Whether new events are to be expected: not of a file, nor of a moment of the past. */
   get isLive(): boolean {
-    return moment.at === null && !feed.sections.head?.file;
+    return moment.at === null && feed.goesOn;
   }
 
   get sections(): Partial<Sections> {

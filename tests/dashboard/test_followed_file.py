@@ -1,0 +1,107 @@
+"""A recording that is still being written is shown as it grows, until it is sealed."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from contextlib import aclosing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bus.recording import RecordingWriter, followed, open_recording
+from bus.recording.followed import FollowedRecording
+from tests.dashboard.test_file_view import RECORDING
+from tests.patience import HANGS_SECONDS
+
+HALF = 150
+
+
+async def test_what_is_added_comes_and_half_a_frame_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every message once and in order, those of a frame that was cut off after its rest has come; a seal ends it."""
+    monkeypatch.setattr(followed, "POLL_SECONDS", 0.01)
+    source = open_recording(RECORDING)
+    messages, path, whole = list(source), tmp_path / "run.fslog", tmp_path / "whole.fslog"
+    writer = RecordingWriter(whole, source.header)
+    for message in messages[:HALF]:
+        writer.write(message)
+    writer.flush()
+    begun = whole.stat().st_size
+    for message in messages[HALF:]:
+        writer.write(message)
+    writer.flush()
+    open_end = whole.stat().st_size
+    writer.seal()
+    written = whole.read_bytes()
+    path.write_bytes(written[:begun])
+    bus = FollowedRecording(path)
+    seen: list[int] = []
+
+    async def read() -> None:
+        async with aclosing(bus.read([">"])) as stream:
+            async for message in stream:
+                seen.append(message.seq)  # noqa: PERF401 - it is looked at meanwhile
+
+    reading = asyncio.create_task(read())
+    async with asyncio.timeout(HANGS_SECONDS):
+        while len(seen) < HALF:
+            await asyncio.sleep(0.01)
+        path.write_bytes(written[: begun + 10])
+        await asyncio.sleep(0.1)
+        assert (len(seen), bus.grows, bus.damage) == (HALF, True, "")
+        path.write_bytes(written[:open_end])
+        while len(seen) < len(messages):
+            await asyncio.sleep(0.01)
+        assert bus.grows
+        path.write_bytes(written)
+        while bus.grows:
+            await asyncio.sleep(0.01)
+    reading.cancel()
+
+    assert seen == [message.seq for message in messages]
+    assert (bus.damage, (await bus.info()).last_seq) == ("", messages[-1].seq)
+    stretch = bus.history([">"], start_seq=HALF, end_seq=HALF + 2)
+    assert [message.seq async for message in stretch] == seen[HALF - 1 : HALF + 2]
+    assert await bus.last(messages[-1].subject) == messages[-1]
+
+
+def test_the_page_follows_a_file_that_is_being_written(tmp_path: Path) -> None:
+    """Its events appear while it is written, the page says so, and ends to say so once it is sealed."""
+    source, path = open_recording(RECORDING), tmp_path / "run.fslog"
+    messages = list(source)
+    writer = RecordingWriter(path, source.header)
+    for message in messages[:HALF]:
+        writer.write(message)
+    writer.flush()
+    command = [sys.executable, "-m", "foresail", "dashboard", str(path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    url = process.stdout.readline().split()[1]
+    with httpx.Client(base_url=url, transport=httpx.HTTPTransport(retries=9)) as http:
+
+        def head_at(seq: int, *, grows: bool) -> dict[str, object]:
+            end = time.monotonic() + HANGS_SECONDS
+            while time.monotonic() < end:
+                head: dict[str, object] = http.get("/api/state").json()["sections"]["head"]
+                if (head["seq"], head["grows"]) == (seq, grows):
+                    return head
+                time.sleep(0.1)
+            raise AssertionError(head)
+
+        head_at(messages[HALF - 1].seq, grows=True)
+        for message in messages[HALF:]:
+            writer.write(message)
+        writer.flush()
+        head = head_at(messages[-1].seq, grows=True)
+        writer.seal()
+        head_at(messages[-1].seq, grows=False)
+    process.terminate()
+    _, said = process.communicate(timeout=HANGS_SECONDS)
+
+    assert head["file"] == "run.fslog"
+    assert "is not sealed: what is added to it is shown, too" in said
