@@ -19,7 +19,7 @@ import psutil
 from benchmarks.machine import Row
 from bus.recording import open_recording
 
-START_SECONDS = 300.0
+START_SECONDS = 900.0
 
 
 @contextlib.contextmanager
