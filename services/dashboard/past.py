@@ -31,6 +31,7 @@ from services.dashboard.places import NODE_SUBJECTS, NodeHistory, incidents_json
 from services.dashboard.row_text import row_text
 from services.dashboard.run_book import RUN_SUBJECTS, RunBook
 from services.dashboard.settings_list import SettingsBook
+from services.dashboard.turns import Turns
 from services.dashboard.workloads import (
     RAIL_SUBJECTS,
     WORKLOAD_SUBJECTS,
@@ -64,6 +65,7 @@ class Past:
         self._bus = bus
         self._cluster = cluster
         self._one_reader = asyncio.Lock()
+        self.turns = Turns()
         self._incidents: tuple[int, ClusterHistory, list[Json]] = (0, ClusterHistory(), [])
         """Read up to a position."""
         self._tail_rows = tail_rows
@@ -92,10 +94,11 @@ class Past:
         if (known := self._pages.get(seq)) is not None:
             self._pages.move_to_end(seq)
             return known
-        page = self._state_before(seq)
-        async for message in self._messages(page.overview.seq + 1, seq):
-            with self._errors.item("read moment", message.seq):
-                page = evolve(page, arrival_of(message))
+        with self.turns.short():
+            page = self._state_before(seq)
+            async for message in self._messages(page.overview.seq + 1, seq):
+                with self._errors.item("read moment", message.seq):
+                    page = evolve(page, arrival_of(message))
         self._pages[seq] = page
         if len(self._pages) > KEPT_MOMENTS:
             self._pages.popitem(last=False)
@@ -169,6 +172,7 @@ class Past:
                 if len(batch) == BETWEEN:
                     await asyncio.to_thread(_add_all, history, batch)
                     batch = []
+                    await self.turns.after_short()
             await asyncio.to_thread(_add_all, history, batch)
             recorded = self.archive.ms_at_cluster_time
             known = await asyncio.to_thread(incidents_json, history, recorded)

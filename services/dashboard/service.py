@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -25,6 +26,10 @@ from services.dashboard.settings import DashboardSettings
 from services.dashboard.what_if import WhatIf
 
 STOP_SECONDS = 2
+THREAD_SECONDS = 0.0005
+"""After which a thread that reads incidents lets the others have their turn, a tenth of what is usual: a moment that
+is shown meanwhile waits for it tens of times.
+"""
 
 
 class PageServer(uvicorn.Server):
@@ -61,6 +66,7 @@ async def run(
         BusUnavailable: the log cannot be read.
     """
     check_access(settings)
+    sys.setswitchinterval(THREAD_SECONDS)
     listening = listen(settings)
     hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors, file, grows)
     served = settings.model_copy(update={"port": listening.getsockname()[1]})
