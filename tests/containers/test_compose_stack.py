@@ -45,6 +45,9 @@ IMAGE = f"foresail:test-{os.getpid()}"
 STREAM = "FORESAIL_twin_compose"
 ENDED = {"log", "prepare"}
 """Services that do one thing and end."""
+CALM = {"FORESAIL_SPEED": "5", "FORESAIL_INTERVAL": "3"}
+"""The reader's cycles of the cluster's time at a third of the pace: a signal is stale, and the one opening of the day
+missed, after three times as long. Beside other work the reader's pace was lost."""
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -66,6 +69,7 @@ def stack() -> Iterator[Stack]:
             "FORESAIL_DASHBOARD_PORT": str(port),
             "FORESAIL_NATS_PORT": str(nats_port),
             "COMPOSE_PROFILES": "twin",
+            **CALM,
         },
     )
     try:

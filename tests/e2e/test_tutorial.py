@@ -28,6 +28,8 @@ REPOSITORY = Path(__file__).parents[2]
 TUTORIAL = REPOSITORY / "docs" / "tutorial.md"
 START_SPEED, SPEED = 0.1, 40
 """Of the cluster's time: until the first decision, so that the machine dies after it, and from then on."""
+PACE = f"[agents]\nsignal_limit_intervals = {3 * SPEED / START_SPEED:g}\n"
+"""An interval stays as long as the first speed makes it: as the time passes from then on, three of the reader's."""
 SHORTER = {
     "--speed 20": f"--speed {START_SPEED}",
     "--interval 2s": "--interval 1s",
@@ -113,7 +115,10 @@ def test_every_command_of_the_tutorial_works(
     (cli.folder / "examples").symlink_to(REPOSITORY / "examples")
     arguments = shlex.split(first.removeprefix('make run ARGS="').removesuffix('"'))
     played = shorten(shlex.join(arguments))
-    cli.start("up", *played, "--dashboard-port", "0", "--state", ".foresail")
+    (cli.folder / "pace.toml").write_text(PACE)
+    cli.start(
+        "up", *played, "--config", "pace.toml", "--dashboard-port", "0", "--state", ".foresail"
+    )
     wait_until(
         lambda: "{" in foresail("tap", "decision", "--limit", "1", "--json")[1], "a first decision"
     )
