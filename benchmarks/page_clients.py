@@ -71,8 +71,7 @@ class Follower:
             return
         if self._last:
             self.doubles += sum(1 for seq in seqs if seq <= self._last)
-            self.gaps += max(0, seqs[0] - self._last - 1 - update.skipped)
-        self.gaps += seqs[-1] - seqs[0] + 1 - len(seqs)
+            self.gaps += max(0, seqs[-1] - self._last - len(seqs) - update.skipped)
         self.skipped += update.skipped
         self.events += len(seqs)
         self._last = seqs[-1]

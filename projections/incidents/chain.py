@@ -218,20 +218,18 @@ def names_text(names: Sequence[str]) -> str:
 
 def _nodes(history: ClusterHistory, group: DamageGroup) -> frozenset[str]:
     """Return the nodes of an incident: its own, and those that its workloads ran on before."""
-    workloads = set(group.workloads)
-    ran = {
-        reaction.item.node
-        for reaction in history.reactions
-        if reaction.item.node
-        and reaction.item.workload in workloads
-        and reaction.item.time_seconds < group.begin_seconds
-    }
+    ran = history.ran_on(set(group.workloads), group.begin_seconds)
     return frozenset({*group.nodes} or ran)
 
 
 def _belongs(wait: Wait, group: DamageGroup, history: ClusterHistory) -> bool:
-    own = {damage.subject for damage in group.damages if damage.kind is DamageKind.WAITING}
-    return wait.pod in own and wait.seconds(history.last_seconds) >= WAIT_SECONDS
+    own = {
+        (damage.subject, damage.begin_seconds)
+        for damage in group.damages
+        if damage.kind is DamageKind.WAITING
+    }
+    mine = (wait.pod, wait.begin_seconds) in own  # a pod of the same name may wait again
+    return mine and wait.seconds(history.last_seconds) >= WAIT_SECONDS
 
 
 def _wait_groups(own: Sequence[Wait], last_seconds: float) -> tuple[WaitGroup, ...]:

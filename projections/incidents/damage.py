@@ -119,9 +119,8 @@ def _nodes_down(history: ClusterHistory) -> Iterator[Damage]:
     kinds = (ReactionKind.NODE_NOT_READY, ReactionKind.NODE_GONE, ReactionKind.NODE_READY)
     for reaction in of_kind(history.reactions, *kinds):
         item = reaction.item
-        gone_empty = item.kind is ReactionKind.NODE_GONE and not history.workloads_on.get(
-            item.object
-        )
+        gone = item.kind is ReactionKind.NODE_GONE
+        gone_empty = gone and not history.ran_by(item.object, item.time_seconds)
         if item.kind is ReactionKind.NODE_READY:
             if item.object in down:
                 yield _node_down(history, item.object, down.pop(item.object), item.time_seconds)
@@ -132,7 +131,7 @@ def _nodes_down(history: ClusterHistory) -> Iterator[Damage]:
 
 
 def _node_down(history: ClusterHistory, name: str, begin: float, end: float | None) -> Damage:
-    places = frozenset({name, *history.workloads_on.get(name, ())})
+    places = frozenset({name, *history.ran_by(name, begin)})
     return Damage(DamageKind.NODE_DOWN, begin, end, places, name)
 
 

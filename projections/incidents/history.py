@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,8 +87,10 @@ class ClusterHistory:
     verifications: list[Event[OutcomeVerification]] = field(default_factory=list)
     differences: Differences = field(default_factory=Differences)
     """What acting has changed up to each cycle of which both worlds were seen."""
-    workloads_on: dict[str, set[str]] = field(default_factory=dict)
-    """Workloads that ever ran on a node."""
+    workloads_on: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By node the workloads that ever ran there, and since when."""
+    ran_before: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By workload the nodes that it ran on, and since when, of reactions that are held no more."""
     pods_on: dict[str, int] = field(default_factory=dict)
     foresight: foresight.ForesightLog = field(default_factory=foresight.ForesightLog)
     first_seconds: float | None = None
@@ -122,11 +125,11 @@ class ClusterHistory:
                 self.verifications.append(event)
             case OutcomeCounterfactual() as difference:
                 self.differences.add(difference)
-            case SnapshotPlacements(placements=table) if table is not None:
+            case SnapshotPlacements(placements=table, cluster_time_seconds=at) if table is not None:
                 for row_id in table.ids:
                     node, _, workload = row_id.partition("|")
                     if "*" not in workload:  # large clusters are summed by namespace or node
-                        self.workloads_on.setdefault(node, set()).add(workload)
+                        self.workloads_on.setdefault(node, {}).setdefault(workload, at)
             case _:
                 pass
 
@@ -135,7 +138,8 @@ class ClusterHistory:
         for item in reaction.reactions:
             self.reactions.append(LoggedReaction(item, seq, reaction.cycle))
             if item.node and item.workload:
-                self.workloads_on.setdefault(item.node, set()).add(item.workload)
+                ran = self.workloads_on.setdefault(item.node, {})
+                ran[item.workload] = min(item.time_seconds, ran.get(item.workload, math.inf))
 
     def _add_observation(self, event: Event[Any]) -> None:
         data: Observation = event.data
@@ -161,8 +165,10 @@ class ClusterHistory:
         if usage is not None and usage.observed_time_seconds is not None:
             columns = zip(nodes.cpu_used_ratio, nodes.cpu_allocatable_cores, strict=True)
             cores = array("d", ((ratio or 0.0) * size for ratio, size in columns))
-            if not self.usage or self.usage[-1].time_seconds < usage.observed_time_seconds:
-                self.usage.append(UsageSample(usage.observed_time_seconds, nodes.ids, cores))
+            before = self.usage[-1] if self.usage else None
+            if before is None or before.time_seconds < usage.observed_time_seconds:
+                ids = before.ids if before is not None and before.ids == nodes.ids else nodes.ids
+                self.usage.append(UsageSample(usage.observed_time_seconds, ids, cores))
 
     def _add_prediction(self, prediction: Prediction, seq: int) -> None:
         what, ids, ratios = prediction_table(prediction)
@@ -184,6 +190,24 @@ class ClusterHistory:
                     cycle=prediction.cycle,
                 )
                 self.crossings.append(crossing)
+
+    def ran_by(self, node: str, time_seconds: float) -> list[str]:
+        """Return the workloads that had run on a node by a time."""
+        return [name for name, at in self.workloads_on.get(node, {}).items() if at <= time_seconds]
+
+    def ran_on(self, workloads: Collection[str], before_seconds: float) -> set[str]:
+        """Return the nodes that workloads ran on before a time, as reactions tell."""
+        ran = {
+            reaction.item.node
+            for reaction in self.reactions
+            if reaction.item.node
+            and reaction.item.workload in workloads
+            and reaction.item.time_seconds < before_seconds
+        }
+        for workload in workloads:
+            since = self.ran_before.get(workload, {})
+            ran |= {node for node, at in since.items() if at < before_seconds}
+        return ran
 
     def usage_of(self, nodes: frozenset[str]) -> list[tuple[float, float]]:
         """Return the measured cores of some nodes over time."""

@@ -155,7 +155,7 @@ async def _collect(
     answers["/api/models"] = await hub.past.models(end)
     answers["/api/runs"] = await hub.past.runs(end)
     answers["/api/settings"] = {"processes": await hub.past.settings(end)}
-    answers["/api/incidents"] = {"incidents": await hub.past.incidents(end)}
+    answers["/api/incidents"] = await hub.past.incidents(end)
     listed = hub.past.decisions(DecisionFilter(end))
     listed["rows"] = [row for row in listed["rows"] if row["cycle"] >= cycles[0]]
     answers["/api/decisions"] = listed | {"more": False}

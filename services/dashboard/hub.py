@@ -25,7 +25,7 @@ from schemas.registry import LAYERS, to_json
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json
 from services.dashboard.node_measures import measure_json
-from services.dashboard.page import Page, evolve, with_operating_state
+from services.dashboard.page import Page, after_event, with_operating_state, with_row
 from services.dashboard.past import Past
 from services.dashboard.sections import age_seconds, row_json, sections_of
 from services.dashboard.settings import DashboardSettings
@@ -103,7 +103,11 @@ class Hub:
                 if message.seq <= self._page.overview.seq:
                     continue  # read from the beginning meanwhile
                 with self.errors.item(f"read {_layer(message)}", message.seq):
-                    self._page = evolve(self._page, arrival := arrival_of(message))
+                    arrival = arrival_of(message)
+                    self._page = with_row(
+                        self._page, arrival
+                    )  # listed even where what follows fails
+                    self._page = after_event(self._page, arrival)
                     if self.past.whole:
                         self.past.archive.add(self._page, arrival)
                 self._report("live" if message.seq >= info.last_seq else "catching_up")
@@ -253,7 +257,7 @@ class Hub:
             if changed_in > version
         )
         rows = [row for row in rendered.page.rows if row.seq > last_seq]
-        skipped = rows[0].seq - last_seq - 1 if rows and last_seq else 0
+        skipped = rows[-1].seq - last_seq - len(rows) if rows and last_seq else 0
         return (
             b'id: %d\nevent: update\ndata: {"now_ms":%d,"skipped":%d,"sections":{%s},"rows":%s}\n\n'
             % (

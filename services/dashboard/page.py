@@ -68,9 +68,18 @@ class Page:
 
 def evolve(page: Page, arrival: ReceivedMessage) -> Page:
     """Return the page's state after one stored message."""
+    return after_event(with_row(page, arrival), arrival)
+
+
+def with_row(page: Page, arrival: ReceivedMessage) -> Page:
+    """Return the page's state with a message listed and counted."""
     row = EventRow(arrival.seq, arrival.recorded_ns, ".".join(arrival.tokens), row_text(arrival))
     overview = page.overview.after_message(arrival.layer, arrival.seq, arrival.recorded_ns)
-    page = replace(page, overview=overview, rows=(*page.rows, row)[-page.tail_rows :])
+    return replace(page, overview=overview, rows=(*page.rows, row)[-page.tail_rows :])
+
+
+def after_event(page: Page, arrival: ReceivedMessage) -> Page:
+    """Return the page's state after what a listed message says."""
     return page if arrival.event is None else _after(page, arrival.event)
 
 

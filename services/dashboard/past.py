@@ -15,7 +15,6 @@ from bus.port import Bus, StoredMessage
 from inputs.limited_json import BadJson, load_json
 from projections.cycle_record import CycleRecord
 from projections.event_condition import condition, names_of
-from projections.incidents.history import READS, ClusterHistory
 from projections.rail_state import RailLedger
 from schemas import subjects
 from schemas.envelope import attributes_of
@@ -25,9 +24,10 @@ from services.dashboard.archive import Archive
 from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
 from services.dashboard.decision_list import DecisionFilter, rows_of
+from services.dashboard.incident_reader import IncidentReader
 from services.dashboard.model_book import MODEL_SUBJECTS, ModelBook
-from services.dashboard.page import Page, evolve
-from services.dashboard.places import NODE_SUBJECTS, NodeHistory, incidents_json
+from services.dashboard.page import Page, after_event, with_row
+from services.dashboard.places import NODE_SUBJECTS, NodeHistory
 from services.dashboard.row_text import row_text
 from services.dashboard.run_book import RUN_SUBJECTS, RunBook
 from services.dashboard.settings_list import SettingsBook
@@ -64,10 +64,8 @@ class Past:
         """Whether the archive begins where the log does."""
         self._bus = bus
         self._cluster = cluster
-        self._one_reader = asyncio.Lock()
         self.turns = Turns()
-        self._incidents: tuple[int, ClusterHistory, list[Json]] = (0, ClusterHistory(), [])
-        """Read up to a position."""
+        self._incidents = IncidentReader(self._messages, self._recorded_ms, self.turns)
         self._tail_rows = tail_rows
         self._errors = errors
         self._pages: OrderedDict[int, Page] = OrderedDict()
@@ -81,7 +79,8 @@ class Past:
             async for message in self._messages(begin, end):
                 with self._errors.item("read past", message.seq):
                     arrival = arrival_of(message)
-                    page = evolve(page, arrival)
+                    page = with_row(page, arrival)
+                    page = after_event(page, arrival)
                     archive.add(page, arrival)
                 begin = message.seq + 1
             if begin > newest():
@@ -98,7 +97,8 @@ class Past:
             page = self._state_before(seq)
             async for message in self._messages(page.overview.seq + 1, seq):
                 with self._errors.item("read moment", message.seq):
-                    page = evolve(page, arrival_of(message))
+                    page = with_row(page, arrival := arrival_of(message))
+                    page = after_event(page, arrival)
         self._pages[seq] = page
         if len(self._pages) > KEPT_MOMENTS:
             self._pages.popitem(last=False)
@@ -156,28 +156,14 @@ class Past:
             if cycle_of_message(message) == cycle
         ]
 
-    async def incidents(self, until_seq: int) -> list[Json]:
-        """Return the incidents up to a position, newest first, each with the recorded times of its damage; the log is
-        read on from where the last answer ended.
-        """
-        async with self._one_reader:
-            if until_seq < self._incidents[0]:
-                self._incidents = (0, ClusterHistory(), [])
-            seq, history, told = self._incidents
-            if until_seq == seq:
-                return told
-            batch: list[StoredMessage] = []
-            async for message in self._messages(seq + 1, until_seq, READS):
-                batch.append(message)
-                if len(batch) == BETWEEN:
-                    await asyncio.to_thread(_add_all, history, batch)
-                    batch = []
-                    await self.turns.after_short()
-            await asyncio.to_thread(_add_all, history, batch)
-            recorded = self.archive.ms_at_cluster_time
-            known = await asyncio.to_thread(incidents_json, history, recorded)
-            self._incidents = (until_seq, history, known)
-            return known
+    async def incidents(self, until_seq: int) -> Json:
+        """Return the incidents up to a position; see `IncidentReader`."""
+        return await self._incidents.incidents(until_seq)
+
+    def _recorded_ms(self, cluster_seconds: float) -> int | None:
+        return self.archive.ms_at_cluster_time(
+            cluster_seconds
+        )  # the archive itself is replaced once
 
     async def run(self, until_seq: int) -> Json:
         """Return how the run stood at a position: manifest, stages, trials, files, errors and end."""
@@ -354,14 +340,6 @@ class Past:
                 count += 1
                 if count % BETWEEN == 0:
                     await asyncio.sleep(0)
-
-
-def _add_all(history: ClusterHistory, messages: Sequence[StoredMessage]) -> None:
-    """Let a history take in messages; a day of them takes a processor seconds, so a thread does it."""
-    for message in messages:
-        event = read_entry(message).event
-        if event is not None:
-            history.add(event)
 
 
 def event_json(message: StoredMessage) -> Json:

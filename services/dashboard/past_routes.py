@@ -131,7 +131,7 @@ class PastRoutes:
 
     async def incidents(self, request: Request) -> Response:
         """Return every incident up to `at`, newest first."""
-        return _answer({"incidents": await self._hub.past.incidents(self._until(request))})
+        return _answer(await self._hub.past.incidents(self._until(request)))
 
     async def run(self, request: Request) -> Response:
         """Return how the run stood at `at`, as `foresail status --run FILE --json` says."""

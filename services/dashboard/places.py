@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from projections.frame_states import FrameStates
-from projections.incidents.chain import incidents
-from projections.incidents.history import ClusterHistory
+from projections.incidents.book import IncidentBook
 from projections.rail_state import RailLedger
 from schemas.envelope import Event
 from schemas.observation import Observation, ObservedNodes, ObservedPods
@@ -46,13 +45,11 @@ COLUMNS = (
 MOST_REACTIONS = 40
 
 
-def incidents_json(
-    history: ClusterHistory, recorded_ms: Callable[[float], int | None]
-) -> list[Json]:
-    """Return every incident of a history, newest first, each with its chain, lanes and curves.
+def incidents_json(book: IncidentBook, recorded_ms: Callable[[float], int | None]) -> list[Json]:
+    """Return every incident of a book, newest first, each with its chain, lanes and curves.
 
     Args:
-        history: what is known of the cluster.
+        book: what is known of the cluster.
         recorded_ms: when a cluster time, in seconds, was recorded.
     """
     return [
@@ -62,7 +59,7 @@ def incidents_json(
             "damage_ms": recorded_ms(one.damage_seconds),
             "end_ms": None if one.end_seconds is None else recorded_ms(one.end_seconds),
         }
-        for one in reversed(incidents(history))
+        for one in reversed(book.incidents())
     ]
 
 

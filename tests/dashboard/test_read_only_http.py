@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -18,9 +19,10 @@ from bus.clock import SystemClock
 from bus.errors import ConfigError
 from schemas.control import Command
 from services.dashboard import hub as hub_module
+from services.dashboard import past as past_module
 from services.dashboard.app import PAGES, STATIC, DashboardRoutes, make_app
-from services.dashboard.hub import Hub
-from services.dashboard.page import Page
+from services.dashboard.hub import Hub, Rendered
+from services.dashboard.page import Page, after_event
 from services.dashboard.service import listen
 from services.dashboard.settings import DashboardSettings
 from tests import builders
@@ -172,6 +174,17 @@ async def test_a_page_that_comes_back_gets_only_newer_rows(filled_log: FilledLog
             assert (len(update["rows"]), update["skipped"]) == (rows, skipped)
 
 
+async def test_rows_that_a_log_lacks_are_counted_as_skipped(filled_log: FilledLog) -> None:
+    """Wherever among the new rows the hole is."""
+    filled_log.fill(cycles(3))
+    async with running(filled_log) as hub:
+        rows = hub.page.rows
+        for hole in (21, 30):
+            page = replace(hub.page, rows=tuple(row for row in rows if row.seq != hole))
+            update = update_of(hub._frame(Rendered(page, 1), 0, 20))
+            assert (len(update["rows"]), update["skipped"]) == (len(rows) - 21, 1)
+
+
 async def test_silence_is_kept_alive(filled_log: FilledLog) -> None:
     """When nothing happens, a comment goes out so that nobody closes the connection."""
     filled_log.fill(cycles(1))
@@ -286,16 +299,17 @@ def _stream(http: httpx.Client, url: str) -> Iterator[Iterator[str]]:
 async def test_an_error_in_one_request_or_event_costs_that_one(
     filled_log: FilledLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An event that cannot be shown is left out, a page that fails is a 500 of its own, and an open page goes on."""
+    """An event that cannot be shown keeps its row, a page that fails is a 500 of its own, and an open page goes on."""
     filled_log.fill(cycles(2))
-    evolve, last = hub_module.evolve, filled_log.log.last_seq
+    last = filled_log.log.last_seq
 
     def poisoned(page: Page, arrival: Any) -> Page:
         if arrival.seq == last - 1:
             raise KeyError("poison")
-        return evolve(page, arrival)
+        return after_event(page, arrival)
 
-    monkeypatch.setattr(hub_module, "evolve", poisoned)
+    for module in (hub_module, past_module):
+        monkeypatch.setattr(module, "after_event", poisoned)
     async with running(filled_log) as hub, client(hub) as browser:
         stream = aiter(hub.updates())
         await anext(stream)
@@ -311,11 +325,14 @@ async def test_an_error_in_one_request_or_event_costs_that_one(
         monkeypatch.setattr(hub, "_render", rendering)
         still = await anext(stream)
         counts = dict(hub.errors.counts)
+        rows = [row.seq for row in hub.page.rows]
+        moment = await hub.moment(last)
 
     assert (500, {"error": "this page cannot be shown"}) == (failed.status_code, failed.json())
     assert "default-src 'self'" in failed.headers["content-security-policy"]
     assert [200, 200] == [healthy.status_code, state.status_code]
     assert last == healthy.json()["seq"]
     assert still
+    assert list(range(1, last + 1)) == rows == [row[0] for row in moment["rows"]]
     assert 1 == counts["page"]
     assert 1 == sum(count for loop, count in counts.items() if loop.startswith("read "))

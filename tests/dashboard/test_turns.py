@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from services.dashboard import past
+from services.dashboard import incident_reader
 from services.dashboard.turns import Turns
 from tests.dashboard.test_past import reading
 
@@ -26,7 +26,7 @@ async def test_long_work_waits_for_everything_short() -> None:
 
 async def test_incidents_wait_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are read on when it is made, and are those that they would have been."""
-    monkeypatch.setattr(past, "BETWEEN", 1)
+    monkeypatch.setattr(incident_reader, "BETWEEN", 1)
     async with reading() as hub:
         last = hub.page.overview.seq
         with hub.past.turns.short():

@@ -137,7 +137,8 @@ def test_the_incidents_page_tells_what_timeline_tells() -> None:
     past, last = Past(RecordingBus(opening("on")), "twin", 10, ItemErrors("test")), messages()[-1]
 
     async def ask() -> tuple[list[Any], list[Any]]:
-        return await past.incidents(last.seq), await past.incidents(1)
+        after, before = await past.incidents(last.seq), await past.incidents(1)
+        return after["incidents"], before["incidents"]
 
     told, earlier = asyncio.run(ask())
 

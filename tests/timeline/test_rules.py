@@ -93,7 +93,7 @@ def test_an_empty_node_that_goes_is_no_damage() -> None:
     """Only a node on which something ran is missed."""
     gone = reaction(ReactionKind.NODE_GONE, 100.0, "n1", node="n1")
     assert damages(log(gone)) == []
-    missed = log(gone, workloads_on={"n1": {WEB}})
+    missed = log(gone, workloads_on={"n1": {WEB: 0.0}})
     assert [damage.kind for damage in damages(missed)] == [DamageKind.NODE_DOWN]
 
 

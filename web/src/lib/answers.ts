@@ -99,7 +99,7 @@ export interface Answers {
   "/api/outline": Outline;
   "/api/cycles/CYCLE": Story;
   "/api/decisions": Decided;
-  "/api/incidents": { incidents: Incident[] };
+  "/api/incidents": { incidents: Incident[]; forgotten: number };
   "/api/log": { rows: LogRow[] };
   "/api/log/search": Found;
   "/api/nodes/NODE": NodeHistory;
