@@ -1,5 +1,5 @@
-"""The archive: what the page needs to show any moment of the log. Pure, and of bounded size but for one pair of
-numbers per message.
+"""The archive: what the page needs to show any moment of the log. Pure, and of bounded size but for four bytes per
+message and three numbers per cycle.
 
 States are kept every so many messages (`kept_states`); one in between is made from the nearest before it by the
 same reducer that makes the newest.
@@ -26,13 +26,13 @@ from schemas.snapshot import SnapshotNodes
 from schemas.stimulus import Stimulus
 from services.dashboard.arrival import ReceivedMessage
 from services.dashboard.cycle_json import MILLISECOND_NS, Json
-from services.dashboard.decision_list import DecisionEntry, entry_of, note_outcome
+from services.dashboard.decision_book import DecisionBook
+from services.dashboard.decision_entry import entry_of, note_outcome
 from services.dashboard.kept_states import KeptStates
 from services.dashboard.page import Page
+from services.dashboard.positions import Positions
 from services.dashboard.run_book import tells_of_runs
 
-MOST_DECISIONS = 50_000
-"""Decisions that are listed, the newest ones."""
 MOST_MARKS = 4_000
 MARK_TEXT = 120
 
@@ -41,10 +41,8 @@ MARK_TEXT = 120
 class Archive:
     """Everything read so far, oldest first."""
 
-    seqs: array[int] = field(default_factory=lambda: array("q"))
-    """Positions of every message,"""
-    times_ns: array[int] = field(default_factory=lambda: array("q"))
-    """and when each was recorded."""
+    positions: Positions = field(default_factory=Positions)
+    """Of every message, and when each was recorded."""
     cycle_numbers: array[int] = field(default_factory=lambda: array("q"))
     """Cycles that were observed, in order,"""
     cycle_seqs: array[int] = field(default_factory=lambda: array("q"))
@@ -52,8 +50,7 @@ class Archive:
     cycle_times: array[float] = field(default_factory=lambda: array("d"))
     """and its cluster time, in seconds since the Unix epoch."""
     states: KeptStates = field(default_factory=KeptStates)
-    decisions: dict[int, DecisionEntry] = field(default_factory=dict)
-    """By cycle."""
+    decisions: DecisionBook = field(default_factory=DecisionBook)
     marks: list[Json] = field(default_factory=list)
     """Moments worth a mark on the scrubber."""
     run_events: list[Event[Any]] = field(default_factory=list)
@@ -62,9 +59,8 @@ class Archive:
 
     def add(self, page: Page, arrival: ReceivedMessage) -> None:
         """Take in one message and the state after it."""
-        self.seqs.append(arrival.seq)
-        self.times_ns.append(arrival.recorded_ns)
-        self.states.offer(len(self.seqs) - 1, page)
+        self.positions.append(arrival.seq, arrival.recorded_ns // MILLISECOND_NS)
+        self.states.offer(len(self.positions) - 1, page)
         if arrival.event is None:
             return
         if tells_of_runs(arrival.tokens):
@@ -82,11 +78,11 @@ class Archive:
                 pass
         self._mark(arrival)
 
-    def seq_at(self, time_ns: int) -> int | None:
-        """Return the position of the newest message recorded by a time, or of the first one of all."""
-        if not self.seqs:
+    def seq_at(self, time_ms: int) -> int | None:
+        """Return the position of the newest message recorded by the end of a millisecond, or of the first of all."""
+        if not self.positions:
             return None
-        return self.seqs[max(0, bisect_right(self.times_ns, time_ns) - 1)]
+        return self.positions.seq(max(0, self.positions.recorded_by(time_ms) - 1))
 
     def end_at_cluster_time(self, time_seconds: float) -> int | None:
         """Return the last position of the newest cycle that was observed by a cluster time, or of the first of all."""
@@ -100,7 +96,7 @@ class Archive:
         place = bisect_left(self.cycle_times, time_seconds)
         if place == len(self.cycle_times):
             return None
-        return self.times_ns[bisect_left(self.seqs, self.cycle_seqs[place])] // MILLISECOND_NS
+        return self.positions.ms(self.positions.place_of(self.cycle_seqs[place]))
 
     def end_of_cycle(self, cycle: int) -> int | None:
         """Return the last position before the next cycle's observation; None when the cycle is not known."""
@@ -108,25 +104,30 @@ class Archive:
         if place == len(self.cycle_numbers) or self.cycle_numbers[place] != cycle:
             return None
         if place + 1 == len(self.cycle_numbers):
-            return self.seqs[-1]
-        return self.seqs[bisect_left(self.seqs, self.cycle_seqs[place + 1]) - 1]
+            return self.positions.seq(-1)
+        return self.positions.seq(self.positions.place_of(self.cycle_seqs[place + 1]) - 1)
 
     def begin_of_cycle(self, cycle: int) -> int:
         """Return a position not behind a cycle's observation."""
         place = bisect_left(self.cycle_numbers, cycle)
         if place == len(self.cycle_numbers):
-            return self.seqs[0] if self.seqs else 1
+            return self.first_seq
         return self.cycle_seqs[place]
+
+    @property
+    def first_seq(self) -> int:
+        """The position of the first message; 1 before there is one."""
+        return self.positions.seq(0) if self.positions else 1
 
     def outline(self, after_seq: int) -> Json:
         """Return the ends of the log, and the marks behind a position."""
-        if not self.seqs:
+        if not self.positions:
             return {"first_seq": 0, "last_seq": 0, "marks": []}
         return {
-            "first_seq": self.seqs[0],
-            "last_seq": self.seqs[-1],
-            "first_ms": self.times_ns[0] // MILLISECOND_NS,
-            "last_ms": self.times_ns[-1] // MILLISECOND_NS,
+            "first_seq": self.first_seq,
+            "last_seq": self.positions.seq(-1),
+            "first_ms": self.positions.ms(0),
+            "last_ms": self.positions.ms(-1),
             "first_cycle": self.cycle_numbers[0] if self.cycle_numbers else None,
             "last_cycle": self.cycle_numbers[-1] if self.cycle_numbers else None,
             "marks": [mark for mark in self.marks if mark["seq"] > after_seq],
@@ -135,14 +136,11 @@ class Archive:
     def _add_decision(self, page: Page, cycle: int) -> None:
         record = page.overview.cycles.by_cycle.get(cycle)
         entry = None if record is None else entry_of(record)
-        if entry is None:
-            return
-        self.decisions[cycle] = entry
-        if len(self.decisions) > MOST_DECISIONS:
-            del self.decisions[next(iter(self.decisions))]
+        if entry is not None:
+            self.decisions.add(cycle, entry)
 
     def _add_outcome(self, page: Page, cycle: int, seq: int) -> None:
-        record, entry = page.overview.cycles.by_cycle.get(cycle), self.decisions.get(cycle)
+        record, entry = page.overview.cycles.by_cycle.get(cycle), self.decisions.newest(cycle)
         if record is not None and entry is not None:
             note_outcome(entry, record, seq)
 

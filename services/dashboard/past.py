@@ -139,7 +139,7 @@ class Past:
 
     def decisions(self, asked: DecisionFilter) -> Json:
         """Return the decisions that fit."""
-        return rows_of(list(self.archive.decisions.values()), asked)
+        return rows_of(self.archive.decisions, asked)
 
     async def log_window(self, from_seq: int, until_seq: int) -> list[Json]:
         """Return the rows of a stretch of the log, at most `LOG_ROWS`, oldest first."""
@@ -193,13 +193,13 @@ class Past:
         rails = await self._read_history(history, NODE_SUBJECTS, until_seq)
         if not history.looks:
             return None
-        return history.as_json(list(self.archive.decisions.values()), rails, until_seq)
+        return history.as_json(self.archive.decisions.newest_first(until_seq), rails, until_seq)
 
     async def workload(self, name: str, until_seq: int) -> Json | None:
         """Return the history of a workload over the newest cycles; None when nothing was observed of it."""
         history = WorkloadHistory(name)
         rails = await self._read_history(history, WORKLOAD_SUBJECTS, until_seq)
-        decisions = list(self.archive.decisions.values())
+        decisions = self.archive.decisions.newest_first(until_seq)
         return history.as_json(decisions, rails, until_seq) if history.known else None
 
     async def workloads(self, until_seq: int) -> list[Json]:
@@ -211,7 +211,7 @@ class Past:
             async for message in self._messages(seq, seq):
                 event = read_entry(message).event
                 observation = None if event is None else event.data
-        return workload_rows(observation, list(self.archive.decisions.values()), until_seq)
+        return workload_rows(observation, self.archive.decisions.newest_first(until_seq))
 
     async def models(self, until_seq: int) -> Json:
         """Return every model that predicted in the newest cycles up to a position, and how it did."""
@@ -254,7 +254,7 @@ class Past:
             return [], []
         wanted = set(own.get("causationid", "").split())
         begin = self.archive.begin_of_cycle(cycle - 1)
-        end = self.archive.end_of_cycle(cycle + LINKED_CYCLES) or self.archive.seqs[-1]
+        end = self.archive.end_of_cycle(cycle + LINKED_CYCLES) or self.archive.positions.seq(-1)
         causes, effects = [], []
         async for other in self._messages(begin, end):
             attributes = attributes_of(other.headers)
@@ -305,7 +305,7 @@ class Past:
 
     @property
     def _first(self) -> int:
-        return self.archive.seqs[0] if self.archive.seqs else 1
+        return self.archive.first_seq
 
     async def _fitting(
         self, where: str, layer: str, until_seq: int

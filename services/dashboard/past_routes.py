@@ -13,7 +13,6 @@ from starlette.routing import Route
 from bus.errors import InputError
 from schemas.registry import to_json
 from services.dashboard.address_numbers import number_in, number_of
-from services.dashboard.cycle_json import MILLISECOND_NS
 from services.dashboard.decision_list import DecisionFilter
 from services.dashboard.hub import Hub
 from services.dashboard.node_measures import MEASURES
@@ -72,7 +71,7 @@ class PastRoutes:
         if cluster_time is not None:
             seq = archive.end_at_cluster_time(cluster_time)
         elif time is not None:
-            seq = archive.seq_at((time + 1) * MILLISECOND_NS - 1)
+            seq = archive.seq_at(time)
         elif cycle is not None:
             seq = archive.end_of_cycle(cycle)
         if seq is None:

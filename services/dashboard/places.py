@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ from schemas.prediction import (
 from schemas.reaction import Reaction
 from schemas.snapshot import PlacementTable, SnapshotPlacements
 from services.dashboard.cycle_json import Json
-from services.dashboard.decision_list import DecisionEntry
+from services.dashboard.decision_entry import DecisionEntry
 from services.dashboard.workloads import band_of, decisions_about
 
 NODE_SUBJECTS = (
@@ -113,9 +113,9 @@ class NodeHistory:
                 pass
 
     def as_json(
-        self, decisions: Sequence[DecisionEntry], rails: RailLedger, until_seq: int
+        self, decisions: Iterable[DecisionEntry], rails: RailLedger, until_seq: int
     ) -> Json:
-        """Return everything, newest last; `decisions` are those of the log."""
+        """Return everything, newest last; `decisions` are those of the log by then, newest first."""
         return {
             "name": self.name,
             "now": self.newest,

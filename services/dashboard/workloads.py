@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from projections.frame_states import FrameStates
@@ -14,7 +15,7 @@ from schemas.prediction import DemandBands, PredictionDemand
 from schemas.reaction import Reaction
 from schemas.work import ServiceCounters
 from services.dashboard.cycle_json import Json
-from services.dashboard.decision_list import DecisionEntry
+from services.dashboard.decision_entry import DecisionEntry
 
 WORKLOAD_SUBJECTS = ("observation", "prediction.demand", "reaction")
 RAIL_SUBJECTS = ("outcome.execution", "stimulus")
@@ -68,9 +69,9 @@ class WorkloadHistory:
         return bool(self.now or self.pods or self.reactions)
 
     def as_json(
-        self, decisions: Sequence[DecisionEntry], rails: RailLedger, until_seq: int
+        self, decisions: Iterable[DecisionEntry], rails: RailLedger, until_seq: int
     ) -> Json:
-        """Return everything, oldest first; `decisions` are those of the log."""
+        """Return everything, oldest first; `decisions` are those of the log by then, newest first."""
         return {
             "name": self.name,
             "now": self.now,
@@ -116,28 +117,26 @@ class WorkloadHistory:
             self.bands.append(found[0])
 
 
-def decisions_about(entries: Sequence[DecisionEntry], name: str, until_seq: int) -> list[Json]:
-    """Return the newest decisions with an action on a target, newest first, as they stood at a position."""
-    mine = [
+def decisions_about(entries: Iterable[DecisionEntry], name: str, until_seq: int) -> list[Json]:
+    """Return the newest of these decisions, newest first, with an action on a target, as they stood at a position."""
+    mine = (
         entry.row
         | {
             "became": [text for at, text in entry.became if at <= until_seq][-1:],
             "aim": next(aim for aim in _aims(entry) if aim.split(" ")[0] == name),
         }
         for entry in entries
-        if entry.seq <= until_seq and name in _targets(entry)
-    ]
-    return mine[-MOST_DECISIONS:][::-1]
+        if name in _targets(entry)
+    )
+    return list(islice(mine, MOST_DECISIONS))
 
 
-def workload_rows(
-    observation: Observation | None, entries: Sequence[DecisionEntry], until_seq: int
-) -> list[Json]:
-    """Return one row for each workload that is known at a position, with how often acting aimed at it, by name."""
+def workload_rows(observation: Observation | None, entries: Iterable[DecisionEntry]) -> list[Json]:
+    """Return one row for each workload that was observed or aimed at, with how often acting aimed at it, by name."""
     services = None if observation is None else observation.services
     acted: dict[str, int] = {}
     for entry in entries:
-        if entry.seq <= until_seq and entry.told("noop") is None:
+        if entry.told("noop") is None:
             for target in _targets(entry):
                 acted[target] = acted.get(target, 0) + ("/" in target)
     rows = {name: {"name": name, "wanted": None, "ready": None} for name in acted if acted[name]}

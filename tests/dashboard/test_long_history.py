@@ -9,7 +9,7 @@ from projections.incidents.history import ClusterHistory
 from schemas.outcome import ExecutionPhase
 from schemas.reasons import Reason
 from schemas.score import ComponentDifference, OutcomeCounterfactual
-from services.dashboard.decision_list import entry_of
+from services.dashboard.decision_entry import entry_of
 from tests import builders
 from tests.score_events import make_difference
 
