@@ -226,7 +226,10 @@ class Hub:
         replay = self._replay_text()
         appended_ms = self._appended_ms()
         shown = self._rendered
-        known = shown.page is self._page and (shown.replay, shown.appended_ms) == (replay, appended_ms)
+        known = shown.page is self._page and (shown.replay, shown.appended_ms) == (
+            replay,
+            appended_ms,
+        )
         if known and self._rendered.version > 0:
             return
         version = self._rendered.version + 1
