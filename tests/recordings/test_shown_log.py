@@ -15,6 +15,7 @@ from bus.recording.bus import RecordingBus
 from foresail.log_copy import copy_log, first_taken
 from foresail.shown_log import OneAtATime
 from schemas.identity import Origin
+from tests.patience import HANGS_SECONDS
 
 MOST = 80
 
@@ -83,7 +84,7 @@ async def test_one_question_is_computed_and_so_many_wait() -> None:
     with pytest.raises(
         InputError, match=r"agents.safety.replicate=0.9.*3 questions .* ask again later"
     ):
-        await ask()
+        await asyncio.wait_for(ask(), HANGS_SECONDS)
     assert running == 1
     ended.set()
     await asyncio.gather(*asked, ask())
