@@ -31,7 +31,7 @@ def served(*words: str, module: str = "foresail") -> Iterator[tuple[str, psutil.
         try:
             yield _address(told, process), psutil.Process(process.pid)
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
             process.wait(START_SECONDS)
 
 

@@ -187,13 +187,21 @@ async def _serve(arguments: argparse.Namespace, recording: NamedRecording) -> Ex
             SystemClock(),
             origin,
             file=recording.name,
-            grows=lambda: bus.grows,
+            appended_ms=lambda: _changed_ms(recording.path) if bus.grows else None,
             what_if=WhatIfAnswers(shown),
             compare=None
             if arguments.compare is None
             else CompareAnswer(shown, arguments.compare, arguments.file),
         )
     return verdict(cut_off=bool(bus.damage))
+
+
+def _changed_ms(path: Path) -> int | None:
+    """Return when a file was last written to, in milliseconds of wall time; None once it is gone."""
+    try:
+        return path.stat().st_mtime_ns // 1_000_000
+    except OSError:
+        return None
 
 
 async def _serve_stack(arguments: argparse.Namespace, remote: StackFile | None) -> ExitCode:

@@ -31,7 +31,9 @@ MOST_BYTES = 256 * 1024**2
 """Bytes of messages, as the log counts them."""
 
 
-async def copy_log(bus: Bus, origin: Origin, path: Path, until_seq: int) -> dict[str, Any]:
+async def copy_log(
+    bus: Bus, origin: Origin, path: Path, until_seq: int, most_messages: int = MOST_MESSAGES
+) -> dict[str, Any]:
     """Write the newest part of a log that ends at a position to a new file; return what is in it.
 
     Raises:
@@ -42,9 +44,8 @@ async def copy_log(bus: Bus, origin: Origin, path: Path, until_seq: int) -> dict
     info = await bus.info()
     patterns = patterns_of(origin.cluster, None)
     until_seq = min(until_seq, info.last_seq)
-    part = await beginning_for(
-        bus, origin.cluster, patterns, first_taken(info, until_seq), info.first_seq
-    )
+    from_seq = first_taken(info, until_seq, most_messages)
+    part = await beginning_for(bus, origin.cluster, patterns, from_seq, info.first_seq)
     newest_ns = 0
     header = await header_of(bus, origin, None, part)
     with writing_recording(path, header) as writer:
@@ -64,10 +65,12 @@ async def copy_log(bus: Bus, origin: Origin, path: Path, until_seq: int) -> dict
     }
 
 
-def first_taken(info: LogInfo, until_seq: int) -> int:
+def first_taken(
+    info: LogInfo, until_seq: int, most_messages: int = MOST_MESSAGES, most_bytes: int = MOST_BYTES
+) -> int:
     """Return from which position on a copy that ends at another one is taken."""
     average = max(1, info.bytes // max(1, info.messages))
-    most = max(1, min(MOST_MESSAGES, MOST_BYTES // average))
+    most = max(1, min(most_messages, most_bytes // average))
     return max(info.first_seq, until_seq - most + 1)
 
 

@@ -11,29 +11,18 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bus.process import ProcessContext, run_process, settings_from
+from bus.process import ProcessContext, run_process
 from foresail.compare_answer import CompareAnswer
 from foresail.shown_log import ShownStack
 from foresail.what_if_answers import WhatIfAnswers
-from services.dashboard.service import run
-from services.dashboard.settings import DashboardSettings
+from services.dashboard.__main__ import serve
 
 
 async def main(context: ProcessContext) -> None:
     """Serve the page until told to stop."""
-    settings = settings_from(context.environment, DashboardSettings)
     with TemporaryDirectory(prefix="foresail-page-") as folder:
         stack = ShownStack(context.environment, Path(folder))
-        await run(
-            settings,
-            context.bus,
-            context.clock,
-            context.origin,
-            on_progress=context.progress,
-            errors=context.errors,
-            what_if=WhatIfAnswers(stack),
-            compare=None if settings.compare is None else CompareAnswer(stack, settings.compare),
-        )
+        await serve(context, WhatIfAnswers(stack), lambda other: CompareAnswer(stack, other))
 
 
 if __name__ == "__main__":

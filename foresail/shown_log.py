@@ -39,7 +39,8 @@ def environment_of(stack: StackFile, login: Login) -> dict[str, str]:
 class OneAtATime:
     """Turns of those who ask."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_waiting: int = MOST_WAITING) -> None:
+        self._most_waiting = most_waiting
         self._one = asyncio.Lock()
         self._waiting = 0
 
@@ -50,7 +51,7 @@ class OneAtATime:
         Raises:
             InputError: too many wait already.
         """
-        if self._waiting > MOST_WAITING:
+        if self._waiting > self._most_waiting:
             remedy = f"{self._waiting} questions are being computed or wait; ask again later"
             raise InputError(field, value, remedy)
         self._waiting += 1

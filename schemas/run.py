@@ -8,6 +8,7 @@ from pydantic import Field
 
 from schemas.model import EVERY_PROCESS, EventData, Retention
 from schemas.numbers import Count, JsonObject, Ratio, Rounded
+from schemas.wording import count_text
 
 
 class RunData(EventData):
@@ -218,3 +219,12 @@ class RunComplete(RunData):
 
     status: Literal["complete", "interrupted", "failed"]
     summary: JsonObject
+
+    def line(self) -> str:
+        """Return how it ended and after how much; not every run counts cycles and events."""
+        counts = [
+            count_text(count, one)
+            for name, one in (("cycles", "cycle"), ("events_total", "event"))
+            if isinstance(count := self.summary.get(name), int)
+        ]
+        return f"{self.status} after {', '.join(counts)}" if counts else self.status

@@ -44,8 +44,8 @@ class Rendered:
     sections: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     replay: str = ""
     """How far the replay is that is shown; empty for a live stack."""
-    grows: bool = False
-    """Whether the recording that is shown is still being written."""
+    appended_ms: int | None = None
+    """When the recording that is shown was last added to; None: nothing more comes."""
 
 
 class Hub:
@@ -61,7 +61,7 @@ class Hub:
         replay_text: Callable[[], str] | None = None,
         errors: ItemErrors | None = None,
         file: str = "",
-        grows: Callable[[], bool] | None = None,
+        appended_ms: Callable[[], int | None] | None = None,
     ) -> None:
         self.errors = errors or ItemErrors("dashboard")
         self.settings = settings
@@ -69,7 +69,7 @@ class Hub:
         self._clock = clock
         self._origin = origin
         self._file = file
-        self._grows = grows or (lambda: False)
+        self._appended_ms = appended_ms or (lambda: None)
         self._replay_text = replay_text or (lambda: "")
         self._on_progress = on_progress or (lambda _state, _seq: None)
         self._pattern = subjects.pattern(origin.cluster, (">",))
@@ -228,9 +228,12 @@ class Hub:
 
     def _render(self) -> None:
         replay = self._replay_text()
-        grows = self._grows()
+        appended_ms = self._appended_ms()
         shown = self._rendered
-        known = shown.page is self._page and (shown.replay, shown.grows) == (replay, grows)
+        known = shown.page is self._page and (shown.replay, shown.appended_ms) == (
+            replay,
+            appended_ms,
+        )
         if known and self._rendered.version > 0:
             return
         version = self._rendered.version + 1
@@ -240,11 +243,11 @@ class Hub:
             data = to_json(value)
             old = before.get(name)
             after[name] = old if old is not None and old[1] == data else (version, data)
-        self._rendered = Rendered(self._page, version, after, replay, grows)
+        self._rendered = Rendered(self._page, version, after, replay, appended_ms)
         self._wake()
 
     def _sections(self, page: Page, replay: str) -> dict[str, Any]:
-        return sections_of(page, self._origin, replay, self._file, grows=self._grows())
+        return sections_of(page, self._origin, replay, self._file, self._appended_ms())
 
     def _wake(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()

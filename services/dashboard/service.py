@@ -51,13 +51,13 @@ async def run(
     replay_text: Callable[[], str] | None = None,
     errors: ItemErrors | None = None,
     file: str = "",
-    grows: Callable[[], bool] | None = None,
+    appended_ms: Callable[[], int | None] | None = None,
     what_if: WhatIf | None = None,
     compare: Compare | None = None,
 ) -> None:
     """Serve the page until cancelled; `replay_text` says how far a replay is, `file` names a recording that is shown,
-    `grows` says whether it is still being written, `what_if` computes what other settings would have decided,
-    `compare` what a recording has beside what is shown.
+    `appended_ms` says when it was last added to (None: nothing more comes), `what_if` computes what other settings
+    would have decided, `compare` what a recording has beside what is shown.
 
     An event that cannot be shown, and a request that cannot be answered, end nothing; `errors` counts them.
 
@@ -68,7 +68,7 @@ async def run(
     check_access(settings)
     sys.setswitchinterval(THREAD_SECONDS)
     listening = listen(settings)
-    hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors, file, grows)
+    hub = Hub(settings, bus, clock, origin, on_progress, replay_text, errors, file, appended_ms)
     served = settings.model_copy(update={"port": listening.getsockname()[1]})
     structlog.get_logger("dashboard").info("serving", url=served.url)
     tasks = [

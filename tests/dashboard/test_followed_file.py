@@ -1,8 +1,9 @@
-"""A recording that is still being written is shown as it grows, until it is sealed."""
+"""A recording that is still being written is shown as it grows, until it is sealed or nobody writes it any more."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import time
@@ -14,7 +15,8 @@ import pytest
 
 from bus.recording import RecordingWriter, followed, open_recording
 from bus.recording.followed import FollowedRecording
-from tests.dashboard.test_file_view import RECORDING
+from tests.dashboard.test_file_view import RECORDING, opened_recording
+from tests.dashboard.test_page import CHROMIUM, FLAGS, PATIENCE_MILLISECONDS
 from tests.patience import HANGS_SECONDS
 
 HALF = 150
@@ -105,3 +107,36 @@ def test_the_page_follows_a_file_that_is_being_written(tmp_path: Path) -> None:
 
     assert head["file"] == "run.fslog"
     assert "is not sealed: what is added to it is shown, too" in said
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH")
+def test_a_file_whose_writer_was_killed_is_said_to_have_stopped_growing(tmp_path: Path) -> None:
+    """The badge says since when, stays in the top bar's one line at 1440 px, and follows once more is written."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    source, path = open_recording(RECORDING), tmp_path / "before-the-rolling-update.fslog"
+    messages = list(source)
+    writer = RecordingWriter(path, source.header)
+    for message in messages[:HALF]:
+        writer.write(message)
+    writer.flush()
+    killed_s = time.time() - 600
+    os.utime(path, (killed_s, killed_s))
+    with opened_recording(path) as url, playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.set_default_timeout(PATIENCE_MILLISECONDS)
+        page.goto(url)
+        badge = page.get_by_test_id("live")
+        playwright.expect(badge).to_have_text("stopped growing10 min ago")
+        name = page.locator("header.bar h1").bounding_box()
+        assert abs(badge.bounding_box()["y"] - name["y"]) < name["height"]
+        for message in messages[HALF:]:
+            writer.write(message)
+        writer.flush()
+        playwright.expect(badge).to_have_attribute("data-state", "follows")
+        assert abs(badge.bounding_box()["y"] - name["y"]) < name["height"]
+        writer.seal()
+        playwright.expect(badge).to_have_attribute("data-state", "file")
+        assert abs(badge.bounding_box()["y"] - name["y"]) < name["height"]
+        browser.close()

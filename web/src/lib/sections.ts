@@ -17,8 +17,10 @@ export interface Head {
   mismatches: { kind: string; text: string; remedy: string; since_cycle: number }[];
   replay: string | null;
   file: string | null;
-  /** The file is still being written, and followed. */
+  /** The file is not sealed, and followed: more of it may come. */
   grows: boolean;
+  /** When it was last added to, wall time; null where nothing more comes. */
+  appended_ms: number | null;
   outage: string | null;
   stale: string | null;
   source: { kind: string; name: string } | null;
