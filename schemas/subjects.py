@@ -67,6 +67,7 @@ def pattern(cluster: str, tokens: Sequence[str]) -> str:
     return ".".join((ROOT, "*" if cluster == "*" else escape(cluster), *parts))
 
 
+@lru_cache(maxsize=16_384)  # asked for every message; few subjects
 def parse(subject: str) -> Subject:
     """Parse a stored or live subject.
 

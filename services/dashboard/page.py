@@ -17,7 +17,6 @@ from projections.overview import Overview
 from schemas.envelope import Event
 from schemas.mismatch import OutcomeMismatch
 from schemas.observation import Observation
-from schemas.prediction import PredictionRisk
 from schemas.view import ObservationView, update_view
 from services.dashboard.arrival import ReceivedMessage
 from services.dashboard.foresight import KEPT_ACTIONS
@@ -51,10 +50,16 @@ class Page:
     )
     observation: ObservationView | None = None
     """The newest observation with its full tables; None until a keyframe came."""
-    cells: str = ""
-    """Two characters per node, see `node_cells`."""
     foresight: ForesightLog = field(default_factory=lambda: ForesightLog(kept=KEPT_ACTIONS))
     rows: tuple[EventRow, ...] = ()
+
+    @property
+    def cells(self) -> str:
+        """Two characters per node, see `node_cells`; made when they are shown, not with each message."""
+        if self.observation is None:
+            return ""
+        risk = self.overview.risk
+        return cells_of(self.observation.nodes, None if risk is None else risk.nodes)
 
     @property
     def interval_seconds(self) -> float | None:
@@ -97,20 +102,7 @@ def with_operating_state(page: Page, arrival: ReceivedMessage) -> Page:
 
 def _after(page: Page, event: Event[Any]) -> Page:
     after = page.foresight.after(event)
-    page = replace(page, overview=page.overview.after(event), foresight=after)
-    match event.data:
-        case Observation():
-            return _with_cells(replace(page, observation=update_view(page.observation, event)))
-        case PredictionRisk():
-            return _with_cells(page)
-        case _:
-            return page
-
-
-def _with_cells(page: Page) -> Page:
-    if page.observation is None:
-        return replace(page, cells="")
-    risk = page.overview.risk
-    return replace(
-        page, cells=cells_of(page.observation.nodes, None if risk is None else risk.nodes)
-    )
+    seen = page.observation
+    if isinstance(event.data, Observation):
+        seen = update_view(seen, event)
+    return replace(page, overview=page.overview.after(event), foresight=after, observation=seen)

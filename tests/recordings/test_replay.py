@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bus.clock import LoopClock
 from bus.memory_adapter import MemoryBus, MemoryLog
-from bus.port import StoredMessage
+from bus.port import Message, StoredMessage
 from bus.recording import open_recording
 from bus.recording.window import cycle_of_message
 from bus.virtual_loop import run_virtual
-from foresail.replay.player import Player
+from foresail.replay.player import MOST_AT_ONCE, MOST_BYTES, Player
 from foresail.replay_place import RECORDED
 from schemas.identity import Origin
 from schemas.outcome import ExecutionPhase, OutcomeExecution
@@ -158,6 +159,136 @@ def test_another_speed_holds_from_now_on() -> None:
         room.player.set_speed(100.0)
         await playing
         assert room.seconds()[-1] == pytest.approx(2.0 + 5.0 / 100, abs=1e-6)
+
+    run_virtual(play)
+
+
+class SlowBus(MemoryBus):
+    """Takes a second for each publish, and counts the messages of each."""
+
+    def __init__(self, log: MemoryLog) -> None:
+        super().__init__(log, CLUSTER)
+        self.batches: list[int] = []
+
+    async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Publish after a second."""
+        self.batches.append(len(messages))
+        await asyncio.sleep(1.0)
+        return await super().publish(messages)
+
+
+class SlowRoom(Room):
+    """A room whose log is slower than the pace, with a recording of 100 messages and 10 cycles in a second."""
+
+    def __init__(self, speed: float | None = 1.0, **options: bool) -> None:
+        super().__init__(speed, **options)
+        self.bus = SlowBus(self.log)
+        self.player = Player(self.bus, CLUSTER, self.clock, speed=speed, **options)
+        self.messages = [
+            replace(
+                messages()[0], seq=seq, time_ns=START_NS + seq * 10_000_000, headers=headers_of(seq)
+            )
+            for seq in range(1, 101)
+        ]
+
+    def begin(self, from_seq: int = 1) -> asyncio.Task[None]:
+        """Begin to play."""
+        return asyncio.create_task(self.player.play(self.messages, from_seq))
+
+
+def headers_of(seq: int) -> dict[str, str]:
+    """Return the headers of the message at a position, of which ten are one cycle's."""
+    identity = str(seq)
+    return {
+        "ce-id": identity,
+        "ce-correlationid": f"c/i1/{(seq + 9) // 10}",
+        "Nats-Msg-Id": identity,
+    }
+
+
+def test_what_is_due_together_is_published_together() -> None:
+    """Behind its pace, a player publishes what is due as one batch; the order and the ids stay, nothing is early."""
+
+    async def play() -> None:
+        room = SlowRoom()
+        await room.begin()
+        assert [str(seq) for seq in range(1, 101)] == room.stored()
+        assert [1, MOST_AT_ONCE, MOST_AT_ONCE, MOST_AT_ONCE, 3] == room.bus.batches
+        due = [(message.time_ns - room.messages[0].time_ns) / 1e9 for message in room.messages]
+        assert all(now >= then for now, then in zip(room.seconds(), due, strict=True))
+        assert (100, 100, 10) == (
+            room.player.played.messages,
+            room.player.played.seq,
+            room.player.played.cycle,
+        )
+
+    run_virtual(play)
+
+
+def test_large_messages_go_alone() -> None:
+    """A batch holds at most `MOST_BYTES`; what was not played yet is in no batch."""
+
+    async def play() -> None:
+        room = SlowRoom(None)
+        room.messages = [
+            replace(message, data=b" " * (MOST_BYTES // 2 if message.seq < 10 else MOST_BYTES + 1))
+            for message in room.messages[:12]
+        ]
+        await room.begin()
+        assert [2, 2, 2, 2, 1, 1, 1, 1] == room.bus.batches
+        assert 12 == len(room.stored())
+
+    run_virtual(play)
+
+
+def test_a_pause_in_the_midst_of_a_batch_holds_after_it() -> None:
+    """What was under way is stored, and no more; the position says so, and going on misses nothing."""
+
+    async def play() -> None:
+        room = SlowRoom(None)
+        playing = room.begin()
+        await asyncio.sleep(1.5)
+        room.player.pause()
+        await asyncio.sleep(50)
+        assert 2 * MOST_AT_ONCE == len(room.stored()) == room.player.played.seq
+        room.player.pause()
+        await playing
+        assert [str(seq) for seq in range(1, 101)] == room.stored()
+
+    run_virtual(play)
+
+
+def test_a_batch_ends_where_a_step_does() -> None:
+    """Stepping, the cycles before the pause are published and no message of the next one."""
+
+    async def play() -> None:
+        room = SlowRoom(None, paused=True)
+        playing = room.begin()
+        for steps in (1, 2):
+            room.player.step()
+            await asyncio.sleep(50)
+            assert 10 * steps == len(room.stored()) == room.player.played.seq
+            assert steps == room.player.played.cycle
+        assert [10, 10] == room.bus.batches
+        playing.cancel()
+        with suppress(asyncio.CancelledError):
+            await playing
+
+    run_virtual(play)
+
+
+def test_what_was_recorded_twice_goes_alone() -> None:
+    """A message with the id of another one of its batch, or of the newest of its subject, is in no batch: a log that
+    takes each id once would refuse the batch, or take it for one that it holds.
+    """
+
+    async def play() -> None:
+        for place, batches in ((10, [1] * 32 + [32, 32, 4]), (32, [32] + [1] * 32 + [32, 4])):
+            room = SlowRoom(None)
+            room.messages[place] = replace(room.messages[place], headers=headers_of(place))
+            await room.begin()
+            assert batches == room.bus.batches
+            assert [str(seq) for seq in range(1, 101) if seq != place + 1] == room.stored()
 
     run_virtual(play)
 
