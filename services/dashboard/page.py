@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
-from typing import Any
 
 from projections.cycle_record import CycleRecords
 from projections.foresight.log import ForesightLog
 from projections.overview import Overview
-from schemas.envelope import Event
 from schemas.mismatch import OutcomeMismatch
 from schemas.observation import Observation
 from schemas.view import ObservationView, update_view
@@ -75,8 +73,13 @@ def evolve(page: Page, arrival: ReceivedMessage) -> Page:
     """Return the page's state after one stored message."""
     row = EventRow(arrival.seq, arrival.recorded_ns, ".".join(arrival.tokens), row_text(arrival))
     overview = page.overview.after_message(arrival.layer, arrival.seq, arrival.recorded_ns)
-    page = replace(page, overview=overview, rows=(*page.rows, row)[-page.tail_rows :])
-    return page if arrival.event is None else _after(page, arrival.event)
+    foresight, seen, event = page.foresight, page.observation, arrival.event
+    if event is not None:
+        foresight, overview = foresight.after(event), overview.after(event)
+        if isinstance(event.data, Observation):
+            seen = update_view(seen, event)
+    rows = (*page.rows, row)[-page.tail_rows :]
+    return replace(page, overview=overview, observation=seen, foresight=foresight, rows=rows)
 
 
 def with_operating_state(page: Page, arrival: ReceivedMessage) -> Page:
@@ -89,11 +92,3 @@ def with_operating_state(page: Page, arrival: ReceivedMessage) -> Page:
     if isinstance(data, OutcomeMismatch):
         return replace(page, overview=replace(overview, mismatches=data.standing))
     return replace(page, overview=replace(overview, run=overview.run.after(arrival.event)))
-
-
-def _after(page: Page, event: Event[Any]) -> Page:
-    after = page.foresight.after(event)
-    seen = page.observation
-    if isinstance(event.data, Observation):
-        seen = update_view(seen, event)
-    return replace(page, overview=page.overview.after(event), foresight=after, observation=seen)
