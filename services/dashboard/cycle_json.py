@@ -84,12 +84,14 @@ def decision_row(record: CycleRecord) -> Json | None:
 
 
 def decision_rows(newest_first: Iterable[CycleRecord]) -> Iterator[Json]:
-    """Yield the recent decisions; those in a row to do nothing are one, with their count and first cycle."""
+    """Yield the recent decisions; those in a row to do nothing are one, with their count and first cycle.
+
+    A line is made only of the newest of them: that is most of the work of an update.
+    """
     run: Json | None = None
     newest: Decision | None = None
     for record in newest_first:
-        row = decision_row(record)
-        if row is None or record.decision is None:
+        if record.decision is None:
             continue
         decision = record.decision.data
         if run is not None and newest is not None and same_noop(newest, decision):
@@ -97,6 +99,7 @@ def decision_rows(newest_first: Iterable[CycleRecord]) -> Iterator[Json]:
             continue
         if run is not None:
             yield run
+        row = decision_row(record) or {}
         run, newest = row | {"count": 1, "first": record.cycle}, decision
     if run is not None:
         yield run

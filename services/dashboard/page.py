@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
-from typing import Any
 
 from projections.cycle_record import CycleRecords
 from projections.foresight.log import ForesightLog
 from projections.overview import Overview
-from schemas.envelope import Event
 from schemas.mismatch import OutcomeMismatch
 from schemas.observation import Observation
 from schemas.view import ObservationView, update_view
@@ -85,7 +83,14 @@ def with_row(page: Page, arrival: ReceivedMessage) -> Page:
 
 def after_event(page: Page, arrival: ReceivedMessage) -> Page:
     """Return the page's state after what a listed message says."""
-    return page if arrival.event is None else _after(page, arrival.event)
+    event = arrival.event
+    if event is None:
+        return page
+    seen = page.observation
+    if isinstance(event.data, Observation):
+        seen = update_view(seen, event)
+    overview, foresight = page.overview.after(event), page.foresight.after(event)
+    return replace(page, overview=overview, observation=seen, foresight=foresight)
 
 
 def with_operating_state(page: Page, arrival: ReceivedMessage) -> Page:
@@ -98,11 +103,3 @@ def with_operating_state(page: Page, arrival: ReceivedMessage) -> Page:
     if isinstance(data, OutcomeMismatch):
         return replace(page, overview=replace(overview, mismatches=data.standing))
     return replace(page, overview=replace(overview, run=overview.run.after(arrival.event)))
-
-
-def _after(page: Page, event: Event[Any]) -> Page:
-    after = page.foresight.after(event)
-    seen = page.observation
-    if isinstance(event.data, Observation):
-        seen = update_view(seen, event)
-    return replace(page, overview=page.overview.after(event), foresight=after, observation=seen)
