@@ -17,6 +17,7 @@ from bus.exit_codes import ExitCode, verdict
 from foresail import stopping
 from foresail.compare_answer import CompareAnswer
 from foresail.experiment.arm_recordings import NamedRecording, checked_recording
+from foresail.growing import changed_ms
 from foresail.html_page import write_page
 from foresail.log_source import connect, login_of
 from foresail.output import console, print_note
@@ -187,21 +188,13 @@ async def _serve(arguments: argparse.Namespace, recording: NamedRecording) -> Ex
             SystemClock(),
             origin,
             file=recording.name,
-            appended_ms=lambda: _changed_ms(recording.path) if bus.grows else None,
+            appended_ms=lambda: changed_ms(recording.path) if bus.grows else None,
             what_if=WhatIfAnswers(shown),
             compare=None
             if arguments.compare is None
             else CompareAnswer(shown, arguments.compare, arguments.file),
         )
     return verdict(cut_off=bool(bus.damage))
-
-
-def _changed_ms(path: Path) -> int | None:
-    """Return when a file was last written to, in milliseconds of wall time; None once it is gone."""
-    try:
-        return path.stat().st_mtime_ns // 1_000_000
-    except OSError:
-        return None
 
 
 async def _serve_stack(arguments: argparse.Namespace, remote: StackFile | None) -> ExitCode:

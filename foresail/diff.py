@@ -8,11 +8,13 @@ from pathlib import Path
 
 from rich.table import Table
 
+from bus.clock import SystemClock
 from bus.exit_codes import ExitCode, verdict
 from foresail.comparison_table import comparison_table
 from foresail.diff_page import diff_page
 from foresail.experiment.arm_recordings import NamedRecording, named_recording
 from foresail.flags import seconds
+from foresail.growing import changed_ms, still_written
 from foresail.html_page import write_page
 from foresail.output import console, not_events, print_json
 from foresail.progress import reading
@@ -72,6 +74,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     a, b = (one.path for one in named)
     with reading(a, "comparing", b) as on_message:
         difference = diff(a, b, arguments.window, on_message=on_message)
+    now_ms = SystemClock().wall_ns() // 1_000_000
+    for path, side in zip((a, b), difference.sides, strict=True):
+        side.grows = still_written(side.damage, changed_ms(path), now_ms)
     pair = _pair(named) if arguments.clusters else None
     if arguments.html is not None:
         write_page(Path(arguments.html), diff_page(difference))
@@ -113,7 +118,9 @@ def _print(difference: Diff) -> None:
             f"{count_text(side.totals.decisions, 'decision')}, {side.alone} of cycles only here",
             markup=False,
         )
-        if side.damage:
+        if side.grows:
+            out.print("   still being written: read as far as it is")
+        elif side.damage:
             out.print(f"   read up to the damage: {side.damage}", markup=False)
         if side.unreadable:
             out.print(f"   {not_events(side.unreadable)}")

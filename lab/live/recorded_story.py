@@ -126,6 +126,7 @@ def _side(run: RecordedRun, side: DiffSide, offset: float) -> dict[str, Any]:
         "messages": side.events,
         "alone": side.alone,
         "damage": side.damage,
+        "grows": side.grows,
         "decisions": side.totals.decisions,
         "acted": side.totals.wanted,
         "by_action": dict(side.totals.actions.most_common()),

@@ -40,6 +40,8 @@ class DiffSide:
     alone: int = 0
     """Cycles decided in this recording only."""
     damage: str = ""
+    grows: bool = False
+    """It ended where it did since it is still being written."""
     unreadable: int = 0
     """Decisions and rewards that are no events of today's schemas."""
 
@@ -80,6 +82,7 @@ class Diff:
                     "messages": side.events,
                     "cycles_alone": side.alone,
                     "damage": side.damage,
+                    "grows": side.grows,
                     "unreadable": side.unreadable,
                     **side.totals.as_json(),
                 }

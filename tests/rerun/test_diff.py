@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from bus.port import StoredMessage
+from bus.recording import RecordingWriter, open_recording
 from foresail.__main__ import main
 from lab.rerun.diff import diff
+from tests.architecture.source_tree import ROOT
 from tests.rerun.conftest import rewritten, with_data
+
+GOLDEN = ROOT / "tests" / "golden" / "v2.fslog"
 
 
 def test_a_recording_is_the_same_as_itself(recorded_run: Path) -> None:
@@ -52,3 +58,22 @@ def test_cycles_are_aligned_by_number(
     swapped = diff(other, recorded_run)
     assert [(one.cycle, one.kind) for one in swapped.listed] == [(9, "appeared")]
     assert [side.alone for side in swapped.sides] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("silent_s", "said"), [(0, "still being written"), (600, "read up to the damage: not sealed")]
+)
+def test_a_file_that_grows_is_not_called_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], silent_s: float, said: str
+) -> None:
+    """What nobody sealed is being written where that was done just now, and was cut off where it was long ago."""
+    path, source = tmp_path / "open.fslog", open_recording(GOLDEN)
+    writer = RecordingWriter(path, source.header)
+    for message in source:
+        writer.write(message)
+    writer.close()
+    changed_s = time.time() - silent_s
+    os.utime(path, (changed_s, changed_s))
+    main(["diff", str(GOLDEN), str(path)])
+
+    assert said in capsys.readouterr().out

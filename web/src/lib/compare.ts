@@ -11,7 +11,7 @@ export interface Line {
 }
 export interface Side {
   name: string; file: string; cluster: string; simulated: boolean; source: string | null; begin: number | null; end: number | null; offset: number; cycles: number;
-  messages: number; alone: number; damage: string; decisions: number; acted: number; by_action: Record<string, number>; reward: number; rewarded: number;
+  messages: number; alone: number; damage: string; grows: boolean; decisions: number; acted: number; by_action: Record<string, number>; reward: number; rewarded: number;
   money_per_hour: number | null; currency: string;
 }
 export interface Goal { agent: string; letter: string; purpose: string; verdict: string; lines: Line[]; rewards: Pair<number>; actions: Pair<number> }
