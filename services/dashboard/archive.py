@@ -29,6 +29,7 @@ from services.dashboard.cycle_json import MILLISECOND_NS, Json
 from services.dashboard.decision_book import DecisionBook
 from services.dashboard.decision_entry import entry_of, note_outcome
 from services.dashboard.kept_states import KeptStates
+from services.dashboard.learned_places import LearnedPlaces
 from services.dashboard.page import Page
 from services.dashboard.positions import Positions
 from services.dashboard.run_book import tells_of_runs
@@ -54,7 +55,10 @@ class Archive:
     marks: list[Json] = field(default_factory=list)
     """Moments worth a mark on the scrubber."""
     run_events: list[Event[Any]] = field(default_factory=list)
-    """What tells of runs: few, and asked for at every moment that is shown."""
+    """What tells of runs, but for what does so in every cycle: about two kilobytes for each trial, file and stage, so
+    some megabytes for an experiment of thousands of trials. A log that only goes on has no more of them."""
+    learned: LearnedPlaces = field(default_factory=LearnedPlaces)
+    """What tells of learned policies in every cycle."""
     outage: bool = False
 
     def add(self, page: Page, arrival: ReceivedMessage) -> None:
@@ -63,7 +67,7 @@ class Archive:
         self.states.offer(len(self.positions) - 1, page)
         if arrival.event is None:
             return
-        if tells_of_runs(arrival.tokens):
+        if tells_of_runs(arrival.tokens) and not self.learned.take(arrival.event):
             self.run_events.append(arrival.event)
         match arrival.event.data:
             case Observation(cycle=cycle, cluster_time_seconds=time):

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
+from itertools import takewhile
 from typing import Any
 
 from bus.events import cycle_of_message, read_entry
@@ -177,10 +178,14 @@ class Past:
         """Return the book of runs at a position, from what the archive kept or, until it is whole, from the log."""
         book = RunBook()
         if self.whole:
-            for event in self.archive.run_events:
-                if event.seq > until_seq:
-                    break
+            for event in takewhile(lambda one: one.seq <= until_seq, self.archive.run_events):
                 book.add(event)
+            for seq in self.archive.learned.newest(until_seq):
+                async for message in self._messages(seq, seq):
+                    if (read := read_entry(message).event) is not None:
+                        book.add(read)
+            for agent in book.chosen:
+                book.choices[agent] = self.archive.learned.choices(agent, until_seq)
             return book
         async for message in self._messages(1, until_seq, RUN_SUBJECTS):
             if (read := read_entry(message).event) is not None:

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from bus.events import read_entry
+from bus.item_errors import ItemErrors
+from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.recording import open_recording
 from foresail.__main__ import main
 from foresail.run_status import read_run
 from projections.session_state import SessionState
-from schemas.learned import LearnedChoice
+from schemas.learned import LearnedChoice, OutcomeLearned
 from schemas.model import EventData
 from schemas.run import RunEffect, RunEvaluation, RunGate, RunStage, RunTrial
 from schemas.session import (
@@ -28,8 +30,10 @@ from schemas.session import (
     SessionStudy,
     StudyObjective,
 )
+from services.dashboard.past import Past
 from services.dashboard.run_book import RunBook
 from tests import builders
+from tests.dashboard.built_cycles import message_of
 from tests.dashboard.test_past import asking, reading
 
 ABOUT = {"run_id": "r", "process": "lab"}
@@ -158,6 +162,40 @@ def test_a_policy_has_its_curve_its_gate_and_what_it_does_now() -> None:
     assert [(one["steps"], one["values"]) for one in told["curves"]] == [([10, 20], [1.0, 2.0])]
     assert [one["reasons"] for one in told["gates"]] == [["no"]]
     assert [(one["policy"], one["choices"]) for one in told["live"]] == [("p", 1)]
+
+
+async def test_choices_are_counted_at_any_moment_though_only_their_places_are_kept() -> None:
+    """What the archive and the log say together is what the log says alone, for two agents of changing policies."""
+    bus = MemoryBus(MemoryLog(), "test")
+    events: list[EventData] = []
+    for cycle in range(24):
+        agent, policy = ("safety", "admission")[cycle % 2], ("p", "q", "p")[cycle // 9]
+        about = {
+            "cycle": cycle,
+            "cluster_time_seconds": 0.0,
+            "agent": agent,
+            "policy": policy,
+            "acts": False,
+        }
+        events.append(LearnedChoice(**about, weights_sha256="w"))
+        scores = {"scored": cycle, "agreed": 0, "policy_total": 1.0, "rules_total": 2.0}
+        events.append(
+            OutcomeLearned(**about, **scores, same=True, policy_reward=0.5, rules_reward=0.0)
+        )
+    messages = [message_of(builders.stamp_event(one)) for one in events]
+    await bus.publish(messages)
+    last = (await bus.info()).last_seq
+    past = Past(bus, messages[0].subject.split(".")[1], 10, ItemErrors("test"))
+    from_log = [await past.runs(seq) for seq in range(last + 1)]
+    await past.fill(lambda: last)
+
+    assert past.whole
+    assert [] == past.archive.run_events
+    assert from_log == [await past.runs(seq) for seq in range(last + 1)]
+    live = from_log[-1]["policies"]["live"]
+    assert [("admission", "p", 3), ("safety", "p", 3)] == [
+        (one["agent"], one["policy"], one["choices"]) for one in live
+    ]
 
 
 def test_a_stage_says_when_it_began_and_was_last_heard_of() -> None:
