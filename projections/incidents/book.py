@@ -53,6 +53,10 @@ class IncidentBook:
             size = max(len(self.history.reactions), len(self.history.queue))
             self._next = 2 * size
 
+    def copy(self) -> IncidentBook:
+        """Return a copy of its own, which events to come do not change."""
+        return replace(self, history=self.history.copy(), _over=self._over[:])
+
     def incidents(self) -> list[Incident]:
         """Return every incident that is held, oldest first, numbered from 1 with those that are forgotten."""
         over = [Incident.model_validate_json(zlib.decompress(one)) for one in self._over]

@@ -41,6 +41,12 @@ class Samples:
         """Yield each with its time."""
         return zip(self._times, self._values, strict=True)
 
+    def copy(self) -> Samples:
+        """Return a copy of its own."""
+        other = Samples()
+        other._times, other._values = self._times[:], self._values[:]
+        return other
+
     def forget(self, begin_seconds: float, whole_seconds: float) -> None:
         """Hold nothing before a first time, and every second one from there to a second time."""
         places = kept_places(self._times, begin_seconds, whole_seconds)
@@ -70,6 +76,12 @@ class Differences:
         first = bisect_right(self._times, begin_seconds)
         last = max(first, min(bisect_left(self._times, end_seconds), len(self._packed) - 1))
         return self._at(first - 1), self._at(last)
+
+    def copy(self) -> Differences:
+        """Return a copy of its own."""
+        other = Differences()
+        other._times, other._packed = self._times[:], self._packed[:]
+        return other
 
     def forget(self, begin_seconds: float, whole_seconds: float) -> None:
         """Hold of those before a first time only the last, and every second one from there to a second time."""

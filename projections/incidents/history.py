@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from projections.foresight import log as foresight
@@ -102,6 +102,24 @@ class ClusterHistory:
     _view: ObservationView | None = None
     _alarm: float = USUAL_ALARM
     _above: set[tuple[str, str]] = field(default_factory=set)
+
+    def copy(self) -> ClusterHistory:
+        """Return a copy of its own, which events to come do not change."""
+        return replace(
+            self,
+            reactions=self.reactions[:],
+            crossings=self.crossings[:],
+            usage=self.usage[:],
+            queue=self.queue[:],
+            waiting_at=self.waiting_at[:],
+            risks={node: samples.copy() for node, samples in self.risks.items()},
+            executions=self.executions[:],
+            verifications=self.verifications[:],
+            differences=self.differences.copy(),
+            workloads_on={node: dict(ran) for node, ran in self.workloads_on.items()},
+            ran_before={name: dict(nodes) for name, nodes in self.ran_before.items()},
+            _above=set(self._above),
+        )
 
     def add(self, event: Event[Any]) -> None:
         """Take one event of the log into account."""

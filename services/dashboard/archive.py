@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import Any
 
+from bus.port import StoredMessage
 from projections.outage import outage_of
 from schemas.breaker import OutcomeBreaker
 from schemas.config import Config
@@ -28,6 +29,7 @@ from services.dashboard.arrival import ReceivedMessage
 from services.dashboard.cycle_json import MILLISECOND_NS, Json
 from services.dashboard.decision_book import DecisionBook
 from services.dashboard.decision_entry import entry_of, note_outcome
+from services.dashboard.incident_books import IncidentBooks
 from services.dashboard.kept_states import KeptStates
 from services.dashboard.learned_places import LearnedPlaces
 from services.dashboard.page import Page
@@ -59,12 +61,14 @@ class Archive:
     some megabytes for an experiment of thousands of trials. A log that only goes on has no more of them."""
     learned: LearnedPlaces = field(default_factory=LearnedPlaces)
     """What tells of learned policies in every cycle."""
+    incidents: IncidentBooks = field(default_factory=IncidentBooks)
     outage: bool = False
 
-    def add(self, page: Page, arrival: ReceivedMessage) -> None:
-        """Take in one message and the state after it."""
+    def add(self, page: Page, arrival: ReceivedMessage, message: StoredMessage) -> None:
+        """Take in one message, as it was read and as it was stored, and the state after it."""
         self.positions.append(arrival.seq, arrival.recorded_ns // MILLISECOND_NS)
         self.states.offer(len(self.positions) - 1, page)
+        self.incidents.add(arrival, message)
         if arrival.event is None:
             return
         if tells_of_runs(arrival.tokens) and not self.learned.take(arrival.event):

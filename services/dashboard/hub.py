@@ -109,7 +109,7 @@ class Hub:
                     )  # listed even where what follows fails
                     self._page = after_event(self._page, arrival)
                     if self.past.whole:
-                        self.past.archive.add(self._page, arrival)
+                        self.past.archive.add(self._page, arrival, message)
                 self._report("live" if message.seq >= info.last_seq else "catching_up")
                 if len(message.data) > LARGE_BYTES:
                     await asyncio.sleep(0)  # pages are served between two large messages

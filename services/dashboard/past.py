@@ -66,7 +66,7 @@ class Past:
         self._bus = bus
         self._cluster = cluster
         self.turns = Turns()
-        self._incidents = IncidentReader(self._messages, self._recorded_ms, self.turns)
+        self._incidents = IncidentReader(self._messages, lambda: self.archive, self.turns)
         self._tail_rows = tail_rows
         self._errors = errors
         self._pages: OrderedDict[int, Page] = OrderedDict()
@@ -82,7 +82,7 @@ class Past:
                     arrival = arrival_of(message)
                     page = with_row(page, arrival)
                     page = after_event(page, arrival)
-                    archive.add(page, arrival)
+                    archive.add(page, arrival, message)
                 begin = message.seq + 1
             if begin > newest():
                 self.archive, self.whole = archive, True
@@ -160,11 +160,6 @@ class Past:
     async def incidents(self, until_seq: int) -> Json:
         """Return the incidents up to a position; see `IncidentReader`."""
         return await self._incidents.incidents(until_seq)
-
-    def _recorded_ms(self, cluster_seconds: float) -> int | None:
-        return self.archive.ms_at_cluster_time(
-            cluster_seconds
-        )  # the archive itself is replaced once
 
     async def run(self, until_seq: int) -> Json:
         """Return how the run stood at a position: manifest, stages, trials, files, errors and end."""
