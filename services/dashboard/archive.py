@@ -12,7 +12,6 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import Any
 
-from bus.port import StoredMessage
 from projections.outage import outage_of
 from schemas.breaker import OutcomeBreaker
 from schemas.config import Config
@@ -64,11 +63,11 @@ class Archive:
     incidents: IncidentBooks = field(default_factory=IncidentBooks)
     outage: bool = False
 
-    def add(self, page: Page, arrival: ReceivedMessage, message: StoredMessage) -> None:
-        """Take in one message, as it was read and as it was stored, and the state after it."""
+    def add(self, page: Page, arrival: ReceivedMessage) -> None:
+        """Take in one message, with its placements, and the state after it."""
         self.positions.append(arrival.seq, arrival.recorded_ns // MILLISECOND_NS)
         self.states.offer(len(self.positions) - 1, page)
-        self.incidents.add(arrival, message)
+        self.incidents.add(arrival)
         if arrival.event is None:
             return
         if tells_of_runs(arrival.tokens) and not self.learned.take(arrival.event):

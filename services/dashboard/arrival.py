@@ -16,7 +16,7 @@ from bus.port import StoredMessage
 from projections.overview import UNTOUCHED
 from schemas import subjects
 from schemas.envelope import Event
-from schemas.snapshot import SnapshotNodes
+from schemas.snapshot import SnapshotNodes, SnapshotPlacements
 from schemas.untouched import UntouchedObservation
 
 UNREAD_LAYERS = frozenset({"snapshot", "checkpoint", UNTOUCHED})
@@ -38,6 +38,8 @@ class ReceivedMessage:
     """None when its data was not read."""
     problem: str = ""
     """Why it is no event this version can read."""
+    placements: Event[Any] | None = None
+    """A snapshot of what runs where, of which nothing is shown; read only where that is asked for."""
 
     @property
     def layer(self) -> str:
@@ -45,8 +47,8 @@ class ReceivedMessage:
         return self.tokens[0]
 
 
-def arrival_of(message: StoredMessage) -> ReceivedMessage:
-    """Return a stored message as an arrival; never raises for bad content."""
+def arrival_of(message: StoredMessage, *, placements: bool = False) -> ReceivedMessage:
+    """Return a stored message as an arrival, if asked for with its placements; never raises for bad content."""
     tokens = subjects.parse(message.subject).tokens
     event: Event[Any] | None = None
     problem = ""
@@ -54,4 +56,13 @@ def arrival_of(message: StoredMessage) -> ReceivedMessage:
     if tokens[0] not in UNREAD_LAYERS or small or tokens == UntouchedObservation.PATTERN:
         entry = read_entry(message)
         event, problem = entry.event, entry.problem
-    return ReceivedMessage(message.seq, message.time_ns, tokens, len(message.data), event, problem)
+    placed = placements and tokens == SnapshotPlacements.PATTERN
+    return ReceivedMessage(
+        message.seq,
+        message.time_ns,
+        tokens,
+        len(message.data),
+        event,
+        problem,
+        read_entry(message).event if placed else None,
+    )

@@ -103,13 +103,12 @@ class Hub:
                 if message.seq <= self._page.overview.seq:
                     continue  # read from the beginning meanwhile
                 with self.errors.item(f"read {_layer(message)}", message.seq):
-                    arrival = arrival_of(message)
-                    self._page = with_row(
-                        self._page, arrival
-                    )  # listed even where what follows fails
+                    arrival = arrival_of(message, placements=self.past.whole)
+                    # Listed even where what follows fails.
+                    self._page = with_row(self._page, arrival)
                     self._page = after_event(self._page, arrival)
                     if self.past.whole:
-                        self.past.archive.add(self._page, arrival, message)
+                        self.past.archive.add(self._page, arrival)
                 self._report("live" if message.seq >= info.last_seq else "catching_up")
                 if len(message.data) > LARGE_BYTES:
                     await asyncio.sleep(0)  # pages are served between two large messages

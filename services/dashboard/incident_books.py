@@ -7,10 +7,7 @@ import zlib
 from array import array
 from bisect import bisect_right
 
-from bus.events import read_entry
-from bus.port import StoredMessage
 from projections.incidents.book import IncidentBook
-from schemas.snapshot import SnapshotPlacements
 from services.dashboard.arrival import ReceivedMessage
 
 EVERY_POSITIONS = 4_096
@@ -28,11 +25,9 @@ class IncidentBooks:
         self._kept_seqs = array("q")
         self._kept: list[bytes] = []
 
-    def add(self, arrival: ReceivedMessage, message: StoredMessage) -> None:
-        """Take in one message; of snapshots, which nobody else reads here, only what runs where."""
-        event = arrival.event
-        if arrival.tokens == SnapshotPlacements.PATTERN:
-            event = read_entry(message).event
+    def add(self, arrival: ReceivedMessage) -> None:
+        """Take in one message."""
+        event = arrival.event or arrival.placements
         if event is not None:
             self._newest.add(event)
         self._seq = arrival.seq

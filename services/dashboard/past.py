@@ -79,10 +79,10 @@ class Past:
             end = newest()
             async for message in self._messages(begin, end):
                 with self._errors.item("read past", message.seq):
-                    arrival = arrival_of(message)
+                    arrival = arrival_of(message, placements=True)
                     page = with_row(page, arrival)
                     page = after_event(page, arrival)
-                    archive.add(page, arrival, message)
+                    archive.add(page, arrival)
                 begin = message.seq + 1
             if begin > newest():
                 self.archive, self.whole = archive, True

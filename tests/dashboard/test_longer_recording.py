@@ -21,7 +21,7 @@ def test_positions_times_cycles_and_ids_go_on() -> None:
     page, archive = Page(), Archive()
     for message in played:
         page = evolve(page, arrival := arrival_of(message))
-        archive.add(page, arrival, message)
+        archive.add(page, arrival)
     observed = [one for one in played if one.subject.endswith(".twin.observation")]
 
     assert played[: len(recorded)] == recorded
