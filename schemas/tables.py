@@ -12,7 +12,7 @@ import hashlib
 import itertools
 import json
 import operator
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -325,9 +325,8 @@ def _table_text(table: Table) -> str:
 
 MOST_KNOWN_TEXTS = 4
 """Of one column: what a writer and its readers hold, for two worlds in turn."""
-_known_texts: dict[tuple[type[Table], str], deque[tuple[Sequence[Scalar], str]]] = defaultdict(
-    lambda: deque(maxlen=MOST_KNOWN_TEXTS)
-)
+_known_texts: dict[tuple[type[Table], str], tuple[tuple[Sequence[Scalar], str], ...]] = {}
+"""Newest first; replaced whole, since threads read events at the same time."""
 
 
 def _column_text(kind: type[Table], name: str, column: Sequence[Scalar]) -> str:
@@ -335,12 +334,12 @@ def _column_text(kind: type[Table], name: str, column: Sequence[Scalar]) -> str:
 
     Only the very same cells count as the same: 1, 1.0 and True are equal and are written differently.
     """
-    known = _known_texts[kind, name]
+    known = _known_texts.get((kind, name), ())
     for cells, text in known:
         if cells is column or (len(cells) == len(column) and all(map(operator.is_, cells, column))):
             return text
     text = _json_text(column)
-    known.appendleft((column, text))
+    _known_texts[kind, name] = ((column, text), *known[: MOST_KNOWN_TEXTS - 1])
     return text
 
 

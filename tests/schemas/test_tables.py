@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -194,3 +195,33 @@ def test_equal_cells_that_are_written_differently_hash_differently() -> None:
         state = {"workloads": {name: getattr(table, name) for name in WorkloadTable.model_fields}}
         text = json.dumps(state, sort_keys=True, separators=(",", ":"))
         assert state_hash({"workloads": table}) == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_state_is_hashed_while_another_thread_hashes_another() -> None:
+    """A column that is compared with known ones while a further one becomes known is written as it stands."""
+
+    def hash_of(wanted: tuple[int, ...]) -> str:
+        ids = tuple(map(str, range(len(wanted))))
+        columns = list(WorkloadTable.model_fields)[1:]
+        cells: dict[str, Any] = dict.fromkeys(columns, tuple(range(len(wanted))))
+        table = WorkloadTable.model_construct(None, **{**cells, "ids": ids, "wanted": wanted})
+        return state_hash({"workloads": table})
+
+    class InTurn(tuple[int, ...]):
+        """Lets another state be hashed whenever it is compared."""
+
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            turns.append(len(turns))
+            if len(turns) < 9:
+                hash_of(tuple(range(100 + len(turns))))
+            return super().__len__()
+
+    turns: list[int] = [*range(9)]
+    for number in range(4):
+        hash_of(tuple(range(50 + number)))
+    expected = hash_of(tuple(range(5)))
+    turns.clear()
+    assert hash_of(InTurn(range(5))) == expected
+    assert len(turns) > 0
