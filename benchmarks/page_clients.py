@@ -145,11 +145,14 @@ class Tab:
             self._session.send("HeapProfiler.collectGarbage")
         return float(self._session.send("Runtime.getHeapUsage")["usedSize"]) / MEGABYTE
 
-    def renderers(self) -> float:
-        """Return what all of Chromium's renderer processes weigh, MB; shared memory by share."""
+    def renderers(self) -> tuple[float, float]:
+        """Return what the page's own renderer process weighs, and all of Chromium's, which keeps some in spare, MB;
+        shared memory by share.
+        """
         children = psutil.Process().children(recursive=True)
         found = [one for one in children if "--type=renderer" in one.cmdline()]
-        return float(sum(one.memory_full_info().pss for one in found)) / MEGABYTE
+        weights = [one.memory_full_info().pss / MEGABYTE for one in found]
+        return max(weights), sum(weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +164,10 @@ class Look:
     server: float
     log_server: float
     heap: float = math.nan
+    tab: float = math.nan
+    """Of the page's own renderer process, shared pages by share,"""
     renderers: float = math.nan
-    """Of all of Chromium's renderer processes, shared pages by share."""
+    """and of all of Chromium's."""
 
     def line(self, crowd: Crowd) -> str:
         """Say it in a line."""
@@ -170,7 +175,7 @@ class Look:
         return (
             f"{self.seconds:6.0f} s, event {self.seq:,}, {crowd.events:,.0f} a client, {skipped:,} skipped; server"
             f" {self.server:.1f} MB, nats-server {self.log_server:.0f}, heap {self.heap:.1f},"
-            f" renderers {self.renderers:.0f}"
+            f" tab {self.tab:.0f}, all renderers {self.renderers:.0f}"
         )
 
 
@@ -209,7 +214,10 @@ def _look(url: str, server: psutil.Process, tab: Tab | None, seconds: float) -> 
     log_server = sum(one.memory_info().rss for one in server.children(recursive=True))
     weight = server.memory_info().rss / MEGABYTE
     seen = Look(seconds, position(url), weight, log_server / MEGABYTE)
-    return seen if tab is None else replace(seen, heap=tab.heap(), renderers=tab.renderers())
+    if tab is None:
+        return seen
+    own, renderers = tab.renderers()
+    return replace(seen, heap=tab.heap(), tab=own, renderers=renderers)
 
 
 def _rate_rows(looks: Sequence[Look]) -> list[Row]:
@@ -239,12 +247,11 @@ def _tab_rows(looks: Sequence[Look], tab: Tab | None) -> list[Row]:
     if tab is None:
         return []
     first, last = looks[0], looks[-1]
-    most = max(one.renderers for one in looks)
     return [
         row("tab's heap at first", first.heap, "MB", math.inf),
         row("tab's heap at the end", last.heap, "MB", TAB_MEGABYTES),
         row("of it in use, garbage collected", tab.heap(collected=True), "MB", TAB_MEGABYTES),
-        row("renderer processes at first", first.renderers, "MB", math.inf),
-        row("renderer processes at the end", last.renderers, "MB", TAB_MEGABYTES),
-        row("renderer processes, most", most, "MB", TAB_MEGABYTES),
+        row("tab's process at first", first.tab, "MB", math.inf),
+        row("tab's process, most", max(one.tab for one in looks), "MB", TAB_MEGABYTES),
+        row("all renderer processes, most", max(one.renderers for one in looks), "MB", math.inf),
     ]
