@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import math
+import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import httpx
 import msgspec
 import psutil
 
 from benchmarks.machine import Row
-from benchmarks.page_scene import START_SECONDS, opened, position, replay_words, row, served
+from benchmarks.page_scene import START_SECONDS, position, replay_words, row, served
 
 CLIENTS = 100
 CLIENT_EVENTS_PER_SECOND = 200.0
@@ -91,7 +92,7 @@ async def follow_all(url: str, followers: Sequence[Follower], ended: asyncio.Eve
 
 
 class Crowd:
-    """Readers in a thread of their own, since a driven browser keeps this one."""
+    """Readers in a thread of their own."""
 
     def __init__(self, url: str) -> None:
         self.followers = [Follower() for _ in range(CLIENTS)]
@@ -129,30 +130,55 @@ class Crowd:
 
 
 class Tab:
-    """The page in Chromium."""
+    """The page in Chromium, which nobody drives: the network panel of one that is driven keeps all answers, 100 MB."""
 
-    def __init__(self, page: Any) -> None:
-        self._page = page
-        self._session = page.context.new_cdp_session(page)
-
-    def wait(self, seconds: float) -> None:
-        """Let it go on."""
-        self._page.wait_for_timeout(1_000 * seconds)
-
-    def heap(self, *, collected: bool = False) -> float:
-        """Return what its scripts use, MB; without garbage where that is asked for."""
-        if collected:
-            self._session.send("HeapProfiler.collectGarbage")
-        return float(self._session.send("Runtime.getHeapUsage")["usedSize"]) / MEGABYTE
+    def __init__(self, browser: psutil.Process) -> None:
+        self._browser = browser
 
     def renderers(self) -> tuple[float, float]:
         """Return what the page's own renderer process weighs, and all of Chromium's, which keeps some in spare, MB;
         shared memory by share.
         """
-        children = psutil.Process().children(recursive=True)
+        children = self._browser.children(recursive=True)
         found = [one for one in children if "--type=renderer" in one.cmdline()]
         weights = [one.memory_full_info().pss / MEGABYTE for one in found]
-        return max(weights), sum(weights)
+        return max(weights, default=math.nan), sum(weights)
+
+
+def pages_of(url: str) -> int:
+    """Return how many pages read the server's stream."""
+    return int(httpx.get(f"{url}/healthz", timeout=START_SECONDS).json()["pages"])
+
+
+@contextlib.contextmanager
+def left_alone(url: str) -> Iterator[Tab]:
+    """Open the page in a Chromium of its own, and end it afterwards.
+
+    Raises:
+        SystemExit: the page does not read the server's stream.
+    """
+    from tests.dashboard.test_page import CHROMIUM, FLAGS  # noqa: PLC0415 - only this part needs it
+
+    with tempfile.TemporaryDirectory() as folder:
+        words = [
+            str(CHROMIUM),
+            *FLAGS,
+            "--headless",
+            "--window-size=1440,900",
+            f"--user-data-dir={folder}",
+            url,
+        ]
+        browser = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            while not pages_of(url):
+                if time.monotonic() > deadline:
+                    raise SystemExit("the page does not read the stream")
+                time.sleep(0.2)
+            yield Tab(psutil.Process(browser.pid))
+        finally:
+            browser.terminate()
+            browser.wait(START_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +189,6 @@ class Look:
     seq: int
     server: float
     log_server: float
-    heap: float = math.nan
     tab: float = math.nan
     """Of the page's own renderer process, shared pages by share,"""
     renderers: float = math.nan
@@ -174,7 +199,7 @@ class Look:
         skipped = sum(one.skipped for one in crowd.followers)
         return (
             f"{self.seconds:6.0f} s, event {self.seq:,}, {crowd.events:,.0f} a client, {skipped:,} skipped; server"
-            f" {self.server:.1f} MB, nats-server {self.log_server:.0f}, heap {self.heap:.1f},"
+            f" {self.server:.1f} MB, nats-server {self.log_server:.0f},"
             f" tab {self.tab:.0f}, all renderers {self.renderers:.0f}"
         )
 
@@ -193,9 +218,9 @@ def hour(options: argparse.Namespace) -> list[Row]:
     with (
         tempfile.TemporaryDirectory() as state,
         served(*words, state, module="benchmarks.page_player") as (url, server),
-        opened(url) as page,
+        left_alone(url) as tab,
     ):
-        return _watched(url, server, options.seconds, Tab(page))
+        return _watched(url, server, options.seconds, tab)
 
 
 def _watched(url: str, server: psutil.Process, seconds: float, tab: Tab | None) -> list[Row]:
@@ -203,11 +228,20 @@ def _watched(url: str, server: psutil.Process, seconds: float, tab: Tab | None) 
     begin, looks = time.monotonic(), [_look(url, server, tab, 0.0)]
     while (now := time.monotonic() - begin) < seconds:
         pause = min(LOOK_SECONDS, seconds / 20, seconds - now)
-        time.sleep(pause) if tab is None else tab.wait(pause)
+        time.sleep(pause)
         looks.append(_look(url, server, tab, time.monotonic() - begin))
         print(looks[-1].line(crowd), file=sys.stderr, flush=True)
+    pages = pages_of(url)
     crowd.end()
-    return [*_rate_rows(looks), *crowd.rows(), *_memory_rows(looks), *_tab_rows(looks, tab)]
+    rows = [*_rate_rows(looks), *crowd.rows(), *_memory_rows(looks)]
+    if tab is None:
+        return rows
+    beside = pages - sum(not one.refused for one in crowd.followers)
+    return [
+        *rows,
+        row("tabs that read to the end", beside, "", 1, at_least=True),
+        *_tab_rows(looks),
+    ]
 
 
 def _look(url: str, server: psutil.Process, tab: Tab | None, seconds: float) -> Look:
@@ -217,7 +251,7 @@ def _look(url: str, server: psutil.Process, tab: Tab | None, seconds: float) -> 
     if tab is None:
         return seen
     own, renderers = tab.renderers()
-    return replace(seen, heap=tab.heap(), tab=own, renderers=renderers)
+    return replace(seen, tab=own, renderers=renderers)
 
 
 def _rate_rows(looks: Sequence[Look]) -> list[Row]:
@@ -243,15 +277,11 @@ def _memory_rows(looks: Sequence[Look]) -> list[Row]:
     ]  # fmt: skip
 
 
-def _tab_rows(looks: Sequence[Look], tab: Tab | None) -> list[Row]:
-    if tab is None:
-        return []
-    first, last = looks[0], looks[-1]
+def _tab_rows(looks: Sequence[Look]) -> list[Row]:
+    first, last = looks[1], looks[-1]  # at the first look it is not all there
     return [
-        row("tab's heap at first", first.heap, "MB", math.inf),
-        row("tab's heap at the end", last.heap, "MB", TAB_MEGABYTES),
-        row("of it in use, garbage collected", tab.heap(collected=True), "MB", TAB_MEGABYTES),
         row("tab's process at first", first.tab, "MB", math.inf),
+        row("tab's process at the end", last.tab, "MB", TAB_MEGABYTES),
         row("tab's process, most", max(one.tab for one in looks), "MB", TAB_MEGABYTES),
         row("all renderer processes, most", max(one.renderers for one in looks), "MB", math.inf),
     ]
