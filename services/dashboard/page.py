@@ -24,8 +24,8 @@ from services.dashboard.row_text import row_text
 INTERVALS = 8
 """Newest intervals between observations from which the length of a cycle in wall time is made."""
 NANOSECONDS = 1_000_000_000
-KEPT_CYCLES = 120
-"""Newest cycles whose events a state holds: as many as rewards are drawn."""
+KEPT_CYCLES = 60
+"""Newest cycles whose events a state holds, by far the most of it: what comes of a decision comes within 40."""
 
 
 @dataclass(frozen=True, slots=True)
