@@ -130,7 +130,7 @@ class Crowd:
 
 
 class Tab:
-    """The page in Chromium, which nobody drives: the network panel of one that is driven keeps all answers, 100 MB."""
+    """The page in Chromium, which nobody drives: what a debugger holds of it is not the page's."""
 
     def __init__(self, browser: psutil.Process) -> None:
         self._browser = browser
