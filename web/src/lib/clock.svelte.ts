@@ -4,6 +4,7 @@ const TICK_MS = 250;
 
 class Clock {
   #offset = 0;
+  #ticked = 0;
   /** Server time in milliseconds, four times a second. */
   now = $state(0);
 
@@ -13,7 +14,13 @@ class Clock {
   }
 
   tick(): void {
-    this.now = performance.now() + this.#offset;
+    this.#ticked = performance.now();
+    this.now = this.#ticked + this.#offset;
+  }
+
+  /** Tick where no update of the feed did: each tick paints the page anew. */
+  tickIfDue(): void {
+    if (performance.now() - this.#ticked >= TICK_MS) this.tick();
   }
 
   /** Seconds since a server time stamp; null without one. */
@@ -23,4 +30,4 @@ class Clock {
 }
 
 export const clock = new Clock();
-setInterval(() => clock.tick(), TICK_MS);
+setInterval(() => clock.tickIfDue(), TICK_MS);
