@@ -76,8 +76,10 @@ class Overview:
     demand: PredictionDemand | None = None
     cycles: CycleRecords = field(default_factory=CycleRecords)
     """Proposals, decisions and outcomes of the newest cycles; no tables."""
-    rewards: tuple[OutcomeReward, ...] = ()
-    """The newest ones, oldest first."""
+    reward: OutcomeReward | None = None
+    """The newest one."""
+    rewards: tuple[tuple[int, float | None, float], ...] = ()
+    """Cycle, and the total reward that was observed, if any, and predicted: of the newest ones, oldest first."""
     forecast: OutcomeForecast | None = None
     """The newest score of the active models."""
     score: OutcomeScore | None = None
@@ -127,8 +129,7 @@ class Overview:
             case PredictionRisk() | PredictionDemand() as prediction:
                 return _after_prediction(after, prediction)
             case OutcomeReward() as reward:
-                rewards = (*self.rewards, reward)[-REWARDS:]
-                return replace(after, rewards=rewards, cycles=self.cycles.after(event))
+                return _after_reward(after, reward, self.cycles.after(event))
             case Proposal() | Decision() | OutcomeExecution() | OutcomeVerification():
                 return replace(after, cycles=self.cycles.after(event))
             case OutcomeForecast(slot=0):
@@ -154,6 +155,12 @@ def _after_prediction(
     if isinstance(prediction, PredictionRisk):
         return replace(overview, risk=prediction)
     return replace(overview, demand=prediction)
+
+
+def _after_reward(overview: Overview, reward: OutcomeReward, cycles: CycleRecords) -> Overview:
+    observed = None if reward.observed is None else reward.observed.total
+    rewards = (*overview.rewards, (reward.cycle, observed, reward.predicted.total))[-REWARDS:]
+    return replace(overview, reward=reward, rewards=rewards, cycles=cycles)
 
 
 def _after_alarm(

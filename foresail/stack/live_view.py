@@ -166,7 +166,8 @@ def _decision(overview: Overview) -> Panel:
     done = [part.rollback or part.execution for part in record.parts]
     results = counted_texts([one.result for one in done if one is not None])
     lines += [Text(result, style="italic") for result in results]
-    lines += [_reward(reward) for reward in overview.rewards[-1:] if reward.observed is not None]
+    if overview.reward is not None and overview.reward.observed is not None:
+        lines.append(_reward(overview.reward))
     wanted = ", ".join(f"{action_label(one)} {one.aim}" for one in decision.actions)
     wanted = "nothing to do" if idle else wanted
     title = f"decision {decision.cycle}: {wanted}"

@@ -229,10 +229,9 @@ def _promotion(page: Page) -> Json | None:
 
 
 def _rewards(page: Page) -> Json | None:
-    rewards = page.overview.rewards
-    if not rewards:
+    newest, rewards = page.overview.reward, page.overview.rewards
+    if newest is None:
         return None
-    newest = rewards[-1]
     return {
         "cycle": newest.cycle,
         "scale": newest.scale,
@@ -252,11 +251,9 @@ def _rewards(page: Page) -> Json | None:
             "observed": None if newest.observed is None else newest.observed.total,
             "predicted": newest.predicted.total,
         },
-        "cycles": [reward.cycle for reward in rewards],
-        "observed": [
-            None if reward.observed is None else reward.observed.total for reward in rewards
-        ],
-        "predicted": [reward.predicted.total for reward in rewards],
+        "cycles": [cycle for cycle, _, _ in rewards],
+        "observed": [observed for _, observed, _ in rewards],
+        "predicted": [predicted for _, _, predicted in rewards],
     }
 
 
