@@ -11,7 +11,7 @@ from typing import Any
 from schemas.actions import Action
 from schemas.breaker import OutcomeBreaker
 from schemas.capacity import PredictionCapacity
-from schemas.decision import Decision
+from schemas.decision import Decision, is_noop
 from schemas.effect import Effect
 from schemas.envelope import Event
 from schemas.learned import LearnedChoice, OutcomeLearned
@@ -202,6 +202,11 @@ class CycleRecord:
         return all(part.executed for part in self.parts)
 
     @property
+    def acts(self) -> bool:
+        """Whether its decision is known, and to do something."""
+        return self.decision is not None and not is_noop(self.decision.data)
+
+    @property
     def settled_cycle(self) -> int:
         """The cycle by which the decision's effect has been judged: the later one of reward and
         verification; the next one while there is neither.
@@ -266,17 +271,22 @@ class CycleRecords:
     """Records of the newest cycles."""
 
     limit: int = 300
-    """Cycles that are kept."""
+    """Cycles that are kept, the newest,"""
+    acting: int = 0
+    """and of older ones so many, the newest, that decided to do something."""
     by_cycle: Mapping[int, CycleRecord] = field(default_factory=dict)
     """In the order in which they began."""
 
     def after(self, event: Event[Any]) -> CycleRecords:
-        """Return the records after an event; the oldest cycle beyond the limit is dropped."""
+        """Return the records after an event, without cycles beyond the limits."""
         cycle = event.cycle
         record = self.by_cycle.get(cycle, CycleRecord(cycle)).after(event)
         by_cycle = {**self.by_cycle, cycle: record}
-        while len(by_cycle) > self.limit:
-            del by_cycle[min(by_cycle)]
+        if len(by_cycle) > self.limit:
+            older = sorted(by_cycle, reverse=True)[self.limit :]
+            kept = [one for one in older if by_cycle[one].acts][: self.acting]
+            for dropped in set(older).difference(kept):
+                del by_cycle[dropped]
         return replace(self, by_cycle=by_cycle)
 
     @property

@@ -86,23 +86,37 @@ def decision_row(record: CycleRecord) -> Json | None:
 def decision_rows(newest_first: Iterable[CycleRecord]) -> Iterator[Json]:
     """Yield the recent decisions; those in a row to do nothing are one, with their count and first cycle.
 
-    A line is made only of the newest of them: that is most of the work of an update.
+    A line is made only of the newest of them: that is most of the work of an update. Where the records before a run are
+    not there, its oldest decision says how many were like it.
     """
-    run: Json | None = None
-    newest: Decision | None = None
+    run: list[CycleRecord] = []
     for record in newest_first:
         if record.decision is None:
             continue
-        decision = record.decision.data
-        if run is not None and newest is not None and same_noop(newest, decision):
-            run |= {"count": run["count"] + 1, "first": record.cycle}
-            continue
-        if run is not None:
-            yield run
-        row = decision_row(record) or {}
-        run, newest = row | {"count": 1, "first": record.cycle}, decision
-    if run is not None:
-        yield run
+        if run and not _is_one_run(run[0], record):
+            yield _run_row(run, record.cycle)
+            run = []
+        run.append(record)
+    if run:
+        yield _run_row(run, None)
+
+
+def _is_one_run(newest: CycleRecord, record: CycleRecord) -> bool:
+    return (
+        newest.decision is not None
+        and record.decision is not None
+        and same_noop(newest.decision.data, record.decision.data)
+    )
+
+
+def _run_row(run: Sequence[CycleRecord], cycle_before: int | None) -> Json:
+    """Return the line of decisions in a row, newest first; `cycle_before` is of the decision before, if it is known."""
+    oldest = run[-1]
+    unseen = 0
+    if oldest.decision is not None and not oldest.acts and cycle_before != oldest.cycle - 1:
+        unseen = oldest.decision.data.repeat_count - 1
+    row = decision_row(run[0]) or {}
+    return row | {"count": len(run) + unseen, "first": oldest.cycle - unseen}
 
 
 def action_json(action: Action) -> Json:

@@ -26,6 +26,8 @@ INTERVALS = 8
 NANOSECONDS = 1_000_000_000
 KEPT_CYCLES = 60
 """Newest cycles whose events a state holds, by far the most of it: what comes of a decision comes within 40."""
+KEPT_ACTING = 12
+"""Of older cycles, the newest that decided to do something: what was done is listed however long nothing was to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Page:
 
     tail_rows: int = 300
     overview: Overview = field(
-        default_factory=lambda: Overview(cycles=CycleRecords(limit=KEPT_CYCLES))
+        default_factory=lambda: Overview(cycles=CycleRecords(limit=KEPT_CYCLES, acting=KEPT_ACTING))
     )
     observation: ObservationView | None = None
     """The newest observation with its full tables; None until a keyframe came."""

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from foresail.stack.live_view import view
 from foresail.stack.showing import MOST_SILENT, LinePrinter
-from projections.cycle_record import CycleRecord
+from projections.cycle_record import CycleRecord, CycleRecords
 from projections.measure_names import measure_name
 from projections.overview import Overview
 from schemas.actions import ActionKind
@@ -28,7 +28,9 @@ from tests.builders import (
 )
 
 
-def noop(cycle: int, why: str = "0 of 12 Services violate their objective") -> list[Event[Any]]:
+def noop(
+    cycle: int, why: str = "0 of 12 Services violate their objective", repeats: int = 1
+) -> list[Event[Any]]:
     """Return a cycle in which nobody wants anything, as the log has it."""
     proposals = [
         stamp_event(
@@ -44,6 +46,7 @@ def noop(cycle: int, why: str = "0 of 12 Services violate their objective") -> l
         rule="all_noop",
         rationale="Referee:noop: all agents proposed noop: AgentA:noop (...), AgentC:noop (...)",
         overridden={"admission": _lost()},
+        repeat_count=max(1, repeats),
     )
     answer = make_execution(
         decision.action,
@@ -125,6 +128,23 @@ def test_a_run_is_one_row_on_the_page() -> None:
         "0 of 12 Services violate their objective",
         None,
         "0 of 12 Services violate their objective",
+    ]
+
+
+def test_what_was_done_is_kept_through_any_number_of_cycles_of_nothing() -> None:
+    """Only the newest cycles are held, and of older ones those that acted; the run says how long it is all the same."""
+    records = CycleRecords(limit=5, acting=2)
+    for cycle in range(1, 60):
+        acts = cycle in {3, 7, 20}
+        events = replicate(cycle) if acts else noop(cycle, repeats=cycle - 20)
+        for event in events:
+            records = records.after(event)
+    assert list(records.by_cycle) == [7, 20, 55, 56, 57, 58, 59]
+    rows = list(decision_rows(reversed(records.by_cycle.values())))
+    assert [(row["first"], row["cycle"], row["count"]) for row in rows] == [
+        (21, 59, 39),
+        (20, 20, 1),
+        (7, 7, 1),
     ]
 
 
