@@ -155,6 +155,29 @@ def test_the_tail_pauses_and_opens_an_event(page: playwright.Page, served_page: 
     expect(first).not_to_have_text(before)
 
 
+def test_a_row_that_is_too_long_is_no_clip_of_its_own(page: playwright.Page) -> None:
+    """Some 250 clips, painted anew with each update, took the tab of an hour to 382 MB (docs/dashboard.md, Memory)."""
+    clips = """() => [...document.querySelectorAll(".overview *")]
+        .filter((one) => getComputedStyle(one).overflowX !== "visible").length"""
+    assert page.locator(".overview .event").count() == 40
+    assert page.evaluate(clips) < 100
+
+
+def test_a_click_opens_the_event_that_was_pressed(
+    page: playwright.Page, served_page: ServedPage
+) -> None:
+    """Others take its place until the button is let go, where hundreds arrive in a second."""
+    first = page.get_by_test_id("tail").locator(".event").first
+    subject = first.locator(".mono").inner_text()
+    first.hover()
+    page.mouse.down()
+    served_page.store(one_cycle(13))
+    expect(page.get_by_test_id("decision-note")).to_contain_text("cycle 13,")
+    page.mouse.up()
+    expect(page.get_by_test_id("detail")).to_contain_text('"cycle": 12')
+    expect(page.get_by_test_id("detail")).to_contain_text(subject)
+
+
 def test_the_cluster_is_marked_as_simulated(page: playwright.Page) -> None:
     """What the embedded cluster says can never be taken for a real one."""
     expect(page.get_by_test_id("simulated")).to_have_text("SIMULATED")

@@ -11,6 +11,8 @@ export const SPEEDS = [1, 10, 100, 1000];
 const TICK_MS = 250;
 const OUTLINE_MS = 5000;
 const INCIDENTS_MS = 30_000;
+/** As many as the server keeps. */
+const MOST_MARKS = 4000;
 
 class Moment {
   loaded = $state.raw<State | null>(null);
@@ -119,7 +121,7 @@ class Moment {
     const read = (await answer.json()) as Outline;
     const goesOn = known !== null && known.first_seq === read.first_seq && known.whole === read.whole;
     if (read.whole && !known?.whole) void this.#readIncidents();
-    if (goesOn || after === 0) this.outline = { ...read, marks: [...(goesOn ? known.marks : []), ...read.marks] };
+    if (goesOn || after === 0) this.outline = { ...read, marks: [...(goesOn ? known.marks : []), ...read.marks].slice(-MOST_MARKS) };
     else { this.outline = null; void this.#readOutline(); }
   }
 
