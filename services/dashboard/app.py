@@ -69,6 +69,8 @@ PAGES = (
 PATH_SHOWN = 100
 """Characters of a path that a line of the log shows."""
 NOT_KEPT = {"cache-control": "no-store"}
+KEPT = {"/static/icon.svg": "max-age=86400"}
+"""What a browser need not ask for again: it does so for a tab's icon at each moment that is shown."""
 
 
 class ReadOnly:
@@ -99,7 +101,7 @@ class ReadOnly:
                     headers["connection"] = "close"  # nobody reads it
                 for name, value in SAFE_HEADERS.items():
                     headers[name] = value
-                headers.setdefault("cache-control", "no-cache")
+                headers.setdefault("cache-control", KEPT.get(scope["path"], "no-cache"))
             await send(message)
 
         app: ASGIApp = self._app

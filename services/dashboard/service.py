@@ -109,7 +109,8 @@ def listen(settings: DashboardSettings) -> socket.socket:
         ConfigError: the port is taken, or the address is not this machine's.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio only sends at once, without waiting 40 ms for a late acknowledgement, where the protocol is named.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))

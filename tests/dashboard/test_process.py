@@ -22,6 +22,8 @@ from bus.port import Bus
 from bus.ports import free_port
 from bus.streams import StreamDeclaration
 from schemas.envelope import Event
+from services.dashboard.service import listen
+from services.dashboard.settings import DashboardSettings
 from tests.builders import ORIGIN
 from tests.dashboard.built_cycles import cycles, message_of
 from tests.patience import HANGS_SECONDS
@@ -168,3 +170,19 @@ async def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
     assert process.returncode == 2
     assert "--dashboard-port" in errors
     assert errors.count("\n") == 1
+
+
+async def test_answers_are_sent_at_once() -> None:
+    """Not after a late acknowledgement of their headers, which takes 40 ms."""
+    accepted: asyncio.Queue[bool] = asyncio.Queue()
+
+    def note(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = writer.get_extra_info("socket")
+        accepted.put_nowait(bool(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+        writer.close()
+
+    listening = listen(DashboardSettings(port=0))
+    async with await asyncio.start_server(note, sock=listening):
+        _, writer = await asyncio.open_connection(*listening.getsockname())
+        assert await accepted.get()
+        writer.close()

@@ -33,8 +33,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[playwright.Page]:
     url = f"http://127.0.0.1:{port}"
     words = ("up", *UP, "--speed", "20", "--compare", str(RECORDING), "--nats-port", "0")
     folder: Path = tmp_path_factory.mktemp("stack")
-    with running(folder, (*words, "--dashboard-port", str(port))), playwright.sync_playwright() as driver:
-        until(lambda: (httpx.get(f"{url}/api/state").json()["sections"]["head"]["cycle"] or 0) >= CYCLES)
+    with (
+        running(folder, (*words, "--dashboard-port", str(port))),
+        playwright.sync_playwright() as driver,
+    ):
+        until(
+            lambda: (
+                (httpx.get(f"{url}/api/state").json()["sections"]["head"]["cycle"] or 0) >= CYCLES
+            )
+        )
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         opened = browser.new_page(base_url=url)
         opened.set_default_timeout(PATIENCE_MILLISECONDS)
@@ -63,7 +70,9 @@ def test_a_setting_is_tried_on_what_a_stack_has_seen_so_far(page: playwright.Pag
     assert before["differing"]
     expect(page.get_by_test_id(re.compile("^differs-"))).to_have_count(len(before["differing"]))
     rows = page.get_by_test_id("figures").locator("tbody tr")
-    assert [row.split("\t")[0] for row in rows.all_inner_texts()] == [one["name"] for one in before["figures"]]
+    assert [row.split("\t")[0] for row in rows.all_inner_texts()] == [
+        one["name"] for one in before["figures"]
+    ]
     after = answered(page, "/api/what-if", "Anew, up to now")
     assert after["log"]["copied"]["last_seq"] > before["log"]["copied"]["last_seq"]
     assert sum(after["decisions"].values()) > sum(before["decisions"].values())

@@ -2,6 +2,7 @@
 
 import { address } from "./address.svelte";
 import { clock } from "./clock.svelte";
+import { moment } from "./moment.svelte";
 import { read } from "./reading";
 import type { Runs } from "./runs";
 import { view } from "./view.svelte";
@@ -14,10 +15,12 @@ export class RunsFeed {
 
   constructor() {
     const at = $derived(address.number("at"));
-    const due = $derived(view.isLive ? Math.floor(clock.now / EVERY_MS) : (view.sections.head?.seq ?? 0));
+    const due = $derived(view.isLive ? Math.floor(clock.now / EVERY_MS) : 0);
     $effect(() => {
       void due;
       const asked = at;
+      // The moment itself comes first: the server computes one after the other.
+      if (asked !== null && moment.loaded?.seq !== asked) return;
       void read<Runs>("/api/runs", { at }).then((got) => {
         if (asked !== at) return;
         this.problem = got.problem;
