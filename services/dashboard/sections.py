@@ -26,7 +26,7 @@ from services.dashboard.cycle_json import (
 from services.dashboard.foresight import foresight_json
 from services.dashboard.page import NANOSECONDS, EventRow, Page
 
-RECENT_DECISIONS = 40
+RECENT_DECISIONS = 20
 RECENT_REACTIONS = 24
 
 
