@@ -189,6 +189,25 @@ def test_every_page_can_be_read_by_everybody(
     assert found == []
 
 
+def test_a_recording_that_was_opened_while_it_was_read_can_be_scrubbed_to_its_end(
+    page: playwright.Page,
+) -> None:
+    """The bar's outline grows with what is read, of a file that nobody writes any more, too."""
+    slider = page.get_by_role("slider", name="Moment of the log")
+    expect(slider).to_have_attribute("aria-valuemax", re.compile(r"\d{4,}"))
+    whole = slider.get_attribute("aria-valuemax")
+
+    def early(route: playwright.Route) -> None:
+        outline = route.fetch().json()
+        begun = {"last_seq": outline["first_seq"] + 9, "last_ms": outline["first_ms"] + 999}
+        route.fulfill(json={**outline, **begun, "marks": []})
+
+    page.route("**/api/outline?after=0", early)
+    page.reload()
+    expect(slider).to_have_attribute("aria-valuemax", "999")
+    expect(slider).to_have_attribute("aria-valuemax", whole)
+
+
 @pytest.mark.parametrize("address", PAGES)
 def test_every_page_fits_a_narrow_screen(page: playwright.Page, address: str) -> None:
     """At 320 px, which is also 1,280 px at 400 %, nobody scrolls sideways, neither the page nor one of its panels."""
