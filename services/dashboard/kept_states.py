@@ -2,7 +2,7 @@
 
 A state as objects weighs some megabytes, packed some ten kilobytes. Most of it are the records of cycles, and from one
 state to the next most of these stay as they were: a record is packed when it is new or has changed, and the states that
-have it share what was packed.
+have it share what was packed, in the row of states that are nearest to one another.
 
 There are rows of states, each with its own distance between two. Of a row the newest are kept, as many as fit: moments
 of late are near a state however long the log, and older ones are a longer way from one of a wider row. The files take
@@ -49,7 +49,9 @@ class KeptStates:
     """Packed states of one log, in files that the argument makes."""
 
     def __init__(self, new_file: Callable[[], Scratch]) -> None:
-        self._rows = [_Row(every, new_file) for every in EVERY_MESSAGES]
+        nearest = min(EVERY_MESSAGES)
+        # States that are far apart have few records in common, and what is shared must stay in memory to be known.
+        self._rows = [_Row(every, new_file, shares=every == nearest) for every in EVERY_MESSAGES]
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -82,8 +84,9 @@ class KeptStates:
 class _Row:
     """The newest states of one distance, in two files: when the newer is half of what may be, the older goes."""
 
-    def __init__(self, every: int, new_file: Callable[[], Scratch]) -> None:
+    def __init__(self, every: int, new_file: Callable[[], Scratch], *, shares: bool) -> None:
         self.every = every
+        self._shares = shares
         self.files: list[_StateFile] = []
         self._new_file = new_file
         self._full = True
@@ -91,7 +94,7 @@ class _Row:
     def add(self, page: Page) -> None:
         try:
             if self._full:
-                self.files = [*self.files[-1:], _StateFile(self._new_file())]
+                self.files = [*self.files[-1:], _StateFile(self._new_file(), self._shares)]
             self.files[-1].add(page)
             self._full = self.files[-1].size_bytes >= MOST_BYTES // 2
         except OSError:
@@ -102,8 +105,9 @@ class _Row:
 class _StateFile:
     """Packed states in one file."""
 
-    def __init__(self, file: Scratch) -> None:
+    def __init__(self, file: Scratch, shares: bool) -> None:
         self._file = file
+        self._shares = shares
         self._seqs = array("q")
         self._offsets = array("q")
         self._sizes = array("q")
@@ -151,7 +155,8 @@ class _StateFile:
         self._seqs.append(page.overview.seq)
         self._offsets.append(offset + len(group))
         self._sizes.append(len(rest))
-        self._newest = {cycle: (one, places[cycle]) for cycle, one in records.items()}
+        if self._shares:
+            self._newest = {cycle: (one, places[cycle]) for cycle, one in records.items()}
 
     def _read(self, place: _Place) -> Any:
         return pickle.loads(zlib.decompress(self._file.read(*place)))  # noqa: S301 - packed here
