@@ -18,6 +18,8 @@ import argparse
 import gzip
 import math
 import random
+import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -198,6 +200,9 @@ PARTS: dict[str, Callable[[argparse.Namespace], list[Row]]] = {
 
 def main() -> None:
     """Print a row for each figure."""
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit("stopped")
+    )  # by way of what stops the children
     options = _options()
     rows: list[Row] = []
     for part in options.parts:

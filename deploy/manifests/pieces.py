@@ -51,6 +51,11 @@ def scratch(size: str = "16Mi") -> dict[str, Any]:
     return {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": size}}
 
 
+def scratch_on_disk(size: str) -> dict[str, Any]:
+    """Return the volume of files that nobody misses and that are too large for memory."""
+    return {"name": "tmp", "emptyDir": {"sizeLimit": size}}
+
+
 def login_volume(identity: str) -> dict[str, Any]:
     """Return the volume of one identity's login, and nobody else's."""
     item = {"key": f"{identity}.env", "path": "login.env"}

@@ -14,6 +14,7 @@ from deploy.manifests.pieces import (
     named,
     pod_security,
     scratch,
+    scratch_on_disk,
 )
 from deploy.manifests.processes import DASHBOARD_PORT, PROCESSES, Process
 from deploy.manifests.tree import Document, Filled, Tree, json_text
@@ -22,6 +23,8 @@ from services.rights import READ, REQUIRED
 from services.rights.installation import ACCOUNTS
 
 FILE = "processes"
+SCRATCH_ON_DISK = {"dashboard": "1Gi"}
+"""Of the dashboard: past states of its page, 384 MiB at most, and parts of logs that What if and Compare read."""
 
 
 def documents(chart: Chart) -> list[Document]:
@@ -50,6 +53,8 @@ def documents(chart: Chart) -> list[Document]:
 def deployment(chart: Chart, process: Process) -> Tree:
     """Return the Deployment of a process."""
     account = ACCOUNTS[process.name] if process.reads_cluster else PLAIN_ACCOUNT
+    on_disk = SCRATCH_ON_DISK.get(process.name)
+    temporary = scratch_on_disk(on_disk) if on_disk else scratch()
     pod: dict[str, Tree] = {
         "serviceAccountName": account,
         "automountServiceAccountToken": process.reads_cluster,
@@ -57,7 +62,7 @@ def deployment(chart: Chart, process: Process) -> Tree:
         "securityContext": pod_security(),
         "terminationGracePeriodSeconds": 30,
         "containers": [_container(chart, process)],
-        "volumes": [login_volume(process.name), scratch()],
+        "volumes": [login_volume(process.name), temporary],
     }
     name = f"foresail-{process.name}"
     return {

@@ -43,6 +43,7 @@ MARK_TEXT = 120
 class Archive:
     """Everything read so far, oldest first."""
 
+    states: KeptStates
     positions: Positions = field(default_factory=Positions)
     """Of every message, and when each was recorded."""
     cycle_numbers: array[int] = field(default_factory=lambda: array("q"))
@@ -51,7 +52,6 @@ class Archive:
     """the position of each one's observation,"""
     cycle_times: array[float] = field(default_factory=lambda: array("d"))
     """and its cluster time, in seconds since the Unix epoch."""
-    states: KeptStates = field(default_factory=KeptStates)
     decisions: DecisionBook = field(default_factory=DecisionBook)
     marks: list[Json] = field(default_factory=list)
     """Moments worth a mark on the scrubber."""

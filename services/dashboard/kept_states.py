@@ -1,9 +1,12 @@
-"""States of the page at intervals of the log, packed, so that any moment between them is near one. Of bounded size.
+"""States of the page at intervals of the log, in files without a name, so that any moment is near one.
 
 A state as objects weighs some megabytes, packed some ten kilobytes. Most of it are the records of cycles, and from one
 state to the next most of these stay as they were: a record is packed when it is new or has changed, and the states that
-have it share what was packed. When all states together are too large, every second one goes and the distance doubles:
-a longer log costs longer ways between two states, not more memory.
+have it share what was packed, in the row of states that are nearest to one another.
+
+There are rows of states, each with its own distance between two. Of a row the newest are kept, as many as fit: moments
+of late are near a state however long the log, and older ones are a longer way from one of a wider row. The files take
+at most `MOST_BYTES` for each row; where the disk has no room for that, a row keeps what there is room for.
 """
 
 from __future__ import annotations
@@ -12,73 +15,130 @@ import pickle
 import zlib
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
 
 from projections.cycle_record import CycleRecord
 from services.dashboard.page import Page
 
-EVERY_MESSAGES = 256
-"""Messages between two kept states, at first."""
-MOST_BYTES = 20 * 1024**2
-"""Of all packed states: a day of 100 nodes takes 19 MB."""
+EVERY_MESSAGES = (256, 4_096, 65_536)
+"""Messages between two kept states, of each row."""
+MOST_BYTES = 128 * 1024**2
+"""Of one row on disk. A day of 100 nodes takes 20 MB of the first row."""
 _LEVEL = 1
 
+_Place = tuple[int, int]
+"""Where something is in a file, and how many bytes it has."""
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    rest: bytes
-    """The page without the records of cycles, and the cycles that it has records of."""
-    groups: tuple[bytes, ...]
-    """For each of these cycles the packed records, by cycle, that its own is among."""
+
+class Scratch(Protocol):
+    """A file that only grows, as `bus.scratch_file` has one. Both ways of writing it raise OSError."""
+
+    size_bytes: int
+
+    def append(self, content: bytes) -> None:
+        """Write behind what is there, all or nothing."""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return so many bytes from an offset on."""
+        ...
 
 
 class KeptStates:
-    """Packed states, oldest first."""
+    """Packed states of one log, in files that the argument makes."""
 
-    def __init__(self) -> None:
-        self.every = EVERY_MESSAGES
-        """Messages between two of them now."""
-        self.size_bytes = 0
-        self._seqs = array("q")
-        self._states: list[_State] = []
-        self._newest: dict[int, tuple[CycleRecord, bytes]] = {}
-        """The records of the state that was packed last, by cycle, each with what it was packed in."""
+    def __init__(self, new_file: Callable[[], Scratch]) -> None:
+        nearest = min(EVERY_MESSAGES)
+        # States that are far apart have few records in common, and what is shared must stay in memory to be known.
+        self._rows = [_Row(every, new_file, shares=every == nearest) for every in EVERY_MESSAGES]
 
     def __len__(self) -> int:
         """Return how many there are."""
-        return len(self._states)
+        return sum(len(file) for file in self._files())
+
+    @property
+    def size_bytes(self) -> int:
+        """How much of the disk they take."""
+        return sum(file.size_bytes for file in self._files())
 
     def offer(self, place: int, page: Page) -> None:
         """Keep the state after the message at a place, from 0, if it is one of those between which others lie."""
-        if place % self.every:
-            return
-        self._seqs.append(page.overview.seq)
-        self._states.append(self._state_of(page))
-        while self.size_bytes > MOST_BYTES and len(self._states) > 1:
-            self._seqs, self._states = self._seqs[::2], self._states[::2]
-            groups = {group for state in self._states for group in state.groups}
-            self.size_bytes = sum(map(len, groups)) + sum(len(state.rest) for state in self._states)
-            self.every *= 2
+        for row in self._rows:
+            if place % row.every == 0:
+                row.add(page)
 
     def seq_before(self, seq: int) -> int:
         """Return the position of the newest one that is not after a position; 0 where there is none."""
+        return max((file.seq_before(seq) for file in self._files()), default=0)
+
+    def before(self, seq: int) -> Page | None:
+        """Return the newest one that is not after a position."""
+        nearest = max(self._files(), key=lambda file: file.seq_before(seq), default=None)
+        return None if nearest is None else nearest.before(seq)
+
+    def _files(self) -> list[_StateFile]:
+        return [file for row in self._rows for file in row.files]
+
+
+class _Row:
+    """The newest states of one distance, in two files: when the newer is half of what may be, the older goes."""
+
+    def __init__(self, every: int, new_file: Callable[[], Scratch], *, shares: bool) -> None:
+        self.every = every
+        self._shares = shares
+        self.files: list[_StateFile] = []
+        self._new_file = new_file
+        self._full = True
+
+    def add(self, page: Page) -> None:
+        try:
+            if self._full:
+                self.files = [*self.files[-1:], _StateFile(self._new_file(), self._shares)]
+            self.files[-1].add(page)
+            self._full = self.files[-1].size_bytes >= MOST_BYTES // 2
+        except OSError:
+            # No room, or no place for files at all: this state is not kept, and the next one begins a file.
+            self._full = True
+
+
+class _StateFile:
+    """Packed states in one file."""
+
+    def __init__(self, file: Scratch, shares: bool) -> None:
+        self._file = file
+        self._shares = shares
+        self._seqs = array("q")
+        self._offsets = array("q")
+        self._sizes = array("q")
+        self._newest: dict[int, tuple[CycleRecord, _Place]] = {}
+        """The records of the state that was packed last, by cycle, each with the place of what it was packed in."""
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    @property
+    def size_bytes(self) -> int:
+        return self._file.size_bytes
+
+    def seq_before(self, seq: int) -> int:
         place = bisect_right(self._seqs, seq)
         return self._seqs[place - 1] if place else 0
 
     def before(self, seq: int) -> Page | None:
-        """Return the newest one that is not after a position."""
-        place = bisect_right(self._seqs, seq)
-        if not place:
+        place = bisect_right(self._seqs, seq) - 1
+        if place < 0:
             return None
-        state = self._states[place - 1]
-        page, cycles = _unpacked(state.rest)
-        groups = {group: _unpacked(group) for group in set(state.groups)}
-        records = zip(cycles, state.groups, strict=True)
-        return _with_records(page, {cycle: groups[group][cycle] for cycle, group in records})
+        page, places = self._read((self._offsets[place], self._sizes[place]))
+        groups = {group: self._read(group) for group in set(places.values())}
+        return _with_records(page, {cycle: groups[group][cycle] for cycle, group in places.items()})
 
-    def _state_of(self, page: Page) -> _State:
-        """Pack a state, and of its records those that the one packed before does not have."""
+    def add(self, page: Page) -> None:
+        """Write a state, and of its records those that the one written before does not have.
+
+        Raises:
+            OSError: it cannot be written; the file is as before.
+        """
         records = page.overview.cycles.by_cycle
         before = self._newest
         changed = {
@@ -86,13 +146,20 @@ class KeptStates:
             for cycle, one in records.items()
             if cycle not in before or before[cycle][0] is not one
         }
-        group, rest = _packed(changed), _packed((_with_records(page, {}), tuple(records)))
-        self._newest = {
-            cycle: (one, group if cycle in changed else before[cycle][1])
-            for cycle, one in records.items()
-        }
-        self.size_bytes += len(rest) + len(group)
-        return _State(rest, tuple(self._newest[cycle][1] for cycle in records))
+        group = _packed(changed)
+        offset = self.size_bytes
+        new = (offset, len(group))
+        places = {cycle: new if cycle in changed else before[cycle][1] for cycle in records}
+        rest = _packed((_with_records(page, {}), places))
+        self._file.append(group + rest)
+        self._seqs.append(page.overview.seq)
+        self._offsets.append(offset + len(group))
+        self._sizes.append(len(rest))
+        if self._shares:
+            self._newest = {cycle: (one, places[cycle]) for cycle, one in records.items()}
+
+    def _read(self, place: _Place) -> Any:
+        return pickle.loads(zlib.decompress(self._file.read(*place)))  # noqa: S301 - packed here
 
 
 def _with_records(page: Page, records: dict[int, CycleRecord]) -> Page:
@@ -102,7 +169,3 @@ def _with_records(page: Page, records: dict[int, CycleRecord]) -> Page:
 
 def _packed(content: Any) -> bytes:
     return zlib.compress(pickle.dumps(content, pickle.HIGHEST_PROTOCOL), _LEVEL)
-
-
-def _unpacked(content: bytes) -> Any:
-    return pickle.loads(zlib.decompress(content))  # noqa: S301 - packed here

@@ -13,6 +13,7 @@ from typing import Any
 from bus.events import cycle_of_message, read_entry
 from bus.item_errors import ItemErrors
 from bus.port import Bus, StoredMessage
+from bus.scratch_file import ScratchFile
 from inputs.limited_json import BadJson, load_json
 from projections.cycle_record import CycleRecord
 from projections.event_condition import condition, names_of
@@ -26,6 +27,7 @@ from services.dashboard.arrival import arrival_of
 from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
 from services.dashboard.decision_list import DecisionFilter, rows_of
 from services.dashboard.incident_reader import IncidentReader
+from services.dashboard.kept_states import KeptStates
 from services.dashboard.model_book import MODEL_SUBJECTS, ModelBook
 from services.dashboard.page import Page, after_event, with_row
 from services.dashboard.places import NODE_SUBJECTS, NodeHistory
@@ -60,7 +62,7 @@ class Past:
     """Reads moments of one log; the archive is filled by whoever reads it."""
 
     def __init__(self, bus: Bus, cluster: str, tail_rows: int, errors: ItemErrors) -> None:
-        self.archive = Archive()
+        self.archive = _new_archive()
         self.whole = False
         """Whether the archive begins where the log does."""
         self._bus = bus
@@ -73,7 +75,7 @@ class Past:
 
     async def fill(self, newest: Callable[[], int]) -> Page:
         """Read the log from its beginning until the archive is as far as `newest` says; return the state there."""
-        page, archive = Page(tail_rows=self._tail_rows), Archive()
+        page, archive = Page(tail_rows=self._tail_rows), _new_archive()
         begin = (await self._bus.info()).first_seq
         while True:
             end = newest()
@@ -340,6 +342,10 @@ class Past:
                 count += 1
                 if count % BETWEEN == 0:
                     await asyncio.sleep(0)
+
+
+def _new_archive() -> Archive:
+    return Archive(KeptStates(ScratchFile))
 
 
 def event_json(message: StoredMessage) -> Json:

@@ -287,6 +287,14 @@ async def test_every_container_is_healthy_and_may_do_little(stack: Stack) -> Non
         assert not container["HostConfig"]["Privileged"], name
 
 
+def test_the_page_may_write_more_than_fits_in_memory(stack: Stack) -> None:
+    """Its past states and parts of logs, on disk: other containers have 16 MB for such files."""
+    write = "import tempfile; tempfile.TemporaryFile().write(bytes(64_000_000)); print('written')"
+    out = stack.compose("exec", "-T", "dashboard", "python", "-c", write)
+
+    assert "written" in out
+
+
 async def test_each_container_can_say_only_what_is_its_own(stack: Stack, bus: NatsBus) -> None:
     """Nobody connects without a login, and the reader's does not write the log."""
     with pytest.raises(BusUnavailable, match="Authorization"):

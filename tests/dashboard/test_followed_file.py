@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bus.port import StoredMessage
 from bus.recording import RecordingWriter, followed, open_recording
 from bus.recording.followed import FollowedRecording
 from tests.dashboard.test_file_view import RECORDING, opened_recording
@@ -22,17 +23,24 @@ from tests.patience import HANGS_SECONDS
 HALF = 150
 
 
+def half_written(path: Path) -> tuple[RecordingWriter, list[StoredMessage]]:
+    """Begin to write a recording; return its writer and all of its messages."""
+    source = open_recording(RECORDING)
+    messages = list(source)
+    writer = RecordingWriter(path, source.header)
+    for message in messages[:HALF]:
+        writer.write(message)
+    writer.flush()
+    return writer, messages
+
+
 async def test_what_is_added_comes_and_half_a_frame_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every message once and in order, those of a frame that was cut off after its rest has come; a seal ends it."""
     monkeypatch.setattr(followed, "POLL_SECONDS", 0.01)
-    source = open_recording(RECORDING)
-    messages, path, whole = list(source), tmp_path / "run.fslog", tmp_path / "whole.fslog"
-    writer = RecordingWriter(whole, source.header)
-    for message in messages[:HALF]:
-        writer.write(message)
-    writer.flush()
+    path, whole = tmp_path / "run.fslog", tmp_path / "whole.fslog"
+    writer, messages = half_written(whole)
     begun = whole.stat().st_size
     for message in messages[HALF:]:
         writer.write(message)
@@ -74,12 +82,8 @@ async def test_what_is_added_comes_and_half_a_frame_is_waited_for(
 
 def test_the_page_follows_a_file_that_is_being_written(tmp_path: Path) -> None:
     """Its events appear while it is written, the page says so, and ends to say so once it is sealed."""
-    source, path = open_recording(RECORDING), tmp_path / "run.fslog"
-    messages = list(source)
-    writer = RecordingWriter(path, source.header)
-    for message in messages[:HALF]:
-        writer.write(message)
-    writer.flush()
+    path = tmp_path / "run.fslog"
+    writer, messages = half_written(path)
     command = [sys.executable, "-m", "foresail", "dashboard", str(path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -114,12 +118,8 @@ def test_the_page_follows_a_file_that_is_being_written(tmp_path: Path) -> None:
 def test_a_file_whose_writer_was_killed_is_said_to_have_stopped_growing(tmp_path: Path) -> None:
     """The badge says since when, and each layer; it stays in the bar's one line and follows once more is written."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    source, path = open_recording(RECORDING), tmp_path / "before-the-rolling-update.fslog"
-    messages = list(source)
-    writer = RecordingWriter(path, source.header)
-    for message in messages[:HALF]:
-        writer.write(message)
-    writer.flush()
+    path = tmp_path / "before-the-rolling-update.fslog"
+    writer, messages = half_written(path)
     killed_s = time.time() - 600
     os.utime(path, (killed_s, killed_s))
     with opened_recording(path) as url, playwright.sync_playwright() as driver:

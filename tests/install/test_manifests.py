@@ -11,12 +11,15 @@ from typing import Any
 
 import pytest
 import yaml
+from kubernetes.utils.quantity import parse_quantity
 
 from deploy.make_manifests import ROOT as DEPLOY_ROOT
 from deploy.manifests.files import all_files
 from deploy.manifests.overlays import OVERLAYS
 from deploy.manifests.processes import PROCESSES
 from deploy.manifests.values import KINDS
+from foresail import log_copy
+from services.dashboard import kept_states
 from services.identities import BY_NAME
 from services.rights import Right
 from services.rights.installation import Grants, granted_rights
@@ -127,6 +130,17 @@ def test_every_process_of_compose_has_a_deployment(rendered: tuple[str, dict[Key
         assert [one["key"] for one in login["secret"]["items"]] == [f"{process.name}.env"]
         assert pod["automountServiceAccountToken"] is process.reads_cluster
         assert tuple(pod["containers"][0]["args"]) == process.command
+
+
+def test_what_the_page_writes_fits_on_its_disk(rendered: tuple[str, dict[Key, Object]]) -> None:
+    """Its past states and two copies of logs; on disk, since its memory is limited to less."""
+    _, objects = rendered
+    pod = pod_of(objects["Deployment", "foresail", "foresail-dashboard"])
+    (volume,) = [one["emptyDir"] for one in pod["volumes"] if one["name"] == "tmp"]
+    states = len(kept_states.EVERY_MESSAGES) * kept_states.MOST_BYTES
+
+    assert "medium" not in volume
+    assert parse_quantity(volume["sizeLimit"]) > states + 2 * log_copy.MOST_BYTES
 
 
 def test_every_pod_is_restricted(rendered: tuple[str, dict[Key, Object]]) -> None:
