@@ -41,7 +41,7 @@ def sections_of(
     """Return every section by name; each is plain JSON.
 
     `replay` says how far a replay is, `file` names a recording; both are empty for a live stack. `appended_ms`
-    says when a recording was last added to that may still be written, `reads_to` up to which position one is still read.
+    says when a recording was last added to that may still be written, `reads_to` up to which event it is still read.
     """
     decided = page.overview.cycles.newest_decided
     return {

@@ -57,7 +57,12 @@ def test_a_number_can_be_told_from_its_threshold() -> None:
 
 def test_an_age_of_days_is_told_in_days() -> None:
     """Nobody reads 7,992 hours."""
-    assert _evaluate("[90, 5400, 100000, 28770000].map(f.age)") == ["90 s", "90 min", "28 h", "333 d"]
+    assert _evaluate("[90, 5400, 100000, 28770000].map(f.age)") == [
+        "90 s",
+        "90 min",
+        "28 h",
+        "333 d",
+    ]
 
 
 @pytest.mark.parametrize("name", ["number", "signed", "percent", "age", "watts"])
