@@ -65,6 +65,15 @@ def test_an_age_of_days_is_told_in_days() -> None:
     ]
 
 
+def test_a_time_of_another_day_says_its_day() -> None:
+    """A log of three days has three times 01:05."""
+    shown = "2026-01-03 14:50:00"
+    texts = _evaluate(
+        f'["2026-01-03 01:05:00", "2026-01-01 01:05:00"].map((time) => f.dayed(time, "{shown}"))'
+    )
+    assert texts == ["01:05:00", "01-01 01:05:00"]
+
+
 @pytest.mark.parametrize("name", ["number", "signed", "percent", "age", "watts"])
 def test_no_text_of_the_page_has_an_odd_number(name: str) -> None:
     """No exponent, no NaN and no tail of decimals, whatever a log holds; nothing is called missing."""

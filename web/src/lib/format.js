@@ -101,9 +101,14 @@ export function clusterTime(seconds) {
   return new Date((seconds + zoneSeconds(seconds)) * 1000).toISOString().slice(0, 19).replace("T", " ") + (local ? "" : "Z");
 }
 
-/** Wall time of a recorded event, with tenths.
+/** A time, `2026-01-05 12:05:00`, without its day where that is the day of another one, else without its year.
+ * @param {string} time
+ * @param {string} now */
+export const dayed = (time, now) => (time.slice(0, 10) === now.slice(0, 10) ? time.slice(11) : time.slice(5));
+
+/** Wall time of a recorded event, `2026-01-05 12:05:00.1`.
  * @param {number} milliseconds */
-export const wallTime = (milliseconds) => new Date(milliseconds + zoneSeconds(milliseconds / 1000) * 1000).toISOString().slice(11, 21);
+export const wallTime = (milliseconds) => new Date(milliseconds + zoneSeconds(milliseconds / 1000) * 1000).toISOString().slice(0, 21).replace("T", " ");
 
 /** @type {Record<string, string>} */
 export const COMPARISONS = { ">=": "≥", "<=": "≤", "==": "=", "!=": "≠" };

@@ -21,13 +21,16 @@ function walk(step: 1 | -1): void {
   to?.scrollIntoView({ block: "nearest" });
 }
 
+/** Go to the page's filter; a page without one has the search. */
 function filter(): void {
-  document.querySelector<HTMLElement>("main [data-filter]")?.focus();
+  const field = document.querySelector<HTMLElement>("main [data-filter]");
+  if (field) field.focus();
+  else palette.show();
 }
 
 export const KEYS: Key[] = [
   { keys: [":"], shown: ":", text: "search for a page, node, workload, decision, cycle or time of day", act: () => palette.show() },
-  { keys: ["/"], shown: "/", text: "filter the list of the page", act: filter },
+  { keys: ["/"], shown: "/", text: "filter the list of the page; search where it has none", act: filter },
   { keys: ["j"], shown: "j", text: "the next row", act: () => walk(1) },
   { keys: ["k"], shown: "k", text: "the row before", act: () => walk(-1) },
   { keys: ["["], shown: "[", text: "one cycle back", act: () => moment.step(-1) },

@@ -28,11 +28,11 @@ export function timeAxis(shown = true): uPlot.Axis {
   };
 }
 
-export function valueAxis(): uPlot.Axis {
+export function valueAxis(said: (value: number) => string = number): uPlot.Axis {
   return {
     stroke: colour("faint"), font: FONT, size: 46, gap: 4, space: 28,
     grid: { stroke: colour("line"), width: 1 }, ticks: { show: false },
-    values: (_, splits) => splits.map((value) => number(value)),
+    values: (_, splits) => splits.map((value) => said(value)),
   };
 }
 

@@ -6,6 +6,7 @@ export const WORDS: [word: string, meaning: string][] = [
   ["arm", "One way to look after a cluster in an experiment: Foresail, some rules, or nobody; all arms meet the same worlds."],
   ["band", "Where a value is expected: 8 of 10 measured values should fall into the darker band, 9 of 10 into the wider one."],
   ["breaker", "A switch that stops acting by itself when acting did harm; foresail rearm closes it again."],
+  ["Brier score", "How far predicted chances were from what came, squared, on the mean: 0 is perfect, always saying one half is 0.25."],
   ["Brier skill", "How much better predicted chances are than always saying the usual rate: 1 is perfect, 0 no better, below 0 worse."],
   ["calibrated", "Of all nodes said to fail with a chance of 0.3, about 3 in 10 do; a score that is not calibrated only ranks."],
   ["closed by all", "The referee decided because every agent had proposed, not because time was up."],
@@ -33,3 +34,16 @@ export const WORDS: [word: string, meaning: string][] = [
   ["without us", "The same simulated world left alone, run beside ours; a real cluster has none."],
   ["worth", "Money that an action gained against the world without us: requests and time spared, less what it cost."],
 ];
+
+/** The referee's rules, in the order in which they are tried. */
+export const RULES: Record<string, string> = {
+  no_proposals: "No agent said anything in time, so nothing is done.",
+  all_noop: "No agent wants anything, so nothing is done.",
+  highest_value: "Of what is expected to gain, the action that gains most for an hour wins.",
+  safety_first: "A's migrate, replicate or throttle wins over everything.",
+  admission_protects: "C's cap, queue, reject or deprioritize wins over efficiency.",
+  efficiency_by_score: "B's action with the highest score wins.",
+  safety_blind: "A could not judge, so nothing is done but letting work in.",
+  fixed_order: "What is wanted goes by the order of agents A, C, B, then by score.",
+  superseded: "A newer observation was there before the cycle was closed, so nothing is done for it.",
+};
