@@ -68,3 +68,21 @@ def test_a_decision_that_is_being_read_is_not_said_to_be_missing(page: playwrigh
 def test_the_moment_says_its_day(page: playwright.Page) -> None:  # noqa: F811
     """Of a log of some days."""
     expect(page.get_by_test_id("moment")).to_contain_text("2026-")
+
+
+def test_the_overview_names_the_riskiest_node_and_each_target(page: playwright.Page) -> None:  # noqa: F811
+    """Within the room that there is: no name is shortened to one that others have, too."""
+    nodes, recent = page.get_by_test_id("nodes-panel"), page.get_by_test_id("recent-13")
+    expect(nodes.locator(".legend")).to_contain_text("highest risk ")
+    target = recent.locator("td.wide")
+
+    assert "openb-node-0002" in target.inner_text()
+    assert target.get_attribute("title") == "throttle openb-node-0002"
+
+
+def test_what_became_and_by_what_are_two_words(page: playwright.Page) -> None:  # noqa: F811
+    """A decision that a guard rail refused."""
+    page.goto("/decisions")
+    became = page.get_by_test_id("row-4").locator("td").nth(5)
+
+    expect(became).to_have_text("refused by budget")

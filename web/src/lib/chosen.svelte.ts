@@ -29,8 +29,8 @@ class Chosen {
   }
 
   async load(cycle: number, at: number | null): Promise<void> {
-    const shown = view.sections.head?.cycle ?? null;
-    if (!cut && at !== null && shown !== null && shown < cycle) {
+    const head = view.sections.head;
+    if (!cut && at !== null && head && (head.cycle ?? 0) < cycle) {
       this.problem = `Cycle ${cycle} comes after the moment that is shown.`;
       return;
     }
