@@ -94,12 +94,19 @@ class _Row:
     def add(self, page: Page) -> None:
         try:
             if self._full:
-                self.files = [*self.files[-1:], _StateFile(self._new_file(), self._shares)]
+                self._begin_file()
             self.files[-1].add(page)
             self._full = self.files[-1].size_bytes >= MOST_BYTES // 2
         except OSError:
             # No room, or no place for files at all: this state is not kept, and the next one begins a file.
             self._full = True
+
+    def _begin_file(self) -> None:
+        file = _StateFile(self._new_file(), self._shares)
+        self.files = self.files[-1:]
+        for older in self.files:
+            older.end()
+        self.files.append(file)
 
 
 class _StateFile:
@@ -157,6 +164,10 @@ class _StateFile:
         self._sizes.append(len(rest))
         if self._shares:
             self._newest = {cycle: (one, places[cycle]) for cycle, one in records.items()}
+
+    def end(self) -> None:
+        """Let go of what is only of use to write more."""
+        self._newest = {}
 
     def _read(self, place: _Place) -> Any:
         return pickle.loads(zlib.decompress(self._file.read(*place)))  # noqa: S301 - packed here
